@@ -1,0 +1,83 @@
+//! What was wrong, at which absolute offset, in which object.
+
+/// Result of anything that reads the format.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error in the bytes of a file, or a request that the file cannot answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    pub kind: ErrorKind,
+    /// Absolute position in the file (ROOT: `fSeekKey` and kin plus what was read since), if known.
+    pub offset: Option<u64>,
+    /// What was being read, outermost first: `Events/Muon_pt/basket 17`.
+    pub path: String,
+}
+
+/// What a caller can act on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ErrorKind {
+    /// The bytes contradict the format or each other.
+    #[error("corrupt: {0}")]
+    Corrupt(String),
+    /// A checksum stored in the file does not match the bytes.
+    #[error("checksum mismatch: {0}")]
+    Checksum(String),
+    /// The format is known to allow this, and this version cannot read it.
+    #[error("unsupported: {0}")]
+    Unsupported(String),
+    /// A count or size beyond what a sane file holds; refused before memory is taken.
+    #[error("limit exceeded: {0}")]
+    Limit(String),
+    /// No key, branch or directory of that name.
+    #[error("not found: {0}")]
+    NotFound(String),
+}
+
+impl Error {
+    pub fn new(kind: ErrorKind) -> Self {
+        Error { kind, offset: None, path: String::new() }
+    }
+    pub fn corrupt(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Corrupt(what.into()))
+    }
+    pub fn checksum(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Checksum(what.into()))
+    }
+    pub fn unsupported(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported(what.into()))
+    }
+    pub fn limit(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Limit(what.into()))
+    }
+    pub fn not_found(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::NotFound(what.into()))
+    }
+    /// Records where; the innermost position wins.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.offset.get_or_insert(offset);
+        self
+    }
+    /// Puts `outer` in front of the path.
+    #[must_use]
+    pub fn within(mut self, outer: &str) -> Self {
+        self.path =
+            if self.path.is_empty() { outer.into() } else { format!("{outer}/{}", self.path) };
+        self
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        write!(f, "{}", self.kind)?;
+        if let Some(offset) = self.offset {
+            write!(f, " (at byte {offset})")?;
+        }
+        Ok(())
+    }
+}

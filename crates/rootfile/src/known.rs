@@ -1,0 +1,115 @@
+//! The bytes of a file that are here, and the ranges that are not.
+//!
+//! Reading the format is a push decoder without callbacks: a reading function looks only into a
+//! [`Known`] and answers [`Progress::NeedsData`] when it lacks something; the caller fetches,
+//! supplies and calls again. Calling again starts over, which is cheap for metadata.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+
+/// Either the result, or the ranges without which there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress<T> {
+    NeedsData(Needs),
+    Ready(T),
+}
+
+/// Ranges that a reading function lacks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Without these there is no progress.
+    pub required: Vec<Range<u64>>,
+    /// Likely to be asked for next: worth fetching in the same round trip, and nothing breaks
+    /// where they are not.
+    pub wished: Vec<Range<u64>>,
+}
+
+impl Needs {
+    pub fn required(range: Range<u64>) -> Self {
+        Needs { required: vec![range], wished: Vec::new() }
+    }
+}
+
+/// Sparse bytes of one file. Overlapping supplies must agree; the first one is kept.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    size: Option<u64>,
+    pieces: BTreeMap<u64, Bytes>,
+}
+
+impl Known {
+    pub fn new(size: Option<u64>) -> Self {
+        Known { size, pieces: BTreeMap::new() }
+    }
+
+    /// Size of the whole file in bytes, once somebody has said it.
+    pub fn size(&self) -> Option<u64> {
+        self.size
+    }
+
+    pub fn set_size(&mut self, size: u64) {
+        self.size = Some(size);
+    }
+
+    /// Adds the bytes at `offset`; the parts already known are left as they are.
+    pub fn supply(&mut self, offset: u64, bytes: Bytes) {
+        for gap in self.missing(offset..offset.saturating_add(bytes.len() as u64)) {
+            let piece = bytes.slice((gap.start - offset) as usize..(gap.end - offset) as usize);
+            self.pieces.insert(gap.start, piece);
+        }
+    }
+
+    /// The parts of `range` that are not here, ascending.
+    pub fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut gaps = Vec::new();
+        let mut at = range.start;
+        for (start, piece) in self.overlapping(&range) {
+            if start > at {
+                gaps.push(at..start);
+            }
+            at = at.max(start + piece.len() as u64);
+        }
+        if at < range.end {
+            gaps.push(at..range.end);
+        }
+        gaps
+    }
+
+    /// The bytes of `range`, without copying where one piece holds them all; `None` where any
+    /// is missing.
+    pub fn get(&self, range: Range<u64>) -> Option<Bytes> {
+        if range.is_empty() {
+            return Some(Bytes::new());
+        }
+        let (start, piece) = self.pieces.range(..=range.start).next_back()?;
+        if start + piece.len() as u64 >= range.end {
+            return Some(piece.slice((range.start - start) as usize..(range.end - start) as usize));
+        }
+        if !self.missing(range.clone()).is_empty() {
+            return None;
+        }
+        let mut joined = BytesMut::with_capacity((range.end - range.start) as usize);
+        for (start, piece) in self.overlapping(&range) {
+            let from = range.start.max(start) - start;
+            let to = range.end.min(start + piece.len() as u64) - start;
+            joined.extend_from_slice(&piece[from as usize..to as usize]);
+        }
+        Some(joined.freeze())
+    }
+
+    fn overlapping<'a>(
+        &'a self,
+        range: &Range<u64>,
+    ) -> impl Iterator<Item = (u64, &'a Bytes)> + use<'a> {
+        let first = self
+            .pieces
+            .range(..=range.start)
+            .next_back()
+            .filter(|(start, piece)| *start + piece.len() as u64 > range.start)
+            .map_or(range.start, |(start, _)| *start);
+        let end = range.end.max(first);
+        self.pieces.range(first..end).map(|(start, piece)| (*start, piece))
+    }
+}

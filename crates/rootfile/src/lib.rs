@@ -1,0 +1,10 @@
+//! The ROOT file format: bytes to structures, without I/O.
+
+pub mod array;
+pub mod error;
+pub mod known;
+pub mod tree;
+
+pub use array::{Array, Numbers};
+pub use error::{Error, ErrorKind, Result};
+pub use known::{Known, Needs, Progress};

@@ -1,0 +1,146 @@
+//! A TTree's metadata as plain data (ROOT: `TTree`, `TBranch`, `TBranchElement`, `TLeaf*`).
+//!
+//! Nothing here refers to bytes elsewhere except [`BasketPlace::Stored`]: which baskets to fetch
+//! for which entries is answered without another read.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+/// Position of a branch in [`Tree::branches`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BranchId(pub u32);
+
+/// A TTree, its branches flattened in the tree's own (depth first) order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tree {
+    pub name: String,
+    pub title: String,
+    /// Number of entries (`fEntries`).
+    pub entries: u64,
+    /// Uncompressed and compressed size of all baskets, as written (`fTotBytes`, `fZipBytes`).
+    pub total_bytes: u64,
+    pub zip_bytes: u64,
+    pub branches: Vec<Branch>,
+    /// First entries of the clusters, ascending, starting with 0; empty where the file does not
+    /// say (`fClusterRangeEnd`, `fClusterSize`, `fAutoFlush`).
+    pub cluster_starts: Vec<u64>,
+    /// `TTree::fAliases` as name and formula.
+    pub aliases: Vec<(String, String)>,
+}
+
+/// A TBranch or TBranchElement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Branch {
+    pub name: String,
+    pub title: String,
+    pub parent: Option<BranchId>,
+    pub children: Vec<BranchId>,
+    pub leaves: Vec<Leaf>,
+    pub kind: BranchKind,
+    /// In order of their entries, including the embedded and recovered ones.
+    pub baskets: Vec<BasketRef>,
+    /// Number of entries (`fEntries`).
+    pub entries: u64,
+    /// First entry of this branch (`fFirstEntry`), nearly always 0.
+    pub first_entry: u64,
+    /// `fEntryOffsetLen`: non-zero where baskets carry an entry offset array.
+    pub entry_offset_len: u32,
+    pub total_bytes: u64,
+    pub zip_bytes: u64,
+    /// `fCompress`: algorithm * 100 + level.
+    pub compress: i32,
+    /// `fFileName`: non-empty where the baskets are in another file.
+    pub file_name: String,
+}
+
+/// What the branch's class says about its contents.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BranchKind {
+    /// `TBranch`: leaves tell everything.
+    Plain,
+    /// `TBranchElement`.
+    Element {
+        class_name: String,
+        parent_name: String,
+        clones_name: String,
+        checksum: u32,
+        class_version: i32,
+        /// `fID`: index of the streamer element, -1 for a whole object, -2 for a base-less top.
+        id: i32,
+        /// `fType`: 0 leaf or object, 1 base, 2 member object, 3/31 TClonesArray and its member,
+        /// 4/41 STL collection and its member.
+        branch_type: i32,
+        /// `fStreamerType`: the TStreamerInfo element type.
+        streamer_type: i32,
+        /// `fBranchCount`, `fBranchCount2`.
+        count: Option<BranchId>,
+        count2: Option<BranchId>,
+    },
+    /// `TBranchObject` and other classes, by name.
+    Other { class: String },
+}
+
+/// A TLeaf of any class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leaf {
+    pub name: String,
+    pub title: String,
+    pub kind: LeafKind,
+    /// `fLen`: numbers an entry (per counted element where there is a count).
+    pub len: u32,
+    /// `fLenType`: bytes a number.
+    pub len_type: u32,
+    pub unsigned: bool,
+    /// `fLeafCount`: the leaf that holds how many there are.
+    pub count: Option<(BranchId, u32)>,
+    /// `fMaximum` as an integer, where the class has one.
+    pub maximum: i64,
+}
+
+/// The class of a leaf.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeafKind {
+    /// TLeafO
+    Bool,
+    /// TLeafB
+    I8,
+    /// TLeafS
+    I16,
+    /// TLeafI
+    I32,
+    /// TLeafL, and TLeafG (`long`)
+    I64,
+    /// TLeafF
+    F32,
+    /// TLeafD
+    F64,
+    /// TLeafF16: `Float16_t`
+    Float16,
+    /// TLeafD32: `Double32_t`
+    Double32,
+    /// TLeafC: a counted string
+    Chars,
+    /// TLeafElement: the streamer element `id` of type `streamer_type` tells.
+    Element { id: i32, streamer_type: i32 },
+    /// TLeafObject and other classes, by name.
+    Other(String),
+}
+
+/// One basket: which entries, and where its bytes are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BasketRef {
+    /// Half open, in entries of the tree.
+    pub entries: Range<u64>,
+    pub place: BasketPlace,
+}
+
+/// Where a basket's record is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BasketPlace {
+    /// In the file: the whole record, key included (`fBasketSeek`, `fBasketBytes`).
+    Stored(Range<u64>),
+    /// Inside the tree's own record: a TBasket streamed into `fBaskets`. The bytes are those of
+    /// the streamed TBasket, from its TKey header on, uncompressed.
+    Embedded(Bytes),
+}
