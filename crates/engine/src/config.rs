@@ -1,0 +1,128 @@
+//! Every knob, with its default and the reason for it. None is needed for good speed.
+//!
+//! The only reader of the environment: each field has a `FARROOT_*` variable of its name.
+
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Configuration of an engine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Bytes held at one time, in flight, waiting or decoded and not yet handed out
+    /// (`FARROOT_MEMORY`, e.g. `500 MB`). Arrays in the caller's hands are the caller's.
+    pub memory_bytes_max: u64,
+    /// Threads that decompress and decode; 0 decodes on the caller's own task
+    /// (`FARROOT_DECODE_THREADS`; default: one a core).
+    pub decode_threads: usize,
+    /// Connections asked for at the first moment, since each starts slowly
+    /// (`FARROOT_CONNECTIONS`).
+    pub connections_initial: u32,
+    /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS_MAX`).
+    pub connections_max: u32,
+    /// How long to wait for a TCP connection (`FARROOT_CONNECT_TIMEOUT`, seconds).
+    pub connect_timeout: Duration,
+    /// How long a connection that owes data may stay silent (`FARROOT_SILENCE_TIMEOUT`, seconds).
+    pub silence_timeout: Duration,
+    /// The name sent at login (`FARROOT_USER`; default: `USER`).
+    pub user: String,
+    /// Speak HTTP/2 without TLS from the first byte to `http` servers (`FARROOT_HTTP2=1`).
+    pub http2: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            memory_bytes_max: 1 << 30,
+            decode_threads: std::thread::available_parallelism().map_or(1, usize::from),
+            connections_initial: 8,
+            connections_max: 16,
+            connect_timeout: Duration::from_secs(5),
+            silence_timeout: Duration::from_secs(30),
+            user: "farroot".into(),
+            http2: false,
+        }
+    }
+}
+
+impl Config {
+    /// The defaults, as the environment changes them.
+    ///
+    /// # Errors
+    /// `InvalidArgument` naming the variable that does not read.
+    pub fn from_env() -> Result<Self> {
+        let mut config = Config::default();
+        if let Ok(user) = std::env::var("USER") {
+            config.user = user;
+        }
+        set("FARROOT_MEMORY", &mut config.memory_bytes_max, |text| parse_bytes(text).ok())?;
+        set("FARROOT_DECODE_THREADS", &mut config.decode_threads, parse)?;
+        set("FARROOT_CONNECTIONS", &mut config.connections_initial, parse)?;
+        set("FARROOT_CONNECTIONS_MAX", &mut config.connections_max, parse)?;
+        set("FARROOT_CONNECT_TIMEOUT", &mut config.connect_timeout, parse_seconds)?;
+        set("FARROOT_SILENCE_TIMEOUT", &mut config.silence_timeout, parse_seconds)?;
+        set("FARROOT_USER", &mut config.user, parse)?;
+        set("FARROOT_HTTP2", &mut config.http2, |text| Some(text != "0"))?;
+        config.connections_max = config.connections_max.max(1);
+        config.connections_initial = config.connections_initial.clamp(1, config.connections_max);
+        Ok(config)
+    }
+}
+
+fn set<T>(name: &str, field: &mut T, parse: impl Fn(&str) -> Option<T>) -> Result<()> {
+    let Ok(text) = std::env::var(name) else { return Ok(()) };
+    *field = parse(text.trim()).ok_or_else(|| {
+        Error::new(ErrorKind::InvalidArgument, format!("{name}={text:?} cannot be understood"))
+    })?;
+    Ok(())
+}
+
+fn parse<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse().ok()
+}
+
+fn parse_seconds(text: &str) -> Option<Duration> {
+    text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok())
+}
+
+/// Reads `100 MB`, `1GiB`, `4096`: decimal units are powers of 1000, those with an `i` of 1024.
+///
+/// # Errors
+/// `InvalidArgument` for anything else.
+pub fn parse_bytes(text: &str) -> Result<u64> {
+    let wrong =
+        || Error::new(ErrorKind::InvalidArgument, format!("{text:?} is not a number of bytes"));
+    let text_trimmed = text.trim();
+    let digits =
+        text_trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text_trimmed.len());
+    let number: f64 = text_trimmed[..digits].parse().map_err(|_| wrong())?;
+    let scale = match text_trimmed[digits..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1.0,
+        "k" | "kb" => 1e3,
+        "m" | "mb" => 1e6,
+        "g" | "gb" => 1e9,
+        "t" | "tb" => 1e12,
+        "kib" => 1024.0,
+        "mib" => 1024.0 * 1024.0,
+        "gib" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(wrong()),
+    };
+    let bytes = number * scale;
+    if bytes.is_finite() && bytes < 1e18 { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_as_people_write_them() {
+        assert_eq!(parse_bytes("100 MB").unwrap(), 100_000_000);
+        assert_eq!(parse_bytes("1.5kB").unwrap(), 1500);
+        assert_eq!(parse_bytes("1 GiB").unwrap(), 1 << 30);
+        assert_eq!(parse_bytes("4096").unwrap(), 4096);
+        for wrong in ["", "MB", "-1", "1 parsec", "1e99 GB"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The one error of the engine: what, where, which source, and whether a retry can help.
+
+use std::fmt;
+use std::ops::Range;
+
+/// Result of anything the engine does.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What a caller can act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No such file, directory, tree or branch.
+    NotFound,
+    /// The server knows who asks and refuses.
+    PermissionDenied,
+    /// The server wants to know who asks.
+    Unauthenticated,
+    /// Nothing came within the time allowed.
+    TimedOut,
+    /// The server could not be reached, or the connection broke.
+    Connection,
+    /// The bytes contradict the format, their checksum or each other.
+    Corrupt,
+    /// Known to exist, not readable by this version.
+    Unsupported,
+    /// A configured or sane limit would be exceeded.
+    LimitReached,
+    /// The caller's own arguments.
+    InvalidArgument,
+    /// The server or the disk failed to deliver.
+    Io,
+    /// The caller gave up.
+    Cancelled,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    url: Option<String>,
+    range: Option<Range<u64>>,
+    source: Option<String>,
+    advice: Option<String>,
+    retryable: bool,
+}
+
+impl Error {
+    /// An error that trying again does not mend, except where the kind says otherwise.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        let retryable = matches!(kind, ErrorKind::TimedOut | ErrorKind::Connection);
+        Error(Box::new(Inner {
+            kind,
+            message: message.into(),
+            url: None,
+            range: None,
+            source: None,
+            advice: None,
+            retryable,
+        }))
+    }
+
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What went wrong, without where.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The file concerned.
+    pub fn url(&self) -> Option<&str> {
+        self.0.url.as_deref()
+    }
+
+    /// The bytes concerned, half open, in the file.
+    pub fn range(&self) -> Option<Range<u64>> {
+        self.0.range.clone()
+    }
+
+    /// The server that was asked.
+    pub fn source_name(&self) -> Option<&str> {
+        self.0.source.as_deref()
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    #[must_use]
+    pub fn retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = retryable;
+        self
+    }
+
+    /// Names the file, unless an inner layer has.
+    #[must_use]
+    pub fn with_url(mut self, url: impl Into<String>) -> Self {
+        self.0.url.get_or_insert_with(|| url.into());
+        self
+    }
+
+    /// Names the bytes, unless an inner layer has.
+    #[must_use]
+    pub fn with_range(mut self, range: Range<u64>) -> Self {
+        self.0.range.get_or_insert(range);
+        self
+    }
+
+    /// Names the server, unless an inner layer has.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<String>) -> Self {
+        self.0.source.get_or_insert_with(|| source.into());
+        self
+    }
+
+    /// What the user can do about it.
+    #[must_use]
+    pub fn with_advice(mut self, advice: impl Into<String>) -> Self {
+        self.0.advice.get_or_insert_with(|| advice.into());
+        self
+    }
+
+    /// An input or output error of the operating system.
+    pub fn from_io(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind as K;
+        let kind = match error.kind() {
+            K::NotFound => ErrorKind::NotFound,
+            K::PermissionDenied => ErrorKind::PermissionDenied,
+            K::TimedOut => ErrorKind::TimedOut,
+            K::ConnectionRefused
+            | K::ConnectionReset
+            | K::ConnectionAborted
+            | K::NotConnected
+            | K::BrokenPipe
+            | K::UnexpectedEof
+            | K::HostUnreachable
+            | K::NetworkUnreachable => ErrorKind::Connection,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, error.to_string())
+    }
+}
+
+impl From<rootfile::Error> for Error {
+    fn from(error: rootfile::Error) -> Self {
+        use rootfile::ErrorKind as K;
+        let kind = match error.kind {
+            K::Corrupt(_) | K::Checksum(_) => ErrorKind::Corrupt,
+            K::Unsupported(_) => ErrorKind::Unsupported,
+            K::Limit(_) => ErrorKind::LimitReached,
+            K::NotFound(_) => ErrorKind::NotFound,
+        };
+        Error::new(kind, error.to_string())
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &self.0;
+        write!(f, "{}", inner.message)?;
+        if let Some(range) = &inner.range {
+            write!(f, "; bytes {}-{}", range.start, range.end)?;
+        }
+        if let Some(url) = &inner.url {
+            write!(f, "; in {url}")?;
+        }
+        if let Some(source) = &inner.source {
+            write!(f, "; from {source}")?;
+        }
+        if inner.retryable {
+            write!(f, "; trying again may help")?;
+        }
+        if let Some(advice) = &inner.advice {
+            write!(f, "; {advice}")?;
+        }
+        Ok(())
+    }
+}

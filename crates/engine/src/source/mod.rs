@@ -1,0 +1,164 @@
+//! Where bytes come from. The only code of farroot that opens a connection; it knows ranges,
+//! not ROOT.
+//!
+//! A [`Server`] is one place that serves files. It is asked for connections; each connection is
+//! a task that takes [`Command`]s and gives [`Notice`]s. Which command goes to which connection,
+//! and when, is not decided here (see `fetch`). The rules that every server's connections keep,
+//! and that the conformance suite checks:
+//!
+//! 1. Commands may arrive before the connection is up. They leave as early as the protocol
+//!    allows: in the same flight as the handshake where it can be.
+//! 2. Every `Open` and `Fetch` is answered by any number of [`Notice::Data`] and then exactly one
+//!    [`Notice::Done`] or [`Notice::Failed`], unless the connection ends before.
+//! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
+//!    is handed on as it arrives. Bytes past the end of the file are left out: `Done` after fewer
+//!    bytes is a short read.
+//! 4. The last notice of a connection is one [`Notice::Disconnected`]. A connection ends when its
+//!    commands end (the sender is dropped).
+
+pub mod network;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use url::Url;
+
+use crate::error::Error;
+
+/// The driver's name for one request; unique within the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestTag(pub u64);
+
+/// The driver's name for one connection; unique within the engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ConnectionTag(pub u32);
+
+/// A file as a server knows it. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRef {
+    /// The driver's name for the file; unique within the engine.
+    pub tag: u32,
+    pub url: Arc<Url>,
+}
+
+/// What a connection is asked to do.
+#[derive(Debug)]
+pub enum Command {
+    /// Find the file, say its size, and deliver one end of it.
+    Open { request: RequestTag, file: FileRef, part: Part },
+    /// Deliver these ranges, ascending and disjoint, in one request where the protocol can.
+    Fetch { request: RequestTag, file: FileRef, segments: Vec<Range<u64>> },
+    /// Nobody waits for this request any more: its data need not be delivered. It is still
+    /// answered by `Done` or `Failed`.
+    Cancel { request: RequestTag },
+    /// Nothing more will be asked of this file.
+    Close { file: FileRef },
+}
+
+/// One end of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The first bytes.
+    Head(u64),
+    /// The last bytes; only for servers whose traits say `suffix`.
+    Tail(u64),
+}
+
+/// What a connection tells.
+#[derive(Debug)]
+pub enum Notice {
+    /// Usable: the protocol's handshake and login are through.
+    Connected,
+    /// The file is there; comes before the `Data` and the `Done` of an `Open`.
+    Opened {
+        request: RequestTag,
+        info: FileInfo,
+    },
+    Data {
+        request: RequestTag,
+        offset: u64,
+        bytes: Bytes,
+    },
+    Done {
+        request: RequestTag,
+    },
+    Failed {
+        request: RequestTag,
+        error: Error,
+    },
+    /// The file is to be read elsewhere; answers the request.
+    Redirected {
+        request: RequestTag,
+        url: Url,
+    },
+    /// What the server allows has been learnt.
+    Traits(ServerTraits),
+    /// Something the user should see in the report.
+    Note(String),
+    /// The connection has ended; requests without an answer will get none.
+    Disconnected {
+        error: Option<Error>,
+    },
+}
+
+/// What an open tells about a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileInfo {
+    /// Bytes.
+    pub size: u64,
+    /// Modification time, seconds since 1970, where the server says it.
+    pub modified: Option<u64>,
+    /// An opaque version (HTTP: ETag), where the server says it.
+    pub version: Option<String>,
+}
+
+/// What a protocol and a server allow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerTraits {
+    /// Most segments of one request; 1 where there are no vectored requests.
+    pub segments_max: u32,
+    /// Largest segment of a vectored request, bytes.
+    pub segment_bytes_max: u64,
+    /// Largest sensible request of one range, bytes.
+    pub request_bytes_max: u64,
+    /// Several requests may be unanswered on one connection.
+    pub pipelined: bool,
+    /// The last bytes can be asked for without knowing the size.
+    pub suffix: bool,
+    /// What one more request costs the server.
+    pub request_overhead: Duration,
+    /// A local disk rather than a link.
+    pub local: bool,
+    /// Never more connections than this.
+    pub connections_max: Option<u32>,
+}
+
+/// Both ends of a connection's conversation with the driver, as the connection holds them.
+pub struct Link {
+    pub connection: ConnectionTag,
+    pub commands: UnboundedReceiver<Command>,
+    pub notices: UnboundedSender<(ConnectionTag, Notice)>,
+}
+
+impl Link {
+    /// Tells the driver; a driver that is gone needs no telling.
+    pub fn tell(&self, notice: Notice) {
+        let _ = self.notices.send((self.connection, notice));
+    }
+}
+
+/// One place that serves files.
+pub trait Server: Send + Sync + 'static {
+    /// Scheme, host and port, for reports and errors: `root://host:1094`.
+    fn name(&self) -> &str;
+
+    /// What is known of the server before it has been asked.
+    fn traits(&self) -> ServerTraits;
+
+    /// Runs one connection until its commands end or it fails.
+    fn run(self: Arc<Self>, link: Link) -> BoxFuture<'static, ()>;
+}
