@@ -1,10 +1,13 @@
 //! The ROOT file format: bytes to structures, without I/O.
 
 pub mod array;
+pub mod block;
+pub mod codec;
 pub mod error;
 pub mod known;
 pub mod tree;
 
 pub use array::{Array, Numbers};
+pub use codec::Codecs;
 pub use error::{Error, ErrorKind, Result};
 pub use known::{Known, Needs, Progress};

@@ -1,0 +1,153 @@
+//! Compression blocks: how a record's payload is compressed (ROOT: `R__zipMultipleAlgorithm`).
+//!
+//! ```text
+//! payload = block block …          each block at most 16 MiB - 1 on either side
+//! block   = 'Z' 'L'                algorithm: ZL, XZ, L4, ZS, CS
+//!           method                 one byte: 8 for ZL and CS, else a library version
+//!           compressed size        three bytes, little-endian, without these nine
+//!           uncompressed size      three bytes, little-endian
+//!           compressed bytes
+//! ```
+//!
+//! A payload exactly as long as its content is not compressed and has no header at all.
+
+use crate::codec::{Algorithm, Codecs};
+use crate::error::{Error, Result};
+
+/// Length of a block's header.
+pub const HEADER_LEN: usize = 9;
+
+/// No codec but LZMA and Zstandard compresses better than this (deflate: 1032 to 1).
+const EXPANSION_TRUSTED: usize = 1032;
+
+/// What a block's header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    pub algorithm: Algorithm,
+    /// Bytes after the header.
+    pub compressed_len: usize,
+    pub uncompressed_len: usize,
+}
+
+impl Header {
+    /// Reads the header at the start of `bytes`.
+    ///
+    /// # Errors
+    /// `Corrupt` where there are fewer than nine bytes or no known algorithm.
+    pub fn read(bytes: &[u8]) -> Result<Header> {
+        let Some((header, _)) = bytes.split_first_chunk::<HEADER_LEN>() else {
+            return Err(Error::corrupt(format!(
+                "{} bytes left where a compression block's header of {HEADER_LEN} was expected",
+                bytes.len()
+            )));
+        };
+        let [a, b, method, c0, c1, c2, u0, u1, u2] = *header;
+        let algorithm = match (&[a, b], method) {
+            (b"ZL", 8) => Algorithm::Zlib,
+            (b"CS", 8) => Algorithm::Deflate,
+            (b"XZ", 0) => Algorithm::Lzma,
+            (b"L4", _) => Algorithm::Lz4,
+            (b"ZS", _) => Algorithm::Zstd,
+            _ => {
+                let tag = [a, b, method].escape_ascii().to_string();
+                return Err(Error::corrupt(format!("no compression block starts with \"{tag}\"")));
+            }
+        };
+        Ok(Header {
+            algorithm,
+            compressed_len: u32::from_le_bytes([c0, c1, c2, 0]) as usize,
+            uncompressed_len: u32::from_le_bytes([u0, u1, u2, 0]) as usize,
+        })
+    }
+}
+
+/// The content of a record's payload: of length `uncompressed_len` (`fObjlen`), always.
+///
+/// # Errors
+/// `Corrupt` where block headers, data and `uncompressed_len` contradict each other, `Checksum`
+/// where a stored one does not match.
+pub fn decompress(codecs: &mut Codecs, payload: &[u8], uncompressed_len: usize) -> Result<Vec<u8>> {
+    let mut content = Vec::new();
+    decompress_into(codecs, payload, uncompressed_len, &mut content)?;
+    Ok(content)
+}
+
+/// As [`decompress`], into a buffer whose memory is reused and whose old content is dropped.
+pub fn decompress_into(
+    codecs: &mut Codecs,
+    payload: &[u8],
+    uncompressed_len: usize,
+    content: &mut Vec<u8>,
+) -> Result<()> {
+    content.clear();
+    if payload.len() == uncompressed_len {
+        content.extend_from_slice(payload);
+        return Ok(());
+    }
+    check_sizes(payload, uncompressed_len)?;
+    if uncompressed_len / EXPANSION_TRUSTED <= payload.len() {
+        content.reserve_exact(uncompressed_len);
+    }
+    let mut rest = payload;
+    while !rest.is_empty() {
+        let (header, source, after) = split_block(rest)?;
+        let start = content.len();
+        content.resize(start + header.uncompressed_len, 0);
+        codecs
+            .decompress(header.algorithm, source, &mut content[start..])
+            .map_err(|e| e.within(&format!("block at {}", payload.len() - rest.len())))?;
+        rest = after;
+    }
+    Ok(())
+}
+
+/// Walks over all headers, so that a payload that contradicts itself costs no memory.
+fn check_sizes(payload: &[u8], uncompressed_len: usize) -> Result<()> {
+    let mut rest = payload;
+    let mut announced = 0usize;
+    while !rest.is_empty() {
+        let at = payload.len() - rest.len();
+        if announced == uncompressed_len {
+            return Err(Error::corrupt(format!(
+                "{} bytes after the last compression block",
+                rest.len()
+            )));
+        }
+        let (header, _, after) =
+            split_block(rest).map_err(|e| e.within(&format!("block at {at}")))?;
+        // At most 2^24 for each nine bytes of a slice: no overflow in 64 bits.
+        announced += header.uncompressed_len;
+        if announced > uncompressed_len {
+            return Err(Error::corrupt(format!(
+                "compression blocks up to byte {at} hold {announced} bytes, their record only {uncompressed_len}"
+            )));
+        }
+        rest = after;
+    }
+    if announced != uncompressed_len {
+        return Err(Error::corrupt(format!(
+            "all compression blocks hold {announced} bytes, their record says {uncompressed_len}"
+        )));
+    }
+    Ok(())
+}
+
+/// Header, compressed bytes, and what follows them.
+fn split_block(bytes: &[u8]) -> Result<(Header, &[u8], &[u8])> {
+    let header = Header::read(bytes)?;
+    let rest = &bytes[HEADER_LEN..];
+    if header.uncompressed_len == 0 {
+        return Err(Error::corrupt("compression block without content"));
+    }
+    match rest.split_at_checked(header.compressed_len) {
+        Some((source, after)) => Ok((header, source, after)),
+        None => Err(Error::corrupt(format!(
+            "compression block of {} bytes where only {} are left",
+            header.compressed_len,
+            rest.len()
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Codecs: the compressed bytes of one block to exactly the bytes that its header announces.
+//!
+//! One file per algorithm, all of the same form: `decompress(…, source, target)` fills `target`
+//! to its last byte or fails. [`crate::block`] knows the headers; nothing here does.
+
+mod lz4;
+mod lzma;
+mod zlib;
+mod zstd;
+
+use crate::error::{Error, Result};
+
+/// What decompression reuses from one block to the next: one per thread, owned by the caller.
+///
+/// A new one costs nothing until the first block of an algorithm is met.
+#[derive(Default)]
+pub struct Codecs {
+    zlib: zlib::Zlib,
+    zstd: zstd::Zstd,
+    /// The decompressed record of the basket at hand.
+    pub(crate) scratch: Vec<u8>,
+}
+
+impl std::fmt::Debug for Codecs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Codecs").field("scratch_bytes", &self.scratch.capacity()).finish()
+    }
+}
+
+/// Algorithm of one block, by the first two bytes of its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// `ZL`
+    Zlib,
+    /// `CS`: deflate without zlib's header and checksum, as ROOT wrote before 2.x.
+    Deflate,
+    /// `XZ`
+    Lzma,
+    /// `L4`: eight bytes of XXH64 in front of the LZ4 block.
+    Lz4,
+    /// `ZS`
+    Zstd,
+}
+
+impl Codecs {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decompresses `source` into the whole of `target`.
+    pub(crate) fn decompress(
+        &mut self,
+        algorithm: Algorithm,
+        source: &[u8],
+        target: &mut [u8],
+    ) -> Result<()> {
+        let announced = target.len();
+        let written = match algorithm {
+            Algorithm::Zlib => self.zlib.decompress(source, target)?,
+            Algorithm::Deflate => self.zlib.decompress_raw(source, target)?,
+            Algorithm::Lzma => lzma::decompress(source, target)?,
+            Algorithm::Lz4 => lz4::decompress(source, target)?,
+            Algorithm::Zstd => self.zstd.decompress(source, target)?,
+        };
+        if written != announced {
+            return Err(Error::corrupt(format!(
+                "{algorithm:?} block holds {written} bytes, its header says {announced}"
+            )));
+        }
+        Ok(())
+    }
+}
