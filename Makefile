@@ -1,0 +1,100 @@
+# Every command there is. `make` alone lists them; continuous integration runs these and nothing else.
+#
+# All that is made stays inside the checkout: .venv (Python), target (Rust).
+
+PYTHON ?= python3
+CARGO ?= cargo
+# `make LOCKED=--locked ...` refuses to change Cargo.lock.
+LOCKED ?=
+
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+# One interpreter for every build of the extension, so that Cargo never sees a reason to rebuild.
+export VIRTUAL_ENV := $(VENV)
+export PYO3_PYTHON := $(BIN)/python
+export PYTHON_SYS_EXECUTABLE := $(BIN)/python
+unexport CONDA_PREFIX
+
+# Folders with Python code, as far as they exist in this checkout.
+PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py))))
+
+.DEFAULT_GOAL := help
+.PHONY: help check fmt fmt-check clippy ruff mypy test test-rust test-python extension \
+	extension-release demo fuzz xrootd clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+check: fmt-check clippy ruff mypy ## formatting and lint, Rust and Python
+
+fmt: $(VENV)/.ready ## format everything
+	$(CARGO) fmt --all
+	$(if $(PYTHON_CODE),$(BIN)/ruff format $(PYTHON_CODE))
+
+fmt-check:
+	$(CARGO) fmt --all --check
+
+clippy:
+	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
+
+ruff: $(VENV)/.ready
+ifneq ($(PYTHON_CODE),)
+	$(BIN)/ruff check $(PYTHON_CODE)
+	$(BIN)/ruff format --check $(PYTHON_CODE)
+else
+	@echo "ruff: no Python code in this checkout, nothing to check"
+endif
+
+mypy: $(VENV)/.ready
+ifneq ($(wildcard python/pyproject.toml),)
+	cd python && $(BIN)/mypy
+else
+	@echo "mypy: no Python package in this checkout, nothing to check"
+endif
+
+test: test-rust test-python ## every test, Rust and Python
+
+test-rust: xrootd $(VENV)/.ready
+	$(CARGO) test --workspace $(LOCKED)
+
+test-python: xrootd
+ifneq ($(wildcard python/pyproject.toml),)
+	$(MAKE) extension
+	cd python && $(BIN)/python -m pytest
+else
+	@echo "pytest: no Python package in this checkout, nothing to test"
+endif
+
+extension: $(VENV)/.ready ## build the Python package into .venv (development profile)
+	$(BIN)/maturin develop --quiet $(LOCKED) --manifest-path python/Cargo.toml
+
+extension-release: $(VENV)/.ready ## the same, optimised
+	$(BIN)/maturin develop --quiet $(LOCKED) --release --manifest-path python/Cargo.toml
+
+demo: extension-release ## three columns over an emulated 100 ms link, beside uproot
+	$(BIN)/python demo/demo.py
+
+bench-%: $(VENV)/.bench-ready ## one experiment of bench/, e.g. bench-h42 (see bench/METHOD.md)
+	$(CARGO) build --release $(LOCKED) -p farroot-lab
+	$(MAKE) extension-release
+	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/run.py $*
+
+fuzz: ## how to fuzz for longer than `make test` does
+	@cat fuzz/README.md
+
+xrootd: # a real server for the tests that want one
+	@.ci/ensure-xrootd
+
+$(VENV)/.ready: python/requirements-test.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "farroot needs Python 3.11 or later")'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+$(VENV)/.bench-ready: bench/requirements.txt $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $<
+	touch $@
+
+clean: ## remove all that was built
+	$(CARGO) clean
+	rm -rf $(VENV)
