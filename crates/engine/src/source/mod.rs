@@ -16,6 +16,9 @@
 //! 4. The last notice of a connection is one [`Notice::Disconnected`]. A connection ends when its
 //!    commands end (the sender is dropped).
 
+#[doc(hidden)]
+pub mod conformance;
+pub mod local;
 pub mod network;
 
 use std::ops::Range;

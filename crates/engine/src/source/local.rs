@@ -1,0 +1,308 @@
+//! Files of this machine.
+//!
+//! A connection is a thread that waits for commands and reads with `pread` into the very buffers
+//! that it hands on. It takes everything that is queued at each wake-up, so a request costs one
+//! system call and one notice. The open files are shared by all connections of a server.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::oneshot;
+use url::Url;
+
+use super::{Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Largest piece read and handed on at once: large enough that the system call costs nothing,
+/// small enough that decoding starts early and a cancel is heard.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// The address of a local path.
+///
+/// # Errors
+/// `InvalidArgument` for an empty path, or where the current directory is gone.
+pub fn file_url(path: &Path) -> Result<Url> {
+    let wrong = || {
+        Error::new(ErrorKind::InvalidArgument, format!("{} is not a usable path", path.display()))
+    };
+    let absolute = std::path::absolute(path).map_err(|_| wrong())?;
+    Url::from_file_path(absolute).map_err(|()| wrong())
+}
+
+/// The file system of this machine.
+#[derive(Debug, Default)]
+pub struct LocalServer {
+    /// By the driver's tag for the file.
+    files: Mutex<BTreeMap<u32, Arc<OpenFile>>>,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    info: FileInfo,
+}
+
+impl LocalServer {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn opened(&self, file: &FileRef) -> Result<Arc<OpenFile>> {
+        if let Some(open) = self.files.lock().get(&file.tag) {
+            return Ok(open.clone());
+        }
+        self.open(file)
+    }
+
+    fn open(&self, file: &FileRef) -> Result<Arc<OpenFile>> {
+        let path = file.url.to_file_path().map_err(|()| {
+            Error::new(ErrorKind::InvalidArgument, "not the address of a local file")
+                .with_url(file.url.as_str())
+                .with_advice("write it as file:///directory/file")
+        })?;
+        let open = open_regular(&path).map_err(|error| error.with_url(path.to_string_lossy()))?;
+        let open = Arc::new(open);
+        self.files.lock().insert(file.tag, open.clone());
+        Ok(open)
+    }
+}
+
+fn open_regular(path: &PathBuf) -> Result<OpenFile> {
+    // Asked before opening: to open a pipe waits for its writer.
+    let before = std::fs::metadata(path).map_err(|error| Error::from_io(&error))?;
+    if before.is_dir() {
+        return Err(Error::new(ErrorKind::InvalidArgument, "is a directory, not a file"));
+    }
+    if !before.is_file() {
+        return Err(Error::new(ErrorKind::Unsupported, "is a device or a pipe, not a file"));
+    }
+    let file = File::open(path).map_err(|error| Error::from_io(&error))?;
+    let metadata = file.metadata().map_err(|error| Error::from_io(&error))?;
+    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let info = FileInfo {
+        size: metadata.len(),
+        modified: modified.map(|since| since.as_secs()),
+        version: None,
+    };
+    Ok(OpenFile { file, info })
+}
+
+impl Server for LocalServer {
+    fn name(&self) -> &str {
+        "file://"
+    }
+
+    fn traits(&self) -> ServerTraits {
+        ServerTraits {
+            segments_max: 1024,
+            segment_bytes_max: 64 << 20,
+            request_bytes_max: 64 << 20,
+            pipelined: true,
+            suffix: true,
+            request_overhead: Duration::from_micros(3),
+            local: true,
+            connections_max: Some(4),
+        }
+    }
+
+    fn run(self: Arc<Self>, link: Link) -> BoxFuture<'static, ()> {
+        let (connection, notices) = (link.connection, link.notices.clone());
+        let (alive, ended) = oneshot::channel::<()>();
+        let reader =
+            Reader { server: self, link, queue: VecDeque::new(), cancelled: BTreeSet::new() };
+        Box::pin(async move {
+            // Not one of the runtime's blocking threads: those hold up the runtime's end.
+            let thread =
+                std::thread::Builder::new().name("farroot-local".into()).spawn(move || {
+                    let _alive = alive;
+                    reader.run();
+                });
+            if let Err(error) = thread {
+                let error = Some(Error::from_io(&error));
+                let _ = notices.send((connection, Notice::Disconnected { error }));
+            }
+            let _ = ended.await;
+        })
+    }
+}
+
+struct Reader {
+    server: Arc<LocalServer>,
+    link: Link,
+    queue: VecDeque<Command>,
+    /// Requests, queued or current, that nobody waits for any more.
+    cancelled: BTreeSet<RequestTag>,
+}
+
+/// The commands have ended: nothing that is left needs doing.
+struct Ended;
+
+impl Reader {
+    fn run(mut self) {
+        self.link.tell(Notice::Connected);
+        while let Ok(command) = self.next() {
+            let Ok(()) = self.execute(command) else { break };
+        }
+        self.link.tell(Notice::Disconnected { error: None });
+    }
+
+    fn next(&mut self) -> std::result::Result<Command, Ended> {
+        self.take_in(None)?;
+        match self.queue.pop_front() {
+            Some(command) => Ok(command),
+            None => self.link.commands.blocking_recv().ok_or(Ended),
+        }
+    }
+
+    /// Takes in what has been asked meanwhile, so that a cancel overtakes the reads before it.
+    fn take_in(&mut self, current: Option<RequestTag>) -> std::result::Result<(), Ended> {
+        loop {
+            match self.link.commands.try_recv() {
+                Ok(Command::Cancel { request }) => {
+                    let queued =
+                        self.queue.iter().any(|command| request_of(command) == Some(request));
+                    if queued || current == Some(request) {
+                        self.cancelled.insert(request);
+                    }
+                }
+                Ok(command) => self.queue.push_back(command),
+                Err(TryRecvError::Empty) => return Ok(()),
+                Err(TryRecvError::Disconnected) => return Err(Ended),
+            }
+        }
+    }
+
+    fn execute(&mut self, command: Command) -> std::result::Result<(), Ended> {
+        match command {
+            Command::Open { request, file, part } => match self.server.open(&file) {
+                Ok(open) => {
+                    self.link.tell(Notice::Opened { request, info: open.info.clone() });
+                    let size = open.info.size;
+                    let range = match part {
+                        Part::Head(bytes) => 0..bytes.min(size),
+                        Part::Tail(bytes) => size.saturating_sub(bytes)..size,
+                    };
+                    self.read(request, &file, &open, &[range])
+                }
+                Err(error) => {
+                    self.link.tell(Notice::Failed { request, error });
+                    Ok(())
+                }
+            },
+            Command::Fetch { request, file, segments } => match self.server.opened(&file) {
+                Ok(open) => self.read(request, &file, &open, &segments),
+                Err(error) => {
+                    self.link.tell(Notice::Failed { request, error });
+                    Ok(())
+                }
+            },
+            Command::Cancel { .. } => Ok(()),
+            Command::Close { file } => {
+                self.server.files.lock().remove(&file.tag);
+                Ok(())
+            }
+        }
+    }
+
+    fn read(
+        &mut self,
+        request: RequestTag,
+        file: &FileRef,
+        open: &OpenFile,
+        segments: &[Range<u64>],
+    ) -> std::result::Result<(), Ended> {
+        for segment in segments {
+            let end = segment.end.min(open.info.size);
+            let mut at = segment.start;
+            while at < end {
+                if self.cancelled.remove(&request) {
+                    self.link.tell(Notice::Done { request });
+                    return Ok(());
+                }
+                let piece = at..end.min(at.saturating_add(PIECE_BYTES));
+                match read_piece(&open.file, piece.clone()) {
+                    Ok(bytes) if bytes.is_empty() => break,
+                    Ok(bytes) => {
+                        let offset = at;
+                        at += bytes.len() as u64;
+                        self.link.tell(Notice::Data { request, offset, bytes });
+                    }
+                    Err(error) => {
+                        let error = Error::from_io(&error).with_range(piece);
+                        let error = error.with_url(file.url.as_str());
+                        self.link.tell(Notice::Failed { request, error });
+                        return Ok(());
+                    }
+                }
+                self.take_in(Some(request))?;
+            }
+        }
+        self.cancelled.remove(&request);
+        self.link.tell(Notice::Done { request });
+        Ok(())
+    }
+}
+
+fn request_of(command: &Command) -> Option<RequestTag> {
+    match command {
+        Command::Open { request, .. } | Command::Fetch { request, .. } => Some(*request),
+        Command::Cancel { .. } | Command::Close { .. } => None,
+    }
+}
+
+/// The bytes of `range` that the file has, into a buffer that is not cleared first; fewer at its
+/// end.
+pub(super) fn read_piece(file: &File, range: Range<u64>) -> io::Result<Bytes> {
+    let wanted = usize::try_from(range.end.saturating_sub(range.start))
+        .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut buffer = Vec::with_capacity(wanted);
+    while buffer.len() < wanted {
+        let at = range.start + buffer.len() as u64;
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(&mut buffer), at) {
+            Ok(0) => break,
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // The allocator may have given more room than asked for.
+    buffer.truncate(wanted);
+    Ok(Bytes::from(buffer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_pipes_and_absent_files_are_told_apart() {
+        let directory = tempfile::tempdir().unwrap();
+        let kind = |path: &Path| {
+            let file = FileRef { tag: 1, url: Arc::new(file_url(path).unwrap()) };
+            LocalServer::new().open(&file).map(|open| open.info.size).map_err(|e| e.kind())
+        };
+        assert_eq!(kind(directory.path()), Err(ErrorKind::InvalidArgument));
+        assert_eq!(kind(&directory.path().join("none")), Err(ErrorKind::NotFound));
+        assert_eq!(kind(Path::new("/dev/null")), Err(ErrorKind::Unsupported));
+        let odd = directory.path().join("50% of #1?.root");
+        std::fs::write(&odd, b"root").unwrap();
+        assert_eq!(kind(&odd), Ok(4));
+    }
+
+    #[test]
+    fn a_piece_ends_where_the_file_ends() {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, b"0123456789").unwrap();
+        assert_eq!(read_piece(&file, 2..5).unwrap(), &b"234"[..]);
+        assert_eq!(read_piece(&file, 8..100).unwrap(), &b"89"[..]);
+        assert_eq!(read_piece(&file, 10..11).unwrap(), &b""[..]);
+    }
+}

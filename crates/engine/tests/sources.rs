@@ -1,0 +1,21 @@
+//! Every source keeps the rules of `engine::source`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::source::conformance;
+use engine::source::local::{LocalServer, file_url};
+
+fn lay_out(directory: &Path) {
+    for (name, content) in conformance::files() {
+        std::fs::write(directory.join(name), content).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn local_files_keep_the_rules() {
+    let directory = tempfile::tempdir().unwrap();
+    lay_out(directory.path());
+    let url_of = |name: &str| file_url(&directory.path().join(name)).unwrap();
+    conformance::check(Arc::new(LocalServer::new()), url_of).await;
+}
