@@ -1,1 +1,26 @@
-//! Placeholder
+//! The repository's rules, as tests.
+//!
+//! Each rule is a function from text to findings, so that it can be shown to fail, and one test
+//! that applies it to the checkout. A finding says what to do. The rules look at files that git
+//! tracks or would track; tables of exceptions carry their reasons.
+
+#[cfg(test)]
+mod changelog;
+#[cfg(test)]
+mod imports;
+#[cfg(test)]
+mod leaves;
+#[cfg(test)]
+mod links;
+#[cfg(test)]
+mod manifest;
+#[cfg(test)]
+mod modules;
+#[cfg(test)]
+mod phrases;
+#[cfg(test)]
+mod repository;
+#[cfg(test)]
+mod sizes;
+#[cfg(test)]
+mod source;

@@ -1,0 +1,136 @@
+//! Who may import whom: leaves nothing of ours, the engine leaves, the edges the engine.
+
+use crate::manifest::dependencies;
+use crate::repository::{files, files_ending, report, text};
+use crate::source::{code_lines, uses_path};
+
+const OURS: [&str; 7] = ["xrootd", "rootfile", "scheduler", "engine", "cli", "sim", "lab"];
+
+/// What each crate may depend on of ours, and why where the reason is not the general rule.
+const ALLOWED: [(&str, &[&str], &str); 10] = [
+    ("crates/xrootd", &[], "a leaf knows none of our crates"),
+    ("crates/rootfile", &[], "a leaf knows none of our crates"),
+    ("crates/scheduler", &[], "a leaf knows none of our crates"),
+    ("crates/engine", &["xrootd", "rootfile", "scheduler"], "the engine imports the leaves only"),
+    (
+        "crates/cli",
+        &["engine", "xrootd"],
+        "an edge imports the engine; `serve` speaks xrootd's served side",
+    ),
+    (
+        "python",
+        &["engine", "cli"],
+        "an edge imports the engine; the wheel brings the one `farroot` command",
+    ),
+    (
+        "sim",
+        &["xrootd", "rootfile", "scheduler", "engine"],
+        "the simulator runs the production code",
+    ),
+    ("lab", &[], "the link does not know what runs over it"),
+    ("fuzz", &["xrootd", "rootfile", "scheduler"], "decoders live in the leaves"),
+    ("tidy", &[], "rules are about text"),
+];
+
+fn crate_findings(folder: &str, manifest: &str) -> Vec<String> {
+    let Some((_, allowed, reason)) = ALLOWED.iter().find(|(name, ..)| *name == folder) else {
+        return vec![format!(
+            "{folder}/Cargo.toml: a crate that tidy/src/imports.rs does not know: say in its table what it may import"
+        )];
+    };
+    dependencies(manifest, "dependencies")
+        .into_iter()
+        .map(|name| name.trim_start_matches("farroot-").to_owned())
+        .filter(|name| OURS.contains(&name.as_str()) && !allowed.contains(&name.as_str()))
+        .map(|name| format!("{folder}/Cargo.toml: depends on {name}: {reason}"))
+        .collect()
+}
+
+/// A folder, a path it must not use, and what to do instead.
+struct Ban {
+    folder: &'static str,
+    except: &'static [&'static str],
+    path: &'static str,
+    instead: &'static str,
+}
+
+const fn ban(
+    folder: &'static str,
+    except: &'static [&'static str],
+    path: &'static str,
+    instead: &'static str,
+) -> Ban {
+    Ban { folder, except, path, instead }
+}
+
+/// Beside the readers: lib.rs hands on their types, error.rs makes one error of the leaves'.
+const READERS: [&str; 4] = [
+    "crates/engine/src/read/",
+    "crates/engine/src/write/",
+    "crates/engine/src/lib.rs",
+    "crates/engine/src/error.rs",
+];
+const SOURCE: [&str; 1] = ["crates/engine/src/source/"];
+
+const BANS: [Ban; 11] = [
+    ban("crates/engine/src/", &READERS, "rootfile", "only read/ and write/ know ROOT"),
+    ban("crates/engine/src/source/", &[], "scheduler", "sources obey, fetch/ decides"),
+    ban("crates/engine/src/source/", &[], "crate::fetch", "sources do not know who drives them"),
+    ban("crates/engine/src/source/", &[], "crate::read", "sources know ranges, not ROOT"),
+    ban("crates/engine/src/fetch/", &[], "crate::read", "fetch/ knows bytes, not ROOT"),
+    ban("crates/engine/src/fetch/", &[], "crate::write", "fetch/ knows bytes, not ROOT"),
+    ban("crates/engine/src/fetch/", &[], "xrootd", "protocols belong in source/"),
+    ban("crates/engine/src/read/", &[], "xrootd", "protocols belong in source/"),
+    ban("crates/engine/src/", &SOURCE, "tokio::net", "only source/ opens connections"),
+    ban("crates/engine/src/", &SOURCE, "std::net", "only source/ opens connections"),
+    ban(
+        "crates/cli/src/",
+        &["crates/cli/src/serve/"],
+        "xrootd",
+        "only `serve` speaks the protocol; use engine",
+    ),
+];
+
+fn file_findings(path: &str, text: &str) -> Vec<String> {
+    let mut findings = Vec::new();
+    for Ban { folder, except, path: banned, instead } in &BANS {
+        if !path.starts_with(folder) || except.iter().any(|folder| path.starts_with(folder)) {
+            continue;
+        }
+        for (number, line) in code_lines(text).filter(|(_, line)| uses_path(line, banned)) {
+            findings.push(format!("{path}:{number}: `{}`: {instead}", line.trim()));
+        }
+    }
+    findings
+}
+
+#[test]
+fn crates_depend_on_what_they_may() {
+    let mut findings = Vec::new();
+    for path in files_ending(&["/Cargo.toml"]) {
+        let folder = path.trim_end_matches("/Cargo.toml");
+        findings.extend(crate_findings(folder, &text(&path).expect("a manifest is text")));
+    }
+    report(findings);
+}
+
+#[test]
+fn modules_import_what_they_may() {
+    let mut findings = Vec::new();
+    for path in files().iter().filter(|path| path.ends_with(".rs")) {
+        findings.extend(file_findings(path, &text(path).expect("source is text")));
+    }
+    report(findings);
+}
+
+#[test]
+fn the_rules_can_fail() {
+    let manifest = "[dependencies]\nengine.workspace = true\n";
+    assert_eq!(crate_findings("crates/xrootd", manifest).len(), 1);
+    assert_eq!(crate_findings("crates/cli", manifest).len(), 0);
+    assert_eq!(crate_findings("crates/new", manifest).len(), 1);
+    assert_eq!(file_findings("crates/engine/src/fetch/a.rs", "use rootfile::Tree;").len(), 1);
+    assert_eq!(file_findings("crates/engine/src/read/a.rs", "use rootfile::Tree;").len(), 0);
+    assert_eq!(file_findings("crates/engine/src/read/a.rs", "use tokio::net::TcpStream;").len(), 1);
+    assert_eq!(file_findings("crates/cli/src/ls.rs", "use xrootd::Client;").len(), 1);
+}
