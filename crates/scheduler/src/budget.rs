@@ -1,0 +1,95 @@
+//! Every limit there is, with its owner and its reason.
+
+use crate::ids::Time;
+
+/// The limits of one scheduler, over all its files and servers. The default suits a laptop and a
+/// polite client; nothing needs tuning for speed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budgets {
+    /// Owner: the consumer. Sum of the costs of wants that have been sent for and not released,
+    /// bytes. Twice the bytes in flight at 1 Gbit/s and 240 ms are 60 MB: this leaves room for
+    /// decoding beside a full pipe.
+    pub memory_bytes_max: u64,
+    /// Owner: the server. More than this is rude; what 16 do not bring, 32 hardly do.
+    pub connections_per_server_max: u32,
+    /// Connections asked for at the first moment of an open. Each one starts with some 14 kB per
+    /// round trip, so eight carry typical metadata and a first batch in two or three.
+    pub connections_initial: u32,
+    /// Owner: the server. Requests unanswered on one pipelined connection: enough to hide a round
+    /// trip behind small requests, few enough for a server's queue.
+    pub requests_in_flight_per_connection_max: u32,
+    /// Bytes of one request. Larger ones save nothing and keep urgent ones waiting.
+    pub request_bytes_max: u64,
+    /// Owner: readahead. Hinted bytes under way or kept before anyone asked for them, at most.
+    pub readahead_bytes_max: u64,
+    /// The window while the link is unknown, and the base of a short one, bytes: a few typical
+    /// clusters of a few columns.
+    pub readahead_bytes_floor: u64,
+    /// Owner: the server and the network. Bytes fetched only to bridge gaps, per thousand bytes
+    /// wanted.
+    pub over_read_per_mille: u64,
+    /// How often the same bytes are asked for again before the want fails.
+    pub attempts_max: u32,
+    /// Failures of a server in a row, without a byte between, before its sources have failed.
+    pub server_failures_max: u32,
+    /// The first pause after a failure; each further one is twice as long.
+    pub backoff_first: Time,
+    /// The longest pause.
+    pub backoff_max: Time,
+    /// A connection that is not up after this long has failed.
+    pub connect_max: Time,
+    /// A connection that owes data and has delivered nothing for this long has failed. Tape and
+    /// busy servers take long for a first byte; a dead one takes for ever.
+    pub silence_max: Time,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        const MIB: u64 = 1 << 20;
+        Budgets {
+            memory_bytes_max: 256 * MIB,
+            connections_per_server_max: 16,
+            connections_initial: 8,
+            requests_in_flight_per_connection_max: 32,
+            request_bytes_max: 4 * MIB,
+            readahead_bytes_max: 128 * MIB,
+            readahead_bytes_floor: 8 * MIB,
+            over_read_per_mille: 30,
+            attempts_max: 5,
+            server_failures_max: 4,
+            backoff_first: Time::from_millis(100),
+            backoff_max: Time::from_secs(5),
+            connect_max: Time::from_secs(5),
+            silence_max: Time::from_secs(60),
+        }
+    }
+}
+
+/// Without any pause a failure that is at once repeated would stop time.
+const BACKOFF_MIN: Time = Time::from_millis(1);
+
+impl Budgets {
+    /// The pause after the `count`-th failure in a row; none before the first.
+    pub(crate) fn backoff(&self, count: u32) -> Time {
+        match count {
+            0 => Time::ZERO,
+            _ => {
+                let first = self.backoff_first.max(BACKOFF_MIN);
+                first.saturating_mul(1 << (count - 1).min(16)).min(self.backoff_max.max(first))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_longest() {
+        let budgets = Budgets::default();
+        let pauses: Vec<u128> = (0..9).map(|count| budgets.backoff(count).as_millis()).collect();
+        assert_eq!(pauses, [0, 100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+        assert_eq!(budgets.backoff(u32::MAX), budgets.backoff_max);
+    }
+}

@@ -1,0 +1,164 @@
+//! One connection: its state, its load, and a model of TCP's congestion window at the far end.
+
+use std::collections::BTreeSet;
+
+use crate::budget::Budgets;
+use crate::estimate::{Meter, RoundTrip, bytes_in};
+use crate::ids::{RequestId, ServerId, Time};
+use crate::split::Pipe;
+
+/// Ten segments of 1,448 bytes (RFC 6928), what a cold connection sends before the first
+/// acknowledgement.
+pub(crate) const WINDOW_INITIAL: u64 = 14_480;
+/// What a receiver's buffer allows at most on usual systems.
+const WINDOW_MAX: u64 = 16 << 20;
+/// After an idle time of one retransmission time-out (at least this, beyond the round trip) a
+/// sender halves its window (RFC 2861).
+const IDLE_HALVES: Time = Time::from_millis(200);
+/// Bytes asked of one connection while its rate is unknown: more than TCP can deliver in the
+/// first round trips, little enough to wait for.
+const IN_FLIGHT_MIN: u64 = 1 << 20;
+/// The same before it is usable: it may never be.
+const IN_FLIGHT_CONNECTING: u64 = 128 << 10;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Connecting,
+    Usable,
+}
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub server: ServerId,
+    pub phase: Phase,
+    /// When it was asked for.
+    pub since: Time,
+    /// When something last came, or the first request since an idle time was sent.
+    pub heard: Time,
+    pub requests: BTreeSet<RequestId>,
+    /// Bytes asked for and not here.
+    pub in_flight: u64,
+    pub meter: Meter,
+    window: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(server: ServerId, now: Time) -> Self {
+        Connection {
+            server,
+            phase: Phase::Connecting,
+            since: now,
+            heard: now,
+            requests: BTreeSet::new(),
+            in_flight: 0,
+            meter: Meter::new(),
+            window: WINDOW_INITIAL,
+        }
+    }
+
+    /// A request was sent.
+    pub(crate) fn sent(&mut self, request: RequestId, bytes: u64, now: Time, rtt: Option<Time>) {
+        if self.requests.is_empty() {
+            self.cool_down(now, rtt);
+            self.heard = self.heard.max(now);
+        }
+        self.requests.insert(request);
+        self.in_flight = self.in_flight.saturating_add(bytes);
+    }
+
+    /// Bytes came. Each acknowledged byte widens the window by itself while TCP starts; a window
+    /// that the link does not fill is not believed.
+    pub(crate) fn delivered(&mut self, bytes: u64, now: Time, rtt: Option<Time>) {
+        self.heard = self.heard.max(now);
+        self.in_flight = self.in_flight.saturating_sub(bytes);
+        let sustained = match (self.meter.rate(), rtt) {
+            (rate, Some(rtt)) if rate > 0 => bytes_in(rate, rtt).saturating_mul(2),
+            _ => WINDOW_MAX,
+        };
+        let most = sustained.clamp(WINDOW_INITIAL, WINDOW_MAX);
+        self.window = self.window.saturating_add(bytes).min(most);
+    }
+
+    fn cool_down(&mut self, now: Time, rtt: Option<Time>) {
+        let pause = IDLE_HALVES.saturating_add(rtt.unwrap_or(Time::ZERO));
+        let halvings = now.saturating_sub(self.heard).as_nanos() / pause.as_nanos();
+        let window = self.window >> halvings.min(63);
+        self.window = window.max(WINDOW_INITIAL);
+    }
+
+    /// Bytes that may be in flight: twice what the connection holds, so that it never runs dry
+    /// while the next request is under way, and no more, so that an urgent one waits little.
+    pub(crate) fn in_flight_max(&self, rtt: Option<Time>) -> u64 {
+        if self.phase == Phase::Connecting {
+            return IN_FLIGHT_CONNECTING;
+        }
+        let pipe = bytes_in(self.meter.rate(), rtt.unwrap_or(Time::ZERO));
+        pipe.saturating_mul(2).max(IN_FLIGHT_MIN)
+    }
+
+    /// When it has failed unless something comes.
+    pub(crate) fn deadline(&self, budgets: &Budgets) -> Option<Time> {
+        match self.phase {
+            Phase::Connecting => Some(self.since.saturating_add(budgets.connect_max)),
+            Phase::Usable if self.requests.is_empty() => None,
+            Phase::Usable => Some(self.heard.saturating_add(budgets.silence_max)),
+        }
+    }
+
+    /// For [`split::place`](crate::split::place).
+    pub(crate) fn pipe(&self) -> Pipe {
+        let late_trips = u32::from(self.phase == Phase::Connecting);
+        Pipe { window: self.window, in_flight: self.in_flight, late_trips }
+    }
+}
+
+/// How long a connection takes to become usable, in round trips: TCP and one exchange.
+const CONNECT_TRIPS: u32 = 2;
+
+/// A connection has become usable this long after it was asked for.
+pub(crate) fn suggest_round_trip(rtt: &mut RoundTrip, took: Time) {
+    rtt.suggest(took / CONNECT_TRIPS);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Option<Time> = Some(Time::from_millis(100));
+
+    fn usable() -> Connection {
+        Connection { phase: Phase::Usable, ..Connection::new(ServerId(0), Time::ZERO) }
+    }
+
+    #[test]
+    fn the_window_doubles_with_each_full_window_delivered() {
+        let mut connection = usable();
+        for doubled in [28_960, 57_920, 115_840] {
+            connection.delivered(connection.pipe().window, Time::ZERO, RTT);
+            assert_eq!(connection.pipe().window, doubled);
+        }
+    }
+
+    #[test]
+    fn an_idle_connection_cools_down() {
+        let mut connection = usable();
+        connection.delivered(101_360, Time::ZERO, RTT);
+        connection.sent(RequestId(1), 0, Time::from_millis(650), RTT);
+        assert_eq!(connection.pipe().window, 115_840 / 4);
+        let mut connection = usable();
+        connection.delivered(101_360, Time::ZERO, RTT);
+        connection.sent(RequestId(1), 0, Time::from_secs(3600), RTT);
+        assert_eq!(connection.pipe().window, WINDOW_INITIAL);
+    }
+
+    #[test]
+    fn what_may_be_in_flight_follows_the_rate() {
+        let mut connection = usable();
+        assert_eq!(connection.in_flight_max(RTT), IN_FLIGHT_MIN);
+        let mark = connection.meter.mark(Time::ZERO);
+        connection.meter.record(mark, Time::from_secs(1), 20_000_000, RTT);
+        assert_eq!(connection.in_flight_max(RTT), 4_000_000);
+        connection.phase = Phase::Connecting;
+        assert_eq!(connection.in_flight_max(RTT), IN_FLIGHT_CONNECTING);
+    }
+}

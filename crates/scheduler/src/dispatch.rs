@@ -1,0 +1,295 @@
+//! What to do next: connections, then opens, then fetches, server by server.
+
+use std::ops::Range;
+
+use crate::chunk::joined;
+use crate::coalesce::{self, CUT_BYTES_MIN, Costs, Limits};
+use crate::connection::{Connection, Phase};
+use crate::estimate::bytes_in;
+use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time};
+use crate::message::{Action, Event, Part, Urgency};
+use crate::scheduler::{FILE_BYTES_MAX, Request, Scheduler};
+use crate::split::{self, Pipe};
+
+/// What a cold connection delivers in its first round trip, headers included. Fewer bytes are
+/// not worth a request of their own.
+const REQUEST_BYTES_MIN: u64 = 14 << 10;
+/// A request is cut no shorter than this for the sake of the next one's wait.
+const REQUEST_BYTES_MOST_MIN: u64 = 64 << 10;
+/// On a connection that takes one request at a time, a longer one wastes less of the pauses.
+const REQUEST_BYTES_ALONE: u64 = 1 << 20;
+/// A connection that takes longer than this many round trips to come up gets no new work while
+/// others are usable.
+const CONNECT_TRIPS_MAX: u32 = 4;
+
+/// A connection that has room for a request.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    connection: ConnectionId,
+    pipe: Pipe,
+    /// The length of a request that is worth its cost.
+    least: u64,
+    /// The longest request that keeps nobody waiting.
+    most: u64,
+}
+
+impl Scheduler {
+    /// What to do now. Call until it returns nothing.
+    pub fn poll_action(&mut self, now: Time) -> Option<Action> {
+        self.advance(now);
+        if let Some(action) = self.actions.pop_front() {
+            return Some(action);
+        }
+        while let Some(server) = self.awake.first().copied() {
+            if let Some(action) = self.dispatch(server) {
+                return Some(action);
+            }
+            self.awake.remove(&server);
+        }
+        None
+    }
+
+    /// What to tell. Call until it returns nothing.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When to call [`handle_timeout`](Self::handle_timeout), if nothing happens before.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let resting = self.resting.keys().next().map(|(at, _)| *at);
+        let servers = self.servers.values().filter(|server| server.retrying);
+        let connections = self.connections.values();
+        servers
+            .map(|server| server.retry_at)
+            .chain(connections.filter_map(|connection| connection.deadline(&self.budgets)))
+            .chain(resting)
+            .min()
+    }
+
+    fn dispatch(&mut self, server: ServerId) -> Option<Action> {
+        self.connect(server)
+            .or_else(|| self.send_open(server))
+            .or_else(|| self.send_fetch(server))
+            .or_else(|| self.connect(server))
+    }
+
+    /// Asks for one more connection, if more are wanted.
+    fn connect(&mut self, id: ServerId) -> Option<Action> {
+        let server = self.servers.get_mut(&id)?;
+        if server.retrying || !(server.warm_up || server.has_work()) {
+            return None;
+        }
+        let target = u64::from(server.growth.target());
+        let wanted = if server.warm_up {
+            target
+        } else {
+            let bytes = server.queued[0].saturating_add(server.queued[1]);
+            let requests = bytes.div_ceil(REQUEST_BYTES_MIN);
+            requests.saturating_add(server.opens.len() as u64).clamp(1, target.max(1))
+        };
+        if server.connections.len() as u64
+            >= wanted.min(u64::from(server.connections_max(&self.budgets)))
+        {
+            server.warm_up = false;
+            return None;
+        }
+        let connection = self.new_connection();
+        self.servers.get_mut(&id)?.connections.insert(connection);
+        self.connections.insert(connection, Connection::new(id, self.now));
+        self.counters.connections += 1;
+        Some(Action::Connect { connection, server: id })
+    }
+
+    /// Sends a part of an open to the connection with the least to do.
+    fn send_open(&mut self, id: ServerId) -> Option<Action> {
+        let server = self.servers.get(&id)?;
+        let file = *server.opens.first()?;
+        let (requests_max, suffix) = (server.requests_max(&self.budgets), server.traits.suffix);
+        let connection = server
+            .connections
+            .iter()
+            .filter_map(|id| self.connections.get(id).map(|connection| (*id, connection)))
+            .filter(|(_, connection)| connection.requests.len() < requests_max)
+            .min_by_key(|(id, c)| {
+                (c.phase == Phase::Connecting, c.requests.len(), c.in_flight, *id)
+            })
+            .map(|(id, _)| id)?;
+        let state = self.files.get_mut(&file)?;
+        let (source, _) = state.sources.best()?;
+        let opening = state.opening.as_mut()?;
+        if !suffix {
+            opening.todo.retain(|part| matches!(part, Part::Head(_)));
+        }
+        let Some(part) = (!opening.todo.is_empty()).then(|| opening.todo.remove(0)) else {
+            self.refresh(file);
+            return self.send_open(id);
+        };
+        opening.in_flight += 1;
+        let request = RequestId(self.new_name());
+        let state = self.files.get_mut(&file)?;
+        let size = state.size.unwrap_or(FILE_BYTES_MAX);
+        let (bytes, segments) = match part {
+            Part::Head(bytes) => (bytes, vec![0..bytes.min(size)]),
+            Part::Tail(bytes) if state.size.is_some() => {
+                (bytes, vec![size.saturating_sub(bytes)..size])
+            }
+            Part::Tail(bytes) => (bytes, Vec::new()),
+        };
+        for segment in &segments {
+            state.chunks.hold(segment, request);
+        }
+        self.counters.opens += 1;
+        self.book(request, connection, source, file, Some(part), segments, bytes);
+        self.refresh(file);
+        Some(Action::Open { request, connection, source, file, part })
+    }
+
+    /// Sends for the most important bytes, on the connection that will have them first.
+    fn send_fetch(&mut self, id: ServerId) -> Option<Action> {
+        let server = self.servers.get(&id)?;
+        let (urgency, _, file) = *server.agenda.first()?;
+        let rooms = self.rooms(id, urgency);
+        let queued = server.queued[urgency as usize];
+        let pipes: Vec<Pipe> = rooms.iter().map(|room| room.pipe).collect();
+        let Some((index, share)) = split::place(&pipes, queued) else {
+            let (rtt, rate) = (server.rtt_or_guess(), server.meter.rate());
+            let most = server.connections_max(&self.budgets);
+            let server = self.servers.get_mut(&id)?;
+            server.growth.consider(self.now, rtt, rate, queued, most);
+            return None;
+        };
+        let room = rooms[index];
+        let bytes = split::request_bytes(share, queued, room.least, room.most);
+        let (source, _) = self.files.get(&file)?.sources.best()?;
+        let request = RequestId(self.new_name());
+        let segments = self.compose(id, file, request, bytes);
+        let bytes = segments.iter().map(|segment| segment.end - segment.start).sum();
+        self.counters.fetches += 1;
+        self.counters.segments += segments.len() as u64;
+        self.book(request, room.connection, source, file, None, segments.clone(), bytes);
+        self.refresh(file);
+        let connection = room.connection;
+        Some(Action::Fetch { request, connection, source, file, segments })
+    }
+
+    /// The connections of a server that have room for a request.
+    fn rooms(&self, id: ServerId, urgency: Urgency) -> Vec<Room> {
+        let Some(server) = self.servers.get(&id) else { return Vec::new() };
+        let traits = &server.traits;
+        let rtt = server.round_trip.get();
+        let overdue = server.rtt_or_guess().saturating_mul(CONNECT_TRIPS_MAX);
+        let longest = self.budgets.request_bytes_max.min(traits.request_bytes_max).max(1);
+        let requests_max = server.requests_max(&self.budgets);
+        let all = server.connections.iter().filter_map(|id| Some((*id, self.connections.get(id)?)));
+        let any_usable = all.clone().any(|(_, connection)| connection.phase == Phase::Usable);
+        let room = |(connection, state): (ConnectionId, &Connection)| {
+            let stuck = any_usable
+                && state.phase == Phase::Connecting
+                && self.now.saturating_sub(state.since) > overdue;
+            let limit = state.in_flight_max(rtt);
+            let most = match traits.pipelined {
+                true => (limit / 4).max(REQUEST_BYTES_MOST_MIN).min(longest),
+                false => limit.max(REQUEST_BYTES_ALONE).min(longest),
+            };
+            // Hints leave room that a demand finds at once.
+            let limit = if urgency == Urgency::Hint { limit / 4 * 3 } else { limit };
+            let full = state.requests.len() >= requests_max
+                || (!state.requests.is_empty() && state.in_flight.saturating_add(most) > limit);
+            let overhead = bytes_in(state.meter.rate(), traits.request_overhead);
+            let least = overhead.max(REQUEST_BYTES_MIN).min(most);
+            (!stuck && !full).then_some(Room { connection, pipe: state.pipe(), least, most })
+        };
+        all.filter_map(room).collect()
+    }
+
+    /// The segments of one request of about `bytes`: the most important queued chunks of a file
+    /// and their neighbours. Marks them as sent for.
+    fn compose(
+        &mut self,
+        id: ServerId,
+        file: FileId,
+        request: RequestId,
+        bytes: u64,
+    ) -> Vec<Range<u64>> {
+        let (Some(server), Some(state)) = (self.servers.get(&id), self.files.get_mut(&file)) else {
+            return Vec::new();
+        };
+        let traits = &server.traits;
+        let overlap = server.connections.len() * server.requests_max(&self.budgets);
+        let costs = Costs {
+            request_overhead: traits.request_overhead,
+            round_trip: server.rtt_or_guess(),
+            bandwidth: server.bandwidth_or_guess(),
+            overlap: u32::try_from(overlap).unwrap_or(u32::MAX),
+            vectored: traits.segments_max > 1,
+        };
+        let gap = costs.gap_bytes_max();
+        let allowed = self.counters.wanted_bytes / 1000 * self.budgets.over_read_per_mille;
+        let mut over_read = allowed.saturating_sub(self.counters.over_read_bytes);
+        let mut left = bytes;
+        let mut segments: Vec<Range<u64>> = Vec::new();
+        let mut urgency = None;
+        while let Some(first) = state.chunks.first_queued() {
+            if urgency.is_some_and(|urgency| urgency != first.urgency) {
+                break;
+            }
+            urgency = Some(first.urgency);
+            let run =
+                coalesce::grow(&state.chunks, first.start, Limits { bytes: left, gap, over_read });
+            let length = run.end - run.start;
+            let whole = state.chunks.get(run.start).is_some_and(|chunk| chunk.end <= run.end);
+            let too_long = length > traits.segment_bytes_max || (!whole && length < CUT_BYTES_MIN);
+            if !segments.is_empty() && too_long {
+                break;
+            }
+            let unwanted = state.chunks.take(&run, request);
+            over_read = over_read.saturating_sub(unwanted);
+            self.counters.over_read_bytes += unwanted;
+            left = left.saturating_sub(length);
+            segments.push(run);
+            let plain = segments.len() == 1 && length > traits.segment_bytes_max;
+            if plain || left == 0 || segments.len() >= traits.segments_max.max(1) as usize {
+                break;
+            }
+        }
+        segments.sort_unstable_by_key(|segment| segment.start);
+        let joined = joined(segments.clone());
+        let fits =
+            joined.len() == 1 || joined.iter().all(|s| s.end - s.start <= traits.segment_bytes_max);
+        if fits { joined } else { segments }
+    }
+
+    /// Enters a request into the books.
+    #[expect(clippy::too_many_arguments, reason = "they are the fields of one record")]
+    fn book(
+        &mut self,
+        id: RequestId,
+        connection_id: ConnectionId,
+        source: SourceId,
+        file: FileId,
+        part: Option<Part>,
+        segments: Vec<Range<u64>>,
+        bytes: u64,
+    ) {
+        let Some(connection) = self.connections.get_mut(&connection_id) else { return };
+        let Some(server) = self.servers.get_mut(&connection.server) else { return };
+        connection.sent(id, bytes, self.now, server.round_trip.get());
+        self.counters.asked_bytes += bytes;
+        let request = Request {
+            connection: connection_id,
+            source,
+            file,
+            part,
+            segments,
+            bytes,
+            left: bytes,
+            sent_at: self.now,
+            warm: connection.phase == Phase::Usable,
+            answered: false,
+            cancelled: false,
+            connection_mark: connection.meter.mark(self.now),
+            server_mark: server.meter.mark(self.now),
+        };
+        self.requests.insert(id, request);
+    }
+}

@@ -1,0 +1,197 @@
+//! What a link does, from what has arrived: the shortest round trip and the largest delivery
+//! rate, each over a window of time, as BBR measures them (draft-cardwell-iccrg-bbr-congestion-control,
+//! sections 4.1 and 4.5). The rate is taken from the deliveries themselves: how many bytes
+//! came between the sending of a request and the arrival of its data.
+
+use crate::ids::Time;
+
+/// A window is kept as this many slots; an old one is dropped as a whole.
+const SLOTS: usize = 8;
+
+/// The largest value of the last `window`. What was known is kept until something newer comes,
+/// so a pause does not forget the link.
+#[derive(Debug, Clone)]
+pub(crate) struct WindowedMax {
+    slot_length: Time,
+    slots: [u64; SLOTS],
+    /// Index in time of the newest slot.
+    newest: u128,
+}
+
+impl WindowedMax {
+    pub(crate) fn new(window: Time) -> Self {
+        WindowedMax {
+            slot_length: (window / SLOTS as u32).max(Time::from_nanos(1)),
+            slots: [0; SLOTS],
+            newest: 0,
+        }
+    }
+
+    pub(crate) fn record(&mut self, now: Time, value: u64) {
+        let slot = now.as_nanos() / self.slot_length.as_nanos();
+        let passed = slot.saturating_sub(self.newest);
+        for step in 1..=passed.min(SLOTS as u128) {
+            self.slots[((self.newest + step) % SLOTS as u128) as usize] = 0;
+        }
+        self.newest = self.newest.max(slot);
+        let slot = &mut self.slots[(self.newest % SLOTS as u128) as usize];
+        *slot = (*slot).max(value);
+    }
+
+    /// 0: nothing recorded yet.
+    pub(crate) fn get(&self) -> u64 {
+        self.slots.iter().copied().max().unwrap_or(0)
+    }
+}
+
+/// The shortest round trip of the last `window`.
+#[derive(Debug, Clone)]
+pub(crate) struct RoundTrip {
+    /// The largest of (ceiling - nanoseconds) is the smallest of nanoseconds.
+    shortest: WindowedMax,
+    /// Before anything was measured: what an earlier session saw, or the handshake suggests.
+    guess: Option<Time>,
+}
+
+const CEILING_NS: u64 = u64::MAX;
+/// Routes change in minutes, queues in seconds: long enough to see the link without its queue.
+const ROUND_TRIP_WINDOW: Time = Time::from_secs(10);
+
+impl RoundTrip {
+    pub(crate) fn new(guess: Option<Time>) -> Self {
+        RoundTrip { shortest: WindowedMax::new(ROUND_TRIP_WINDOW), guess }
+    }
+
+    /// A request was answered after this long.
+    pub(crate) fn record(&mut self, now: Time, sample: Time) {
+        let sample = u64::try_from(sample.as_nanos()).unwrap_or(CEILING_NS);
+        self.shortest.record(now, CEILING_NS - sample);
+    }
+
+    /// Something that takes about a round trip took this long; counts until a request has been
+    /// answered.
+    pub(crate) fn suggest(&mut self, sample: Time) {
+        self.guess = Some(self.guess.map_or(sample, |guess| guess.min(sample)));
+    }
+
+    pub(crate) fn get(&self) -> Option<Time> {
+        match self.shortest.get() {
+            0 => self.guess,
+            inverse => Some(Time::from_nanos(CEILING_NS - inverse)),
+        }
+    }
+}
+
+/// How fast bytes arrive: of one connection, or of a server over all its connections.
+#[derive(Debug, Clone)]
+pub(crate) struct Meter {
+    delivered: u64,
+    rate: WindowedMax,
+}
+
+/// The state of a [`Meter`] when a request was sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Mark {
+    delivered: u64,
+    at: Time,
+}
+
+/// Long enough for several round trips of the longest links.
+const RATE_WINDOW: Time = Time::from_secs(4);
+
+impl Meter {
+    pub(crate) fn new() -> Self {
+        Meter { delivered: 0, rate: WindowedMax::new(RATE_WINDOW) }
+    }
+
+    pub(crate) fn mark(&self, now: Time) -> Mark {
+        Mark { delivered: self.delivered, at: now }
+    }
+
+    /// `bytes` arrived for a request sent at `mark`. A span shorter than a round trip is a burst
+    /// out of a buffer and says nothing about the link.
+    pub(crate) fn record(&mut self, mark: Mark, now: Time, bytes: u64, round_trip: Option<Time>) {
+        self.delivered = self.delivered.saturating_add(bytes);
+        let span = now.saturating_sub(mark.at);
+        if span < round_trip.unwrap_or(Time::ZERO) || span < SPAN_MIN {
+            return;
+        }
+        let bytes = u128::from(self.delivered - mark.delivered);
+        let rate = bytes * 1_000_000_000 / span.as_nanos();
+        self.rate.record(now, u64::try_from(rate).unwrap_or(u64::MAX));
+    }
+
+    /// Bytes per second; 0 while unknown.
+    pub(crate) fn rate(&self) -> u64 {
+        self.rate.get()
+    }
+}
+
+/// Clocks and schedulers jitter by about this much.
+const SPAN_MIN: Time = Time::from_micros(100);
+
+/// Bytes that arrive in `span` at `rate` bytes per second.
+pub(crate) fn bytes_in(rate: u64, span: Time) -> u64 {
+    let bytes = u128::from(rate).saturating_mul(span.as_nanos()) / 1_000_000_000;
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::from_millis(ms)
+    }
+
+    #[test]
+    fn the_maximum_is_forgotten_after_the_window_and_not_before() {
+        let mut filter = WindowedMax::new(ms(800));
+        filter.record(ms(0), 10);
+        filter.record(ms(400), 5);
+        assert_eq!(filter.get(), 10);
+        filter.record(ms(790), 4);
+        assert_eq!(filter.get(), 10);
+        filter.record(ms(810), 4);
+        assert_eq!(filter.get(), 5);
+        filter.record(ms(90_000), 1);
+        assert_eq!(filter.get(), 1);
+    }
+
+    #[test]
+    fn a_round_trip_is_the_shortest_seen_and_a_guess_only_before() {
+        let mut rtt = RoundTrip::new(None);
+        assert_eq!(rtt.get(), None);
+        rtt.suggest(ms(150));
+        assert_eq!(rtt.get(), Some(ms(150)));
+        rtt.record(ms(1), ms(120));
+        rtt.record(ms(2), ms(100));
+        rtt.record(ms(3), ms(400));
+        assert_eq!(rtt.get(), Some(ms(100)));
+    }
+
+    #[test]
+    fn a_full_pipe_gives_its_rate_although_requests_overlap() {
+        // 1,000 bytes each 10 ms; each request is sent 100 ms before its data.
+        let mut meter = Meter::new();
+        let mut marks = std::collections::VecDeque::new();
+        for step in 0..50 {
+            let now = ms(10 * step);
+            marks.push_back(meter.mark(now));
+            if step >= 10 {
+                meter.record(marks.pop_front().unwrap(), now, 1000, Some(ms(100)));
+            }
+        }
+        assert!((95_000..=110_000).contains(&meter.rate()), "{}", meter.rate());
+    }
+
+    #[test]
+    fn a_burst_is_no_rate() {
+        let mut meter = Meter::new();
+        let mark = meter.mark(ms(0));
+        meter.record(mark, ms(1), 1 << 20, Some(ms(100)));
+        assert_eq!(meter.rate(), 0);
+        meter.record(mark, ms(100), 1 << 20, Some(ms(100)));
+        assert_eq!(meter.rate(), 20 << 20);
+    }
+}

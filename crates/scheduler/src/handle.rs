@@ -1,0 +1,398 @@
+//! What happened: connections, requests, data, time.
+
+use std::ops::Range;
+
+use crate::chunk::Return;
+use crate::connection::{Phase, suggest_round_trip};
+use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
+use crate::message::{Action, Event, Failure, Part, WantFailure};
+use crate::scheduler::{FILE_BYTES_MAX, Request, Resting, Scheduler};
+
+impl Scheduler {
+    /// A connection is usable: handshake and login are through.
+    pub fn handle_connected(&mut self, now: Time, id: ConnectionId) {
+        self.advance(now);
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        if connection.phase == Phase::Usable {
+            return;
+        }
+        connection.phase = Phase::Usable;
+        connection.heard = self.now;
+        let took = self.now.saturating_sub(connection.since);
+        if let Some(server) = self.servers.get_mut(&connection.server) {
+            suggest_round_trip(&mut server.round_trip, took);
+            self.awake.insert(connection.server);
+        }
+    }
+
+    /// A connection could not be made, or has ended. What it owed is queued again.
+    pub fn handle_disconnected(&mut self, now: Time, id: ConnectionId, failure: Failure) {
+        self.advance(now);
+        self.lose_connection(id, failure);
+        self.admit();
+    }
+
+    /// An open was answered: the file is there and has this size. Data and `handle_done` follow.
+    pub fn handle_opened(&mut self, now: Time, id: RequestId, size: u64) {
+        self.set_size(now, self.requests.get(&id).map_or(FileId(u32::MAX), |r| r.file), size);
+        self.note_answer(id);
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        if request.cancelled {
+            return;
+        }
+        let size = size.min(FILE_BYTES_MAX);
+        let range = match request.part {
+            Some(Part::Head(head)) => 0..head.min(size),
+            Some(Part::Tail(tail)) => size.saturating_sub(tail)..size,
+            None => return,
+        };
+        // A file shorter than its parts owes less than was asked.
+        let short = request.bytes.saturating_sub(range.end - range.start);
+        request.left = request.left.saturating_sub(short);
+        request.bytes -= short;
+        request.segments = vec![range.clone()];
+        if let Some(connection) = self.connections.get_mut(&request.connection) {
+            connection.in_flight = connection.in_flight.saturating_sub(short);
+        }
+        let file = request.file;
+        if let Some(state) = self.files.get_mut(&file) {
+            state.chunks.hold(&range, id);
+        }
+        self.refresh(file);
+    }
+
+    /// Bytes of a request have arrived, in any order, in any pieces.
+    pub fn handle_data(&mut self, now: Time, id: RequestId, range: Range<u64>) {
+        self.advance(now);
+        let range = range.start.min(FILE_BYTES_MAX)..range.end.min(FILE_BYTES_MAX);
+        if range.start >= range.end {
+            return;
+        }
+        self.note_answer(id);
+        let bytes = range.end - range.start;
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        request.left = request.left.saturating_sub(bytes);
+        let file = request.file;
+        self.measure(id, bytes);
+        self.counters.delivered_bytes += bytes;
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let delivered = state.chunks.deliver(&range);
+        for (want, bytes) in delivered.arrivals {
+            self.arrive(want, bytes);
+        }
+        self.forget(file, delivered.forget);
+        self.refresh(file);
+    }
+
+    /// Everything a request brings has been delivered. What is missing is asked for again.
+    pub fn handle_done(&mut self, now: Time, id: RequestId) {
+        self.advance(now);
+        let Some(request) = self.end_request(id) else { return };
+        let took = self.now.saturating_sub(request.sent_at);
+        if let Some(state) = self.files.get_mut(&request.file)
+            && let Some(source) = state.sources.get_mut(request.source)
+        {
+            source.quality.record_request(request.bytes - request.left, took);
+        }
+        if request.cancelled {
+            return;
+        }
+        self.give_back(request.file, id, &request.segments, Return::Again);
+        if request.part.is_some() {
+            self.end_part(request.file, request.source);
+        }
+        self.refresh(request.file);
+        self.admit();
+    }
+
+    /// A request has failed; its connection stands.
+    pub fn handle_failed(&mut self, now: Time, id: RequestId, failure: Failure) {
+        self.advance(now);
+        let Some(request) = self.end_request(id) else { return };
+        if request.cancelled {
+            return;
+        }
+        self.counters.retries += u64::from(failure.retryable);
+        match request.part {
+            None if failure.retryable => {
+                self.give_back(request.file, id, &request.segments, Return::Later);
+            }
+            None => self.refuse(id, &request),
+            Some(part) => self.fail_part(id, &request, part, failure),
+        }
+        self.refresh(request.file);
+        self.admit();
+    }
+
+    /// A source has failed for reasons of its own. What it owed moves to another one, or fails.
+    pub fn handle_source_failed(&mut self, now: Time, source: SourceId) {
+        self.advance(now);
+        self.fail_source(source);
+        self.admit();
+    }
+
+    /// The time that [`Self::poll_timeout`] named has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.advance(now);
+        while let Some(entry) = self.resting.first_entry() {
+            if entry.key().0 > self.now {
+                break;
+            }
+            match entry.remove() {
+                Resting::Bytes { file, ranges } => {
+                    if let Some(state) = self.files.get_mut(&file) {
+                        ranges.iter().for_each(|range| state.chunks.wake(range));
+                    }
+                    self.refresh(file);
+                }
+                Resting::Open { file } => {
+                    if let Some(state) = self.files.get_mut(&file)
+                        && let Some(opening) = &mut state.opening
+                    {
+                        opening.resting = false;
+                    }
+                    self.refresh(file);
+                }
+            }
+        }
+        for (id, server) in &mut self.servers {
+            if server.retrying && server.retry_at <= self.now {
+                server.retrying = false;
+                self.awake.insert(*id);
+            }
+        }
+        let late: Vec<ConnectionId> = self
+            .connections
+            .iter()
+            .filter(|(_, c)| c.deadline(&self.budgets).is_some_and(|at| at <= self.now))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in late {
+            self.actions.push_back(Action::Disconnect { connection: id });
+            self.lose_connection(id, Failure { retryable: true });
+        }
+        self.admit();
+    }
+
+    /// The first sign of an answer to a request.
+    fn note_answer(&mut self, id: RequestId) {
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        if std::mem::replace(&mut request.answered, true) {
+            return;
+        }
+        let took = self.now.saturating_sub(request.sent_at);
+        let Some(connection) = self.connections.get_mut(&request.connection) else { return };
+        connection.heard = self.now;
+        if !request.warm {
+            return;
+        }
+        if let Some(server) = self.servers.get_mut(&connection.server) {
+            server.round_trip.record(self.now, took);
+        }
+        if let Some(state) = self.files.get_mut(&request.file)
+            && let Some(source) = state.sources.get_mut(request.source)
+        {
+            source.quality.record_first_byte(took);
+        }
+    }
+
+    /// Bytes have come over a connection, wanted or not.
+    fn measure(&mut self, id: RequestId, bytes: u64) {
+        let Some(request) = self.requests.get(&id) else { return };
+        let Some(connection) = self.connections.get_mut(&request.connection) else { return };
+        let Some(server) = self.servers.get_mut(&connection.server) else { return };
+        let rtt = server.round_trip.get();
+        connection.meter.record(request.connection_mark, self.now, bytes, rtt);
+        connection.delivered(bytes, self.now, rtt);
+        server.meter.record(request.server_mark, self.now, bytes, rtt);
+        server.is_alive();
+        self.awake.insert(connection.server);
+    }
+
+    /// Takes a request out of the books.
+    fn end_request(&mut self, id: RequestId) -> Option<Request> {
+        let request = self.requests.remove(&id)?;
+        if let Some(connection) = self.connections.get_mut(&request.connection) {
+            connection.heard = self.now;
+            connection.requests.remove(&id);
+            connection.in_flight = connection.in_flight.saturating_sub(request.left);
+            self.awake.insert(connection.server);
+        }
+        Some(request)
+    }
+
+    /// What a request owes is queued again; what has been tried too often fails.
+    pub(crate) fn give_back(
+        &mut self,
+        file: FileId,
+        id: RequestId,
+        segments: &[Range<u64>],
+        how: Return,
+    ) {
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let source = self.requests.get(&id).map(|request| request.source);
+        let source = source.or_else(|| state.sources.best().map(|(source, _)| source));
+        let mut attempts = 0;
+        let mut resting = false;
+        let mut exhausted = std::collections::BTreeSet::<WantId>::new();
+        for segment in segments {
+            let returned = state.chunks.give_back(segment, id, how, self.budgets.attempts_max);
+            attempts = attempts.max(returned.attempts);
+            resting |= returned.resting;
+            exhausted.extend(returned.exhausted);
+        }
+        if resting {
+            let at = self.now.saturating_add(self.budgets.backoff(attempts));
+            let name = self.new_name();
+            self.resting.insert((at, name), Resting::Bytes { file, ranges: segments.to_vec() });
+        }
+        let why = source.map_or(WantFailure::NoSource, |source| WantFailure::Source { source });
+        for want in exhausted {
+            self.fail_want(want, why);
+        }
+    }
+
+    /// A source says no to some bytes. Another one may have them; else those wants fail.
+    fn refuse(&mut self, id: RequestId, request: &Request) {
+        let others = self
+            .files
+            .get(&request.file)
+            .is_some_and(|state| state.sources.has_other(request.source));
+        if others {
+            self.give_back(request.file, id, &request.segments, Return::Again);
+            self.fail_source(request.source);
+            return;
+        }
+        let Some(state) = self.files.get_mut(&request.file) else { return };
+        let mut refused = std::collections::BTreeSet::<WantId>::new();
+        for segment in &request.segments {
+            let returned = state.chunks.give_back(segment, id, Return::Again, 0);
+            refused.extend(returned.exhausted);
+        }
+        for want in refused {
+            self.fail_want(want, WantFailure::Source { source: request.source });
+        }
+    }
+
+    /// A part of an open has been delivered, or given up.
+    fn end_part(&mut self, file: FileId, source: SourceId) {
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let Some(opening) = &mut state.opening else { return };
+        opening.in_flight = opening.in_flight.saturating_sub(1);
+        if opening.in_flight > 0 || !opening.todo.is_empty() {
+            return;
+        }
+        state.opening = None;
+        self.events.push_back(match state.size {
+            Some(size) => Event::Opened { file, size },
+            None => Event::OpenFailed { file, why: WantFailure::Source { source } },
+        });
+    }
+
+    /// A part of an open has failed.
+    fn fail_part(&mut self, id: RequestId, request: &Request, part: Part, failure: Failure) {
+        self.give_back(request.file, id, &request.segments, Return::Again);
+        let Some(state) = self.files.get_mut(&request.file) else { return };
+        let Some(opening) = &mut state.opening else { return };
+        if matches!(part, Part::Tail(_)) && !failure.retryable {
+            // The server cannot give a suffix after all; the head is what matters.
+            self.end_part(request.file, request.source);
+            return;
+        }
+        opening.in_flight = opening.in_flight.saturating_sub(1);
+        opening.attempts += 1;
+        opening.todo.push(part);
+        if !failure.retryable || opening.attempts >= self.budgets.attempts_max {
+            self.fail_source(request.source);
+            return;
+        }
+        opening.resting = true;
+        let at = self.now.saturating_add(self.budgets.backoff(opening.attempts));
+        let name = self.new_name();
+        self.resting.insert((at, name), Resting::Open { file: request.file });
+    }
+
+    fn lose_connection(&mut self, id: ConnectionId, failure: Failure) {
+        let Some(connection) = self.connections.remove(&id) else { return };
+        let Some(server) = self.servers.get_mut(&connection.server) else { return };
+        server.connections.remove(&id);
+        let usable = server.connections.iter().filter(|other| {
+            self.connections.get(other).is_some_and(|other| other.phase == Phase::Usable)
+        });
+        let usable = usable.count() as u32;
+        if connection.phase == Phase::Connecting && usable > 0 {
+            server.connection_refused(usable);
+        } else if connection.phase == Phase::Connecting || !connection.requests.is_empty() {
+            server.connection_failed(self.now, connection.since, &self.budgets);
+        }
+        let hopeless = !failure.retryable && usable == 0;
+        let dead = server.failures > self.budgets.server_failures_max || hopeless;
+        self.awake.insert(connection.server);
+        for request in connection.requests {
+            self.lose_request(request);
+        }
+        if dead {
+            self.fail_server(connection.server);
+        }
+    }
+
+    /// A request's connection has ended.
+    fn lose_request(&mut self, id: RequestId) {
+        let Some(request) = self.requests.remove(&id) else { return };
+        if request.cancelled {
+            return;
+        }
+        self.counters.retries += 1;
+        self.give_back(request.file, id, &request.segments, Return::Again);
+        if let (Some(part), Some(state)) = (request.part, self.files.get_mut(&request.file))
+            && let Some(opening) = &mut state.opening
+        {
+            opening.in_flight = opening.in_flight.saturating_sub(1);
+            opening.attempts += 1;
+            opening.todo.push(part);
+            if opening.attempts >= self.budgets.attempts_max {
+                self.fail_source(request.source);
+            }
+        }
+        self.refresh(request.file);
+    }
+
+    /// A server does not work: none of its sources does. A source added later tries it anew.
+    fn fail_server(&mut self, id: ServerId) {
+        if let Some(server) = self.servers.get_mut(&id) {
+            server.failures = 0;
+            server.warm_up = false;
+        }
+        let sources: Vec<SourceId> = self
+            .files
+            .values()
+            .flat_map(|file| file.sources.iter())
+            .filter(|(_, source)| source.server == id)
+            .map(|(id, _)| id)
+            .collect();
+        for source in sources {
+            self.fail_source(source);
+        }
+    }
+
+    /// A source has failed. Where it was the last, so have the file's open and wants.
+    fn fail_source(&mut self, source: SourceId) {
+        let Some(file) = self.sources.get(&source).copied() else { return };
+        if let Some(state) = self.files.get_mut(&file) {
+            state.sources.fail(source);
+        }
+        self.leave_source(source);
+        let Some(state) = self.files.get_mut(&file) else { return };
+        if state.sources.all_failed() {
+            let why = WantFailure::Source { source };
+            if state.opening.take().is_some() {
+                self.events.push_back(Event::OpenFailed { file, why });
+            }
+            let wants: Vec<WantId> = state.wants.iter().copied().collect();
+            for want in wants {
+                self.fail_want(want, why);
+            }
+        }
+        self.refresh(file);
+    }
+}

@@ -1,0 +1,89 @@
+//! What goes in and out besides plain calls: urgency and failures in, actions and events out.
+
+use std::ops::Range;
+
+use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, WantId};
+
+/// How much a want matters. Every demand goes before every hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Urgency {
+    /// Someone waits.
+    Demand,
+    /// Someone will wait.
+    Hint,
+}
+
+/// One end of a file, as an open asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// The first bytes, this many.
+    Head(u64),
+    /// The last bytes, this many, without knowing the size.
+    Tail(u64),
+}
+
+/// How a request or a connection went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failure {
+    /// Trying the same again later can help (a time-out, a reset, an overloaded server), other
+    /// than where the answer was a plain no (not found, not allowed).
+    pub retryable: bool,
+}
+
+/// Something the caller must do now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Start a connection. Actions for it may follow at once: they are meant to leave with the
+    /// handshake where the protocol allows.
+    Connect { connection: ConnectionId, server: ServerId },
+    /// Find the file, tell its size by [`handle_opened`](crate::Scheduler::handle_opened), and
+    /// deliver one end of it.
+    Open {
+        request: RequestId,
+        connection: ConnectionId,
+        source: SourceId,
+        file: FileId,
+        part: Part,
+    },
+    /// Deliver these ranges: ascending, disjoint, not empty. One is a plain read, several are one
+    /// vectored read.
+    Fetch {
+        request: RequestId,
+        connection: ConnectionId,
+        source: SourceId,
+        file: FileId,
+        segments: Vec<Range<u64>>,
+    },
+    /// Nobody waits for this request any more. It still ends by `handle_done` or `handle_failed`
+    /// (or with its connection); data that arrives until then is answered by
+    /// [`Event::Forget`] unless somebody wants it after all.
+    Cancel { request: RequestId, connection: ConnectionId },
+    /// Close this connection. No `handle_disconnected` is needed for it; one does no harm.
+    Disconnect { connection: ConnectionId },
+}
+
+/// Something the caller may want to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The size is known and every part of the open has been delivered or given up.
+    Opened { file: FileId, size: u64 },
+    /// The file cannot be opened at any source.
+    OpenFailed { file: FileId, why: WantFailure },
+    /// The last byte of a want has arrived.
+    Ready { want: WantId },
+    /// A want will not become ready. It is gone: its memory is given back, no release is due.
+    Failed { want: WantId, why: WantFailure },
+    /// No want refers to these delivered bytes any more: drop them.
+    Forget { file: FileId, range: Range<u64> },
+}
+
+/// Why a want or an open came to nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantFailure {
+    /// The range does not lie within the file.
+    BeyondEnd { size: u64 },
+    /// This source, the last one left, refused, or failed too often.
+    Source { source: SourceId },
+    /// There is no such file, or none of its sources is left.
+    NoSource,
+}

@@ -1,0 +1,402 @@
+//! The scheduler's state, and the commands about servers, files and sources.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+use crate::budget::Budgets;
+use crate::chunk::{Chunks, Return, joined};
+use crate::connection::Connection;
+use crate::demand::Admission;
+use crate::estimate::Mark;
+use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
+use crate::message::{Action, Event, Part, Urgency, WantFailure};
+use crate::readahead::Readahead;
+use crate::server::{Server, ServerTraits};
+use crate::snapshot::Counters;
+use crate::sources::Sources;
+use crate::want::Want;
+
+/// No file is larger than this (a pebibyte); keeps sums of offsets from overflowing.
+pub(crate) const FILE_BYTES_MAX: u64 = 1 << 50;
+
+/// Decides which bytes next, when, and from where. See the [crate] for how to run it.
+///
+/// Its methods are of four kinds, all taking the time (which must not go back) where it matters:
+///
+/// * **Commands**: what there is (`add_*`, `update_*`, `remove_*`, `open`, `set_size`) and what is
+///   wanted (`want`, `promote`, `cancel`, `resize`, `take`, `release`).
+/// * **`handle_*`**: what happened to connections, requests, time.
+/// * **`poll_*`**: what to do, what to tell, when to come back.
+/// * **`snapshot`**: figures for a report.
+///
+/// Names it does not know (any more) are ignored: late answers to things long given up are normal.
+#[derive(Debug)]
+pub struct Scheduler {
+    pub(crate) budgets: Budgets,
+    pub(crate) now: Time,
+    pub(crate) servers: BTreeMap<ServerId, Server>,
+    pub(crate) connections: BTreeMap<ConnectionId, Connection>,
+    pub(crate) files: BTreeMap<FileId, File>,
+    /// The file of each source.
+    pub(crate) sources: BTreeMap<SourceId, FileId>,
+    pub(crate) requests: BTreeMap<RequestId, Request>,
+    pub(crate) wants: BTreeMap<WantId, Want>,
+    pub(crate) admission: Admission,
+    pub(crate) readahead: Readahead,
+    /// What is to be tried again, and when.
+    pub(crate) resting: BTreeMap<(Time, u64), Resting>,
+    /// Servers for which there may be something to do.
+    pub(crate) awake: BTreeSet<ServerId>,
+    pub(crate) actions: VecDeque<Action>,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) counters: Counters,
+    names: Names,
+}
+
+/// The next free name of each kind.
+#[derive(Debug, Default)]
+struct Names {
+    server: u32,
+    file: u32,
+    source: u32,
+    connection: u32,
+    /// Requests, wants and resting entries share this one.
+    other: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct File {
+    pub chunks: Chunks,
+    pub sources: Sources,
+    pub size: Option<u64>,
+    pub wants: BTreeSet<WantId>,
+    pub opening: Option<Opening>,
+    /// Where the file stands on its server's agenda.
+    pub listed: Option<Listed>,
+    /// The server whose list of opens it is on.
+    pub open_listed: Option<ServerId>,
+}
+
+/// An open that is not finished.
+#[derive(Debug, Default)]
+pub(crate) struct Opening {
+    /// Parts to be sent.
+    pub todo: Vec<Part>,
+    /// Parts sent.
+    pub in_flight: u32,
+    /// How often a part has failed.
+    pub attempts: u32,
+    /// The parts to be sent wait for a pause to end.
+    pub resting: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Listed {
+    pub server: ServerId,
+    pub urgency: Urgency,
+    pub order: u64,
+    pub queued: [u64; 2],
+}
+
+/// A request without its last answer.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub connection: ConnectionId,
+    pub source: SourceId,
+    pub file: FileId,
+    /// None: a fetch.
+    pub part: Option<Part>,
+    pub segments: Vec<Range<u64>>,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Bytes not here.
+    pub left: u64,
+    pub sent_at: Time,
+    /// The connection was usable when it was sent.
+    pub warm: bool,
+    /// Something has come.
+    pub answered: bool,
+    /// Its bytes are nobody's.
+    pub cancelled: bool,
+    pub connection_mark: Mark,
+    pub server_mark: Mark,
+}
+
+#[derive(Debug)]
+pub(crate) enum Resting {
+    Bytes { file: FileId, ranges: Vec<Range<u64>> },
+    Open { file: FileId },
+}
+
+impl Scheduler {
+    /// A scheduler that knows nothing yet.
+    pub fn new(budgets: Budgets) -> Self {
+        Scheduler {
+            admission: Admission::new(budgets.memory_bytes_max),
+            readahead: Readahead::new(budgets.readahead_bytes_floor, budgets.readahead_bytes_max),
+            budgets,
+            now: Time::ZERO,
+            servers: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            files: BTreeMap::new(),
+            sources: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            wants: BTreeMap::new(),
+            resting: BTreeMap::new(),
+            awake: BTreeSet::new(),
+            actions: VecDeque::new(),
+            events: VecDeque::new(),
+            counters: Counters::default(),
+            names: Names::default(),
+        }
+    }
+
+    /// There is a server.
+    pub fn add_server(&mut self, now: Time, traits: ServerTraits) -> ServerId {
+        self.advance(now);
+        let id = ServerId(self.names.server);
+        self.names.server += 1;
+        let mut server = Server::new(traits);
+        server.growth.at_least(self.budgets.connections_initial.max(1));
+        self.servers.insert(id, server);
+        id
+    }
+
+    /// More has been learnt of a server's limits.
+    pub fn update_server(&mut self, now: Time, id: ServerId, traits: ServerTraits) {
+        self.advance(now);
+        if let Some(server) = self.servers.get_mut(&id) {
+            server.update(traits);
+            self.awake.insert(id);
+        }
+    }
+
+    /// There is a file; sources follow.
+    pub fn add_file(&mut self, now: Time) -> FileId {
+        self.advance(now);
+        let id = FileId(self.names.file);
+        self.names.file += 1;
+        self.files.insert(id, File::default());
+        id
+    }
+
+    /// The file can be read at this server. What waits for a source goes there at once.
+    pub fn add_source(&mut self, now: Time, file: FileId, server: ServerId) -> SourceId {
+        self.advance(now);
+        let id = SourceId(self.names.source);
+        self.names.source += 1;
+        let Some(state) = self.files.get_mut(&file) else { return id };
+        state.sources.add(id, server);
+        self.sources.insert(id, file);
+        if state.opening.is_some() {
+            self.warm_up(server);
+        }
+        self.refresh(file);
+        id
+    }
+
+    /// The file is not to be read there any more (it is redirected elsewhere, say). What was sent
+    /// for is queued again and waits for another source if there is none.
+    pub fn remove_source(&mut self, now: Time, source: SourceId) {
+        self.advance(now);
+        let Some(file) = self.sources.remove(&source) else { return };
+        self.leave_source(source);
+        if let Some(state) = self.files.get_mut(&file) {
+            state.sources.remove(source);
+        }
+        self.refresh(file);
+    }
+
+    /// Nobody reads the file any more: its wants are cancelled (without events), its bytes need
+    /// no [`Event::Forget`].
+    pub fn remove_file(&mut self, now: Time, file: FileId) {
+        self.advance(now);
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let wants = std::mem::take(&mut state.wants);
+        let sources: Vec<SourceId> = state.sources.iter().map(|(id, _)| id).collect();
+        for want in wants {
+            self.drop_want(want);
+        }
+        for source in sources {
+            self.sources.remove(&source);
+            self.leave_source(source);
+            if let Some(state) = self.files.get_mut(&file) {
+                state.sources.remove(source);
+            }
+        }
+        self.refresh(file);
+        self.files.remove(&file);
+        self.admit();
+    }
+
+    /// Opens a file whose size is unknown: asks for its first `head` bytes and, where the server
+    /// can give a suffix, its last `tail` bytes. The first connections to the server are asked for
+    /// at the same moment. Ends in [`Event::Opened`] or [`Event::OpenFailed`].
+    ///
+    /// These bytes are kept, wanted or not, until [`Self::forget_open`] or [`Self::remove_file`].
+    pub fn open(&mut self, now: Time, file: FileId, head: u64, tail: u64) {
+        self.advance(now);
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let mut todo = vec![Part::Head(head.min(FILE_BYTES_MAX))];
+        if tail > 0 {
+            todo.push(Part::Tail(tail.min(FILE_BYTES_MAX)));
+        }
+        state.opening = Some(Opening { todo, ..Opening::default() });
+        if let Some((_, server)) = state.sources.best() {
+            self.warm_up(server);
+        }
+        self.refresh(file);
+    }
+
+    /// The bytes that came with the open are kept no longer for its sake.
+    pub fn forget_open(&mut self, now: Time, file: FileId) {
+        self.advance(now);
+        let Some(state) = self.files.get_mut(&file) else { return };
+        for range in state.chunks.release_held() {
+            self.events.push_back(Event::Forget { file, range });
+        }
+    }
+
+    /// The size of a file. Wants that reach beyond it fail.
+    pub fn set_size(&mut self, now: Time, file: FileId, size: u64) {
+        self.advance(now);
+        let size = size.min(FILE_BYTES_MAX);
+        let Some(state) = self.files.get_mut(&file) else { return };
+        if state.size == Some(size) {
+            return;
+        }
+        state.size = Some(size);
+        let beyond: Vec<WantId> = state
+            .wants
+            .iter()
+            .filter(|id| self.wants.get(id).is_some_and(|want| want.range.end > size))
+            .copied()
+            .collect();
+        for want in beyond {
+            self.fail_want(want, WantFailure::BeyondEnd { size });
+        }
+        if let Some(state) = self.files.get_mut(&file) {
+            state.chunks.truncate(size);
+        }
+        self.refresh(file);
+        self.admit();
+    }
+
+    /// Asks for the first connections to a server.
+    pub(crate) fn warm_up(&mut self, id: ServerId) {
+        if let Some(server) = self.servers.get_mut(&id) {
+            server.warm_up = true;
+            self.awake.insert(id);
+        }
+    }
+
+    /// Gives up everything that is under way from a source.
+    pub(crate) fn leave_source(&mut self, source: SourceId) {
+        let under_way: Vec<RequestId> = self
+            .requests
+            .iter()
+            .filter(|(_, request)| request.source == source && !request.cancelled)
+            .map(|(id, _)| *id)
+            .collect();
+        for id in under_way {
+            self.abandon(id);
+        }
+    }
+
+    /// Gives up a request: what it owes is queued again, its answer will be nobody's.
+    pub(crate) fn abandon(&mut self, id: RequestId) {
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        request.cancelled = true;
+        let (file, part, connection) = (request.file, request.part, request.connection);
+        let segments = request.segments.clone();
+        self.actions.push_back(Action::Cancel { request: id, connection });
+        self.give_back(file, id, &segments, Return::Now);
+        if let (Some(part), Some(state)) = (part, self.files.get_mut(&file))
+            && let Some(opening) = &mut state.opening
+        {
+            opening.in_flight = opening.in_flight.saturating_sub(1);
+            opening.todo.push(part);
+        }
+        self.refresh(file);
+    }
+
+    /// Time passes. Counts the time in which somebody waits and nothing is under way.
+    pub(crate) fn advance(&mut self, now: Time) {
+        let passed = now.saturating_sub(self.now);
+        if self.counters.demands_unready > 0 {
+            self.counters.waited += passed;
+            if self.requests.is_empty() {
+                self.counters.stalled += passed;
+            }
+        }
+        self.now = self.now.max(now);
+    }
+
+    /// Brings a file's place on the agenda of its server up to date.
+    pub(crate) fn refresh(&mut self, id: FileId) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let server = file.sources.best().map(|(_, server)| server);
+        let listed = server.zip(file.chunks.first_queued()).map(|(server, first)| Listed {
+            server,
+            urgency: first.urgency,
+            order: first.order,
+            queued: file.chunks.queued(),
+        });
+        let old = std::mem::replace(&mut file.listed, listed);
+        let opening = file.opening.as_ref();
+        let to_send = opening.is_some_and(|opening| !opening.resting && !opening.todo.is_empty());
+        let open_listed = server.filter(|_| to_send);
+        let old_open = std::mem::replace(&mut file.open_listed, open_listed);
+        if old != listed {
+            self.unlist(id, old);
+            self.list(id, listed);
+        }
+        if old_open != open_listed {
+            if let Some(server) = old_open.and_then(|server| self.servers.get_mut(&server)) {
+                server.opens.remove(&id);
+            }
+            if let Some((at, server)) =
+                open_listed.and_then(|at| self.servers.get_mut(&at).map(|server| (at, server)))
+            {
+                server.opens.insert(id);
+                self.awake.insert(at);
+            }
+        }
+    }
+
+    fn list(&mut self, file: FileId, listed: Option<Listed>) {
+        let Some(listed) = listed else { return };
+        let Some(server) = self.servers.get_mut(&listed.server) else { return };
+        server.agenda.insert((listed.urgency, listed.order, file));
+        for (total, bytes) in server.queued.iter_mut().zip(listed.queued) {
+            *total += bytes;
+        }
+        self.awake.insert(listed.server);
+    }
+
+    fn unlist(&mut self, file: FileId, listed: Option<Listed>) {
+        let Some(listed) = listed else { return };
+        let Some(server) = self.servers.get_mut(&listed.server) else { return };
+        server.agenda.remove(&(listed.urgency, listed.order, file));
+        for (total, bytes) in server.queued.iter_mut().zip(listed.queued) {
+            *total -= bytes;
+        }
+    }
+
+    pub(crate) fn forget(&mut self, file: FileId, ranges: Vec<Range<u64>>) {
+        let events = joined(ranges).into_iter().map(|range| Event::Forget { file, range });
+        self.events.extend(events);
+    }
+
+    pub(crate) fn new_connection(&mut self) -> ConnectionId {
+        let id = ConnectionId(self.names.connection);
+        self.names.connection += 1;
+        id
+    }
+
+    /// A name for a request, a want, or an entry of the resting.
+    pub(crate) fn new_name(&mut self) -> u64 {
+        self.names.other += 1;
+        self.names.other
+    }
+}

@@ -1,0 +1,193 @@
+//! One server: what its protocol allows, its connections, and how it has behaved.
+
+use std::collections::BTreeSet;
+
+use crate::budget::Budgets;
+use crate::estimate::{Meter, RoundTrip, bytes_in};
+use crate::growth::Growth;
+use crate::ids::{ConnectionId, FileId, Time};
+use crate::message::Urgency;
+
+/// What a protocol and a server allow. The default is a cautious HTTP/1.1 server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerTraits {
+    /// Most segments of one request; 1: no vectored requests.
+    pub segments_max: u32,
+    /// Largest segment of a vectored request, bytes.
+    pub segment_bytes_max: u64,
+    /// Sensible upper bound of one request, bytes.
+    pub request_bytes_max: u64,
+    /// Several requests may be unanswered on one connection.
+    pub pipelined: bool,
+    /// The last bytes of a file can be asked for without knowing its size.
+    pub suffix: bool,
+    /// The round trip an earlier session measured; about 0 for a local disk.
+    pub distance_hint_rtt: Option<Time>,
+    /// What one more request costs the server.
+    pub request_overhead: Time,
+    /// Never more connections than this, where told or learnt.
+    pub max_connections: Option<u32>,
+}
+
+impl Default for ServerTraits {
+    fn default() -> Self {
+        ServerTraits {
+            segments_max: 1,
+            segment_bytes_max: u64::MAX,
+            request_bytes_max: 4 << 20,
+            pipelined: false,
+            suffix: false,
+            distance_hint_rtt: None,
+            request_overhead: Time::from_micros(50),
+            max_connections: None,
+        }
+    }
+}
+
+/// A round trip across a continent; used while nothing is known.
+const ROUND_TRIP_GUESS: Time = Time::from_millis(50);
+/// 100 Mbit/s in bytes per second; used while nothing is known.
+const BANDWIDTH_GUESS: u64 = 12_500_000;
+
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub traits: ServerTraits,
+    pub connections: BTreeSet<ConnectionId>,
+    /// Files with queued chunks to be read here, by their most important one.
+    pub agenda: BTreeSet<(Urgency, u64, FileId)>,
+    /// Files with parts of an open to be sent here.
+    pub opens: BTreeSet<FileId>,
+    /// Queued bytes of the files on the agenda: demands, hints.
+    pub queued: [u64; 2],
+    /// Connections are wanted even without work.
+    pub warm_up: bool,
+    pub growth: Growth,
+    pub round_trip: RoundTrip,
+    pub meter: Meter,
+    /// Failures since the last byte.
+    pub failures: u32,
+    failed_at: Option<Time>,
+    /// No new connection before `retry_at`.
+    pub retrying: bool,
+    pub retry_at: Time,
+    /// It refused more connections than this while these were up.
+    learnt_max: Option<u32>,
+}
+
+impl Server {
+    pub(crate) fn new(traits: ServerTraits) -> Self {
+        let round_trip = RoundTrip::new(traits.distance_hint_rtt);
+        Server {
+            traits,
+            connections: BTreeSet::new(),
+            agenda: BTreeSet::new(),
+            opens: BTreeSet::new(),
+            queued: [0; 2],
+            warm_up: false,
+            growth: Growth::new(),
+            round_trip,
+            meter: Meter::new(),
+            failures: 0,
+            failed_at: None,
+            retrying: false,
+            retry_at: Time::ZERO,
+            learnt_max: None,
+        }
+    }
+
+    /// What it allows is known better; limits guessed from refusals are forgotten.
+    pub(crate) fn update(&mut self, traits: ServerTraits) {
+        if let Some(hint) = traits.distance_hint_rtt {
+            self.round_trip.suggest(hint);
+        }
+        self.traits = traits;
+        self.learnt_max = None;
+    }
+
+    pub(crate) fn has_work(&self) -> bool {
+        !self.agenda.is_empty() || !self.opens.is_empty()
+    }
+
+    pub(crate) fn connections_max(&self, budgets: &Budgets) -> u32 {
+        let told = self.traits.max_connections.unwrap_or(u32::MAX);
+        let learnt = self.learnt_max.unwrap_or(u32::MAX);
+        budgets.connections_per_server_max.min(told).min(learnt).max(1)
+    }
+
+    pub(crate) fn requests_max(&self, budgets: &Budgets) -> usize {
+        match self.traits.pipelined {
+            true => budgets.requests_in_flight_per_connection_max.max(1) as usize,
+            false => 1,
+        }
+    }
+
+    pub(crate) fn rtt_or_guess(&self) -> Time {
+        self.round_trip.get().unwrap_or(ROUND_TRIP_GUESS)
+    }
+
+    pub(crate) fn bandwidth_or_guess(&self) -> u64 {
+        match self.meter.rate() {
+            0 => BANDWIDTH_GUESS,
+            rate => rate,
+        }
+    }
+
+    /// Bytes the link holds; 0 while unknown.
+    pub(crate) fn pipe_bytes(&self) -> u64 {
+        self.round_trip.get().map_or(0, |rtt| bytes_in(self.meter.rate(), rtt))
+    }
+
+    /// A connection that was asked for at `since` has failed. Several that fail of one cause
+    /// count once: those that were under way when the last one failed.
+    pub(crate) fn connection_failed(&mut self, now: Time, since: Time, budgets: &Budgets) {
+        if self.failed_at.is_some_and(|failed_at| since <= failed_at) {
+            return;
+        }
+        self.failed_at = Some(now);
+        self.failures += 1;
+        self.retrying = true;
+        self.retry_at = now.saturating_add(budgets.backoff(self.failures));
+    }
+
+    /// It does not take more connections than it has.
+    pub(crate) fn connection_refused(&mut self, usable: u32) {
+        self.learnt_max = Some(usable.max(1));
+    }
+
+    /// Bytes came: it is alive.
+    pub(crate) fn is_alive(&mut self) {
+        self.failures = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_that_fail_together_count_once() {
+        let budgets = Budgets::default();
+        let mut server = Server::new(ServerTraits::default());
+        let ms = Time::from_millis;
+        for _ in 0..8 {
+            server.connection_failed(ms(10), ms(0), &budgets);
+        }
+        assert_eq!((server.failures, server.retry_at), (1, ms(110)));
+        server.connection_failed(ms(120), ms(110), &budgets);
+        assert_eq!((server.failures, server.retry_at), (2, ms(320)));
+        server.is_alive();
+        server.connection_failed(ms(500), ms(400), &budgets);
+        assert_eq!((server.failures, server.retry_at), (1, ms(600)));
+    }
+
+    #[test]
+    fn the_smallest_limit_holds() {
+        let budgets = Budgets::default();
+        let mut server = Server::new(ServerTraits::default());
+        assert_eq!(server.connections_max(&budgets), 16);
+        server.traits.max_connections = Some(4);
+        assert_eq!(server.connections_max(&budgets), 4);
+        server.connection_refused(2);
+        assert_eq!(server.connections_max(&budgets), 2);
+    }
+}

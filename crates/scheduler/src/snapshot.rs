@@ -1,0 +1,157 @@
+//! Figures for a report.
+
+use crate::connection::Phase;
+use crate::ids::{ServerId, SourceId, Time};
+use crate::scheduler::Scheduler;
+use crate::sources::Quality;
+
+/// What the scheduler counts as it goes.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub wanted_bytes: u64,
+    pub asked_bytes: u64,
+    pub over_read_bytes: u64,
+    pub delivered_bytes: u64,
+    pub wasted_bytes: u64,
+    pub fetches: u64,
+    pub segments: u64,
+    pub opens: u64,
+    pub connections: u64,
+    pub retries: u64,
+    pub demands_unready: u64,
+    pub waited: Time,
+    pub stalled: Time,
+}
+
+/// The state of a scheduler at one moment, and its sums since it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Bytes that wants asked for, each once, less those cancelled before they were sent for.
+    pub wanted_bytes: u64,
+    /// Bytes that requests asked for, opens and repetitions included.
+    pub asked_bytes: u64,
+    /// Bytes asked for only to bridge gaps.
+    pub over_read_bytes: u64,
+    /// Bytes that arrived.
+    pub delivered_bytes: u64,
+    /// Hinted bytes sent for and cancelled unused.
+    pub wasted_bytes: u64,
+    /// Requests for data.
+    pub fetches: u64,
+    /// Ranges in those requests.
+    pub segments: u64,
+    /// Requests that open a file.
+    pub opens: u64,
+    /// Connections ever asked for.
+    pub connections: u64,
+    /// Requests that had to be sent again.
+    pub retries: u64,
+    /// Memory held by wants, now and at most, bytes.
+    pub memory_bytes: u64,
+    pub memory_bytes_peak: u64,
+    /// Demands and hints that are not admitted.
+    pub demands_waiting: usize,
+    pub hints_waiting: usize,
+    /// Demands that are not ready.
+    pub demands_unready: u64,
+    /// Bytes of hints that may be admitted, and that are.
+    pub readahead_window_bytes: u64,
+    pub readahead_bytes: u64,
+    /// Time in which at least one demand was not ready.
+    pub waited: Time,
+    /// The part of it in which nothing was under way.
+    pub stalled: Time,
+    pub servers: Vec<ServerSnapshot>,
+    pub sources: Vec<SourceSnapshot>,
+}
+
+/// One server at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSnapshot {
+    pub server: ServerId,
+    pub connections_usable: u32,
+    pub connections_connecting: u32,
+    pub requests_in_flight: u32,
+    pub in_flight_bytes: u64,
+    /// The shortest lately seen, or a guess from the handshake.
+    pub round_trip: Option<Time>,
+    /// Bytes per second over all connections, the highest lately seen; 0 while unknown.
+    pub bandwidth: u64,
+}
+
+/// One source at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceSnapshot {
+    pub source: SourceId,
+    pub server: ServerId,
+    pub failed: bool,
+    pub quality: Quality,
+}
+
+impl Scheduler {
+    /// Figures for a report. Costs time in proportion to connections and sources: not for every
+    /// step.
+    pub fn snapshot(&self) -> Snapshot {
+        let counters = &self.counters;
+        let [demands_waiting, hints_waiting] = self.admission.waiting();
+        Snapshot {
+            wanted_bytes: counters.wanted_bytes,
+            asked_bytes: counters.asked_bytes,
+            over_read_bytes: counters.over_read_bytes,
+            delivered_bytes: counters.delivered_bytes,
+            wasted_bytes: counters.wasted_bytes,
+            fetches: counters.fetches,
+            segments: counters.segments,
+            opens: counters.opens,
+            connections: counters.connections,
+            retries: counters.retries,
+            memory_bytes: self.admission.used(),
+            memory_bytes_peak: self.admission.peak(),
+            demands_waiting,
+            hints_waiting,
+            demands_unready: counters.demands_unready,
+            readahead_window_bytes: self.readahead.window(self.pipe_bytes()),
+            readahead_bytes: self.admission.hinted(),
+            waited: counters.waited,
+            stalled: counters.stalled,
+            servers: self.servers.keys().map(|id| self.server_snapshot(*id)).collect(),
+            sources: self.source_snapshots(),
+        }
+    }
+
+    fn server_snapshot(&self, id: ServerId) -> ServerSnapshot {
+        let server = &self.servers[&id];
+        let mut snapshot = ServerSnapshot {
+            server: id,
+            connections_usable: 0,
+            connections_connecting: 0,
+            requests_in_flight: 0,
+            in_flight_bytes: 0,
+            round_trip: server.round_trip.get(),
+            bandwidth: server.meter.rate(),
+        };
+        for connection in server.connections.iter().filter_map(|id| self.connections.get(id)) {
+            match connection.phase {
+                Phase::Usable => snapshot.connections_usable += 1,
+                Phase::Connecting => snapshot.connections_connecting += 1,
+            }
+            snapshot.requests_in_flight += connection.requests.len() as u32;
+            snapshot.in_flight_bytes += connection.in_flight;
+        }
+        snapshot
+    }
+
+    fn source_snapshots(&self) -> Vec<SourceSnapshot> {
+        let sources = self.files.values().flat_map(|file| file.sources.iter());
+        let mut snapshots: Vec<SourceSnapshot> = sources
+            .map(|(id, source)| SourceSnapshot {
+                source: id,
+                server: source.server,
+                failed: !source.is_active(),
+                quality: source.quality,
+            })
+            .collect();
+        snapshots.sort_unstable_by_key(|snapshot| snapshot.source);
+        snapshots
+    }
+}
