@@ -3,7 +3,11 @@
 pub mod array;
 pub mod block;
 pub mod codec;
+pub mod cursor;
+pub mod directory;
 pub mod error;
+pub mod header;
+pub mod key;
 pub mod known;
 pub mod tree;
 

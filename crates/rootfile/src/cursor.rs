@@ -1,0 +1,308 @@
+//! Big-endian reading that knows where it is, and never reads past its end.
+//!
+//! Everything in a ROOT file outside of RNTuple is big-endian. A cursor walks over one buffer: a
+//! record as stored, or its content after decompression. (Source: ROOT I/O, `Bytes.h`.)
+
+use bytes::Bytes;
+
+use crate::array::Numbers;
+use crate::error::{Error, Result};
+
+/// A place in a buffer, and how far reading may go.
+#[derive(Debug, Clone)]
+pub struct Cursor<'a> {
+    buffer: &'a Bytes,
+    position: usize,
+    end: usize,
+    /// Absolute offset in the file of the buffer's first byte.
+    base: u64,
+}
+
+macro_rules! numbers {
+    ($($name:ident $kind:ty),*) => {$(
+        /// The next big-endian number.
+        ///
+        /// # Errors
+        /// `Corrupt` where it would end behind the cursor's end.
+        #[inline]
+        pub fn $name(&mut self) -> Result<$kind> {
+            Ok(<$kind>::from_be_bytes(self.chunk()?))
+        }
+    )*};
+}
+
+macro_rules! many {
+    ($($name:ident $kind:ty),*) => {$(
+        /// The next `count` big-endian numbers.
+        ///
+        /// # Errors
+        /// `Corrupt` where they would end behind the cursor's end; no memory is taken then.
+        pub fn $name(&mut self, count: usize) -> Result<Vec<$kind>> {
+            let size = size_of::<$kind>();
+            let raw = self.slice(self.bytes_of(count, size)?)?;
+            let (chunks, _) = raw.as_chunks();
+            Ok(chunks.iter().map(|chunk| <$kind>::from_be_bytes(*chunk)).collect())
+        }
+    )*};
+}
+
+impl<'a> Cursor<'a> {
+    /// Starts at the beginning of `buffer`, whose first byte is at `base` in the file.
+    pub fn new(buffer: &'a Bytes, base: u64) -> Self {
+        Cursor { buffer, position: 0, end: buffer.len(), base }
+    }
+
+    numbers!(u8 u8, i8 i8, u16 u16, i16 i16, u32 u32, i32 i32, u64 u64, i64 i64, f32 f32, f64 f64);
+    many!(u8s u8, i8s i8, u16s u16, i16s i16, u32s u32, i32s i32, u64s u64, i64s i64, f32s f32, f64s f64);
+
+    /// Bytes from the start of the buffer.
+    #[inline]
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// Bytes from the start of the file. Behind a compressed record's header this counts
+    /// decompressed bytes.
+    pub fn offset(&self) -> u64 {
+        self.base.saturating_add(self.position as u64)
+    }
+
+    #[inline]
+    pub fn remaining(&self) -> usize {
+        self.end - self.position
+    }
+
+    /// An error at this place.
+    pub fn corrupt(&self, what: impl Into<String>) -> Error {
+        Error::corrupt(what).at(self.offset())
+    }
+
+    /// An error at this place.
+    pub fn unsupported(&self, what: impl Into<String>) -> Error {
+        Error::unsupported(what).at(self.offset())
+    }
+
+    /// Reads the next number of four bytes without moving.
+    ///
+    /// # Errors
+    /// `Corrupt` where fewer are left.
+    pub fn peek_u32(&self) -> Result<u32> {
+        self.clone().u32()
+    }
+
+    /// Moves on by `count` bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` where that is behind the end.
+    pub fn skip(&mut self, count: usize) -> Result<()> {
+        self.slice(count).map(drop)
+    }
+
+    /// The next `count` bytes, shared with the buffer.
+    ///
+    /// # Errors
+    /// `Corrupt` where fewer are left.
+    pub fn take(&mut self, count: usize) -> Result<Bytes> {
+        let start = self.position;
+        self.skip(count)?;
+        Ok(self.buffer.slice(start..start + count))
+    }
+
+    /// A cursor over the next `count` bytes, which this one moves over. It counts positions and
+    /// offsets as this one does.
+    ///
+    /// # Errors
+    /// `Corrupt` where fewer are left.
+    pub fn split(&mut self, count: usize) -> Result<Cursor<'a>> {
+        let mut part = self.clone();
+        self.skip(count)?;
+        part.end = self.position;
+        Ok(part)
+    }
+
+    /// A string with its length in front: one byte, or 255 and four bytes (ROOT: `TString`).
+    ///
+    /// # Errors
+    /// `Corrupt` where it would end behind the end.
+    pub fn text(&mut self) -> Result<Bytes> {
+        let short = self.u8()?;
+        let len = if short == 255 { self.u32()? } else { u32::from(short) };
+        self.take(len as usize)
+    }
+
+    /// As [`Cursor::text`]; bytes that are not UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// As [`Cursor::text`].
+    pub fn string(&mut self) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.text()?).into_owned())
+    }
+
+    /// A string ended by a zero byte, of at most `len_max` bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` where there is no zero byte among the next `len_max + 1`.
+    pub fn c_string(&mut self, len_max: usize) -> Result<String> {
+        let rest = &self.buffer[self.position..self.end];
+        let Some(len) = rest.iter().take(len_max + 1).position(|byte| *byte == 0) else {
+            return Err(self.corrupt(format!("no end of a name within {len_max} bytes")));
+        };
+        let name = String::from_utf8_lossy(&rest[..len]).into_owned();
+        self.position += len + 1;
+        Ok(name)
+    }
+
+    /// A count of things that take at least `bytes_each` bytes, so that memory for them can be
+    /// taken without trust.
+    ///
+    /// # Errors
+    /// `Corrupt` where the count is negative or that many things can't be there.
+    pub fn count(&mut self, bytes_each: usize) -> Result<usize> {
+        let at = self.offset();
+        let count = self.i32()?;
+        match usize::try_from(count) {
+            Ok(n) if n.saturating_mul(bytes_each) <= self.remaining() => Ok(n),
+            _ => Err(Error::corrupt(format!(
+                "a count of {count} with {} bytes left",
+                self.remaining()
+            ))
+            .at(at)),
+        }
+    }
+
+    #[inline]
+    fn chunk<const N: usize>(&mut self) -> Result<[u8; N]> {
+        match self.buffer[self.position..self.end].first_chunk::<N>() {
+            Some(chunk) => {
+                self.position += N;
+                Ok(*chunk)
+            }
+            None => Err(self.short(N)),
+        }
+    }
+
+    #[inline]
+    fn slice(&mut self, count: usize) -> Result<&'a [u8]> {
+        if count > self.remaining() {
+            return Err(self.short(count));
+        }
+        let start = self.position;
+        self.position += count;
+        Ok(&self.buffer[start..self.position])
+    }
+
+    fn bytes_of(&self, count: usize, size: usize) -> Result<usize> {
+        count.checked_mul(size).ok_or_else(|| self.short(usize::MAX))
+    }
+
+    #[cold]
+    fn short(&self, wanted: usize) -> Error {
+        self.corrupt(format!("{wanted} bytes wanted, {} left", self.remaining()))
+    }
+}
+
+/// The basic types that a streamer element or leaf can have, as they are on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basic {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+}
+
+impl Basic {
+    /// Bytes of one on disk.
+    pub fn size(self) -> usize {
+        match self {
+            Basic::Bool | Basic::I8 | Basic::U8 => 1,
+            Basic::I16 | Basic::U16 => 2,
+            Basic::I32 | Basic::U32 | Basic::F32 => 4,
+            Basic::I64 | Basic::U64 | Basic::F64 => 8,
+        }
+    }
+
+    /// The next `count` numbers of this type.
+    ///
+    /// # Errors
+    /// `Corrupt` where fewer are left.
+    pub fn read(self, cursor: &mut Cursor<'_>, count: usize) -> Result<Numbers> {
+        Ok(match self {
+            Basic::Bool => Numbers::Bool(
+                cursor.u8s(count)?.into_iter().map(|byte| (byte != 0).into()).collect(),
+            ),
+            Basic::I8 => Numbers::I8(cursor.i8s(count)?),
+            Basic::I16 => Numbers::I16(cursor.i16s(count)?),
+            Basic::I32 => Numbers::I32(cursor.i32s(count)?),
+            Basic::I64 => Numbers::I64(cursor.i64s(count)?),
+            Basic::U8 => Numbers::U8(cursor.u8s(count)?),
+            Basic::U16 => Numbers::U16(cursor.u16s(count)?),
+            Basic::U32 => Numbers::U32(cursor.u32s(count)?),
+            Basic::U64 => Numbers::U64(cursor.u64s(count)?),
+            Basic::F32 => Numbers::F32(cursor.f32s(count)?),
+            Basic::F64 => Numbers::F64(cursor.f64s(count)?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_stops_at_the_end_and_says_where() {
+        let buffer = Bytes::from_static(&[0, 0, 1, 2, 3, b'a', b'b', b'c', 9]);
+        let mut cursor = Cursor::new(&buffer, 1000);
+        assert_eq!(cursor.u32().unwrap(), 0x102);
+        assert_eq!(cursor.string().unwrap(), "abc");
+        assert_eq!(cursor.remaining(), 1);
+        let error = cursor.u16().unwrap_err();
+        assert_eq!(error.offset, Some(1008));
+        assert_eq!(cursor.u8().unwrap(), 9, "a failed read does not move");
+    }
+
+    #[test]
+    fn a_part_ends_where_it_was_told_to() {
+        let buffer = Bytes::from_static(&[1, 2, 3, 4, 5, 6]);
+        let mut whole = Cursor::new(&buffer, 0);
+        let mut part = whole.split(4).unwrap();
+        assert_eq!(whole.u16().unwrap(), 0x506);
+        assert_eq!(part.u16s(2).unwrap(), [0x102, 0x304]);
+        assert!(part.u8().is_err());
+        assert!(Cursor::new(&buffer, 0).split(7).is_err());
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_refused_before_memory_is_taken() {
+        let buffer = Bytes::from_static(&[0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 2, 1, 2]);
+        let mut cursor = Cursor::new(&buffer, 0);
+        assert!(cursor.count(1).is_err());
+        assert_eq!(cursor.count(1).unwrap(), 2);
+        assert!(cursor.f64s(usize::MAX).is_err());
+    }
+
+    #[test]
+    fn a_long_string_has_a_long_length() {
+        let mut raw = vec![255, 0, 0, 1, 44];
+        raw.extend([b'x'; 300]);
+        raw.push(7);
+        let buffer = Bytes::from(raw);
+        let mut cursor = Cursor::new(&buffer, 0);
+        assert_eq!(cursor.text().unwrap().len(), 300);
+        assert_eq!(cursor.u8().unwrap(), 7);
+    }
+
+    #[test]
+    fn a_name_needs_its_zero_byte() {
+        let buffer = Bytes::from_static(b"TLeaf\0TBranch");
+        let mut cursor = Cursor::new(&buffer, 0);
+        assert_eq!(cursor.c_string(80).unwrap(), "TLeaf");
+        assert!(cursor.c_string(80).is_err());
+    }
+}

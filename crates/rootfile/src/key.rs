@@ -1,0 +1,138 @@
+//! What stands in front of every record, and in a directory's key list (ROOT: `TKey`).
+//!
+//! ```text
+//! nbytes:i32  version:u16  objlen:u32  datime:u32  keylen:u16  cycle:u16
+//! seek  seek_directory  class:string  name:string  title:string
+//! ```
+//!
+//! The two offsets have eight bytes where the version is above 1000, else four.
+//! (Source: ROOT, `io/doc/TFile/datarecord.md`.)
+
+use crate::cursor::Cursor;
+use crate::error::Result;
+use crate::header::seek;
+
+/// Bytes of a key without names and with short offsets: no key is shorter.
+pub const KEY_LEN_MIN: usize = 29;
+
+/// A record's description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Bytes of the whole record, this header included (`fNbytes`).
+    pub record_len: u64,
+    /// Bytes of the record's content, decompressed (`fObjlen`).
+    pub content_len: u64,
+    /// Bytes of this header (`fKeylen`).
+    pub key_len: u64,
+    /// Which of several keys of one name; the highest is the newest (`fCycle`).
+    pub cycle: u16,
+    /// When it was written, packed as ROOT does (`fDatime`).
+    pub datime: u32,
+    /// Offset of the record (`fSeekKey`).
+    pub seek: u64,
+    pub class: String,
+    pub name: String,
+    pub title: String,
+}
+
+impl Key {
+    /// Reads one key.
+    ///
+    /// # Errors
+    /// `Corrupt` where the bytes end or the lengths contradict each other.
+    pub fn read(cursor: &mut Cursor<'_>) -> Result<Key> {
+        let at = cursor.clone();
+        let record_len = cursor.i32()?;
+        let version = cursor.u16()?;
+        let content_len = u64::from(cursor.u32()?);
+        let datime = cursor.u32()?;
+        let key_len = u64::from(cursor.u16()?);
+        let cycle = cursor.u16()?;
+        let big = version > 1000;
+        let seek_key = seek(cursor, big)?;
+        let _directory = seek(cursor, big)?;
+        let key = Key {
+            record_len: u64::try_from(record_len)
+                .map_err(|_| at.corrupt(format!("a key of a record of {record_len} bytes")))?,
+            content_len,
+            key_len,
+            cycle,
+            datime,
+            seek: seek_key,
+            class: cursor.string()?,
+            name: cursor.string()?,
+            title: cursor.string()?,
+        };
+        if key.key_len > key.record_len {
+            let what = format!("a key of {} bytes in a record of {}", key.key_len, key.record_len);
+            return Err(at.corrupt(what));
+        }
+        Ok(key)
+    }
+
+    /// Whether the record is a directory's.
+    pub fn is_directory(&self) -> bool {
+        matches!(self.class.as_str(), "TDirectory" | "TDirectoryFile")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[rustfmt::skip]
+    const KEY: &[u8] = &[
+        0, 0, 1, 0,             // nbytes 256
+        0, 4,                   // version 4
+        0, 0, 4, 0,             // objlen 1024
+        0x6e, 0x12, 0, 0,       // datime
+        0, 43,                  // keylen
+        0, 2,                   // cycle
+        0, 0, 0x10, 0,          // seek
+        0, 0, 0, 100,           // directory
+        5, b'T', b'T', b'r', b'e', b'e',
+        6, b'E', b'v', b'e', b'n', b't', b's',
+        3, b'a', b'l', b'l',
+    ];
+
+    #[test]
+    fn a_key_with_short_offsets_and_a_tail() {
+        let mut raw = KEY.to_vec();
+        raw.push(77);
+        let buffer = Bytes::from(raw);
+        let mut cursor = Cursor::new(&buffer, 0);
+        let key = Key::read(&mut cursor).unwrap();
+        assert_eq!((key.record_len, key.content_len, key.key_len), (256, 1024, 43));
+        assert_eq!((key.seek, key.cycle), (4096, 2));
+        assert_eq!((&*key.class, &*key.name, &*key.title), ("TTree", "Events", "all"));
+        assert_eq!(cursor.u8().unwrap(), 77);
+    }
+
+    #[test]
+    fn a_key_with_long_offsets() {
+        let mut raw = KEY.to_vec();
+        raw[4..6].copy_from_slice(&1004u16.to_be_bytes());
+        raw.splice(18..26, [0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 100]);
+        let buffer = Bytes::from(raw);
+        let key = Key::read(&mut Cursor::new(&buffer, 0)).unwrap();
+        assert_eq!((key.seek, &*key.name), ((9 << 32) + 1, "Events"));
+    }
+
+    #[test]
+    fn a_cut_or_impossible_key_is_refused() {
+        for len in 0..KEY.len() {
+            let buffer = Bytes::from_static(&KEY[..len]);
+            assert!(Key::read(&mut Cursor::new(&buffer, 0)).is_err(), "{len} bytes");
+        }
+        let mut negative = KEY.to_vec();
+        negative[0] = 0xff;
+        let mut longer_than_its_record = KEY.to_vec();
+        longer_than_its_record[14] = 9;
+        for raw in [negative, longer_than_its_record] {
+            let buffer = Bytes::from(raw);
+            assert!(Key::read(&mut Cursor::new(&buffer, 0)).is_err());
+        }
+    }
+}
