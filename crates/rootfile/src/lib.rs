@@ -9,6 +9,8 @@ pub mod error;
 pub mod header;
 pub mod key;
 pub mod known;
+pub mod object;
+pub mod streamer;
 pub mod tree;
 
 pub use array::{Array, Numbers};

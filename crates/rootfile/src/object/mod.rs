@@ -1,0 +1,226 @@
+//! Objects as plain data: what was read, by the names that the streamer info gives.
+
+mod reader;
+mod special;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::array::Numbers;
+use crate::error::{Error, Result};
+use crate::streamer::{Kind, Layout};
+
+pub use reader::read_object;
+pub(crate) use special::Special;
+
+/// Position of an object in [`Objects`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectId(u32);
+
+/// A member's value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A null pointer.
+    Null,
+    Bool(bool),
+    Int(i64),
+    Uint(u64),
+    Float(f64),
+    /// A string in whatever encoding was written.
+    Text(Bytes),
+    Numbers(Numbers),
+    List(Vec<Value>),
+    Map(Vec<(Value, Value)>),
+    /// A base class, an object in place, or one that is pointed to.
+    Object(ObjectId),
+    /// A pointer to an object inside of one that could not be read.
+    Lost,
+}
+
+/// An object of some class.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Object {
+    pub class: Arc<str>,
+    /// Version of the class, as the object says.
+    pub version: i32,
+    layout: Arc<Layout>,
+    /// One for each member of the layout.
+    values: Vec<Value>,
+    unread: Option<Unread>,
+}
+
+/// An object that is skipped because nothing says how to read it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unread {
+    /// All of it, from its version on; from its class's name on for [`Value::Object`]s whose
+    /// class has no version.
+    pub bytes: Bytes,
+    pub why: Error,
+}
+
+/// All objects of one record. Pointers are [`ObjectId`]s, so shared objects and cycles are
+/// nothing special.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Objects {
+    objects: Vec<Object>,
+}
+
+impl Objects {
+    /// The object that the record is about.
+    pub fn root(&self) -> ObjectRef<'_> {
+        ObjectRef { objects: self, id: ObjectId(0) }
+    }
+
+    pub fn get(&self, id: ObjectId) -> ObjectRef<'_> {
+        ObjectRef { objects: self, id }
+    }
+}
+
+/// One object among others.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectRef<'a> {
+    objects: &'a Objects,
+    pub id: ObjectId,
+}
+
+impl<'a> ObjectRef<'a> {
+    fn object(self) -> &'a Object {
+        &self.objects.objects[self.id.0 as usize]
+    }
+
+    pub fn class(self) -> &'a str {
+        &self.object().class
+    }
+
+    pub fn version(self) -> i32 {
+        self.object().version
+    }
+
+    /// Its bytes, where nothing says how to read it.
+    pub fn unread(self) -> Option<&'a Unread> {
+        self.object().unread.as_ref()
+    }
+
+    /// Its own members, base classes included, by name and in order.
+    pub fn members(self) -> impl Iterator<Item = (&'a str, &'a Value)> {
+        let object = self.object();
+        let names = object.layout.members.iter().map(|member| &*member.name);
+        names.zip(&object.values)
+    }
+
+    /// A member of the object or of any of its base classes.
+    pub fn member(self, name: &str) -> Option<&'a Value> {
+        let object = self.object();
+        let members = object.layout.members.iter().zip(&object.values);
+        let mut bases = Vec::new();
+        for (member, value) in members {
+            match (&member.kind, value) {
+                (Kind::Base(_), Value::Object(base)) => bases.push(*base),
+                _ if *member.name == *name => return Some(value),
+                _ => {}
+            }
+        }
+        bases.into_iter().find_map(|base| self.objects.get(base).member(name))
+    }
+
+    /// The base class part of that name, at any depth; the object itself for its own class.
+    pub fn base(self, class: &str) -> Option<ObjectRef<'a>> {
+        if self.class() == class {
+            return Some(self);
+        }
+        let object = self.object();
+        let members = object.layout.members.iter().zip(&object.values);
+        members
+            .filter_map(|(member, value)| match (&member.kind, value) {
+                (Kind::Base(_), Value::Object(base)) => Some(self.objects.get(*base)),
+                _ => None,
+            })
+            .find_map(|base| base.base(class))
+    }
+
+    /// A whole number, also one written as floating point.
+    ///
+    /// # Errors
+    /// `Corrupt` where there is no such member or it is something else.
+    pub fn int(self, name: &str) -> Result<i64> {
+        let whole = match self.required(name)? {
+            Value::Bool(value) => Some(i64::from(*value)),
+            Value::Int(value) => Some(*value),
+            Value::Uint(value) => i64::try_from(*value).ok(),
+            Value::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
+                Some(*value as i64)
+            }
+            _ => None,
+        };
+        whole.ok_or_else(|| self.unlike(name, "a whole number"))
+    }
+
+    /// A string; bytes that are not UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// As [`ObjectRef::int`].
+    pub fn string(self, name: &str) -> Result<String> {
+        match self.required(name)? {
+            Value::Text(text) => Ok(String::from_utf8_lossy(text).into_owned()),
+            _ => Err(self.unlike(name, "a string")),
+        }
+    }
+
+    /// An array of whole numbers; empty for a null pointer.
+    ///
+    /// # Errors
+    /// As [`ObjectRef::int`].
+    pub fn ints(self, name: &str) -> Result<Vec<i64>> {
+        match self.required(name)? {
+            Value::Null => Ok(Vec::new()),
+            Value::Numbers(Numbers::I32(all)) => Ok(all.iter().map(|n| i64::from(*n)).collect()),
+            Value::Numbers(Numbers::I64(all)) => Ok(all.clone()),
+            _ => Err(self.unlike(name, "an array of whole numbers")),
+        }
+    }
+
+    /// The object that a member is or points to; `None` for a null pointer.
+    ///
+    /// # Errors
+    /// As [`ObjectRef::int`], and for an object inside of one that could not be read.
+    pub fn pointed(self, name: &str) -> Result<Option<ObjectRef<'a>>> {
+        self.target(name, self.required(name)?)
+    }
+
+    /// The objects in a collection's member, which is or points to a `TObjArray` or `TList`.
+    ///
+    /// # Errors
+    /// As [`ObjectRef::pointed`], for the collection and for each of its objects.
+    pub fn objects(self, name: &str) -> Result<Vec<Option<ObjectRef<'a>>>> {
+        let Some(collection) = self.pointed(name)? else { return Ok(Vec::new()) };
+        match collection.required(Special::ITEMS)? {
+            Value::List(items) => items.iter().map(|item| self.target(name, item)).collect(),
+            _ => Err(self.unlike(name, "a collection of objects")),
+        }
+    }
+
+    fn target(self, name: &str, value: &Value) -> Result<Option<ObjectRef<'a>>> {
+        match value {
+            Value::Null => Ok(None),
+            Value::Object(id) => Ok(Some(self.objects.get(*id))),
+            Value::Lost => Err(Error::unsupported(format!(
+                "member {name} of {} points into an object that could not be read",
+                self.class()
+            ))),
+            _ => Err(self.unlike(name, "an object")),
+        }
+    }
+
+    fn required(self, name: &str) -> Result<&'a Value> {
+        if let Some(unread) = self.unread() {
+            return Err(unread.why.clone().within(self.class()));
+        }
+        self.member(name)
+            .ok_or_else(|| Error::corrupt(format!("{} without member {name}", self.class())))
+    }
+
+    fn unlike(self, name: &str, expected: &str) -> Error {
+        Error::corrupt(format!("member {name} of {} is not {expected}", self.class()))
+    }
+}

@@ -1,0 +1,534 @@
+//! Reading objects through their layouts.
+//!
+//! ```text
+//! object    = header members…          header = [bytes | 0x40000000 : u32] version : u16
+//! pointer   = 0 : u32 | reference : u32 | [bytes | 0x40000000 : u32] tag : u32 [name…0] object
+//! tag       = 0xffffffff (a class's name follows) | class reference | 0x80000000
+//! ```
+//!
+//! References count bytes from the start of the record to the pointer or tag, plus 2; objects
+//! without a byte count are counted one by one instead.
+//! (Source: ROOT, `io/doc/TFile/dobject.md`, `TBufferFile::ReadClass`, `ReadObjectAny`.)
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Object, ObjectId, Objects, Unread, Value};
+use crate::array::Numbers;
+use crate::cursor::{Basic, Cursor};
+use crate::error::{Error, ErrorKind, Result};
+use crate::streamer::{ClassId, Collection, Count, Item, Kind, Layout, Streamers};
+
+const BYTE_COUNT: u32 = 0x4000_0000;
+const NEW_CLASS: u32 = 0xffff_ffff;
+const CLASS_MASK: u32 = 0x8000_0000;
+/// Added to a position in the buffer to make a reference (ROOT: `kMapOffset`).
+const MAP_OFFSET: u32 = 2;
+/// The reference of the record's own object.
+const ROOT_REFERENCE: u32 = 1;
+/// In a version: members are written one after the other for all elements.
+const MEMBER_WISE: u16 = 1 << 14;
+
+/// Names of template classes are long; this is beyond any.
+const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
+/// Objects in objects. Real ones stay below thirty.
+const DEPTH_MAX: u32 = 128;
+/// Values of one record, so that a small record that expands can't take all memory.
+const VALUES_MAX: usize = 1 << 23;
+
+/// Reads the object of `class` that `content` consists of, and all objects in it.
+///
+/// `key_len` is the length of the key in front of it (references count from there), `offset` the
+/// absolute offset of the content, for errors. A part that can't be read but has a known length
+/// becomes [`Unread`].
+///
+/// # Errors
+/// `Corrupt`, `Limit`; `Unsupported` where a part of unknown length can't be read.
+pub fn read_object(
+    streamers: &Streamers,
+    class: &str,
+    content: &Bytes,
+    key_len: u64,
+    offset: u64,
+) -> Result<Objects> {
+    let mut reader = Reader {
+        streamers,
+        objects: Vec::new(),
+        references: BTreeMap::new(),
+        next_reference: ROOT_REFERENCE,
+        key_len: u32::try_from(key_len).unwrap_or(u32::MAX),
+        depth: 0,
+        values_left: VALUES_MAX,
+        empty: Arc::new(Layout::of_names("".into(), &[])),
+    };
+    let class = reader.class_named(class);
+    let id = reader.reserve(&class)?;
+    reader.refer(ROOT_REFERENCE, Reference::Object(id));
+    reader.fill(id, &class, &mut Cursor::new(content, offset))?;
+    Ok(Objects { objects: reader.objects })
+}
+
+/// The version in front of an object, and where the object ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ObjectHeader {
+    pub version: u16,
+    /// Bytes behind the version, where the object says.
+    pub len: Option<usize>,
+}
+
+impl ObjectHeader {
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<ObjectHeader> {
+        let start = cursor.clone();
+        if cursor.remaining() < 4 || cursor.peek_u32()? & BYTE_COUNT == 0 {
+            return Ok(ObjectHeader { version: cursor.u16()?, len: None });
+        }
+        let count = (cursor.u32()? & !BYTE_COUNT) as usize;
+        let version = cursor.u16()?;
+        match count.checked_sub(2) {
+            Some(len) if len <= cursor.remaining() => Ok(ObjectHeader { version, len: Some(len) }),
+            _ => Err(start.corrupt(format!("an object of {count} bytes"))),
+        }
+    }
+}
+
+/// A class by its name, and what is known of it.
+#[derive(Debug, Clone)]
+struct ClassRef {
+    name: Arc<str>,
+    id: Option<ClassId>,
+}
+
+#[derive(Debug, Clone)]
+enum Reference {
+    Class(ClassRef),
+    Object(ObjectId),
+}
+
+pub(super) struct Reader<'s> {
+    streamers: &'s Streamers,
+    objects: Vec<Object>,
+    references: BTreeMap<u32, Reference>,
+    /// Reference of the next class or object without a byte count.
+    next_reference: u32,
+    key_len: u32,
+    depth: u32,
+    values_left: usize,
+    empty: Arc<Layout>,
+}
+
+impl Reader<'_> {
+    /// Reads an object in place.
+    fn object(&mut self, class: ClassId, cursor: &mut Cursor<'_>) -> Result<Value> {
+        let class = ClassRef { name: self.streamers.class(class).name.clone(), id: Some(class) };
+        let id = self.reserve(&class)?;
+        self.fill(id, &class, cursor)?;
+        Ok(Value::Object(id))
+    }
+
+    /// Reads an object in place, of a class known by name only.
+    pub(super) fn object_named(&mut self, class: &str, cursor: &mut Cursor<'_>) -> Result<Value> {
+        let class = self.class_named(class);
+        let id = self.reserve(&class)?;
+        self.fill(id, &class, cursor)?;
+        Ok(Value::Object(id))
+    }
+
+    /// Takes a place for an object, so that it can be referred to while it is read.
+    fn reserve(&mut self, class: &ClassRef) -> Result<ObjectId> {
+        self.charge(1)?;
+        let id = ObjectId(self.objects.len() as u32);
+        self.objects.push(Object {
+            class: class.name.clone(),
+            version: 0,
+            layout: self.empty.clone(),
+            values: Vec::new(),
+            unread: None,
+        });
+        Ok(id)
+    }
+
+    /// Reads an object into its place; where that can't be done but its length is known, its
+    /// bytes.
+    fn fill(&mut self, id: ObjectId, class: &ClassRef, cursor: &mut Cursor<'_>) -> Result<()> {
+        if self.depth >= DEPTH_MAX {
+            return Err(Error::limit(format!("objects nested deeper than {DEPTH_MAX}")));
+        }
+        self.depth += 1;
+        let special = class.id.and_then(|known| self.streamers.class(known).special.as_ref());
+        let done = match special {
+            Some((special, layout)) if !special.has_header() => {
+                special.read(self, 0, cursor).map(|values| self.set(id, 0, layout, values))
+            }
+            _ => self.with_header(id, class, cursor),
+        };
+        self.depth -= 1;
+        done.map_err(|error| error.within(&class.name))
+    }
+
+    fn with_header(
+        &mut self,
+        id: ObjectId,
+        class: &ClassRef,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<()> {
+        let start = cursor.clone();
+        let header = ObjectHeader::read(cursor)?;
+        self.objects[id.0 as usize].version = i32::from(header.version);
+        let Some(len) = header.len else {
+            return self.members(id, class, header, cursor);
+        };
+        let mut content = cursor.split(len)?;
+        let done = self.members(id, class, header, &mut content).and_then(|()| {
+            match content.remaining() {
+                0 => Ok(()),
+                left => Err(content.unsupported(format!("{left} bytes more than its members"))),
+            }
+        });
+        self.or_unread(done, id, start, cursor)
+    }
+
+    /// Turns a failure to understand into unread bytes, those from `start` to the cursor.
+    fn or_unread(
+        &mut self,
+        done: Result<()>,
+        id: ObjectId,
+        mut start: Cursor<'_>,
+        cursor: &Cursor<'_>,
+    ) -> Result<()> {
+        match done {
+            Err(why) if matches!(why.kind, ErrorKind::Unsupported(_)) => {
+                let bytes = start.take(cursor.position() - start.position())?;
+                let object = &mut self.objects[id.0 as usize];
+                object.values.clear();
+                object.layout = self.empty.clone();
+                object.unread = Some(Unread { bytes, why });
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    fn set(&mut self, id: ObjectId, version: i32, layout: &Arc<Layout>, values: Vec<Value>) {
+        let object = &mut self.objects[id.0 as usize];
+        object.version = version;
+        object.layout = layout.clone();
+        object.values = values;
+    }
+
+    fn members(
+        &mut self,
+        id: ObjectId,
+        class: &ClassRef,
+        header: ObjectHeader,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<()> {
+        let streamers = self.streamers;
+        let Some(known) = class.id.map(|known| streamers.class(known)) else {
+            return Err(cursor.unsupported("a class without streamer info"));
+        };
+        let version = i32::from(header.version);
+        if let Some((special, layout)) = &known.special {
+            let values = special.read(self, header.version, cursor)?;
+            self.set(id, version, layout, values);
+            return Ok(());
+        }
+        let layout = if version == 0 && header.len.is_some() {
+            known.layout_by_checksum(cursor.u32()?)
+        } else {
+            known.layout(version)
+        };
+        let Some(layout) = layout else {
+            return Err(cursor.unsupported(format!("no streamer info for version {version}")));
+        };
+        self.charge(layout.members.len())?;
+        let mut values = Vec::with_capacity(layout.members.len());
+        for member in &layout.members {
+            let value = self.value(&member.kind, &values, layout, cursor);
+            values.push(value.map_err(|error| error.within(&member.name))?);
+        }
+        self.set(id, version, layout, values);
+        Ok(())
+    }
+
+    fn value(
+        &mut self,
+        kind: &Kind,
+        before: &[Value],
+        layout: &Layout,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Value> {
+        match kind {
+            Kind::Base(class) | Kind::Object(class) => self.object(*class, cursor),
+            Kind::Number(basic) => number(*basic, cursor),
+            Kind::Numbers(basic, count) => {
+                let count = self.count(count, before, layout, cursor)?;
+                count.map_or(Ok(Value::Null), |n| Ok(Value::Numbers(basic.read(cursor, n)?)))
+            }
+            Kind::Double32(None) => Ok(Value::Float(cursor.f32()?.into())),
+            Kind::Double32(Some(count)) => {
+                let count = self.count(count, before, layout, cursor)?;
+                count.map_or(Ok(Value::Null), |n| {
+                    let all = cursor.f32s(n)?.into_iter().map(f64::from).collect();
+                    Ok(Value::Numbers(Numbers::F64(all)))
+                })
+            }
+            Kind::Float16(None) => Ok(Value::Float(float16(cursor)?.into())),
+            Kind::Float16(Some(count)) => {
+                let count = self.count(count, before, layout, cursor)?;
+                count.map_or(Ok(Value::Null), |n| float16s(n, cursor))
+            }
+            Kind::Text => Ok(Value::Text(cursor.text()?)),
+            Kind::Texts(n) => self.many(*n, cursor, |_, at| Ok(Value::Text(at.text()?))),
+            Kind::CharStar => {
+                let len = cursor.count(1)?;
+                Ok(Value::Text(cursor.take(len)?))
+            }
+            Kind::Objects(class, n) => self.many(*n, cursor, |to, at| to.object(*class, at)),
+            Kind::Pointer => self.pointer(cursor),
+            Kind::Pointers(n) => self.many(*n, cursor, Self::pointer),
+            Kind::Collection(collection) => self.collection(collection, cursor),
+            Kind::BasketSeeks(count) => self.basket_seeks(count, before, layout, cursor),
+            Kind::Special => Err(Error::unsupported("a member of a special class")),
+            Kind::Unsupported(what) => Err(cursor.unsupported(what.as_str())),
+        }
+    }
+
+    /// How many numbers there are in an array; `None` for a null pointer.
+    fn count(
+        &self,
+        count: &Count,
+        before: &[Value],
+        layout: &Layout,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Option<usize>> {
+        match count {
+            Count::Fixed(count) => Ok(Some(*count)),
+            Count::Prefixed => cursor.count(1).map(Some),
+            Count::Member(name, position) => {
+                let there = cursor.u8()? != 0;
+                let value = match position {
+                    Some(position) => before.get(*position).cloned(),
+                    None => self.in_bases(name, before, layout),
+                };
+                let count = match value {
+                    Some(Value::Int(count)) => usize::try_from(count).ok(),
+                    Some(Value::Uint(count)) => usize::try_from(count).ok(),
+                    _ => None,
+                };
+                match count {
+                    Some(count) => Ok(there.then_some(count)),
+                    None if !there => Ok(None),
+                    None => Err(cursor.corrupt(format!("{name} does not count an array"))),
+                }
+            }
+        }
+    }
+
+    fn in_bases(&self, name: &str, before: &[Value], layout: &Layout) -> Option<Value> {
+        let members = layout.members.iter().zip(before);
+        members.filter(|(member, _)| matches!(member.kind, Kind::Base(_))).find_map(|(_, value)| {
+            let Value::Object(base) = value else { return None };
+            let base = &self.objects[base.0 as usize];
+            let own = base.layout.members.iter().position(|member| *member.name == *name);
+            match own {
+                Some(position) => base.values.get(position).cloned(),
+                None => self.in_bases(name, &base.values, &base.layout),
+            }
+        })
+    }
+
+    fn basket_seeks(
+        &mut self,
+        count: &Count,
+        before: &[Value],
+        layout: &Layout,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Value> {
+        const EIGHT_BYTES: u8 = 2;
+        let long = cursor.clone().u8()? == EIGHT_BYTES;
+        let Some(count) = self.count(count, before, layout, cursor)? else {
+            return Ok(Value::Null);
+        };
+        let basic = if long { Basic::I64 } else { Basic::I32 };
+        Ok(Value::Numbers(basic.read(cursor, count)?))
+    }
+
+    /// Reads `count` values of the same kind.
+    pub(super) fn many(
+        &mut self,
+        count: usize,
+        cursor: &mut Cursor<'_>,
+        mut one: impl FnMut(&mut Self, &mut Cursor<'_>) -> Result<Value>,
+    ) -> Result<Value> {
+        self.charge(count)?;
+        let values = (0..count).map(|_| one(self, cursor)).collect::<Result<Vec<_>>>()?;
+        Ok(Value::List(values))
+    }
+
+    /// Reads a pointer: nothing, an object with its class, or a reference.
+    pub(super) fn pointer(&mut self, cursor: &mut Cursor<'_>) -> Result<Value> {
+        let own_reference = self.reference_at(cursor)?;
+        let first = cursor.u32()?;
+        if first == NEW_CLASS || first & BYTE_COUNT == 0 {
+            return self.tagged(first, None, None, cursor);
+        }
+        let mut content = cursor.split((first & !BYTE_COUNT) as usize)?;
+        let tag_reference = self.reference_at(&content)?;
+        let tag = content.u32()?;
+        let references = Some((own_reference, tag_reference));
+        self.tagged(tag, references, Some(cursor), &mut content)
+    }
+
+    /// Reads what follows a tag. `end` is where the object ends, if it says.
+    fn tagged(
+        &mut self,
+        tag: u32,
+        references: Option<(u32, u32)>,
+        end: Option<&Cursor<'_>>,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Value> {
+        if tag & CLASS_MASK == 0 {
+            return self.referred(tag, cursor);
+        }
+        let class = if tag == NEW_CLASS {
+            let class = self.class_named(&cursor.c_string(CLASS_NAME_LEN_MAX)?);
+            let reference = references.map_or(self.next_reference, |(_, of_tag)| of_tag);
+            self.refer(reference, Reference::Class(class.clone()));
+            class
+        } else {
+            match self.references.get(&(tag & !CLASS_MASK)) {
+                Some(Reference::Class(class)) => class.clone(),
+                _ => ClassRef { name: "class that was named in unread bytes".into(), id: None },
+            }
+        };
+        let id = self.reserve(&class)?;
+        let reference = references.map_or(self.next_reference, |(own, _)| own);
+        self.refer(reference, Reference::Object(id));
+        let start = cursor.clone();
+        let done = self.fill(id, &class, cursor);
+        match end {
+            Some(end) => self.or_unread(done, id, start, end)?,
+            None => done?,
+        }
+        Ok(Value::Object(id))
+    }
+
+    fn referred(&self, reference: u32, cursor: &Cursor<'_>) -> Result<Value> {
+        match self.references.get(&reference) {
+            _ if reference == 0 => Ok(Value::Null),
+            Some(Reference::Object(id)) => Ok(Value::Object(*id)),
+            Some(Reference::Class(_)) => {
+                Err(cursor.corrupt(format!("reference {reference} to a class as to an object")))
+            }
+            None => Ok(Value::Lost),
+        }
+    }
+
+    fn reference_at(&self, cursor: &Cursor<'_>) -> Result<u32> {
+        u32::try_from(cursor.position())
+            .ok()
+            .and_then(|position| position.checked_add(self.key_len)?.checked_add(MAP_OFFSET))
+            .ok_or_else(|| cursor.corrupt("a record too long for references"))
+    }
+
+    fn refer(&mut self, reference: u32, target: Reference) {
+        self.references.insert(reference, target);
+        self.next_reference = self.next_reference.saturating_add(1);
+    }
+
+    fn class_named(&self, name: &str) -> ClassRef {
+        let id = self.streamers.id(name);
+        let name = id.map_or_else(|| name.into(), |id| self.streamers.class(id).name.clone());
+        ClassRef { name, id }
+    }
+
+    /// A collection as a member: it has a header of its own.
+    fn collection(&mut self, collection: &Collection, cursor: &mut Cursor<'_>) -> Result<Value> {
+        let header = ObjectHeader::read(cursor)?;
+        if header.version & MEMBER_WISE != 0 {
+            return Err(cursor.unsupported("collection written member by member"));
+        }
+        let Some(len) = header.len else { return self.elements(collection, cursor) };
+        let mut content = cursor.split(len)?;
+        let value = self.elements(collection, &mut content)?;
+        match content.remaining() {
+            0 => Ok(value),
+            left => Err(content.unsupported(format!("{left} bytes more than the elements"))),
+        }
+    }
+
+    fn elements(&mut self, collection: &Collection, cursor: &mut Cursor<'_>) -> Result<Value> {
+        match collection {
+            Collection::Text => Ok(Value::Text(cursor.text()?)),
+            Collection::Sequence(item) => {
+                if let Item::Number(basic) = **item {
+                    let count = cursor.count(basic.size())?;
+                    return Ok(Value::Numbers(basic.read(cursor, count)?));
+                }
+                let count = cursor.count(1)?;
+                self.many(count, cursor, |to, at| to.item(item, at))
+            }
+            Collection::Map(key, mapped) => {
+                let count = cursor.count(1)?;
+                self.charge(count.saturating_mul(2))?;
+                let pairs = (0..count)
+                    .map(|_| Ok((self.item(key, cursor)?, self.item(mapped, cursor)?)))
+                    .collect::<Result<Vec<_>>>()?;
+                Ok(Value::Map(pairs))
+            }
+        }
+    }
+
+    fn item(&mut self, item: &Item, cursor: &mut Cursor<'_>) -> Result<Value> {
+        match item {
+            Item::Number(basic) => number(*basic, cursor),
+            Item::Text => Ok(Value::Text(cursor.text()?)),
+            Item::Object(class) => self.object(*class, cursor),
+            Item::Pointer => self.pointer(cursor),
+            Item::Collection(collection) => self.elements(collection, cursor),
+        }
+    }
+
+    fn charge(&mut self, values: usize) -> Result<()> {
+        self.values_left = self
+            .values_left
+            .checked_sub(values)
+            .ok_or_else(|| Error::limit(format!("a record of more than {VALUES_MAX} values")))?;
+        Ok(())
+    }
+}
+
+fn number(basic: Basic, cursor: &mut Cursor<'_>) -> Result<Value> {
+    Ok(match basic {
+        Basic::Bool => Value::Bool(cursor.u8()? != 0),
+        Basic::I8 => Value::Int(cursor.i8()?.into()),
+        Basic::I16 => Value::Int(cursor.i16()?.into()),
+        Basic::I32 => Value::Int(cursor.i32()?.into()),
+        Basic::I64 => Value::Int(cursor.i64()?),
+        Basic::U8 => Value::Uint(cursor.u8()?.into()),
+        Basic::U16 => Value::Uint(cursor.u16()?.into()),
+        Basic::U32 => Value::Uint(cursor.u32()?.into()),
+        Basic::U64 => Value::Uint(cursor.u64()?),
+        Basic::F32 => Value::Float(cursor.f32()?.into()),
+        Basic::F64 => Value::Float(cursor.f64()?),
+    })
+}
+
+/// A `Float16_t` without a range: exponent in one byte, then sign and 12 bits of mantissa in two
+/// (ROOT: `TBufferFile::ReadWithNbits`).
+fn float16(cursor: &mut Cursor<'_>) -> Result<f32> {
+    const BITS: u32 = 12;
+    let exponent = u32::from(cursor.u8()?);
+    let mantissa = u32::from(cursor.u16()?);
+    let low = mantissa & ((1 << (BITS + 1)) - 1);
+    let magnitude = f32::from_bits((exponent << 23) | (low << (23 - BITS)));
+    Ok(if mantissa & (1 << (BITS + 1)) != 0 { -magnitude } else { magnitude })
+}
+
+fn float16s(count: usize, cursor: &mut Cursor<'_>) -> Result<Value> {
+    let mut part = cursor.split(count.saturating_mul(3))?;
+    let all = (0..count).map(|_| float16(&mut part)).collect::<Result<Vec<f32>>>()?;
+    Ok(Value::Numbers(Numbers::F32(all)))
+}

@@ -1,0 +1,219 @@
+//! Classes whose streamers are written by hand in ROOT, which streamer infos do not describe.
+
+use super::Value;
+use super::reader::Reader;
+use crate::array::Numbers;
+use crate::cursor::{Basic, Cursor};
+use crate::error::Result;
+
+/// How the objects of such a class are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Special {
+    Object,
+    List,
+    ObjArray,
+    ClonesArray,
+    Map,
+    Ref,
+    RefArray,
+    Datime,
+    /// `TString` in place of a class.
+    TextInPlace,
+    /// `std::string` in place of a class.
+    StdString,
+    Array(Basic),
+    Basket,
+}
+
+/// In an object's bits: it is referenced, and an identifier follows (ROOT: `kIsReferenced`).
+const REFERENCED: u32 = 1 << 4;
+/// In a version where a byte count was written instead.
+const HAS_BYTE_COUNT: u16 = 1 << 14;
+/// In a clones array's bits: written member by member (ROOT: `kBypassStreamer`).
+const BYPASS_STREAMER: u32 = 1 << 12;
+
+impl Special {
+    /// Name of the member that holds a collection's objects.
+    pub(crate) const ITEMS: &str = "items";
+
+    pub(crate) const ALL: &[(&str, Special)] = &[
+        ("TObject", Special::Object),
+        ("TList", Special::List),
+        ("THashList", Special::List),
+        ("TObjArray", Special::ObjArray),
+        ("TClonesArray", Special::ClonesArray),
+        ("TMap", Special::Map),
+        ("TRef", Special::Ref),
+        ("TRefArray", Special::RefArray),
+        ("TDatime", Special::Datime),
+        ("TString", Special::TextInPlace),
+        ("string", Special::StdString),
+        ("TArrayC", Special::Array(Basic::I8)),
+        ("TArrayS", Special::Array(Basic::I16)),
+        ("TArrayI", Special::Array(Basic::I32)),
+        ("TArrayL", Special::Array(Basic::I64)),
+        ("TArrayL64", Special::Array(Basic::I64)),
+        ("TArrayF", Special::Array(Basic::F32)),
+        ("TArrayD", Special::Array(Basic::F64)),
+        ("TBasket", Special::Basket),
+    ];
+
+    /// Names of the values that [`Special::read`] gives.
+    pub(crate) fn members(self) -> &'static [&'static str] {
+        match self {
+            Special::Object => &["fUniqueID", "fBits"],
+            Special::List => &["fName", Special::ITEMS, "options"],
+            Special::ObjArray => &["fName", "fLowerBound", Special::ITEMS],
+            Special::ClonesArray => &["fName", "fClass", "fLowerBound", Special::ITEMS],
+            Special::Map => &["fName", Special::ITEMS],
+            Special::Ref => &["fUniqueID", "fBits", "process"],
+            Special::RefArray => &["fName", "fLowerBound", "process", "fUIDs"],
+            Special::Datime => &["fDatime"],
+            Special::TextInPlace | Special::StdString => &["text"],
+            Special::Array(_) => &["fArray"],
+            Special::Basket => &["bytes"],
+        }
+    }
+
+    /// Whether a version (and a byte count) is in front, as for most classes.
+    pub(crate) fn has_header(self) -> bool {
+        match self {
+            Special::List
+            | Special::ObjArray
+            | Special::ClonesArray
+            | Special::Map
+            | Special::StdString
+            | Special::RefArray => true,
+            Special::Object
+            | Special::Ref
+            | Special::Datime
+            | Special::TextInPlace
+            | Special::Array(_)
+            | Special::Basket => false,
+        }
+    }
+
+    pub(super) fn read(
+        self,
+        reader: &mut Reader<'_>,
+        version: u16,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Vec<Value>> {
+        match self {
+            Special::Object => tobject(cursor).map(|(id, bits)| vec![id, bits.into()]),
+            Special::Ref => {
+                let (id, bits) = tobject(cursor)?;
+                Ok(vec![id, bits.into(), Value::Uint(cursor.u16()?.into())])
+            }
+            Special::Datime => Ok(vec![Value::Uint(cursor.u32()?.into())]),
+            Special::TextInPlace | Special::StdString => Ok(vec![Value::Text(cursor.text()?)]),
+            Special::Array(basic) => {
+                let count = cursor.count(basic.size())?;
+                Ok(vec![Value::Numbers(basic.read(cursor, count)?)])
+            }
+            Special::List => list(reader, version, cursor),
+            Special::ObjArray => {
+                let (name, _) = collection_name(version, 2, cursor)?;
+                let count = cursor.count(4)?;
+                let lower = Value::Int(cursor.i32()?.into());
+                Ok(vec![name, lower, reader.many(count, cursor, Reader::pointer)?])
+            }
+            Special::Map => {
+                let (name, _) = collection_name(version, 2, cursor)?;
+                let count = cursor.count(8)?;
+                let pair = |to: &mut Reader<'_>, at: &mut Cursor<'_>| {
+                    Ok(Value::List(vec![to.pointer(at)?, to.pointer(at)?]))
+                };
+                Ok(vec![name, reader.many(count, cursor, pair)?])
+            }
+            Special::ClonesArray => clones_array(reader, version, cursor),
+            Special::RefArray => {
+                let (name, _) = collection_name(version, 0, cursor)?;
+                let count = cursor.count(4)?;
+                let lower = Value::Int(cursor.i32()?.into());
+                let process = Value::Uint(cursor.u16()?.into());
+                let ids = Value::Numbers(Numbers::U32(cursor.u32s(count)?));
+                Ok(vec![name, lower, process, ids])
+            }
+            Special::Basket => basket(cursor).map(|bytes| vec![bytes]),
+        }
+    }
+}
+
+/// `TObject`: its identifier and its bits.
+fn tobject(cursor: &mut Cursor<'_>) -> Result<(Value, u32)> {
+    if cursor.u16()? & HAS_BYTE_COUNT != 0 {
+        cursor.skip(4)?;
+    }
+    let id = Value::Uint(cursor.u32()?.into());
+    let bits = cursor.u32()?;
+    if bits & REFERENCED != 0 {
+        cursor.skip(2)?;
+    }
+    Ok((id, bits))
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Value {
+        Value::Uint(value.into())
+    }
+}
+
+/// The beginning of collections: `TObject` and the name, in versions above `plain_version`.
+fn collection_name(
+    version: u16,
+    plain_version: u16,
+    cursor: &mut Cursor<'_>,
+) -> Result<(Value, u32)> {
+    let bits = if version > plain_version { tobject(cursor)?.1 } else { 0 };
+    let name = if version > 1 || plain_version == 0 { cursor.text()? } else { bytes::Bytes::new() };
+    Ok((Value::Text(name), bits))
+}
+
+fn list(reader: &mut Reader<'_>, version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+    const WITH_OPTIONS: u16 = 4;
+    let with_options = version >= WITH_OPTIONS;
+    tobject(cursor)?;
+    let name = if with_options { cursor.text()? } else { bytes::Bytes::new() };
+    let count = cursor.count(4)?;
+    let mut options = Vec::new();
+    let items = reader.many(count, cursor, |to, at| {
+        let item = to.pointer(at)?;
+        if with_options {
+            options.push(Value::Text(at.text()?));
+        }
+        Ok(item)
+    })?;
+    Ok(vec![Value::Text(name), items, Value::List(options)])
+}
+
+fn clones_array(
+    reader: &mut Reader<'_>,
+    version: u16,
+    cursor: &mut Cursor<'_>,
+) -> Result<Vec<Value>> {
+    let (name, bits) = collection_name(version, 2, cursor)?;
+    let class = cursor.text()?;
+    let count = cursor.count(0)?;
+    let lower = Value::Int(cursor.i32()?.into());
+    if bits & BYPASS_STREAMER != 0 && count > 0 {
+        return Err(cursor.unsupported("clones array written member by member"));
+    }
+    let class_name = String::from_utf8_lossy(&class).into_owned();
+    let class_name = class_name.split(';').next().unwrap_or_default();
+    let there = cursor.clone().remaining();
+    if count > there {
+        return Err(cursor.corrupt(format!("{count} objects in {there} bytes")));
+    }
+    let items = reader.many(count, cursor, |to, at| {
+        if at.u8()? == 0 { Ok(Value::Null) } else { to.object_named(class_name, at) }
+    })?;
+    Ok(vec![name, Value::Text(class), lower, items])
+}
+
+/// A basket inside of a tree. Its bytes are for the basket's own reader; only its length matters
+/// here (ROOT: `TBasket::Streamer`).
+fn basket(cursor: &mut Cursor<'_>) -> Result<Value> {
+    let len = cursor.remaining();
+    Ok(Value::Text(cursor.take(len)?))
+}

@@ -1,0 +1,153 @@
+//! Layouts that a file need not carry: those of streamer infos themselves, and of trees.
+//!
+//! ROOT writes the streamer infos of all classes of a file, but other writers do not, and the list
+//! of streamer infos has to be read before there are any. The table spells members as C++ does:
+//! `T name`, `T name[5]` for a fixed array, `T *name[count]` for a counted one, `T name[]` for one
+//! with its length in front, `T *name` for a pointer to an object, and a base class by its name
+//! alone. (Source: streamer infos as written by ROOT 4.00 to 6.40; `TBranch::Streamer` and
+//! `TTree::Streamer` for versions from before there were streamer infos.)
+
+use super::{Element, StreamerInfo, code};
+use crate::cursor::Basic;
+use crate::streamer::collection::basic;
+
+/// `class version-version: members`, one class a paragraph. A `!` behind the class: ROOT reads these
+/// versions by hand, whatever the file says.
+const TABLE: &str = include_str!("builtin.txt");
+
+/// The streamer infos of the table, and whether each goes before the file's. Their checksums are 0.
+pub(super) fn infos() -> Vec<(bool, StreamerInfo)> {
+    TABLE
+        .split("\n\n")
+        .map(|paragraph| paragraph.lines().filter(|line| !line.starts_with('#')))
+        .map(|lines| lines.collect::<Vec<_>>().join(" "))
+        .flat_map(|paragraph| paragraph_infos(&paragraph))
+        .collect()
+}
+
+/// One streamer info for each version of a paragraph; none where it is not understood.
+fn paragraph_infos(paragraph: &str) -> Vec<(bool, StreamerInfo)> {
+    let Some((head, members)) = paragraph.split_once(": ") else { return Vec::new() };
+    let Some((class, versions)) = head.trim().rsplit_once(' ') else { return Vec::new() };
+    let (class, before_file) =
+        class.strip_suffix('!').map_or((class, false), |class| (class, true));
+    let (first, last) = versions.split_once('-').unwrap_or((versions, versions));
+    let (Ok(first), Ok(last)) = (first.parse(), last.parse()) else { return Vec::new() };
+    let elements: Vec<Element> =
+        members.split(';').map(str::trim).filter(|text| !text.is_empty()).map(element).collect();
+    let info = |version: i32| StreamerInfo {
+        class: class.to_owned(),
+        version,
+        checksum: 0,
+        elements: elements.clone(),
+    };
+    (first..=last).map(|version| (before_file, info(version))).collect()
+}
+
+fn element(text: &str) -> Element {
+    let Some((type_name, declared)) = text.rsplit_once(' ') else {
+        return Element {
+            class: "TStreamerBase".into(),
+            name: text.into(),
+            type_code: code::BASE,
+            type_name: "BASE".into(),
+            ..Element::default()
+        };
+    };
+    let (declared, size) = match declared.strip_suffix(']').and_then(|text| text.split_once('[')) {
+        Some((name, size)) => (name, Some(size)),
+        None => (declared, None),
+    };
+    let name = declared.trim_start_matches('*');
+    let pointer = name.len() < declared.len();
+    let array_len = size.and_then(|size| size.parse().ok()).unwrap_or(0);
+    let (class, type_code) = match basic_code(type_name) {
+        Some(basic) => match (size, pointer) {
+            (None, _) => ("TStreamerBasicType", basic),
+            (Some(""), _) => ("TStreamerBasicType", basic + code::PREFIXED),
+            (Some(_), false) => ("TStreamerBasicType", basic + code::ARRAY),
+            (Some(_), true) => ("TStreamerBasicPointer", basic + code::COUNTED),
+        },
+        None => match type_name {
+            "TString" => ("TStreamerString", code::STRING),
+            "Seek_t" => ("TStreamerBasicPointer", code::BASKET_SEEKS),
+            _ if pointer => ("TStreamerObjectPointer", code::OBJECT_POINTER),
+            _ => ("TStreamerObjectAny", code::ANY),
+        },
+    };
+    let counted = class == "TStreamerBasicPointer";
+    Element {
+        class: class.into(),
+        name: name.into(),
+        type_code,
+        array_len,
+        dimensions: if array_len > 0 { vec![array_len] } else { Vec::new() },
+        type_name: type_name.into(),
+        count_name: size.filter(|_| counted).unwrap_or_default().into(),
+        ..Element::default()
+    }
+}
+
+fn basic_code(type_name: &str) -> Option<i32> {
+    Some(match type_name {
+        "Float16_t" => code::FLOAT16,
+        "Double32_t" => code::DOUBLE32,
+        _ => match basic(type_name)? {
+            Basic::Bool => code::BOOL,
+            Basic::I8 => code::CHAR,
+            Basic::I16 => code::SHORT,
+            Basic::I32 => code::INT,
+            Basic::I64 => code::LONG64,
+            Basic::U8 => code::UCHAR,
+            Basic::U16 => code::USHORT,
+            Basic::U32 => code::UINT,
+            Basic::U64 => code::ULONG64,
+            Basic::F32 => code::FLOAT,
+            Basic::F64 => code::DOUBLE,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::streamer::{Kind, Streamers};
+
+    #[test]
+    fn every_paragraph_is_understood() {
+        let infos = infos();
+        for paragraph in TABLE.split("\n\n") {
+            let lines = paragraph.lines().filter(|line| !line.starts_with('#'));
+            let text = lines.collect::<Vec<_>>().join(" ");
+            assert!(text.trim().is_empty() || !paragraph_infos(&text).is_empty(), "{text}");
+        }
+        let streamers = Streamers::new(Vec::new());
+        for (_, info) in infos {
+            let class = streamers.class(streamers.id(&info.class).unwrap());
+            let layout = class.layout(info.version).unwrap();
+            for member in &layout.members {
+                let known = !matches!(member.kind, Kind::Unsupported(_) | Kind::Special);
+                assert!(known, "{} {}: {}", info.class, info.version, member.name);
+            }
+        }
+    }
+
+    #[test]
+    fn declarations() {
+        let cases = [
+            ("TNamed", "TNamed", code::BASE, 0, ""),
+            ("Long64_t fEntries", "fEntries", code::LONG64, 0, ""),
+            ("Int_t fMaxIndex[5]", "fMaxIndex", code::INT + code::ARRAY, 5, ""),
+            ("Int_t *fSizes[fCount]", "fSizes", code::INT + code::COUNTED, 0, "fCount"),
+            ("Int_t fSizes[]", "fSizes", code::INT + code::PREFIXED, 0, ""),
+            ("TList *fAliases", "fAliases", code::OBJECT_POINTER, 0, ""),
+            ("TObjArray fLeaves", "fLeaves", code::ANY, 0, ""),
+        ];
+        for (text, name, type_code, array_len, count) in cases {
+            let element = element(text);
+            assert_eq!(element.name, name);
+            assert_eq!(element.type_code, type_code, "{text}");
+            assert_eq!((element.array_len, element.count_name.as_str()), (array_len, count));
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Names of the standard library's collections, as streamer infos spell them.
+
+use super::ClassId;
+use crate::cursor::Basic;
+
+/// A collection and what it holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Collection {
+    /// `std::string`
+    Text,
+    /// `vector`, `list`, `deque`, `set`, …: a count and the elements.
+    Sequence(Box<Item>),
+    /// `map`, `multimap`, …: a count and pairs.
+    Map(Box<Item>, Box<Item>),
+}
+
+/// What a collection holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item {
+    Number(Basic),
+    /// `TString`, and `std::string` without a header of its own.
+    Text,
+    Object(ClassId),
+    Pointer,
+    Collection(Collection),
+}
+
+/// Collections in collections; no type of a real file comes near.
+const DEPTH_MAX: usize = 16;
+
+impl Collection {
+    /// Understands a type's name; `class` gives the identity of a class in it.
+    ///
+    /// # Errors
+    /// Says what in the name is not known.
+    pub fn parse(
+        name: &str,
+        class: &mut impl FnMut(&str) -> ClassId,
+    ) -> Result<Collection, String> {
+        match item(name, class, DEPTH_MAX)? {
+            Item::Collection(collection) => Ok(collection),
+            Item::Text => Ok(Collection::Text),
+            _ => Err(format!("{name} as a collection")),
+        }
+    }
+}
+
+fn item(name: &str, class: &mut impl FnMut(&str) -> ClassId, depth: usize) -> Result<Item, String> {
+    let name = name.trim();
+    let name = name.strip_prefix("const ").unwrap_or(name).trim_start();
+    let plain = name.strip_prefix("std::").unwrap_or(name);
+    if depth == 0 {
+        return Err(format!("collection {name} nested too deeply"));
+    }
+    if let Some(target) = plain.strip_suffix('*') {
+        let stl = arguments(target.trim()).is_some_and(|(outer, _)| is_collection(outer));
+        return if stl { Err(format!("pointer {name}")) } else { Ok(Item::Pointer) };
+    }
+    if let Some(basic) = basic(plain) {
+        return Ok(Item::Number(basic));
+    }
+    if matches!(plain, "string" | "TString") {
+        return Ok(Item::Text);
+    }
+    let Some((outer, inner)) = arguments(plain).filter(|(outer, _)| is_collection(outer)) else {
+        return match plain {
+            "Double32_t" | "Float16_t" => Err(format!("collection of {plain}")),
+            _ => Ok(Item::Object(class(name))),
+        };
+    };
+    let mut of = |position: usize| match inner.get(position) {
+        Some(argument) => item(argument, class, depth - 1).map(Box::new),
+        None => Err(format!("{name} without what it holds")),
+    };
+    Ok(Item::Collection(match outer {
+        "map" | "multimap" | "unordered_map" | "unordered_multimap" => {
+            Collection::Map(of(0)?, of(1)?)
+        }
+        "bitset" | "array" | "pair" | "tuple" => return Err(format!("{outer} in {name}")),
+        _ => Collection::Sequence(of(0)?),
+    }))
+}
+
+fn is_collection(outer: &str) -> bool {
+    matches!(
+        outer.strip_prefix("std::").unwrap_or(outer),
+        "vector"
+            | "list"
+            | "deque"
+            | "forward_list"
+            | "set"
+            | "multiset"
+            | "unordered_set"
+            | "unordered_multiset"
+            | "map"
+            | "multimap"
+            | "unordered_map"
+            | "unordered_multimap"
+            | "bitset"
+            | "array"
+            | "pair"
+            | "tuple"
+            | "ROOT::VecOps::RVec"
+            | "RVec"
+    )
+}
+
+/// `a<b,c<d,e> >` as `a` and `[b, c<d,e>]`.
+fn arguments(name: &str) -> Option<(&str, Vec<&str>)> {
+    let (outer, rest) = name.split_once('<')?;
+    let inside = rest.trim_end().strip_suffix('>')?;
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0usize, 0);
+    for (at, byte) in inside.bytes().enumerate() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' => depth = depth.checked_sub(1)?,
+            b',' if depth == 0 => {
+                parts.push(inside[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(inside[start..].trim());
+    Some((outer.trim(), parts))
+}
+
+/// The basic type of that name in C++ or ROOT.
+pub(crate) fn basic(name: &str) -> Option<Basic> {
+    Some(match name {
+        "bool" | "Bool_t" => Basic::Bool,
+        "char" | "signed char" | "Char_t" | "int8_t" => Basic::I8,
+        "unsigned char" | "UChar_t" | "uint8_t" | "Byte_t" => Basic::U8,
+        "short" | "Short_t" | "int16_t" => Basic::I16,
+        "unsigned short" | "UShort_t" | "uint16_t" => Basic::U16,
+        "int" | "Int_t" | "int32_t" => Basic::I32,
+        "unsigned int" | "unsigned" | "UInt_t" | "uint32_t" => Basic::U32,
+        "long" | "Long_t" | "long long" | "Long64_t" | "int64_t" => Basic::I64,
+        "unsigned long" | "ULong_t" | "unsigned long long" | "ULong64_t" | "uint64_t" => Basic::U64,
+        "float" | "Float_t" => Basic::F32,
+        "double" | "Double_t" => Basic::F64,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str) -> Result<Collection, String> {
+        Collection::parse(name, &mut |_| ClassId(7))
+    }
+
+    fn sequence(item: Item) -> Item {
+        Item::Collection(Collection::Sequence(Box::new(item)))
+    }
+
+    #[test]
+    fn names_of_collections() {
+        use Item::{Number, Object, Text};
+        let cases = [
+            ("vector<float>", sequence(Number(Basic::F32))),
+            ("std::vector<unsigned int>", sequence(Number(Basic::U32))),
+            ("vector<vector<string> >", sequence(sequence(Text))),
+            ("set<TLorentzVector, less<TLorentzVector> >", sequence(Object(ClassId(7)))),
+            ("vector<TBranch*>", sequence(Item::Pointer)),
+            ("vector<A<int,float> >", sequence(Object(ClassId(7)))),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(parse(name).map(Item::Collection), Ok(expected), "{name}");
+        }
+        let map = Collection::Map(Box::new(Text), Box::new(sequence(Number(Basic::I32))));
+        assert_eq!(parse("map<string,vector<int> >"), Ok(map));
+        assert_eq!(parse("string"), Ok(Collection::Text));
+    }
+
+    #[test]
+    fn names_that_are_none() {
+        for name in ["vector<", "vector", "vector<Double32_t>", "pair<int,int>", "map<int>", ""] {
+            assert!(parse(name).is_err(), "{name}");
+        }
+        let deep = format!("{}int{}", "vector<".repeat(500), ">".repeat(500));
+        assert!(parse(&deep).is_err());
+    }
+}

@@ -1,0 +1,167 @@
+//! A class's streamer info compiled into what reading an object has to do.
+
+use std::sync::Arc;
+
+use super::collection::Collection;
+use super::{ClassId, Element, StreamerInfo, code};
+use crate::cursor::Basic;
+
+/// How one version of a class is read: its members in the order in which they are written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    pub class: Arc<str>,
+    pub version: i32,
+    pub members: Vec<Member>,
+}
+
+/// One base class or member.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    pub name: Arc<str>,
+    pub kind: Kind,
+}
+
+/// What is written for a member.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    Base(ClassId),
+    Number(Basic),
+    Numbers(Basic, Count),
+    /// ROOT: `Double32_t` and `Float16_t` without a range, one or many.
+    Float16(Option<Count>),
+    Double32(Option<Count>),
+    /// ROOT: `TString`.
+    Text,
+    Texts(usize),
+    /// ROOT: `char*`.
+    CharStar,
+    Object(ClassId),
+    Objects(ClassId, usize),
+    Pointer,
+    Pointers(usize),
+    Collection(Collection),
+    /// Offsets of a branch's baskets in versions of `TBranch` up to 9.
+    BasketSeeks(Count),
+    /// What a special class's streamer gives, which is written by hand.
+    Special,
+    /// Why it can't be read.
+    Unsupported(String),
+}
+
+/// How many numbers an array has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Count {
+    Fixed(usize),
+    /// As another member says, at this position of the same object, or in one of its bases.
+    Member(Arc<str>, Option<usize>),
+    /// As the four bytes in front say.
+    Prefixed,
+}
+
+impl Layout {
+    /// A layout that only names what a streamer written by hand gives.
+    pub(crate) fn of_names(class: Arc<str>, names: &[&str]) -> Layout {
+        let member = |name: &&str| Member { name: Arc::from(*name), kind: Kind::Special };
+        Layout { class, version: 0, members: names.iter().map(member).collect() }
+    }
+
+    pub(crate) fn compile(info: &StreamerInfo, mut class: impl FnMut(&str) -> ClassId) -> Layout {
+        let mut members: Vec<Member> = Vec::with_capacity(info.elements.len());
+        for element in &info.elements {
+            if element.type_code == code::ARTIFICIAL || element.class == "TStreamerArtificial" {
+                continue;
+            }
+            let kind = kind_of(element, &members, &mut class);
+            members.push(Member { name: element.name.as_str().into(), kind });
+        }
+        Layout { class: info.class.as_str().into(), version: info.version, members }
+    }
+
+    /// The base classes, in their order.
+    pub fn bases(&self) -> impl Iterator<Item = ClassId> {
+        self.members.iter().filter_map(|member| match member.kind {
+            Kind::Base(class) => Some(class),
+            _ => None,
+        })
+    }
+}
+
+fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) -> ClassId) -> Kind {
+    if matches!(element.class.as_str(), "TStreamerSTL" | "TStreamerSTLstring") {
+        return match Collection::parse(&element.type_name, class) {
+            Ok(_) if element.array_len > 0 => unsupported(element, "array of collections"),
+            Ok(collection) => Kind::Collection(collection),
+            Err(why) => Kind::Unsupported(why),
+        };
+    }
+    let array = element.array_len as usize;
+    let object_name = element.type_name.trim_end_matches('*').trim_end();
+    match element.type_code {
+        code::BASE | code::TOBJECT | code::TNAMED => Kind::Base(class(&element.name)),
+        code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
+            Kind::Object(class(object_name))
+        }
+        code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => Kind::Pointer,
+        code::STRING => Kind::Text,
+        code::CHAR_STAR => Kind::CharStar,
+        code::BASKET_SEEKS => Kind::BasketSeeks(counter(element, before)),
+        number @ 1..code::ARRAY => basic_kind(number, None, element),
+        number @ code::ARRAY..code::COUNTED => {
+            basic_kind(number - code::ARRAY, Some(Count::Fixed(array)), element)
+        }
+        number @ code::COUNTED..code::OBJECT => {
+            basic_kind(number - code::COUNTED, Some(counter(element, before)), element)
+        }
+        number @ code::PREFIXED..=-1 => {
+            basic_kind(number - code::PREFIXED, Some(Count::Prefixed), element)
+        }
+        number => match number - code::ARRAY {
+            code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
+                Kind::Objects(class(object_name), array)
+            }
+            code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => {
+                Kind::Pointers(array)
+            }
+            code::STRING => Kind::Texts(array),
+            _ => unsupported(element, "element"),
+        },
+    }
+}
+
+fn unsupported(element: &Element, what: &str) -> Kind {
+    let (name, type_name, code) = (&element.name, &element.type_name, element.type_code);
+    Kind::Unsupported(format!("{what} {name} of type {type_name} (code {code})"))
+}
+
+fn counter(element: &Element, before: &[Member]) -> Count {
+    let position = before.iter().position(|member| *member.name == *element.count_name);
+    Count::Member(element.count_name.as_str().into(), position)
+}
+
+fn basic_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
+    let basic = match type_code {
+        code::CHAR | code::LEGACY_CHAR => Basic::I8,
+        code::SHORT => Basic::I16,
+        code::INT | code::COUNTER => Basic::I32,
+        code::LONG | code::LONG64 => Basic::I64,
+        code::FLOAT => Basic::F32,
+        code::DOUBLE => Basic::F64,
+        // Some versions of ROOT wrote bool with the code of unsigned char.
+        code::UCHAR if matches!(element.type_name.as_str(), "bool" | "Bool_t") => Basic::Bool,
+        code::UCHAR => Basic::U8,
+        code::USHORT => Basic::U16,
+        code::UINT | code::BITS => Basic::U32,
+        code::ULONG | code::ULONG64 => Basic::U64,
+        code::BOOL => Basic::Bool,
+        code::DOUBLE32 | code::FLOAT16 if element.title.starts_with('[') => {
+            return unsupported(element, "packed number");
+        }
+        code::DOUBLE32 => return Kind::Double32(count),
+        code::FLOAT16 => return Kind::Float16(count),
+        _ => return unsupported(element, "element"),
+    };
+    match count {
+        Some(count) => Kind::Numbers(basic, count),
+        None => Kind::Number(basic),
+    }
+}

@@ -1,0 +1,244 @@
+//! Streamer infos: how each version of each class was written (ROOT: `TStreamerInfo`).
+//!
+//! A file carries the streamer infos of the classes in it. Together with those of [`builtin`]
+//! they are compiled once, when the file is opened, into a [`Layout`] for each version of a
+//! class; reading an object then follows its layout without looking at names.
+
+mod builtin;
+mod collection;
+mod layout;
+mod read;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use collection::{Collection, Item};
+pub use layout::{Count, Kind, Layout, Member};
+
+use crate::object::Special;
+
+/// Type codes of streamer elements (ROOT: `TVirtualStreamerInfo::EReadWrite`).
+pub mod code {
+    pub const BASE: i32 = 0;
+    /// Added to a basic type's code for a fixed array, and for one counted by another member.
+    pub const ARRAY: i32 = 20;
+    pub const COUNTED: i32 = 40;
+    pub const CHAR: i32 = 1;
+    pub const SHORT: i32 = 2;
+    pub const INT: i32 = 3;
+    pub const LONG: i32 = 4;
+    pub const FLOAT: i32 = 5;
+    pub const COUNTER: i32 = 6;
+    pub const CHAR_STAR: i32 = 7;
+    pub const DOUBLE: i32 = 8;
+    pub const DOUBLE32: i32 = 9;
+    pub const LEGACY_CHAR: i32 = 10;
+    pub const UCHAR: i32 = 11;
+    pub const USHORT: i32 = 12;
+    pub const UINT: i32 = 13;
+    pub const ULONG: i32 = 14;
+    pub const BITS: i32 = 15;
+    pub const LONG64: i32 = 16;
+    pub const ULONG64: i32 = 17;
+    pub const BOOL: i32 = 18;
+    pub const FLOAT16: i32 = 19;
+    /// An object in place: with `TObject` as base, and without.
+    pub const OBJECT: i32 = 61;
+    pub const ANY: i32 = 62;
+    /// A pointer that is never null (`//->`): written as an object in place.
+    pub const OBJECT_HELD: i32 = 63;
+    pub const ANY_HELD: i32 = 68;
+    /// A pointer: null, an object with its class, or a reference to one read before.
+    pub const OBJECT_POINTER: i32 = 64;
+    pub const ANY_POINTER: i32 = 69;
+    pub const ANY_POINTER_NO_VIRTUAL: i32 = 70;
+    pub const STRING: i32 = 65;
+    pub const TOBJECT: i32 = 66;
+    pub const TNAMED: i32 = 67;
+    pub const STL_POINTER: i32 = 71;
+    pub const STL: i32 = 300;
+    pub const STL_STRING: i32 = 365;
+    /// A class's own streamer, and a counted array of objects.
+    pub const STREAMER: i32 = 500;
+    pub const STREAM_LOOP: i32 = 501;
+    /// Not in the file at all.
+    pub const ARTIFICIAL: i32 = 1000;
+    /// Ours, for versions of `TBranch` from before streamer infos: added to a basic type's code
+    /// for an array with its length in front.
+    pub const PREFIXED: i32 = -100;
+    /// Ours: offsets of baskets, of four or eight bytes as the byte in front says.
+    pub const BASKET_SEEKS: i32 = -200;
+}
+
+/// How one version of a class was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamerInfo {
+    pub class: String,
+    pub version: i32,
+    /// Of the members' names and types (`fCheckSum`); stands for the version in classes that
+    /// have none.
+    pub checksum: u32,
+    pub elements: Vec<Element>,
+}
+
+/// One base class or member (ROOT: `TStreamerElement` and what derives from it).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Element {
+    /// `TStreamerBase`, `TStreamerBasicType`, `TStreamerSTL`, …
+    pub class: String,
+    /// The member's name, or the base class's.
+    pub name: String,
+    /// The comment behind the member, which holds ranges of `Double32_t`.
+    pub title: String,
+    /// One of [`code`].
+    pub type_code: i32,
+    /// Numbers in a fixed array, 0 where it is none (`fArrayLength`).
+    pub array_len: u32,
+    /// Its dimensions, the slowest first (`fMaxIndex`).
+    pub dimensions: Vec<u32>,
+    pub type_name: String,
+    /// Version of the base class (`fBaseVersion`).
+    pub base_version: i32,
+    /// The member that counts this one's elements, and its class.
+    pub count_name: String,
+    pub count_class: String,
+}
+
+/// Position of a class in [`Streamers`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClassId(u32);
+
+/// All classes that a file knows, and how their objects are read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Streamers {
+    classes: Vec<Class>,
+    ids: BTreeMap<Arc<str>, ClassId>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Class {
+    pub(crate) name: Arc<str>,
+    /// A streamer written by hand in ROOT, which takes precedence over streamer infos.
+    pub(crate) special: Option<(Special, Arc<Layout>)>,
+    versions: Vec<Version>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Version {
+    info: StreamerInfo,
+    layout: Arc<Layout>,
+}
+
+impl Default for Streamers {
+    fn default() -> Self {
+        Streamers::new(Vec::new())
+    }
+}
+
+impl Streamers {
+    /// Compiles `infos`, and the builtin ones for what they do not say. Versions that ROOT itself
+    /// reads by hand are builtin first.
+    pub fn new(infos: Vec<StreamerInfo>) -> Streamers {
+        let mut streamers = Streamers { classes: Vec::new(), ids: BTreeMap::new() };
+        for (name, special) in Special::ALL {
+            let id = streamers.intern(name);
+            let layout = Layout::of_names(Arc::from(*name), special.members());
+            streamers.classes[id.0 as usize].special = Some((*special, Arc::new(layout)));
+        }
+        let (first, last): (Vec<_>, Vec<_>) =
+            builtin::infos().into_iter().partition(|(before_file, _)| *before_file);
+        let builtin = |(_, info)| info;
+        let first = first.into_iter().map(builtin);
+        for info in first.chain(infos).chain(last.into_iter().map(builtin)) {
+            streamers.add(info);
+        }
+        streamers
+    }
+
+    /// The newest streamer info of a class, or that of `version`.
+    pub fn info(&self, class: &str, version: Option<i32>) -> Option<&StreamerInfo> {
+        let versions = &self.classes[self.id(class)?.0 as usize].versions;
+        let mut infos = versions.iter().map(|version| &version.info);
+        match version {
+            Some(version) => infos.find(|info| info.version == version),
+            None => infos.max_by_key(|info| info.version),
+        }
+    }
+
+    /// The streamer info of a class with that checksum.
+    pub fn info_by_checksum(&self, class: &str, checksum: u32) -> Option<&StreamerInfo> {
+        let versions = &self.classes[self.id(class)?.0 as usize].versions;
+        versions.iter().map(|version| &version.info).find(|info| info.checksum == checksum)
+    }
+
+    /// Every streamer info, those of the file first.
+    pub fn infos(&self) -> impl Iterator<Item = &StreamerInfo> {
+        self.classes.iter().flat_map(|class| class.versions.iter().map(|version| &version.info))
+    }
+
+    /// Whether `class` is `base` or derives from it, in any of its versions.
+    pub fn inherits(&self, class: &str, base: &str) -> bool {
+        const BASES_MAX: u32 = 32;
+        self.inherits_within(class, base, BASES_MAX)
+    }
+
+    fn inherits_within(&self, class: &str, base: &str, depth: u32) -> bool {
+        if class == base {
+            return true;
+        }
+        let (Some(id), true) = (self.id(class), depth > 0) else { return false };
+        self.classes[id.0 as usize].versions.iter().any(|version| {
+            version
+                .layout
+                .bases()
+                .any(|parent| self.inherits_within(&self.class(parent).name, base, depth - 1))
+        })
+    }
+
+    pub(crate) fn id(&self, class: &str) -> Option<ClassId> {
+        self.ids.get(class).copied()
+    }
+
+    pub(crate) fn class(&self, id: ClassId) -> &Class {
+        &self.classes[id.0 as usize]
+    }
+
+    /// The class of that name; a new one that nothing is known of where there is none.
+    fn intern(&mut self, name: &str) -> ClassId {
+        if let Some(id) = self.id(name) {
+            return id;
+        }
+        let id = ClassId(self.classes.len() as u32);
+        let name: Arc<str> = name.into();
+        self.classes.push(Class { name: name.clone(), special: None, versions: Vec::new() });
+        self.ids.insert(name, id);
+        id
+    }
+
+    /// Adds one version of a class; the first one of a version and checksum stays.
+    fn add(&mut self, info: StreamerInfo) {
+        let id = self.intern(&info.class);
+        let same = |version: &Version| {
+            version.info.version == info.version
+                && (version.info.checksum == info.checksum || info.checksum == 0)
+        };
+        if self.classes[id.0 as usize].versions.iter().any(same) {
+            return;
+        }
+        let layout = Arc::new(Layout::compile(&info, |name| self.intern(name)));
+        self.classes[id.0 as usize].versions.push(Version { info, layout });
+    }
+}
+
+impl Class {
+    /// The layout of one version; of several with one number the first.
+    pub(crate) fn layout(&self, version: i32) -> Option<&Arc<Layout>> {
+        let found = self.versions.iter().find(|known| known.info.version == version);
+        found.map(|version| &version.layout)
+    }
+
+    pub(crate) fn layout_by_checksum(&self, checksum: u32) -> Option<&Arc<Layout>> {
+        let found = self.versions.iter().find(|known| known.info.checksum == checksum);
+        found.map(|version| &version.layout)
+    }
+}
