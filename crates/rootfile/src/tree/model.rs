@@ -87,7 +87,8 @@ pub struct Leaf {
     pub name: String,
     pub title: String,
     pub kind: LeafKind,
-    /// `fLen`: numbers an entry (per counted element where there is a count).
+    /// `fLen`: numbers an entry (per counted element where there is a count); 0 where the file
+    /// says -1, as it does for counted pointers in split collections.
     pub len: u32,
     /// `fLenType`: bytes a number.
     pub len_type: u32,

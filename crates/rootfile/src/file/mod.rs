@@ -1,0 +1,264 @@
+//! A file that has been opened: its directories, and the objects in it.
+
+mod open;
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::block;
+use crate::codec::Codecs;
+use crate::cursor::Cursor;
+use crate::directory::{DIRECTORY_LEN, Directory, DirectoryRecord};
+use crate::error::{Error, Result};
+use crate::header::Header;
+use crate::key::Key;
+use crate::known::{Known, Needs, Progress};
+use crate::object::{Objects, read_object};
+use crate::streamer::Streamers;
+use crate::tree::{self, Tree};
+
+pub use open::{HEAD_LEN, TREE_LEN_GUESS};
+
+/// Directories in directories; paths and cycles end here.
+const DIRECTORY_DEPTH_MAX: usize = 64;
+/// Directories of one file, for those who ask for all.
+const DIRECTORIES_MAX: usize = 1 << 20;
+/// Content of a record that is read as an object. Trees of ten thousand branches stay far below.
+const OBJECT_LEN_MAX: u64 = 1 << 29;
+
+/// Takes the result of a step, or hands on what it lacks.
+macro_rules! ready {
+    ($progress:expr) => {
+        match $progress {
+            $crate::known::Progress::Ready(result) => result,
+            $crate::known::Progress::NeedsData(needs) => {
+                return Ok($crate::known::Progress::NeedsData(needs));
+            }
+        }
+    };
+}
+pub(crate) use ready;
+
+/// An open file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct File {
+    pub header: Header,
+    /// The top directory.
+    pub top: Directory,
+    pub streamers: Streamers,
+}
+
+impl File {
+    /// The keys of the top directory, in the order of its list.
+    pub fn keys(&self) -> &[Key] {
+        &self.top.keys
+    }
+
+    /// The directory of that path; the top one for the empty path.
+    ///
+    /// # Errors
+    /// `NotFound` where a part of the path is no directory, `Corrupt` where the file contradicts
+    /// itself.
+    pub fn directory(&self, known: &Known, path: &str) -> Result<Progress<Directory>> {
+        let path = path.trim_matches('/');
+        if path.is_empty() {
+            return Ok(Progress::Ready(self.top.clone()));
+        }
+        let key = ready!(self.find(known, path)?);
+        if !key.is_directory() {
+            let what = format!("\"{path}\" is of class {}, not a directory", key.class);
+            return Err(Error::not_found(what));
+        }
+        self.subdirectory(known, &key, path)
+    }
+
+    /// All directories, the top one first. One that contains itself is listed once.
+    ///
+    /// # Errors
+    /// `Corrupt` where the file contradicts itself, `Limit` where there is no end of directories.
+    pub fn directories(&self, known: &Known) -> Result<Progress<Vec<Directory>>> {
+        let mut seen: BTreeSet<u64> = BTreeSet::new();
+        let mut all = vec![self.top.clone()];
+        let mut missing = Needs::default();
+        let mut next = 0;
+        while let Some(directory) = all.get(next) {
+            next += 1;
+            let path = directory.path.clone();
+            let subdirectories: Vec<Key> =
+                directory.keys.iter().filter(|key| key.is_directory()).cloned().collect();
+            for key in subdirectories {
+                if !seen.insert(key.seek) {
+                    continue;
+                }
+                if seen.len() > DIRECTORIES_MAX {
+                    let what = format!("more than {DIRECTORIES_MAX} directories");
+                    return Err(Error::limit(what));
+                }
+                let path =
+                    if path.is_empty() { key.name.clone() } else { format!("{path}/{}", key.name) };
+                match self.subdirectory(known, &key, &path)? {
+                    Progress::Ready(directory) => all.push(directory),
+                    Progress::NeedsData(needs) => {
+                        missing.required.extend(needs.required);
+                        missing.wished.extend(needs.wished);
+                    }
+                }
+            }
+        }
+        if missing.required.is_empty() {
+            Ok(Progress::Ready(all))
+        } else {
+            Ok(Progress::NeedsData(missing))
+        }
+    }
+
+    /// The key at a path such as `dir/Events;2`; of the highest cycle where none is given.
+    ///
+    /// Names with a slash in them are found too: the longest name that a directory has wins.
+    ///
+    /// # Errors
+    /// `NotFound`; `Corrupt` where the file contradicts itself.
+    pub fn find(&self, known: &Known, path: &str) -> Result<Progress<Key>> {
+        let mut directory = self.top.clone();
+        let mut rest = path.trim_matches('/');
+        for _ in 0..DIRECTORY_DEPTH_MAX {
+            if let Some(key) = key_of(&directory, rest) {
+                return Ok(Progress::Ready(key.clone()));
+            }
+            let next = rest.match_indices('/').find_map(|(at, _)| {
+                let key = key_of(&directory, &rest[..at]).filter(|key| key.is_directory())?;
+                Some((key, &rest[at + 1..]))
+            });
+            let Some((key, behind)) = next else {
+                return Err(directory.lacks(rest));
+            };
+            let so_far = path.trim_matches('/').len() - rest.len() + (rest.len() - behind.len());
+            let name = path.trim_matches('/')[..so_far].trim_end_matches('/');
+            directory = ready!(self.subdirectory(known, key, name)?);
+            rest = behind;
+        }
+        Err(Error::limit(format!("more than {DIRECTORY_DEPTH_MAX} directories in a path")))
+    }
+
+    /// The tree at a path, of class `TTree` or one that derives from it.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unsupported` where it is something else; `Corrupt` and `Limit`.
+    pub fn tree(&self, known: &Known, path: &str) -> Result<Progress<Tree>> {
+        let key = ready!(self.find(known, path)?);
+        if !self.is_tree(&key) {
+            let what = format!("of class {}, not a TTree", key.class);
+            return Err(Error::unsupported(what).within(path));
+        }
+        let objects = ready!(self.object_of(known, &key)?);
+        let tree = tree::read_tree(&objects, self.header.end);
+        Ok(Progress::Ready(tree.map_err(|error| error.within(path).at(key.seek))?))
+    }
+
+    /// Whether the key's object is a tree.
+    pub fn is_tree(&self, key: &Key) -> bool {
+        self.streamers.inherits(&key.class, "TTree")
+    }
+
+    /// The object at a path, with all that is in it.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unsupported`, `Corrupt` and `Limit` as [`read_object`].
+    pub fn object(&self, known: &Known, path: &str) -> Result<Progress<Objects>> {
+        let key = ready!(self.find(known, path)?);
+        self.object_of(known, &key)
+    }
+
+    /// The object of a key.
+    ///
+    /// # Errors
+    /// As [`File::object`].
+    pub fn object_of(&self, known: &Known, key: &Key) -> Result<Progress<Objects>> {
+        let record = ready!(self.record(known, key)?);
+        let read = || {
+            let content = content(&record, key)?;
+            let offset = key.seek.saturating_add(key.key_len);
+            read_object(&self.streamers, &key.class, &content, key.key_len, offset)
+        };
+        Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
+    }
+
+    /// The whole record of a key.
+    fn record(&self, known: &Known, key: &Key) -> Result<Progress<Bytes>> {
+        let what = format!("record of {} \"{}\"", key.class, key.name);
+        let range = self.header.range(key.seek, key.record_len, &what)?;
+        bytes_of(known, range, &what)
+    }
+
+    fn subdirectory(&self, known: &Known, key: &Key, path: &str) -> Result<Progress<Directory>> {
+        let read = || {
+            let what = "directory";
+            let stop = key.record_len.min(key.key_len.saturating_add(DIRECTORY_LEN));
+            let range = self.header.range(key.seek, stop, what)?;
+            let record = ready!(bytes_of(known, range, what)?);
+            let mut cursor = Cursor::new(&record, key.seek);
+            cursor.skip(usize::try_from(key.key_len).unwrap_or(usize::MAX))?;
+            let place = DirectoryRecord::read(&mut cursor)?;
+            let range = self.header.range(place.seek_keys, place.keys_len, "key list")?;
+            let list = ready!(bytes_of(known, range, "key list")?);
+            Ok(Progress::Ready(Directory::read(path, &list, place.seek_keys)?))
+        };
+        read().map_err(|error: Error| error.within(path))
+    }
+}
+
+impl Header {
+    /// The range of a record, if it lies between the first one and the end.
+    fn range(&self, seek: u64, len: u64, what: &str) -> Result<Range<u64>> {
+        match seek.checked_add(len) {
+            Some(end) if seek >= self.begin && len > 0 && end <= self.end => Ok(seek..end),
+            _ => Err(Error::corrupt(format!(
+                "{what} of {len} bytes at {seek} in a file from {} to {}",
+                self.begin, self.end
+            ))),
+        }
+    }
+}
+
+/// The key of a name that may end with `;cycle`.
+fn key_of<'a>(directory: &'a Directory, name: &str) -> Option<&'a Key> {
+    directory.key(name, None).or_else(|| {
+        let (name, cycle) = name.rsplit_once(';')?;
+        directory.key(name, Some(cycle.parse().ok()?))
+    })
+}
+
+/// Bytes that have to be there, in a file that is long enough.
+fn bytes_of(known: &Known, range: Range<u64>, what: &str) -> Result<Progress<Bytes>> {
+    if let Some(size) = known.size().filter(|size| range.end > *size) {
+        let what = format!("{what} ends at byte {}, the file at {size}: it is cut", range.end);
+        return Err(Error::corrupt(what).at(range.start));
+    }
+    Ok(match known.get(range.clone()) {
+        Some(bytes) => Progress::Ready(bytes),
+        None => Progress::NeedsData(Needs { required: known.missing(range), wished: Vec::new() }),
+    })
+}
+
+/// A record's content, decompressed.
+fn content(record: &Bytes, key: &Key) -> Result<Bytes> {
+    let (Ok(key_len), Ok(content_len)) = (usize::try_from(key.key_len), key.content_len.try_into())
+    else {
+        return Err(Error::limit("a record beyond this machine's memory"));
+    };
+    if key.content_len > OBJECT_LEN_MAX {
+        let what = format!("an object of {} bytes", key.content_len);
+        return Err(Error::limit(what).at(key.seek));
+    }
+    if key_len > record.len() {
+        return Err(Error::corrupt("a record shorter than its key").at(key.seek));
+    }
+    let payload = record.slice(key_len..);
+    if payload.len() == content_len {
+        return Ok(payload);
+    }
+    let content = block::decompress(&mut Codecs::default(), &payload, content_len);
+    Ok(content.map_err(|error| error.at(key.seek + key.key_len))?.into())
+}

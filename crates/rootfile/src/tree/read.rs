@@ -1,0 +1,303 @@
+//! A tree's metadata from the object that is in the file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::cluster::cluster_starts;
+use super::model::{BasketPlace, BasketRef, Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
+use crate::error::{Error, Result};
+use crate::object::{ObjectId, ObjectRef, Objects, Value};
+
+/// Branches in branches. Real trees stay below twenty.
+const DEPTH_MAX: usize = 64;
+
+/// Understands the tree that `objects` are about. Baskets outside of a file that ends at
+/// `file_end` end the list of their branch.
+///
+/// # Errors
+/// `Corrupt` where the tree lacks what it must have or a branch contains itself.
+pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
+    let tree = objects.root();
+    let mut reader = Reader {
+        file_end,
+        branches: Vec::new(),
+        ids: BTreeMap::new(),
+        leaves: BTreeMap::new(),
+        counts: Vec::new(),
+        seen: BTreeSet::new(),
+    };
+    for branch in tree.objects("fBranches")?.into_iter().flatten() {
+        reader.branch(branch, None, 0)?;
+    }
+    reader.resolve_counts();
+    let entries = unsigned(tree, "fEntries")?;
+    let baskets_max = reader.branches.iter().map(|branch| branch.baskets.len()).max();
+    Ok(Tree {
+        name: tree.string("fName")?,
+        title: tree.string("fTitle")?,
+        entries,
+        total_bytes: unsigned(tree, "fTotBytes")?,
+        zip_bytes: unsigned(tree, "fZipBytes")?,
+        cluster_starts: clusters(tree, entries, baskets_max.unwrap_or(0))?,
+        aliases: aliases(tree)?,
+        branches: reader.branches,
+    })
+}
+
+struct Reader {
+    file_end: u64,
+    branches: Vec<Branch>,
+    /// Which branch and which leaf an object became.
+    ids: BTreeMap<ObjectId, BranchId>,
+    leaves: BTreeMap<ObjectId, (BranchId, u32)>,
+    /// Objects that count others, to be looked up when all are read.
+    counts: Vec<Counts>,
+    seen: BTreeSet<ObjectId>,
+}
+
+struct Counts {
+    branch: BranchId,
+    /// `fBranchCount` and `fBranchCount2`.
+    branches: [Option<ObjectId>; 2],
+    /// `fLeafCount` of each leaf.
+    leaves: Vec<Option<ObjectId>>,
+}
+
+impl Reader {
+    /// Adds a branch and those below it.
+    fn branch(
+        &mut self,
+        object: ObjectRef<'_>,
+        parent: Option<BranchId>,
+        depth: usize,
+    ) -> Result<()> {
+        if depth > DEPTH_MAX || !self.seen.insert(object.id) {
+            return Err(Error::corrupt("a branch that contains itself"));
+        }
+        let id = BranchId(self.branches.len() as u32);
+        if let Some(parent) = parent {
+            self.branches[parent.0 as usize].children.push(id);
+        }
+        self.ids.insert(object.id, id);
+        if object.unread().is_some() {
+            self.branches.push(unread_branch(object, id, parent));
+            return Ok(());
+        }
+        let name = object.string("fName")?;
+        let within = |error: Error| error.within(&name);
+        self.branches.push(self.one_branch(object, parent).map_err(within)?);
+        self.leaves(object, id).map_err(within)?;
+        for child in object.objects("fBranches").map_err(within)?.into_iter().flatten() {
+            self.branch(child, Some(id), depth + 1).map_err(within)?;
+        }
+        Ok(())
+    }
+
+    fn one_branch(&self, object: ObjectRef<'_>, parent: Option<BranchId>) -> Result<Branch> {
+        let entries = unsigned(object, "fEntries")?;
+        let first_entry = optional(object, "fFirstEntry", 0)?;
+        Ok(Branch {
+            name: object.string("fName")?,
+            title: object.string("fTitle")?,
+            parent,
+            children: Vec::new(),
+            leaves: Vec::new(),
+            kind: branch_kind(object)?,
+            baskets: baskets(object, entries, self.file_end)?,
+            entries,
+            first_entry: u64::try_from(first_entry).unwrap_or(0),
+            entry_offset_len: u32::try_from(object.int("fEntryOffsetLen")?).unwrap_or(0),
+            total_bytes: unsigned(object, "fTotBytes")?,
+            zip_bytes: unsigned(object, "fZipBytes")?,
+            compress: object.int("fCompress")? as i32,
+            file_name: object.string("fFileName")?,
+        })
+    }
+
+    fn leaves(&mut self, object: ObjectRef<'_>, id: BranchId) -> Result<()> {
+        let mut counts = Counts {
+            branch: id,
+            branches: ["fBranchCount", "fBranchCount2"].map(|name| pointer(object, name)),
+            leaves: Vec::new(),
+        };
+        for (n, leaf) in object.objects("fLeaves")?.into_iter().flatten().enumerate() {
+            self.leaves.insert(leaf.id, (id, n as u32));
+            counts.leaves.push(pointer(leaf, "fLeafCount"));
+            let leaf = read_leaf(leaf).map_err(|error| error.within("leaf"))?;
+            self.branches[id.0 as usize].leaves.push(leaf);
+        }
+        self.counts.push(counts);
+        Ok(())
+    }
+
+    fn resolve_counts(&mut self) {
+        for counts in std::mem::take(&mut self.counts) {
+            let branch = &mut self.branches[counts.branch.0 as usize];
+            let [first, second] =
+                counts.branches.map(|object| object.and_then(|id| self.ids.get(&id).copied()));
+            if let BranchKind::Element { count, count2, .. } = &mut branch.kind {
+                (*count, *count2) = (first, second);
+            }
+            for (leaf, object) in branch.leaves.iter_mut().zip(counts.leaves) {
+                leaf.count = object.and_then(|id| self.leaves.get(&id).copied());
+            }
+        }
+    }
+}
+
+/// A branch of which only the class is known.
+fn unread_branch(object: ObjectRef<'_>, id: BranchId, parent: Option<BranchId>) -> Branch {
+    Branch {
+        name: format!("unreadable {} {}", object.class(), id.0),
+        title: object.unread().map(|unread| unread.why.to_string()).unwrap_or_default(),
+        parent,
+        children: Vec::new(),
+        leaves: Vec::new(),
+        kind: BranchKind::Other { class: object.class().to_owned() },
+        baskets: Vec::new(),
+        entries: 0,
+        first_entry: 0,
+        entry_offset_len: 0,
+        total_bytes: 0,
+        zip_bytes: 0,
+        compress: 0,
+        file_name: String::new(),
+    }
+}
+
+fn branch_kind(object: ObjectRef<'_>) -> Result<BranchKind> {
+    let text = |name| match object.member(name) {
+        Some(_) => object.string(name),
+        None => Ok(String::new()),
+    };
+    Ok(match object.class() {
+        "TBranch" => BranchKind::Plain,
+        _ if object.base("TBranchElement").is_some() => BranchKind::Element {
+            class_name: object.string("fClassName")?,
+            parent_name: text("fParentName")?,
+            clones_name: text("fClonesName")?,
+            checksum: optional(object, "fCheckSum", 0)? as u32,
+            class_version: object.int("fClassVersion")? as i32,
+            id: object.int("fID")? as i32,
+            branch_type: object.int("fType")? as i32,
+            streamer_type: object.int("fStreamerType")? as i32,
+            count: None,
+            count2: None,
+        },
+        class => BranchKind::Other { class: class.to_owned() },
+    })
+}
+
+fn read_leaf(object: ObjectRef<'_>) -> Result<Leaf> {
+    let kind = match object.class() {
+        "TLeafO" => LeafKind::Bool,
+        "TLeafB" => LeafKind::I8,
+        "TLeafS" => LeafKind::I16,
+        "TLeafI" => LeafKind::I32,
+        "TLeafL" | "TLeafG" => LeafKind::I64,
+        "TLeafF" => LeafKind::F32,
+        "TLeafD" => LeafKind::F64,
+        "TLeafF16" => LeafKind::Float16,
+        "TLeafD32" => LeafKind::Double32,
+        "TLeafC" => LeafKind::Chars,
+        "TLeafElement" => LeafKind::Element {
+            id: object.int("fID")? as i32,
+            streamer_type: object.int("fType")? as i32,
+        },
+        class => LeafKind::Other(class.to_owned()),
+    };
+    let size = |name| Ok(u32::try_from(object.int(name)?).unwrap_or(0));
+    Ok(Leaf {
+        name: object.string("fName")?,
+        title: object.string("fTitle")?,
+        kind,
+        len: size("fLen")?,
+        len_type: size("fLenType")?,
+        unsigned: object.int("fIsUnsigned")? != 0,
+        count: None,
+        maximum: object.int("fMaximum").unwrap_or(0),
+    })
+}
+
+/// The baskets of a branch, up to the first one whose place or entries cannot be: then they cover
+/// fewer entries than the branch says it has, which whoever reads the branch notices.
+fn baskets(object: ObjectRef<'_>, entries: u64, file_end: u64) -> Result<Vec<BasketRef>> {
+    let sizes = object.ints("fBasketBytes").unwrap_or_default();
+    let starts = object.ints("fBasketEntry")?;
+    let seeks = object.ints("fBasketSeek").unwrap_or_default();
+    let embedded = object.objects("fBaskets")?;
+    let elsewhere = !object.string("fFileName")?.is_empty();
+    let write_basket = usize::try_from(object.int("fWriteBasket")?).unwrap_or(0);
+    let mut all = Vec::new();
+    for n in 0..=write_basket {
+        let start = starts.get(n).copied().unwrap_or(0);
+        let end = match starts.get(n + 1) {
+            Some(end) if n < write_basket => *end,
+            _ => i64::try_from(entries).unwrap_or(i64::MAX),
+        };
+        let (Ok(start), Ok(end)) = (u64::try_from(start), u64::try_from(end)) else { break };
+        let stored = seeks.get(n).is_some_and(|seek| *seek != 0);
+        let place = match embedded.get(n) {
+            // A tree saved while it was filled has baskets in both places, with the same content.
+            Some(Some(basket)) if !(stored && n < write_basket) => match basket.member("bytes") {
+                Some(Value::Text(bytes)) => BasketPlace::Embedded(bytes.clone()),
+                _ => break,
+            },
+            _ => match stored_range(seeks.get(n), sizes.get(n)) {
+                Some(range) if elsewhere || range.end <= file_end => BasketPlace::Stored(range),
+                _ => break,
+            },
+        };
+        if end < start {
+            break;
+        }
+        if end > start {
+            all.push(BasketRef { entries: start..end, place });
+        }
+    }
+    Ok(all)
+}
+
+/// The range of a basket's record, where there is one.
+fn stored_range(seek: Option<&i64>, size: Option<&i64>) -> Option<Range<u64>> {
+    let seek = u64::try_from(*seek?).ok().filter(|seek| *seek > 0)?;
+    let size = u64::try_from(*size?).ok().filter(|size| *size > 0)?;
+    Some(seek..seek.checked_add(size)?)
+}
+
+fn clusters(tree: ObjectRef<'_>, entries: u64, baskets_max: usize) -> Result<Vec<u64>> {
+    let of = |name| match tree.member(name) {
+        Some(_) => tree.ints(name),
+        None => Ok(Vec::new()),
+    };
+    let ranges: Vec<(i64, i64)> =
+        of("fClusterRangeEnd")?.into_iter().zip(of("fClusterSize")?).collect();
+    let auto_flush = optional(tree, "fAutoFlush", 0)?;
+    Ok(cluster_starts(entries, &ranges, auto_flush, baskets_max))
+}
+
+fn aliases(tree: ObjectRef<'_>) -> Result<Vec<(String, String)>> {
+    if tree.member("fAliases").is_none() {
+        return Ok(Vec::new());
+    }
+    let named = tree.objects("fAliases")?.into_iter().flatten();
+    named.map(|alias| Ok((alias.string("fName")?, alias.string("fTitle")?))).collect()
+}
+
+/// The object that a member points to, if it does.
+fn pointer(object: ObjectRef<'_>, name: &str) -> Option<ObjectId> {
+    match object.member(name) {
+        Some(Value::Object(id)) => Some(*id),
+        _ => None,
+    }
+}
+
+/// A member that some versions lack.
+fn optional(object: ObjectRef<'_>, name: &str, default: i64) -> Result<i64> {
+    object.member(name).map_or(Ok(default), |_| object.int(name))
+}
+
+fn unsigned(object: ObjectRef<'_>, name: &str) -> Result<u64> {
+    let value = object.int(name)?;
+    u64::try_from(value).map_err(|_| Error::corrupt(format!("{name} is {value}")))
+}
