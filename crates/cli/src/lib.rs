@@ -1,1 +1,58 @@
-//! Placeholder
+//! The `farroot` command. A verb is a file; no logic that a library user would miss.
+
+pub mod serve;
+mod units;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Reads ROOT data that is far away as if it were near
+#[derive(Debug, Parser)]
+#[command(name = "farroot", version, arg_required_else_help = true)]
+struct Command {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Serve(serve::Arguments),
+}
+
+/// Runs the command with its arguments, the program's own name first. The wheel's `farroot` and
+/// Cargo's are both this function.
+///
+/// The exit code is 0, 1 when the work failed, 2 when the arguments cannot be understood.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let command = match Command::try_parse_from(arguments) {
+        Ok(command) => command,
+        Err(error) => {
+            // Help and version come this way as well; a closed terminal needs no complaint.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let done = match command.verb {
+        Verb::Serve(arguments) => serve::run(arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("farroot: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Command::command().debug_assert();
+    }
+}

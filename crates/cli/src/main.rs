@@ -1,0 +1,7 @@
+//! The `farroot` command as Cargo installs it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run(std::env::args_os())
+}

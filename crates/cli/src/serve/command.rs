@@ -1,0 +1,71 @@
+//! The verb on the command line.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::shaped::Shape;
+use super::{Config, Server};
+use crate::units::{parse_rate, parse_time};
+
+/// Serve the files below a folder over HTTP, read-only
+///
+/// Anyone who can connect may read. With --rtt, --rate or --flow-rate the server seems far away: bytes arrive
+/// later and no faster, requests that are sent together are still answered together, and a new connection
+/// pays one more round trip. There is no slow start and no loss.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The folder
+    dir: PathBuf,
+    /// Port; 0 takes any that is free
+    #[arg(long, default_value_t = 1094)]
+    port: u16,
+    /// Address to listen on
+    #[arg(long, default_value = "127.0.0.1")]
+    address: IpAddr,
+    /// Round-trip time to emulate, e.g. 100ms
+    #[arg(long, value_parser = parse_time, default_value = "0ms")]
+    rtt: Duration,
+    /// Rate in each direction of all connections together, e.g. 50MB/s or 1Gbit/s
+    #[arg(long, value_parser = parse_rate)]
+    rate: Option<u64>,
+    /// Rate in each direction of every single connection
+    #[arg(long, value_parser = parse_rate)]
+    flow_rate: Option<u64>,
+}
+
+/// Serves until Ctrl-C.
+///
+/// # Errors
+/// What is in the way, for the terminal.
+pub fn run(arguments: Arguments) -> Result<(), String> {
+    let Arguments { dir, port, address, rtt, rate, flow_rate } = arguments;
+    let config =
+        Config { address, port, shape: Shape { rtt, rate, flow_rate }, ..Config::new(&dir) };
+    let shape = config.shape;
+    let server = Server::start(config).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("port {port} on {address} is taken: choose another with --port, or 0 for any")
+        }
+        _ => format!("cannot serve {}: {error}", dir.display()),
+    })?;
+    println!("{}", server.http_url());
+    if !shape.is_plain() {
+        println!("{}", description(&shape));
+    }
+    let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let waited = wait.and_then(|runtime| runtime.block_on(tokio::signal::ctrl_c()));
+    waited.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))
+}
+
+fn description(shape: &Shape) -> String {
+    let mut text = format!("as if {:.1} ms away", shape.rtt.as_secs_f64() * 1e3);
+    let rates = [(shape.rate, "in all"), (shape.flow_rate, "a connection")];
+    for (rate, of) in rates.into_iter().filter_map(|(rate, of)| Some((rate?, of))) {
+        text.push_str(&format!(", {:.1} MB/s {of}", rate as f64 / 1e6));
+    }
+    text
+}
