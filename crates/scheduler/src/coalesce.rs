@@ -25,9 +25,9 @@
 
 use std::ops::Range;
 
-use crate::chunk::{Chunks, State};
+use crate::chunk::{Chunks, State, joined};
 use crate::estimate::bytes_in;
-use crate::ids::Time;
+use crate::ids::{RequestId, Time};
 
 /// Of the overhead of a request, a further segment of a vectored one costs this part: the
 /// server seeks, but parses, locks and schedules nothing.
@@ -58,19 +58,73 @@ impl Costs {
     }
 }
 
-/// How far a run may grow.
+/// What one request may hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Length of the run, bytes.
+    /// Its length, about, bytes.
     pub bytes: u64,
+    /// Its segments.
+    pub segments: usize,
+    /// One segment of several, bytes. A longer one goes alone, as a plain request.
+    pub segment_bytes: u64,
     /// One gap, bytes.
     pub gap: u64,
-    /// All gaps of the run, bytes: what is left of the over-read budget.
+    /// All its gaps, bytes: what is left of the over-read budget.
     pub over_read: u64,
 }
 
+/// Makes one request of the most important queued chunks and their neighbours, and marks them as
+/// sent for. Returns its segments, ascending, and how many of their bytes nobody wants.
+pub(crate) fn compose(
+    chunks: &mut Chunks,
+    request: RequestId,
+    limits: Limits,
+) -> (Vec<Range<u64>>, u64) {
+    let mut segments: Vec<Range<u64>> = Vec::new();
+    let mut rest = limits;
+    let mut urgency = None;
+    while let Some(first) = chunks.first_queued() {
+        if *urgency.get_or_insert(first.urgency) != first.urgency {
+            break;
+        }
+        let mut run = grow(chunks, first.start, rest);
+        if !segments.is_empty() && !round(chunks, &mut run) {
+            break;
+        }
+        let length = run.end - run.start;
+        let plain = length > limits.segment_bytes;
+        if plain && !segments.is_empty() {
+            break;
+        }
+        rest.over_read = rest.over_read.saturating_sub(chunks.take(&run, request));
+        rest.bytes = rest.bytes.saturating_sub(length);
+        segments.push(run);
+        if plain || rest.bytes == 0 || segments.len() >= limits.segments {
+            break;
+        }
+    }
+    segments.sort_unstable_by_key(|segment| segment.start);
+    let joined = joined(segments.clone());
+    let joinable = joined.iter().all(|segment| segment.end - segment.start <= limits.segment_bytes);
+    let segments = if joinable || joined.len() == 1 { joined } else { segments };
+    (segments, limits.over_read - rest.over_read)
+}
+
+/// The last run of a request that already has others: a short chunk is taken whole if most of
+/// it would be, else left for the next request.
+fn round(chunks: &Chunks, run: &mut Range<u64>) -> bool {
+    let end = chunks.get(run.start).map(|chunk| chunk.end);
+    let Some(end) = end.filter(|end| *end > run.end) else { return true };
+    if end - run.start >= CUT_BYTES_MIN {
+        return run.end - run.start >= CUT_BYTES_MIN / 2;
+    }
+    let most = (run.end - run.start) * 2 >= end - run.start;
+    run.end = end;
+    most
+}
+
 /// The run around the queued chunk that starts at `seed`, at most `limits.bytes` long.
-pub(crate) fn grow(chunks: &Chunks, seed: u64, limits: Limits) -> Range<u64> {
+fn grow(chunks: &Chunks, seed: u64, limits: Limits) -> Range<u64> {
     let Some(chunk) = chunks.get(seed) else { return seed..seed };
     let mut run = seed..chunk.end;
     let mut spare = limits.over_read;
@@ -107,13 +161,13 @@ pub(crate) fn grow(chunks: &Chunks, seed: u64, limits: Limits) -> Range<u64> {
 }
 
 /// A chunk is not cut in two for less than this: a basket is of no use in halves.
-pub(crate) const CUT_BYTES_MIN: u64 = 64 * 1024;
+const CUT_BYTES_MIN: u64 = 64 * 1024;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::chunk::Waiter;
-    use crate::ids::{RequestId, WantId};
+    use crate::ids::WantId;
     use crate::message::Urgency;
 
     /// `S` and `Q` queued, `F` in flight, `R` ready, `.` absent; one character is `scale` bytes,
@@ -149,7 +203,8 @@ mod tests {
         drawing[run.start as usize..run.end as usize].to_owned()
     }
 
-    const WIDE: Limits = Limits { bytes: 100, gap: 2, over_read: 100 };
+    const WIDE: Limits =
+        Limits { bytes: 100, segments: 10, segment_bytes: 1000, gap: 2, over_read: 100 };
 
     #[test]
     fn touching_chunks_are_joined() {
@@ -183,6 +238,46 @@ mod tests {
         let (chunks, seed) = picture("SQQQQQQQQ", CUT_BYTES_MIN);
         let limits = Limits { bytes: 4 * CUT_BYTES_MIN, ..WIDE };
         assert_eq!(grow(&chunks, seed, limits), 0..4 * CUT_BYTES_MIN, "long ones are cut");
+    }
+
+    /// The segments of one request, and the bytes nobody wants.
+    fn request(drawing: &str, limits: Limits) -> (Vec<String>, u64) {
+        let (mut chunks, _) = picture(drawing, 1);
+        let (segments, unwanted) = compose(&mut chunks, RequestId(2), limits);
+        let text =
+            |segment: &Range<u64>| drawing[segment.start as usize..segment.end as usize].to_owned();
+        (segments.iter().map(text).collect(), unwanted)
+    }
+
+    fn strings(strings: &[&str]) -> Vec<String> {
+        strings.iter().map(|string| (*string).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_request_takes_segments_until_it_is_full() {
+        assert_eq!(request("QQ....QQQ...Q", WIDE), (strings(&["QQ", "QQQ", "Q"]), 0));
+        assert_eq!(request("QQ..QQQ...Q", WIDE), (strings(&["QQ..QQQ", "Q"]), 2));
+        let two = Limits { segments: 2, ..WIDE };
+        assert_eq!(request("QQ....QQQ...Q", two), (strings(&["QQ", "QQQ"]), 0));
+        let four = Limits { bytes: 4, ..WIDE };
+        assert_eq!(request("QQ....QQQ...Q", four).0, ["QQ", "QQQ"], "most of the last fits");
+        assert_eq!(request("QQ....QQQQQ...Q", four).0, ["QQ"], "little of the last fits");
+    }
+
+    #[test]
+    fn a_segment_too_long_for_a_vector_goes_alone() {
+        let three = Limits { segment_bytes: 3, gap: 0, ..WIDE };
+        assert_eq!(request("QQQQQ...QQ", three).0, ["QQQQQ"]);
+        assert_eq!(request("QQ...QQQQQ", three).0, ["QQ"]);
+    }
+
+    #[test]
+    fn demands_and_hints_do_not_share_a_request() {
+        let (mut chunks, _) = picture("QQ......", 1);
+        chunks.attach(&(5..7), Waiter { urgency: Urgency::Hint, order: 0, want: WantId(9) });
+        assert_eq!(compose(&mut chunks, RequestId(2), WIDE).0, [0..2]);
+        assert_eq!(compose(&mut chunks, RequestId(3), WIDE).0, [5..7]);
+        assert_eq!(compose(&mut chunks, RequestId(4), WIDE).0, []);
     }
 
     #[test]

@@ -15,9 +15,16 @@ const WINDOW_MAX: u64 = 16 << 20;
 /// After an idle time of one retransmission time-out (at least this, beyond the round trip) a
 /// sender halves its window (RFC 2861).
 const IDLE_HALVES: Time = Time::from_millis(200);
-/// Bytes asked of one connection while its rate is unknown: more than TCP can deliver in the
-/// first round trips, little enough to wait for.
-const IN_FLIGHT_MIN: u64 = 1 << 20;
+/// Bytes that may always be asked of one connection: more than TCP can deliver in the first four
+/// round trips, little enough to wait for.
+const IN_FLIGHT_MIN: u64 = 256 << 10;
+/// While the window doubles, this many windows keep the connection busy until the next request
+/// gets there: one is delivered before, two more in the round trip that follows.
+const WINDOWS_AHEAD: u64 = 4;
+/// The rate has to grow by this part in a round trip, else the connection may be at its limit;
+/// after this many such round trips it is (as BBR leaves its start-up).
+const GROWTH_PART: u64 = 4;
+const FULL_AFTER: u32 = 3;
 /// The same before it is usable: it may never be.
 const IN_FLIGHT_CONNECTING: u64 = 128 << 10;
 
@@ -40,6 +47,35 @@ pub(crate) struct Connection {
     pub in_flight: u64,
     pub meter: Meter,
     window: u64,
+    start_up: StartUp,
+}
+
+/// Whether a connection still gets faster.
+#[derive(Debug, Default)]
+struct StartUp {
+    best: u64,
+    since: Time,
+    stale: u32,
+}
+
+impl StartUp {
+    /// A round trip has passed, or not yet; it delivered at this rate.
+    fn observe(&mut self, now: Time, rate: u64, rtt: Time) {
+        if now < self.since.saturating_add(rtt) {
+            return;
+        }
+        self.since = now;
+        if rate >= self.best.saturating_add(self.best / GROWTH_PART) && rate > 0 {
+            self.best = rate;
+            self.stale = 0;
+        } else {
+            self.stale = self.stale.saturating_add(1);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stale >= FULL_AFTER
+    }
 }
 
 impl Connection {
@@ -53,6 +89,7 @@ impl Connection {
             in_flight: 0,
             meter: Meter::new(),
             window: WINDOW_INITIAL,
+            start_up: StartUp::default(),
         }
     }
 
@@ -77,13 +114,19 @@ impl Connection {
         };
         let most = sustained.clamp(WINDOW_INITIAL, WINDOW_MAX);
         self.window = self.window.saturating_add(bytes).min(most);
+        if let Some(rtt) = rtt.filter(|_| self.meter.rate() > 0) {
+            self.start_up.observe(now, self.meter.rate(), rtt);
+        }
     }
 
     fn cool_down(&mut self, now: Time, rtt: Option<Time>) {
         let pause = IDLE_HALVES.saturating_add(rtt.unwrap_or(Time::ZERO));
         let halvings = now.saturating_sub(self.heard).as_nanos() / pause.as_nanos();
-        let window = self.window >> halvings.min(63);
-        self.window = window.max(WINDOW_INITIAL);
+        if halvings > 0 {
+            let window = self.window >> halvings.min(63);
+            self.window = window.max(WINDOW_INITIAL);
+            self.start_up = StartUp { since: now, ..StartUp::default() };
+        }
     }
 
     /// Bytes that may be in flight: twice what the connection holds, so that it never runs dry
@@ -93,7 +136,11 @@ impl Connection {
             return IN_FLIGHT_CONNECTING;
         }
         let pipe = bytes_in(self.meter.rate(), rtt.unwrap_or(Time::ZERO));
-        pipe.saturating_mul(2).max(IN_FLIGHT_MIN)
+        let ahead = match self.start_up.is_over() {
+            true => 0,
+            false => self.window.saturating_mul(WINDOWS_AHEAD),
+        };
+        pipe.saturating_mul(2).max(ahead).max(IN_FLIGHT_MIN)
     }
 
     /// When it has failed unless something comes.
@@ -156,8 +203,15 @@ mod tests {
         let mut connection = usable();
         assert_eq!(connection.in_flight_max(RTT), IN_FLIGHT_MIN);
         let mark = connection.meter.mark(Time::ZERO);
-        connection.meter.record(mark, Time::from_secs(1), 20_000_000, RTT);
-        assert_eq!(connection.in_flight_max(RTT), 4_000_000);
+        for tenth in 1..=20 {
+            let now = Time::from_millis(tenth * 100);
+            connection.meter.record(mark, now, 2_000_000, RTT);
+            connection.delivered(2_000_000, now, RTT);
+            if tenth == 1 {
+                assert_eq!(connection.in_flight_max(RTT), 4 * 2_014_480, "still getting faster");
+            }
+        }
+        assert_eq!(connection.in_flight_max(RTT), 4_000_000, "twice what it holds");
         connection.phase = Phase::Connecting;
         assert_eq!(connection.in_flight_max(RTT), IN_FLIGHT_CONNECTING);
     }

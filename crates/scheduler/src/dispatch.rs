@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::chunk::joined;
-use crate::coalesce::{self, CUT_BYTES_MIN, Costs, Limits};
+use crate::coalesce::{self, Costs, Limits};
 use crate::connection::{Connection, Phase};
 use crate::estimate::bytes_in;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time};
@@ -15,7 +14,7 @@ use crate::split::{self, Pipe};
 /// not worth a request of their own.
 const REQUEST_BYTES_MIN: u64 = 14 << 10;
 /// A request is cut no shorter than this for the sake of the next one's wait.
-const REQUEST_BYTES_MOST_MIN: u64 = 64 << 10;
+const REQUEST_BYTES_MOST_MIN: u64 = 128 << 10;
 /// On a connection that takes one request at a time, a longer one wastes less of the pauses.
 const REQUEST_BYTES_ALONE: u64 = 1 << 20;
 /// A connection that takes longer than this many round trips to come up gets no new work while
@@ -162,7 +161,14 @@ impl Scheduler {
         let bytes = split::request_bytes(share, queued, room.least, room.most);
         let (source, _) = self.files.get(&file)?.sources.best()?;
         let request = RequestId(self.new_name());
-        let segments = self.compose(id, file, request, bytes);
+        let limits = self.limits(id, bytes)?;
+        let state = self.files.get_mut(&file)?;
+        let (segments, unwanted) = coalesce::compose(&mut state.chunks, request, limits);
+        if segments.is_empty() {
+            self.refresh(file);
+            return None;
+        }
+        self.counters.over_read_bytes += unwanted;
         let bytes = segments.iter().map(|segment| segment.end - segment.start).sum();
         self.counters.fetches += 1;
         self.counters.segments += segments.len() as u64;
@@ -202,61 +208,25 @@ impl Scheduler {
         all.filter_map(room).collect()
     }
 
-    /// The segments of one request of about `bytes`: the most important queued chunks of a file
-    /// and their neighbours. Marks them as sent for.
-    fn compose(
-        &mut self,
-        id: ServerId,
-        file: FileId,
-        request: RequestId,
-        bytes: u64,
-    ) -> Vec<Range<u64>> {
-        let (Some(server), Some(state)) = (self.servers.get(&id), self.files.get_mut(&file)) else {
-            return Vec::new();
-        };
-        let traits = &server.traits;
+    /// What one request of about `bytes` to a server may hold.
+    fn limits(&self, id: ServerId, bytes: u64) -> Option<Limits> {
+        let server = self.servers.get(&id)?;
         let overlap = server.connections.len() * server.requests_max(&self.budgets);
         let costs = Costs {
-            request_overhead: traits.request_overhead,
+            request_overhead: server.traits.request_overhead,
             round_trip: server.rtt_or_guess(),
             bandwidth: server.bandwidth_or_guess(),
             overlap: u32::try_from(overlap).unwrap_or(u32::MAX),
-            vectored: traits.segments_max > 1,
+            vectored: server.traits.segments_max > 1,
         };
-        let gap = costs.gap_bytes_max();
         let allowed = self.counters.wanted_bytes / 1000 * self.budgets.over_read_per_mille;
-        let mut over_read = allowed.saturating_sub(self.counters.over_read_bytes);
-        let mut left = bytes;
-        let mut segments: Vec<Range<u64>> = Vec::new();
-        let mut urgency = None;
-        while let Some(first) = state.chunks.first_queued() {
-            if urgency.is_some_and(|urgency| urgency != first.urgency) {
-                break;
-            }
-            urgency = Some(first.urgency);
-            let run =
-                coalesce::grow(&state.chunks, first.start, Limits { bytes: left, gap, over_read });
-            let length = run.end - run.start;
-            let whole = state.chunks.get(run.start).is_some_and(|chunk| chunk.end <= run.end);
-            let too_long = length > traits.segment_bytes_max || (!whole && length < CUT_BYTES_MIN);
-            if !segments.is_empty() && too_long {
-                break;
-            }
-            let unwanted = state.chunks.take(&run, request);
-            over_read = over_read.saturating_sub(unwanted);
-            self.counters.over_read_bytes += unwanted;
-            left = left.saturating_sub(length);
-            segments.push(run);
-            let plain = segments.len() == 1 && length > traits.segment_bytes_max;
-            if plain || left == 0 || segments.len() >= traits.segments_max.max(1) as usize {
-                break;
-            }
-        }
-        segments.sort_unstable_by_key(|segment| segment.start);
-        let joined = joined(segments.clone());
-        let fits =
-            joined.len() == 1 || joined.iter().all(|s| s.end - s.start <= traits.segment_bytes_max);
-        if fits { joined } else { segments }
+        Some(Limits {
+            bytes,
+            segments: server.traits.segments_max.max(1) as usize,
+            segment_bytes: server.traits.segment_bytes_max,
+            gap: costs.gap_bytes_max(),
+            over_read: allowed.saturating_sub(self.counters.over_read_bytes),
+        })
     }
 
     /// Enters a request into the books.

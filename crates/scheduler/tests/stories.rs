@@ -1,0 +1,275 @@
+//! What the scheduler promises, one story each, in virtual time.
+
+mod world;
+
+use scheduler::*;
+use world::*;
+
+fn far() -> World {
+    World::new(Budgets::default(), xrootd(), Link::new(ms(100)))
+}
+
+#[test]
+fn a_cold_read_takes_few_round_trips() {
+    // Connect, login and head: two. Metadata of 100 kB over eight connections: one. The data of
+    // three columns, 400 kB, over eight connections that have opened their windows once: two.
+    let mut world = far();
+    world.open(14_000, 0);
+    world.run_while(|world| world.opened.is_none());
+    assert_eq!((world.trips(), world.flows_made), (2.0, 8));
+    world.demand(900_000_000..900_100_000, 0);
+    world.run_while(|world| world.ready.is_empty());
+    assert_eq!(world.trips(), 3.0);
+    for basket in 0..150 {
+        world.demand(basket * 50_000..basket * 50_000 + 2_700, 1);
+    }
+    world.run();
+    assert!(world.trips() <= 5.0, "{}\n{}", world.trips(), world.log.join("\n"));
+    assert_eq!(world.ready.len(), 151);
+    assert_eq!(world.scheduler.snapshot().connections, 8);
+}
+
+#[test]
+fn h42_is_a_few_requests_with_little_over_read() {
+    // 4,945 baskets of 2.5 kB over 245 MB at 1 Gbit/s and 100 ms, all wanted at once.
+    let mut world = World::new(Budgets::default(), xrootd(), Link::new(ms(100)).rate(GBIT));
+    world.open(14_000, 0);
+    world.run_while(|world| world.opened.is_none());
+    for basket in 0..4_945 {
+        let start = basket * 49_500;
+        world.demand(start..start + 2_530, 0);
+    }
+    world.run();
+    let figures = world.scheduler.snapshot();
+    assert_eq!(world.ready.len(), 4_945);
+    assert!(figures.over_read_bytes * 100 <= figures.wanted_bytes * 3, "{figures:?}");
+    assert!(figures.fetches <= 100, "{}", figures.fetches);
+    assert!(world.trips() <= 9.5, "{}\n{}", world.trips(), world.log.join("\n"));
+}
+
+#[test]
+fn a_long_read_keeps_the_pipe_full() {
+    // 160 MB at 1 Gbit/s and 137 ms, wanted 1 MB at a time and released as it comes.
+    let mut world = World::new(Budgets::default(), xrootd(), Link::new(ms(137)).rate(GBIT));
+    world.open(14_000, 0);
+    for part in 0..160 {
+        world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
+    }
+    world.run_while(|world| world.ready.len() < 60);
+    let (start, ready) = (world.now, world.ready.len());
+    world.run();
+    let bytes = (world.ready.len() - ready) as f64 * 1e6;
+    let rate = bytes / (world.now - start).as_secs_f64();
+    assert!(rate >= 0.95 * GBIT as f64, "{:.0} of {GBIT}", rate);
+    assert!(world.now <= ms(2_900), "{:?}, one connection in one go takes 2.9 s", world.now);
+}
+
+#[test]
+fn memory_stays_within_its_budget_and_a_slow_consumer_stops_the_fetching() {
+    let budgets = Budgets { memory_bytes_max: 8 * MIB, ..Budgets::default() };
+    let mut world = World::new(budgets, xrootd(), Link::new(ms(20)).rate(GBIT));
+    world.consumer = Consumer::Takes(ms(50));
+    for part in 0..64 {
+        world.demand(part * MIB..(part + 1) * MIB, part);
+    }
+    world.run_until(ms(1_000));
+    let asked = world.scheduler.snapshot().asked_bytes;
+    assert!(asked <= (world.now.as_millis() as u64 / 50 + 9) * MIB, "{asked}");
+    world.run();
+    assert_eq!(world.ready.len(), 64);
+    assert_eq!(world.memory_peak, 8 * MIB);
+    assert_eq!(world.scheduler.snapshot().memory_bytes, 0);
+    assert!(world.store.is_empty());
+}
+
+#[test]
+fn one_want_larger_than_the_memory_is_served_alone() {
+    let budgets = Budgets { memory_bytes_max: MIB, ..Budgets::default() };
+    let mut world = World::new(budgets, xrootd(), Link::new(ms(20)));
+    world.demand(0..10 * MIB, 0);
+    world.demand(20 * MIB..20 * MIB + 10, 1);
+    world.run();
+    assert_eq!(world.ready.len(), 2);
+}
+
+#[test]
+fn overlapping_wants_are_one_request() {
+    let mut world = far();
+    world.demand(1000..3000, 0);
+    world.demand(2000..4000, 1);
+    world.demand(1500..2500, 2);
+    world.run();
+    assert_eq!((world.ready.len(), world.fetches), (3, 1));
+    assert_eq!(world.scheduler.snapshot().asked_bytes, 3000);
+    assert!(world.store.is_empty());
+}
+
+#[test]
+fn a_want_for_bytes_in_flight_waits_for_them() {
+    let mut world = far();
+    world.demand(0..5000, 0);
+    world.run_until(ms(150));
+    assert_eq!(world.fetches, 1);
+    world.demand(1000..2000, 0);
+    world.run();
+    assert_eq!((world.ready.len(), world.fetches), (2, 1));
+}
+
+#[test]
+fn bytes_of_the_open_serve_wants_until_forgotten() {
+    let mut world = far();
+    world.file_size = 100_000;
+    world.open(14_000, 0);
+    world.run();
+    world.demand(100..200, 0);
+    world.run();
+    assert_eq!((world.ready.len(), world.fetches), (1, 0));
+    assert!(!world.store.is_empty());
+    world.scheduler.forget_open(world.now, world.file);
+    world.drain();
+    assert!(world.store.is_empty());
+}
+
+#[test]
+fn head_and_tail_come_together_where_a_suffix_can_be_asked_for() {
+    let link = Link { login: false, ..Link::new(ms(100)) };
+    let mut world = World::new(Budgets::default(), http(), link);
+    world.file_size = 5_000_000;
+    world.open(14_000, 14_000);
+    world.run();
+    assert_eq!(world.opened, Some((5_000_000, ms(200))));
+    world.demand(4_990_000..5_000_000, 0);
+    world.run();
+    assert_eq!((world.ready.len(), world.fetches), (1, 0));
+}
+
+#[test]
+fn a_file_shorter_than_its_head_opens() {
+    let mut world = World::new(Budgets::default(), http(), Link::new(ms(10)));
+    world.file_size = 300;
+    world.open(14_000, 14_000);
+    world.demand(200..301, 0);
+    world.demand(200..300, 0);
+    world.run();
+    assert_eq!(world.opened.map(|(size, _)| size), Some(300));
+    assert_eq!(world.ready.len(), 1);
+    let why = WantFailure::BeyondEnd { size: 300 };
+    assert_eq!(world.failed.values().collect::<Vec<_>>(), [&why]);
+    assert_eq!(world.scheduler.snapshot().servers[0].in_flight_bytes, 0);
+}
+
+#[test]
+fn hints_run_ahead_within_the_window_and_cancelled_ones_are_not_fetched() {
+    let budgets =
+        Budgets { readahead_bytes_floor: MIB, readahead_bytes_max: 2 * MIB, ..Budgets::default() };
+    let mut world = World::new(budgets, xrootd(), Link::new(ms(100)).rate(GBIT));
+    world.consumer = Consumer::Keeps;
+    let hints: Vec<WantId> =
+        (0..100).map(|i| world.hint(i * MIB / 4..(i + 1) * MIB / 4, i)).collect();
+    world.run();
+    let figures = world.scheduler.snapshot();
+    assert_eq!(figures.asked_bytes, 2 * MIB, "the window and no more");
+    for hint in &hints[4..] {
+        world.scheduler.cancel(world.now, *hint);
+    }
+    world.run();
+    assert_eq!(world.scheduler.snapshot().asked_bytes, 2 * MIB);
+    assert!(world.scheduler.snapshot().readahead_window_bytes < 2 * MIB, "waste narrows it");
+    for hint in &hints[..4] {
+        world.scheduler.release(world.now, *hint);
+    }
+    world.drain();
+    assert!(world.store.is_empty());
+    assert_eq!(world.scheduler.snapshot().memory_bytes, 0);
+}
+
+#[test]
+fn a_promoted_hint_overtakes() {
+    let mut world = far();
+    for i in 0..50 {
+        world.hint(i * MIB..i * MIB + MIB, i);
+    }
+    let last = world.hint(100 * MIB..100 * MIB + 1000, 50);
+    world.scheduler.promote(world.now, last);
+    world.run_while(|world| world.ready.is_empty());
+    assert_eq!(world.ready.keys().copied().collect::<Vec<_>>(), [last]);
+}
+
+#[test]
+fn a_lost_connection_costs_what_it_owed_and_no_more() {
+    let mut world = World::new(Budgets::default(), xrootd(), Link::new(ms(100)).rate(GBIT));
+    world.open(14_000, 0);
+    for part in 0..40 {
+        world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
+    }
+    world.run_until(ms(600));
+    let broken = world.connections()[3];
+    world.break_connection(broken);
+    world.run();
+    assert_eq!(world.ready.len(), 40);
+    let figures = world.scheduler.snapshot();
+    assert!(figures.asked_bytes < 43_000_000, "{}", figures.asked_bytes);
+    assert!(world.failed.is_empty());
+}
+
+#[test]
+fn when_all_connections_break_new_ones_carry_on() {
+    let mut world = World::new(Budgets::default(), xrootd(), Link::new(ms(50)).rate(GBIT));
+    for part in 0..20 {
+        world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
+    }
+    world.run_until(ms(300));
+    world.break_connections();
+    world.run();
+    assert_eq!(world.ready.len(), 20);
+}
+
+#[test]
+fn more_connections_where_each_is_slow_and_not_where_the_link_is_full() {
+    let read = |link: Link| {
+        let mut world = World::new(Budgets::default(), xrootd(), link);
+        for part in 0..40 {
+            world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
+        }
+        world.run();
+        (world.flows_made, world.now)
+    };
+    let (flows, took) = read(Link { flow_rate: Some(1_000_000), ..Link::new(ms(100)) });
+    assert_eq!(flows, 16);
+    assert!(took < ms(3_400), "40 MB at 16 MB/s and a start: {took:?}");
+    let (flows, _) = read(Link::new(ms(20)).rate(4_000_000));
+    assert!(flows <= 16, "{flows}");
+}
+
+#[test]
+fn http_works_through_many_pieces_one_request_at_a_time() {
+    let link = Link { login: false, ..Link::new(ms(50)).rate(GBIT) };
+    let mut world = World::new(Budgets::default(), http(), link);
+    world.open(14_000, 14_000);
+    for basket in 0..200 {
+        world.demand(basket * 40_000..basket * 40_000 + 30_000, 0);
+    }
+    world.run();
+    let figures = world.scheduler.snapshot();
+    assert_eq!(world.ready.len(), 200);
+    assert!(figures.over_read_bytes * 100 <= figures.wanted_bytes * 3, "{figures:?}");
+}
+
+#[test]
+fn a_region_wanted_in_full_is_read_in_full() {
+    let mut world = World::new(Budgets::default(), xrootd(), Link::new(ms(50)).rate(GBIT));
+    world.demand(0..1, 0);
+    world.run();
+    let before = world.fetches;
+    for basket in 0..1_000 {
+        world.demand(1_000_000 + basket * 8_000..1_000_000 + (basket + 1) * 8_000, 0);
+    }
+    world.run();
+    assert!(
+        world.log[before as usize..]
+            .iter()
+            .all(|line| !line.contains("fetch") || line.contains(" in 1 of ")),
+        "{}",
+        world.log.join("\n")
+    );
+}
