@@ -1,0 +1,115 @@
+"""Makes the files that the benchmarks read, once each, into bench/out/data.
+
+    python bench/data.py [NAME...]
+
+Beside NAME.root lies NAME.json: what was made (branches, baskets, bytes), and by which recipe.
+A file is made again only if its recipe has changed. Needs ROOT, whose files are the ones out there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+BENCH = Path(__file__).resolve().parent
+DATA = BENCH / "out" / "data"
+
+# file: recipe, tree, arguments of its make_ function after the path
+FILES = {
+    "nano": ("nano", "Events", (200_000, 25_000)),
+    "h42": ("h42", "h42", (283_813,)),
+    "onegb": ("nano", "Events", (2_800_000, 100_000)),
+    "flat100": ("flat100", "Events", (500_000, 50_000)),
+}
+
+
+def path_of(name: str) -> Path:
+    """The file, made if need be. Making happens in a process of its own: ROOT does not tidy up."""
+    target = DATA / f"{name}.root"
+    if not is_current(name):
+        import subprocess
+
+        subprocess.run([sys.executable, __file__, name], check=True, stdout=sys.stderr)
+    return target
+
+
+def facts_of(name: str) -> dict:
+    return json.loads((DATA / f"{name}.json").read_text())
+
+
+def recipe_id(name: str) -> str:
+    recipe, _, arguments = FILES[name]
+    text = (BENCH / "recipes" / f"{recipe}.C").read_text() + repr(arguments)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def is_current(name: str) -> bool:
+    try:
+        made_by = facts_of(name)["recipe_id"]
+    except (OSError, ValueError, KeyError):
+        return False
+    return made_by == recipe_id(name) and (DATA / f"{name}.root").exists()
+
+
+def make(name: str) -> None:
+    import ROOT
+
+    recipe, _, arguments = FILES[name]
+    DATA.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    if not ROOT.gInterpreter.Declare((BENCH / "recipes" / f"{recipe}.C").read_text()):
+        sys.exit(f"bench/recipes/{recipe}.C: ROOT does not take it")
+    unfinished = DATA / f"{name}.unfinished.root"
+    getattr(ROOT, f"make_{recipe}")(str(unfinished), *arguments)
+    os.replace(unfinished, DATA / f"{name}.root")
+    facts = describe(name)
+    (DATA / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
+    totals = {
+        key: facts[key] for key in ("file_bytes", "entries", "clusters", "branches", "baskets")
+    }
+    print(f"{name}.root in {time.monotonic() - begun:.0f} s: {totals}")
+
+
+def describe(name: str) -> dict:
+    """What is in the file, as uproot sees it: per branch its baskets and its bytes on disk."""
+    import uproot
+
+    _, tree_name, arguments = FILES[name]
+    path = DATA / f"{name}.root"
+    with uproot.open(path) as file:
+        tree = file[tree_name]
+        columns = {
+            branch.name: {
+                "type": branch.typename,
+                "baskets": branch.num_baskets,
+                "bytes": int(branch.compressed_bytes),
+                "bytes_raw": int(branch.uncompressed_bytes),
+            }
+            for branch in tree.branches
+        }
+        clusters = len(set(tree.common_entry_offsets())) - 1
+        return {
+            "recipe_id": recipe_id(name),
+            "arguments": arguments,
+            "file_bytes": path.stat().st_size,
+            "tree": tree_name,
+            "entries": tree.num_entries,
+            "clusters": max(clusters, 1),
+            "branches": len(columns),
+            "baskets": sum(column["baskets"] for column in columns.values()),
+            "columns": columns,
+        }
+
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or FILES:
+        if wanted not in FILES:
+            sys.exit(f"no file {wanted!r}: there are {', '.join(FILES)}")
+        if is_current(wanted):
+            print(f"{wanted}.root is there")
+        else:
+            make(wanted)

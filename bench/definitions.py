@@ -1,0 +1,170 @@
+"""What is measured: each experiment's file, columns, links and peers. Data only; run.py acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One way to do the job: a script of peers/, run in a process of its own."""
+
+    name: str
+    script: str
+    scheme: str = "root"  # root, http, or local: which URL it gets
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    is_bound: bool = False  # no peer but a bound (floor) or another job (xrdcp): no ratio to it
+
+
+@dataclass(frozen=True)
+class Link:
+    """A setting of the far host's link."""
+
+    rtt_ms: float
+    knobs: str = "rate=1gbit flow-rate=none loss=0"
+
+    @property
+    def label(self) -> str:
+        extra = [knob for knob in self.knobs.split() if knob not in Link.knobs.split()]
+        return " ".join([f"{self.rtt_ms:g} ms", *extra])
+
+    @property
+    def settings(self) -> list[str]:
+        return [f"delay={self.rtt_ms / 2000:.6f}s", *self.knobs.split()]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table to make. `figure` is what the table compares: time_s, round_trips, or peak_bytes."""
+
+    about: str
+    file: str
+    peers: tuple[Peer, ...]
+    columns: tuple[str, ...] = ()
+    entry_stop: int | None = None
+    links: tuple[Link, ...] = ()
+    figure: str = "time_s"
+    timeout_s: float = 300.0
+
+
+ROOT_DEFAULT = Peer("ROOT, default cache", "root_getentry")
+ROOT_TRAINED = Peer("ROOT, trained cache", "root_getentry", options=("--cache", "trained"))
+ROOT_64KB = Peer("ROOT, 64 kB cache", "root_getentry", options=("--cache", "64kB"))
+ROOT_NO_CACHE = Peer("ROOT, no cache", "root_getentry", options=("--cache", "none"))
+ROOT_RDATAFRAME = Peer("ROOT RDataFrame", "root_rdataframe")
+UPROOT = Peer("uproot root://", "uproot_arrays")
+UPROOT_HTTP = Peer("uproot http://", "uproot_arrays", "http")
+XRDCP = Peer("xrdcp of the whole file", "xrdcp", is_bound=True)
+FARROOT = Peer("farroot root://", "farroot_arrays")
+FARROOT_HTTP = Peer("farroot http://", "farroot_arrays", "http")
+
+
+def floor(connections: int) -> Peer:
+    options = ("--connections", str(connections))
+    return Peer(f"floor, {connections} connections", "floor", options=options, is_bound=True)
+
+
+ONE_THREAD = {"FARROOT_DECODE_THREADS": "1"}
+NANO_COLUMNS = ("Muon_pt", "Jet_pt", "flat_00")
+H42_COLUMNS = ("nrun", "edep", "rawtr")
+
+EXPERIMENTS = {
+    "roundtrips": Experiment(
+        about="(time at 240 ms - time at 0) / 240 ms: URL to the first 20,000 entries of 3 columns",
+        file="nano",
+        columns=NANO_COLUMNS,
+        entry_stop=20_000,
+        links=(Link(0), Link(240)),
+        peers=(
+            ROOT_DEFAULT,
+            ROOT_TRAINED,
+            UPROOT,
+            UPROOT_HTTP,
+            FARROOT,
+            FARROOT_HTTP,
+            floor(1),
+            floor(16),
+        ),
+        figure="round_trips",
+    ),
+    "h42": Experiment(
+        about="three branches, 12.5 MB in 4,941 baskets of 245 MB, at 100 ms and 1 Gbit/s",
+        file="h42",
+        columns=H42_COLUMNS,
+        links=(Link(100),),
+        peers=(
+            ROOT_DEFAULT,
+            ROOT_TRAINED,
+            ROOT_RDATAFRAME,
+            UPROOT,
+            UPROOT_HTTP,
+            FARROOT,
+            FARROOT_HTTP,
+            floor(1),
+            floor(16),
+            XRDCP,
+        ),
+    ),
+    "caches": Experiment(
+        about="the table of 2006: three branches of h42 by round-trip time and ROOT's cache",
+        file="h42",
+        columns=H42_COLUMNS,
+        links=tuple(Link(rtt_ms) for rtt_ms in (0.3, 2, 11, 22, 72, 240)),
+        peers=(ROOT_64KB, ROOT_DEFAULT, ROOT_TRAINED, UPROOT, FARROOT, floor(16)),
+    ),
+    "nocache": Experiment(
+        about="ROOT without a cache on h42: one round trip for each of 4,941 baskets",
+        file="h42",
+        columns=H42_COLUMNS,
+        links=(Link(0.3), Link(2)),
+        peers=(ROOT_NO_CACHE, FARROOT),
+    ),
+    "slowflows": Experiment(
+        about="three branches of h42 at 100 ms where each TCP flow gets 1 MB/s",
+        file="h42",
+        columns=H42_COLUMNS,
+        links=(Link(100, "rate=1gbit flow-rate=1MB/s loss=0"),),
+        peers=(ROOT_TRAINED, UPROOT, FARROOT, floor(16)),
+    ),
+    "loss": Experiment(
+        about="three branches of h42 at 100 ms with 0.1 % and 1 % of the packets lost",
+        file="h42",
+        columns=H42_COLUMNS,
+        links=tuple(Link(100, f"rate=1gbit flow-rate=none loss={loss}") for loss in ("0.1%", "1%")),
+        peers=(ROOT_TRAINED, UPROOT, FARROOT, floor(16)),
+    ),
+    "local": Experiment(
+        about="a local file, all 100 branches, one thread",
+        file="flat100",
+        peers=(
+            Peer("ROOT GetEntry loop", "root_getentry", "local"),
+            Peer("uproot", "uproot_arrays", "local"),
+            Peer("farroot", "farroot_arrays", "local", environment=ONE_THREAD),
+        ),
+    ),
+    "memory": Experiment(
+        about="peak memory of iterate over a local file of 1 GB, all branches",
+        file="onegb",
+        peers=(
+            Peer("uproot, step 100 MB", "uproot_iterate", "local", ("--step", "100 MB")),
+            Peer(
+                "farroot, budget 200 MB",
+                "farroot_iterate",
+                "local",
+                ("--step", "100 MB"),
+                {"FARROOT_MEMORY": "200 MB"},
+            ),
+        ),
+        figure="peak_bytes",
+    ),
+    "import": Experiment(
+        about="time to import the Python package in a fresh interpreter",
+        file="",
+        peers=(
+            Peer("uproot", "import_package", "none", ("uproot",)),
+            Peer("farroot", "import_package", "none", ("farroot",)),
+            Peer("numpy alone", "import_package", "none", ("numpy",), is_bound=True),
+        ),
+    ),
+}

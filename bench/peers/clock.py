@@ -1,0 +1,81 @@
+"""What all peers share: one job, timed cold in this process, told as one line of JSON.
+
+Imports and compilation of helpers come before the clock starts; connecting, opening and decoding
+after. Bytes and connections are those that crossed the lab's link: the same measure for everyone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
+    """The job: what to read. `more` are options of one peer alone."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("url")
+    parser.add_argument("--tree", default="Events")
+    parser.add_argument("--columns", default="", help="comma-separated; none: all")
+    parser.add_argument("--entry-stop", type=int)
+    for name, options in more:
+        parser.add_argument(name, **options)
+    args = parser.parse_args()
+    args.columns = [column for column in args.columns.split(",") if column]
+    return args
+
+
+def link() -> dict[str, int]:
+    """What this side's link has carried so far; nothing outside the lab."""
+    control = os.environ.get("FARLAB_CONTROL")
+    if not control:
+        return {}
+    with socket.socket(socket.AF_UNIX) as caller:
+        caller.connect(control)
+        caller.sendall(b"stats\n")
+        with caller.makefile() as answer:
+            near = json.loads(answer.read())["near"]
+    received, sent = near["received"], near["sent"]
+    return {"link_bytes": received["bytes"], "connections": sent["connections"]}
+
+
+def run(job: Callable[[], Any], answer: Callable[[Any], dict[str, Any]]) -> None:
+    """Times `job`. Off the clock, its result becomes an `answer` to compare with the others'."""
+    before = link()
+    idle_bytes = memory("VmRSS")
+    cpu = time.process_time()
+    begun = time.perf_counter()
+    result = job()
+    time_s = time.perf_counter() - begun
+    cpu_s = time.process_time() - cpu
+    after = link()
+    peak = memory("VmHWM")
+    measured = {"time_s": time_s, "cpu_s": cpu_s, "peak_bytes": peak, "idle_bytes": idle_bytes}
+    measured |= {key: after[key] - before[key] for key in after}
+    print(json.dumps(measured | answer(result)))
+    # Some peers hang or crash while they tidy up; their time has been told.
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def memory(field: str) -> int:
+    """Bytes of this process: VmRSS now, VmHWM at most so far (getrusage may tell a parent's)."""
+    with open("/proc/self/status") as status:
+        line = next(line for line in status if line.startswith(field + ":"))
+    return int(line.split()[1]) * 1024
+
+
+def awkward_answer(arrays: Any) -> dict[str, Any]:
+    """Entries, and bytes of numbers in all columns without the counts of jagged ones."""
+    import awkward as ak
+
+    total = 0
+    for name in arrays.fields:
+        content = ak.flatten(arrays[name], axis=None)
+        total += len(content) * ak.to_numpy(content[:0]).dtype.itemsize
+    return {"entries": len(arrays), "payload_bytes": total}

@@ -1,0 +1,14 @@
+"""farroot: arrays() of some columns into Awkward arrays."""
+
+import clock
+import farroot
+
+args = clock.arguments()
+
+
+def job():
+    tree = farroot.open(f"{args.url}:{args.tree}")
+    return tree.arrays(args.columns or None, entry_stop=args.entry_stop, library="ak")
+
+
+clock.run(job, clock.awkward_answer)

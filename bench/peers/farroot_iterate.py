@@ -1,0 +1,15 @@
+"""farroot: iterate() over all entries in steps of a given size in memory."""
+
+import clock
+import farroot
+
+args = clock.arguments(("--step", {"default": "100 MB"}))
+
+
+def job() -> int:
+    source = {args.url: args.tree}
+    batches = farroot.iterate(source, args.columns or None, step_size=args.step, library="ak")
+    return sum(len(batch) for batch in batches)
+
+
+clock.run(job, lambda entries: {"entries": entries})

@@ -1,0 +1,15 @@
+"""uproot: iterate() over all entries in steps of a given size in memory."""
+
+import clock
+import uproot
+
+args = clock.arguments(("--step", {"default": "100 MB"}))
+
+
+def job() -> int:
+    source = {args.url: args.tree}
+    batches = uproot.iterate(source, args.columns or None, step_size=args.step, library="ak")
+    return sum(len(batch) for batch in batches)
+
+
+clock.run(job, lambda entries: {"entries": entries})

@@ -1,0 +1,143 @@
+"""Runs one experiment: every peer in turn, several times, in fresh processes, and prints the table.
+
+    python bench/run.py NAME [--runs N] [--peers farroot,uproot] [--congestion bbr]
+
+Writes what it found to bench/record/NAME.csv (each run) and NAME.json (the table, the machine).
+Experiments with a link run inside farroot-lab, which needs root or user namespaces. See METHOD.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import data
+import machine
+import record
+from definitions import EXPERIMENTS, Experiment, Link, Peer
+
+BENCH = Path(__file__).resolve().parent
+INSIDE = "FARROOT_BENCH_INSIDE"
+
+
+def main() -> None:
+    args = arguments()
+    experiment = EXPERIMENTS[args.name]
+    peers = wanted_peers(experiment, args.peers)
+    if experiment.file:
+        data.path_of(experiment.file)
+    if experiment.links and INSIDE not in os.environ:
+        enter_lab(args)
+    facts = {"about": experiment.about, "congestion": args.congestion, "machine": machine.facts()}
+    rows = []
+    for number in range(args.runs):
+        for link in experiment.links or (None,):
+            if link:
+                set_link(link)
+            for peer in peers:
+                row = {"run": number, "link": link.label if link else "", "peer": peer.name}
+                row |= run_peer(experiment, peer)
+                rows.append(row)
+                print(record.one_line(row), file=sys.stderr, flush=True)
+    table = record.table(experiment, peers, rows)
+    print(record.as_text(experiment, table))
+    if not args.peers:
+        suffix = "" if args.congestion == "cubic" else f"-{args.congestion}"
+        record.write(BENCH / "record" / f"{args.name}{suffix}", facts, rows, table)
+
+
+def arguments() -> argparse.Namespace:
+    names = "\n".join(f"  {name:12} {one.about}" for name, one in EXPERIMENTS.items())
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=f"{__doc__}\n{names}", formatter_class=form)
+    parser.add_argument("name", choices=EXPERIMENTS, metavar="NAME")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument(
+        "--peers", help="only those whose names contain one of these words; no record"
+    )
+    parser.add_argument("--congestion", default="cubic", help="TCP congestion control in the lab")
+    return parser.parse_args()
+
+
+def wanted_peers(experiment: Experiment, words: str | None) -> list[Peer]:
+    chosen = [
+        peer
+        for peer in experiment.peers
+        if not words or any(word in peer.name for word in words.split(","))
+    ]
+    if not chosen:
+        sys.exit(f"no peer matches {words!r}: {', '.join(peer.name for peer in experiment.peers)}")
+    return chosen
+
+
+def enter_lab(args: argparse.Namespace) -> None:
+    """Becomes this same command again, on the near side of a lab that serves the data."""
+    lab = [lab_program(), "run", "--rtt", "0", "--congestion", args.congestion]
+    here = [sys.executable, __file__, *sys.argv[1:]]
+    os.environ[INSIDE] = "1"
+    os.execv(lab[0], [*lab, "--serve", str(data.DATA), "--", *here])
+
+
+def lab_program() -> str:
+    target = Path(os.environ.get("CARGO_TARGET_DIR", BENCH.parent / "target"))
+    program = os.environ.get("FARROOT_LAB", str(target / "release" / "farroot-lab"))
+    if not Path(program).exists():
+        sys.exit(f"{program} is not there: cargo build --release -p farroot-lab")
+    return program
+
+
+def set_link(link: Link) -> None:
+    subprocess.run(
+        [lab_program(), "set", "far", *link.settings], check=True, stdout=subprocess.DEVNULL
+    )
+
+
+def run_peer(experiment: Experiment, peer: Peer) -> dict:
+    """One cold run of one peer: its line of JSON, or why there is none. A failure stays a row."""
+    python = os.environ.get("FARROOT_PYTHON", sys.executable)
+    command = [python, str(BENCH / "peers" / f"{peer.script}.py"), *job(experiment, peer)]
+    environment = {**os.environ, **peer.environment}
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            timeout=experiment.timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"no answer in {experiment.timeout_s:g} s"}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    if done.returncode != 0 or not lines:
+        said = (done.stderr or done.stdout).strip().splitlines() or ["nothing"]
+        return {"failed": f"exit {done.returncode}: {said[-1][:200]}"}
+    return json.loads(lines[-1])
+
+
+def job(experiment: Experiment, peer: Peer) -> list[str]:
+    if peer.scheme == "none":
+        return list(peer.options)
+    path = data.DATA / f"{experiment.file}.root"
+    base = {
+        "local": str(data.DATA),
+        "root": os.environ.get("FARLAB_ROOT_URL"),
+        "http": os.environ.get("FARLAB_HTTP_URL"),
+    }[peer.scheme]
+    words = [f"{base}/{experiment.file}.root", *peer.options]
+    words += ["--tree", data.FILES[experiment.file][1]]
+    if experiment.columns:
+        words += ["--columns", ",".join(experiment.columns)]
+    if experiment.entry_stop:
+        words += ["--entry-stop", str(experiment.entry_stop)]
+    if peer.script == "floor":
+        words += ["--local", str(path)]
+    return words
+
+
+if __name__ == "__main__":
+    main()
