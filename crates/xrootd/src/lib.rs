@@ -1,1 +1,13 @@
-//! Placeholder
+//! The XRootD protocol, client side and served side, without I/O.
+
+pub mod auth;
+pub mod codec;
+pub mod error;
+pub mod header;
+pub mod message;
+pub mod response;
+pub mod states;
+pub mod url;
+
+/// A moment: the time since an epoch of the caller's choosing. It never goes back.
+pub type Time = std::time::Duration;
