@@ -1,10 +1,13 @@
 //! The XRootD protocol, client side and served side, without I/O.
 
 pub mod auth;
+pub mod client;
 pub mod codec;
 pub mod error;
+mod frame;
 pub mod header;
 pub mod message;
+pub mod profile;
 pub mod response;
 pub mod states;
 pub mod url;

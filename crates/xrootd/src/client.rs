@@ -1,0 +1,476 @@
+//! One outgoing connection. It never sends; it is asked what to send.
+//!
+//! The methods of [`Client`] are of four kinds:
+//!
+//! * commands (`open`, `read`, `readv`, `close`, `stat`, ...): may be given at any time, also
+//!   before the session is up. They give a [`RequestId`] at once; what becomes of it comes as
+//!   events.
+//! * `handle_bytes`, `handle_eof`, `handle_timeout`: what happened outside.
+//! * `poll_transmit`, `poll_event`, `poll_timeout`: what to do outside.
+//! * getters: `profile`, `limits`.
+//!
+//! The run-loop law: after every command and every `handle_*`, call the `poll_*` until they return
+//! nothing; then sleep until `poll_timeout`. Time is an argument and never goes back.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::Time;
+use crate::auth::{Exchange, Method};
+use crate::codec::Outbox;
+use crate::error::{Misuse, ProtocolError, READ_BYTES_MAX, RequestError, SessionError};
+use crate::frame::FrameReader;
+use crate::header::{ResponseHeader, StreamId};
+use crate::message::dirlist::DirlistOptions;
+use crate::message::handshake::Greeting;
+use crate::message::locate::LocateOptions;
+use crate::message::login::SessionId;
+use crate::message::open::OpenOptions;
+use crate::message::protocol::ServerFlags;
+use crate::message::{Dirlist, Endsess, Locate, Open, Ping, Query, Request, Stat};
+use crate::profile::{Profile, ReadvLimits, Start};
+use crate::states::{ClientState, ClientStep, Machine};
+
+mod answers;
+mod event;
+mod fetch;
+mod files;
+mod opens;
+mod send;
+mod session;
+mod streams;
+
+pub use event::{Answer, Event, FileId, HowToRetry, RequestId, ServerInfo};
+
+use fetch::{Receiving, Wanted};
+use files::{Files, State};
+use streams::{Owner, Streams};
+
+/// Whether the session may be encrypted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tls {
+    /// The client does not say that it could. Servers that insist refuse the login.
+    #[default]
+    NotOffered,
+}
+
+/// Who the client is, and how long it waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientConfig {
+    /// The name the server is told; its first eight bytes count.
+    pub user: String,
+    /// The program's name, for the server's records.
+    pub app: String,
+    pub pid: u32,
+    /// What may be tried where a server wants authentication. The server's order of preference
+    /// decides.
+    pub authentication: Vec<Method>,
+    pub tls: Tls,
+    /// A server that owes an answer and sends no byte for this long is taken for dead.
+    pub silence_max: Duration,
+    /// An idle session is asked for a sign of life this often.
+    pub keepalive: Option<Duration>,
+    /// How long a server may make one request wait in all.
+    pub wait_max: Duration,
+}
+
+impl ClientConfig {
+    /// With times that suit a wide-area link.
+    pub fn new(user: &str, app: &str, pid: u32) -> ClientConfig {
+        ClientConfig {
+            user: user.to_owned(),
+            app: app.to_owned(),
+            pid,
+            authentication: vec![
+                Method::Unix { user: user.to_owned(), group: user.to_owned() },
+                Method::Host,
+            ],
+            tls: Tls::NotOffered,
+            silence_max: Duration::from_secs(30),
+            keepalive: None,
+            wait_max: Duration::from_secs(600),
+        }
+    }
+}
+
+/// What a request is, for as long as it has no final event.
+#[derive(Debug)]
+struct Task {
+    what: What,
+    /// Under which id it is under way.
+    stream: Option<StreamId>,
+    /// How long the server has made it wait.
+    waited: Duration,
+    /// It has been tried with a guessed handle; the next try waits for the real one.
+    careful: bool,
+    receiving: Option<Receiving>,
+}
+
+#[derive(Debug)]
+enum What {
+    Open {
+        file: FileId,
+        request: Open,
+        tries: u32,
+    },
+    Fetch {
+        wanted: Vec<Wanted>,
+        vector: bool,
+    },
+    Close {
+        file: FileId,
+    },
+    /// Everything whose answer is kept whole and depends on no file.
+    Plain(Request),
+}
+
+/// One outgoing connection.
+#[derive(Debug)]
+pub struct Client {
+    config: ClientConfig,
+    profile: Profile,
+    start: Start,
+    machine: Machine<ClientState, ClientStep>,
+    frames: FrameReader<ResponseHeader>,
+    outbox: Outbox,
+    events: VecDeque<Event>,
+    streams: Streams,
+    files: Files,
+    tasks: BTreeMap<RequestId, Task>,
+    next_request: u64,
+    /// To be sent as soon as the session allows, in this order.
+    ready: VecDeque<RequestId>,
+    /// To be sent again at a time the server has named.
+    delayed: BTreeSet<(Time, RequestId)>,
+    /// Whether anything left before the login was answered.
+    ahead: bool,
+    greeting: Option<Greeting>,
+    flags: ServerFlags,
+    session: SessionId,
+    exchange: Option<([u8; 4], Box<dyn Exchange>)>,
+    /// Authentication protocols not yet tried, and what the server offered.
+    methods: VecDeque<(Method, String)>,
+    offered: String,
+    /// Why the session is over, once it is.
+    ended: Option<SessionError>,
+    now: Time,
+    /// When the server was last heard of, or first owed an answer.
+    heard: Option<Time>,
+}
+
+impl Client {
+    /// A connection that has just been made, or is about to be.
+    pub fn new(config: ClientConfig, profile: Profile, start: Start) -> Client {
+        let start = if profile.start() == Start::Careful { Start::Careful } else { start };
+        let mut client = Client {
+            config,
+            profile,
+            start,
+            machine: Machine::client(),
+            frames: FrameReader::new(),
+            outbox: Outbox::default(),
+            events: VecDeque::new(),
+            streams: Streams::new(),
+            files: Files::new(),
+            tasks: BTreeMap::new(),
+            next_request: 0,
+            ready: VecDeque::new(),
+            delayed: BTreeSet::new(),
+            ahead: false,
+            greeting: None,
+            flags: ServerFlags::default(),
+            session: SessionId::default(),
+            exchange: None,
+            methods: VecDeque::new(),
+            offered: String::new(),
+            ended: None,
+            now: Time::ZERO,
+            heard: None,
+        };
+        client.greet();
+        client
+    }
+
+    // Commands.
+
+    /// Opens a file. `path` is absolute and may carry an opaque part (`?key=value&...`).
+    /// Reads may be asked for at once. Answered by [`Event::Opened`].
+    pub fn open(&mut self, now: Time, path: &str, options: OpenOptions) -> (FileId, RequestId) {
+        let file = self.files.add();
+        let request = Open::reading(path, options);
+        let id = self.ask_about(now, path, What::Open { file, request, tries: 0 });
+        (file, id)
+    }
+
+    /// Reads a range of a file, at most [`READ_BYTES_MAX`] bytes. Answered by [`Event::Data`] as
+    /// the bytes come, then [`Event::Done`].
+    pub fn read(&mut self, now: Time, file: FileId, range: Range<u64>) -> RequestId {
+        self.fetch(now, vec![Wanted { file, range }], false)
+    }
+
+    /// Reads many ranges, of one or several files, in one request; see [`Client::limits`].
+    /// Answered by [`Event::Data`] as the bytes come, then [`Event::Done`].
+    pub fn readv(&mut self, now: Time, segments: &[(FileId, Range<u64>)]) -> RequestId {
+        let wanted =
+            segments.iter().map(|(file, range)| Wanted { file: *file, range: range.clone() });
+        self.fetch(now, wanted.collect(), true)
+    }
+
+    /// Gives a file back. Reads asked for before are served first; none can be asked for after.
+    /// Answered by [`Answer::Closed`], for which nobody needs to wait.
+    pub fn close(&mut self, now: Time, file: FileId) -> RequestId {
+        self.touch(now);
+        let id = self.name_request();
+        match self.files.get_mut(file) {
+            Some(known) if known.close.is_none() => {
+                known.close = Some(id);
+                if let State::Failed(_) | State::Moved(_) = known.state {
+                    self.files.remove(file);
+                    self.answer(id, Answer::Closed);
+                } else {
+                    self.add_task(id, What::Close { file });
+                }
+            }
+            // Closing twice does no harm.
+            _ => self.answer(id, Answer::Closed),
+        }
+        self.pump();
+        id
+    }
+
+    /// Asks what is known of a path. Answered by [`Answer::Stat`].
+    pub fn stat(&mut self, now: Time, path: &str) -> RequestId {
+        self.ask_about(now, path, What::Plain(Stat::of(path).into()))
+    }
+
+    /// Asks for a sign of life. Answered by [`Answer::Pong`].
+    pub fn ping(&mut self, now: Time) -> RequestId {
+        self.ask(now, What::Plain(Ping.into()))
+    }
+
+    /// Asks for configuration values. Answered by [`Answer::Config`]; what the values say about
+    /// vector reads goes into [`Client::limits`].
+    pub fn query_config(&mut self, now: Time, keys: &[&str]) -> RequestId {
+        self.ask(now, What::Plain(Query::config(keys).into()))
+    }
+
+    /// Asks for a checksum, `?cks.type=` choosing which. Answered by [`Answer::Text`], as in
+    /// `adler32 5bdad19a`.
+    pub fn query_checksum(&mut self, now: Time, path: &str) -> RequestId {
+        self.ask_about(now, path, What::Plain(Query::checksum(path).into()))
+    }
+
+    /// Lists a directory. Answered by [`Answer::Entries`].
+    pub fn dirlist(&mut self, now: Time, path: &str, options: DirlistOptions) -> RequestId {
+        let request = Dirlist { options, path: path.to_owned() };
+        self.ask_about(now, path, What::Plain(request.into()))
+    }
+
+    /// Asks where a file is. Answered by [`Answer::Locations`].
+    pub fn locate(&mut self, now: Time, path: &str, options: LocateOptions) -> RequestId {
+        let request = Locate { options, path: path.to_owned() };
+        self.ask_about(now, path, What::Plain(request.into()))
+    }
+
+    /// Ends a session that another connection has left behind. Answered by
+    /// [`Answer::SessionEnded`], also where the server does not know it any more.
+    pub fn endsess(&mut self, now: Time, session: SessionId) -> RequestId {
+        self.ask(now, What::Plain(Endsess { session }.into()))
+    }
+
+    /// Nobody waits for this request any more: no further event of it will come. What the server
+    /// still answers is thrown away. A cancelled open is undone.
+    pub fn cancel(&mut self, now: Time, request: RequestId) {
+        self.touch(now);
+        let Some(task) = self.tasks.remove(&request) else { return };
+        let abandoned = if let What::Open { file, .. } = task.what {
+            let slot = if task.stream.is_some() { self.files.take_slot(file) } else { None };
+            self.give_up(file, State::Failed(Misuse::ClosedFile.into()));
+            Owner::AbandonedOpen { slot }
+        } else {
+            Owner::Nobody
+        };
+        if let Some(stream) = task.stream {
+            self.streams.abandon(stream, abandoned);
+        }
+        self.pump();
+    }
+
+    // What happened.
+
+    /// Bytes have come from the server, cut anywhere. After an error the session is over and its
+    /// requests have failed, which the events say, too.
+    pub fn handle_bytes(&mut self, now: Time, mut bytes: Bytes) -> Result<(), ProtocolError> {
+        self.touch(now);
+        if self.is_closed() {
+            return Ok(());
+        }
+        self.heard = Some(now);
+        let taken = self.take_frames(&mut bytes);
+        if let Err(error) = &taken {
+            self.end(error.clone().into(), HowToRetry::No);
+        }
+        self.pump();
+        taken
+    }
+
+    /// The server has closed the connection, or the connection broke.
+    pub fn handle_eof(&mut self, now: Time) {
+        self.touch(now);
+        self.end_of_connection();
+    }
+
+    /// The time that [`Client::poll_timeout`] named has come.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.touch(now);
+        while let Some(&(time, id)) = self.delayed.first().filter(|&&(time, _)| time <= now) {
+            self.delayed.remove(&(time, id));
+            self.ready.push_back(id);
+        }
+        self.drop_overdue();
+        self.check_silence();
+        self.pump();
+    }
+
+    // What to do.
+
+    /// The next bytes to send.
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Bytes> {
+        self.touch(now);
+        self.outbox.take()
+    }
+
+    /// The next thing to know.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// When to call [`Client::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let resend = self.delayed.first().map(|&(time, _)| time);
+        let deferred = self.streams.first_deadline();
+        [resend, deferred, self.silence_deadline()].into_iter().flatten().min()
+    }
+
+    // What is known.
+
+    /// How much one vector read may ask for: what the server said, or what is safe.
+    pub fn limits(&self) -> ReadvLimits {
+        self.profile.readv
+    }
+
+    /// What has been learnt about the server, for the next connection to it.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Whether the session has ended.
+    pub fn is_closed(&self) -> bool {
+        self.machine.state() == ClientState::Closed
+    }
+
+    // Shared by the parts of the client.
+
+    fn fetch(&mut self, now: Time, wanted: Vec<Wanted>, vector: bool) -> RequestId {
+        let checked = self.check_fetch(&wanted, vector);
+        let wanted = wanted.into_iter().filter(|wanted| !wanted.range.is_empty()).collect();
+        match checked {
+            Ok(()) => self.ask(now, What::Fetch { wanted, vector }),
+            Err(misuse) => {
+                let request = self.name_request();
+                self.events.push_back(Event::Failed { request, error: misuse.into() });
+                request
+            }
+        }
+    }
+
+    fn check_fetch(&self, wanted: &[Wanted], vector: bool) -> Result<(), Misuse> {
+        let limits = self.profile.readv;
+        if vector && wanted.len() > limits.segments_max as usize {
+            return Err(Misuse::TooManySegments);
+        }
+        for Wanted { file, range } in wanted {
+            let length = range.end.saturating_sub(range.start);
+            if length > READ_BYTES_MAX || range.end > i64::MAX as u64 {
+                return Err(Misuse::RangeTooLarge);
+            }
+            if vector && length > limits.segment_bytes_max {
+                return Err(Misuse::SegmentTooLong);
+            }
+            match self.files.get(*file) {
+                None => return Err(Misuse::UnknownFile),
+                Some(known) if known.close.is_some() => return Err(Misuse::ClosedFile),
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn ask_about(&mut self, now: Time, path: &str, what: What) -> RequestId {
+        match check_path(path) {
+            Ok(()) => self.ask(now, what),
+            Err(misuse) => {
+                self.touch(now);
+                let id = self.name_request();
+                self.add_task(id, what);
+                self.fail(id, misuse.into());
+                id
+            }
+        }
+    }
+
+    fn ask(&mut self, now: Time, what: What) -> RequestId {
+        self.touch(now);
+        let id = self.name_request();
+        self.add_task(id, what);
+        self.pump();
+        id
+    }
+
+    fn name_request(&mut self) -> RequestId {
+        let id = RequestId(self.next_request);
+        self.next_request += 1;
+        id
+    }
+
+    fn add_task(&mut self, id: RequestId, what: What) {
+        let task =
+            Task { what, stream: None, waited: Duration::ZERO, careful: false, receiving: None };
+        self.tasks.insert(id, task);
+        self.ready.push_back(id);
+    }
+
+    fn answer(&mut self, request: RequestId, answer: Answer) {
+        self.events.push_back(Event::Answer { request, answer });
+    }
+
+    /// The request has failed. Its id stays reserved until its answer has come; if it was an
+    /// open, what was to be read of the file fails with it.
+    fn fail(&mut self, request: RequestId, error: RequestError) {
+        let Some(task) = self.tasks.remove(&request) else { return };
+        if let Some(stream) = task.stream {
+            self.streams.abandon(stream, Owner::Nobody);
+        }
+        self.events.push_back(Event::Failed { request, error: error.clone() });
+        if let What::Open { file, .. } = task.what {
+            self.give_up(file, State::Failed(error));
+        }
+    }
+
+    /// Time has passed; the first moment there is starts the wait for the server.
+    fn touch(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.heard.get_or_insert(now);
+    }
+}
+
+/// The longest path that is sent, bytes.
+const PATH_BYTES_MAX: usize = 64 * 1024;
+
+fn check_path(path: &str) -> Result<(), Misuse> {
+    let bad = path.is_empty() || path.len() > PATH_BYTES_MAX || path.chars().any(char::is_control);
+    if bad { Err(Misuse::BadPath) } else { Ok(()) }
+}

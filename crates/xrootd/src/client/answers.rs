@@ -1,0 +1,367 @@
+//! What comes in, frame by frame: whose answer it is, and what it means.
+
+use bytes::Bytes;
+
+use super::event::{Answer, Event, RequestId};
+use super::fetch::{Arrived, Outcome};
+use super::streams::Owner;
+use super::{Client, What};
+use crate::error::{ProtocolError, RequestError, ServerError};
+use crate::frame::Piece;
+use crate::header::{ResponseHeader, Status, StreamId};
+use crate::message::query::{QueryKind, config_values};
+use crate::message::{Close, Dirlist, Endsess, Locate, Message, Open, Ping, Query, Request, Stat};
+use crate::response::{Attention, Redirect, decode_wait};
+use crate::states::{ClientState, ClientStep};
+
+impl Client {
+    /// Takes everything that has come.
+    pub(super) fn take_frames(&mut self, input: &mut Bytes) -> Result<(), ProtocolError> {
+        while !self.is_closed() {
+            let streams = &self.streams;
+            match self.frames.next(input, |head| streams.body_of(head))? {
+                None => break,
+                Some(Piece::Whole { head, body }) => self.take_whole(&head, body)?,
+                Some(Piece::Part { head, bytes, last }) => {
+                    self.take_part(head.stream, head.status, bytes, last)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A frame that was kept whole.
+    fn take_whole(&mut self, head: &ResponseHeader, body: Bytes) -> Result<(), ProtocolError> {
+        if head.stream != StreamId::NONE {
+            return self.take_answer(head.stream, head.status, body);
+        }
+        match head.status {
+            Status::Attention => self.attend(&body),
+            Status::Ok if self.machine.state() == ClientState::Greeting => self.greeted(&body),
+            _ => Err(ProtocolError::UnknownStream(StreamId::NONE)),
+        }
+    }
+
+    /// What the server says of its own accord.
+    fn attend(&mut self, body: &Bytes) -> Result<(), ProtocolError> {
+        match Attention::decode(body)? {
+            Attention::Answer { header, body } => {
+                if !self.streams.is_deferred(header.stream) {
+                    return Err(ProtocolError::UnknownStream(header.stream));
+                }
+                match self.streams.body_of(&header)? {
+                    crate::frame::Body::AsItComes => {
+                        self.take_part(header.stream, header.status, body, true)
+                    }
+                    crate::frame::Body::Whole { .. } => {
+                        self.take_answer(header.stream, header.status, body)
+                    }
+                }
+            }
+            Attention::Message(text) => {
+                self.events.push_back(Event::Notice { text });
+                Ok(())
+            }
+            Attention::Other(_) => Ok(()),
+        }
+    }
+
+    /// A piece of data.
+    fn take_part(
+        &mut self,
+        stream: StreamId,
+        status: Status,
+        mut bytes: Bytes,
+        last: bool,
+    ) -> Result<(), ProtocolError> {
+        let complete = last && status == Status::Ok;
+        if let Owner::Request(id) = self.streams.owner(stream)? {
+            self.machine.step(ClientStep::RequestAnswered)?;
+            self.receive(id, &mut bytes, complete)?;
+        }
+        if complete {
+            self.streams.release(stream);
+        }
+        Ok(())
+    }
+
+    /// Bytes of a read: passed on, or held while the handle they came by is a guess.
+    fn receive(
+        &mut self,
+        id: RequestId,
+        bytes: &mut Bytes,
+        complete: bool,
+    ) -> Result<(), ProtocolError> {
+        let Some(task) = self.tasks.get_mut(&id) else { return Ok(()) };
+        let Some(receiving) = &mut task.receiving else { return Ok(()) };
+        while let Some(arrived) = receiving.next(bytes)? {
+            if receiving.unconfirmed.is_empty() {
+                receiving.delivered = true;
+                let Arrived { file, offset, bytes } = arrived;
+                self.events.push_back(Event::Data { request: id, file, offset, bytes });
+            } else {
+                receiving.held.push(arrived);
+            }
+        }
+        if complete {
+            receiving.finish()?;
+            task.stream = None;
+            if receiving.unconfirmed.is_empty() {
+                self.tasks.remove(&id);
+                self.events.push_back(Event::Done { request: id });
+            } else {
+                receiving.outcome = Some(Outcome::Done);
+            }
+        }
+        Ok(())
+    }
+
+    /// An answer that was kept whole.
+    fn take_answer(
+        &mut self,
+        stream: StreamId,
+        status: Status,
+        body: Bytes,
+    ) -> Result<(), ProtocolError> {
+        match self.streams.owner(stream)? {
+            step @ (Owner::Protocol | Owner::Login | Owner::Auth) => {
+                self.streams.release(stream);
+                self.session_answer(step, status, &body)
+            }
+            Owner::Keepalive => {
+                // Any answer is a sign of life.
+                self.streams.release(stream);
+                Ok(())
+            }
+            Owner::Nobody => {
+                self.ignore(stream, status);
+                Ok(())
+            }
+            Owner::AbandonedOpen { slot } => self.undo_open(stream, status, &body, slot),
+            Owner::Request(id) => {
+                self.machine.step(ClientStep::RequestAnswered)?;
+                self.request_answer(id, stream, status, body)
+            }
+        }
+    }
+
+    /// An answer nobody waits for: only whether it is the last one matters.
+    fn ignore(&mut self, stream: StreamId, status: Status) {
+        match status {
+            Status::OkSoFar => {}
+            Status::WaitResponse => self.streams.defer(stream, self.now),
+            _ => {
+                self.streams.release(stream);
+            }
+        }
+    }
+
+    fn undo_open(
+        &mut self,
+        stream: StreamId,
+        status: Status,
+        body: &Bytes,
+        slot: Option<u32>,
+    ) -> Result<(), ProtocolError> {
+        if status == Status::Ok {
+            let answer = Open::decode_answer(body)?;
+            self.streams.release(stream);
+            self.close_abandoned(answer.handle, slot);
+        } else {
+            if !matches!(status, Status::OkSoFar | Status::WaitResponse) {
+                self.files.free_slot(slot);
+            }
+            self.ignore(stream, status);
+        }
+        Ok(())
+    }
+
+    fn request_answer(
+        &mut self,
+        id: RequestId,
+        stream: StreamId,
+        status: Status,
+        body: Bytes,
+    ) -> Result<(), ProtocolError> {
+        match status {
+            Status::OkSoFar => {
+                self.streams.gather(stream, &body);
+                Ok(())
+            }
+            Status::WaitResponse => self.put_off(id, stream, &body),
+            Status::Ok => {
+                let mut gathered = self.finished(id, stream);
+                if gathered.is_empty() {
+                    return self.answered(id, &body);
+                }
+                gathered.extend_from_slice(&body);
+                self.answered(id, &Bytes::from(gathered))
+            }
+            Status::Error => {
+                self.finished(id, stream);
+                self.refused(id, ServerError::decode(&body)?);
+                Ok(())
+            }
+            Status::Redirect => {
+                self.finished(id, stream);
+                self.moved(id, Redirect::decode(&body)?);
+                Ok(())
+            }
+            Status::Wait => {
+                self.finished(id, stream);
+                self.wait(id, &body)
+            }
+            Status::Attention | Status::AuthMore | Status::Status => {
+                let request = self.tasks.get(&id).map_or("nothing", |task| task.what.name());
+                Err(ProtocolError::UnexpectedStatus { status: status_name(status), request })
+            }
+        }
+    }
+
+    /// The last answer under a stream id has come.
+    fn finished(&mut self, id: RequestId, stream: StreamId) -> Vec<u8> {
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.stream = None;
+        }
+        self.streams.release(stream)
+    }
+
+    /// kXR_waitresp: the answer will come when it comes.
+    fn put_off(
+        &mut self,
+        request: RequestId,
+        stream: StreamId,
+        body: &Bytes,
+    ) -> Result<(), ProtocolError> {
+        let (time, why) = decode_wait(body)?;
+        let until = self.now.saturating_add(time.min(self.config.wait_max));
+        self.streams.defer(stream, until);
+        self.events.push_back(Event::Wait { request, time, why });
+        if let Some(What::Open { file, .. }) = self.tasks.get(&request).map(|task| &task.what) {
+            self.open_put_off(*file);
+        }
+        Ok(())
+    }
+
+    /// kXR_wait: to be asked again.
+    fn wait(&mut self, request: RequestId, body: &Bytes) -> Result<(), ProtocolError> {
+        let (time, why) = decode_wait(body)?;
+        let Some(task) = self.tasks.get_mut(&request) else { return Ok(()) };
+        if task.receiving.take().is_some_and(|receiving| receiving.delivered) {
+            // Asked again, the bytes passed on already would come twice.
+            let status = status_name(Status::Wait);
+            return Err(ProtocolError::UnexpectedStatus { status, request: task.what.name() });
+        }
+        task.careful = true;
+        // A wait of no time counts, too, or a server could make a request go round for ever.
+        task.waited = task.waited.saturating_add(time.max(std::time::Duration::from_secs(1)));
+        let open = match &task.what {
+            What::Open { file, .. } => Some(*file),
+            _ => None,
+        };
+        if task.waited > self.config.wait_max {
+            self.fail(request, RequestError::WaitedTooLong(self.config.wait_max));
+            return Ok(());
+        }
+        self.events.push_back(Event::Wait { request, time, why });
+        self.delayed.insert((self.now.saturating_add(time), request));
+        if let Some(file) = open {
+            self.open_put_off(file);
+        }
+        Ok(())
+    }
+
+    fn refused(&mut self, id: RequestId, error: ServerError) {
+        match self.tasks.get(&id).map(|task| &task.what) {
+            Some(What::Fetch { .. }) => self.fetch_refused(id, error),
+            // A file that the server does not have open, a session it does not know: what was
+            // wanted is so.
+            Some(&What::Close { file }) => {
+                self.tasks.remove(&id);
+                self.files.remove(file);
+                self.answer(id, Answer::Closed);
+            }
+            Some(What::Plain(Request::Endsess(_)))
+                if error.code == crate::error::ErrorCode::NOT_FOUND =>
+            {
+                self.tasks.remove(&id);
+                self.answer(id, Answer::SessionEnded);
+            }
+            _ => self.fail(id, error.into()),
+        }
+    }
+
+    /// A complete answer.
+    fn answered(&mut self, id: RequestId, body: &Bytes) -> Result<(), ProtocolError> {
+        let Some(task) = self.tasks.remove(&id) else { return Ok(()) };
+        match task.what {
+            What::Open { file, .. } => self.opened(id, file, Open::decode_answer(body)?),
+            What::Close { file } => {
+                Close::decode_answer(body)?;
+                self.files.remove(file);
+                self.answer(id, Answer::Closed);
+            }
+            What::Plain(request) => {
+                let answer = self.plain_answer(&request, body)?;
+                self.answer(id, answer);
+            }
+            // The answers to reads are data and never kept whole.
+            What::Fetch { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn plain_answer(&mut self, request: &Request, body: &Bytes) -> Result<Answer, ProtocolError> {
+        Ok(match request {
+            Request::Stat(_) => Answer::Stat(Stat::decode_answer(body)?.0),
+            Request::Query(query) => {
+                let text = Query::decode_answer(body)?.text();
+                if query.kind != QueryKind::CONFIG {
+                    return Ok(Answer::Text(text));
+                }
+                let values = config_values(&query.argument, &text);
+                for (key, value) in &values {
+                    self.profile.readv.learn(key, value.as_deref());
+                }
+                Answer::Config(values)
+            }
+            Request::Dirlist(_) => Answer::Entries(Dirlist::decode_answer(body)?),
+            Request::Locate(_) => Answer::Locations(Locate::decode_answer(body)?),
+            Request::Endsess(_) => {
+                Endsess::decode_answer(body)?;
+                Answer::SessionEnded
+            }
+            _ => {
+                Ping::decode_answer(body)?;
+                Answer::Pong
+            }
+        })
+    }
+}
+
+impl What {
+    fn name(&self) -> &'static str {
+        match self {
+            What::Open { .. } => Open::NAME,
+            What::Fetch { vector: false, .. } => crate::message::Read::NAME,
+            What::Fetch { vector: true, .. } => crate::message::Readv::NAME,
+            What::Close { .. } => Close::NAME,
+            What::Plain(request) => request.name(),
+        }
+    }
+}
+
+/// A status by its name in the specification.
+pub(super) fn status_name(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "kXR_ok",
+        Status::OkSoFar => "kXR_oksofar",
+        Status::Attention => "kXR_attn",
+        Status::AuthMore => "kXR_authmore",
+        Status::Error => "kXR_error",
+        Status::Redirect => "kXR_redirect",
+        Status::Wait => "kXR_wait",
+        Status::WaitResponse => "kXR_waitresp",
+        Status::Status => "kXR_status",
+    }
+}

@@ -1,0 +1,119 @@
+//! What a client tells, and the names by which it is told.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::error::{RequestError, SessionError};
+use crate::message::dirlist::Entry;
+use crate::message::handshake::Kind;
+use crate::message::locate::Location;
+use crate::message::login::SessionId;
+use crate::message::protocol::ServerFlags;
+use crate::message::stat::StatInfo;
+use crate::response::Redirect;
+
+/// The client's own name for an open file, from the moment the open is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// The client's own name for a request. Never used twice in a client's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RequestId(pub u64);
+
+/// What a server says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// The protocol version, as in `0x511` for 5.1.1.
+    pub version: u32,
+    pub flags: ServerFlags,
+    pub kind: Kind,
+    pub session: SessionId,
+}
+
+/// What has happened. Every request ends with exactly one of `Opened`, `Done`, `Answer`, `Failed`
+/// and `Redirected`, unless it is cancelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Logged in, and authenticated where that was wanted.
+    SessionUp {
+        server: ServerInfo,
+    },
+    /// The file is open.
+    Opened {
+        request: RequestId,
+        file: FileId,
+        stat: Option<StatInfo>,
+    },
+    /// Some bytes of a read or vector read. They lie within what was asked, and no byte comes
+    /// twice.
+    Data {
+        request: RequestId,
+        file: FileId,
+        /// Where in the file.
+        offset: u64,
+        bytes: Bytes,
+    },
+    /// A read or vector read is complete. Fewer bytes than asked for mean the end of the file.
+    Done {
+        request: RequestId,
+    },
+    /// The answer to anything else.
+    Answer {
+        request: RequestId,
+        answer: Answer,
+    },
+    Failed {
+        request: RequestId,
+        error: RequestError,
+    },
+    /// The request is to be asked elsewhere; reads of a file whose open was sent elsewhere, too.
+    Redirected {
+        request: RequestId,
+        target: Redirect,
+    },
+    /// The server asks for patience. The client asks again by itself, or waits for the answer;
+    /// nothing needs to be done.
+    Wait {
+        request: RequestId,
+        time: Duration,
+        why: String,
+    },
+    /// The server has something to say to people.
+    Notice {
+        text: String,
+    },
+    /// The last event there is: the session has ended, and all its requests have failed.
+    SessionFailed {
+        error: SessionError,
+        retry: HowToRetry,
+    },
+}
+
+/// The answer to a request that does not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    Stat(StatInfo),
+    /// Of a query.
+    Text(String),
+    /// Of a query for configuration values, by key; none where the server does not know the key.
+    Config(Vec<(String, Option<String>)>),
+    Entries(Vec<Entry>),
+    Locations(Vec<Location>),
+    Pong,
+    Closed,
+    SessionEnded,
+}
+
+/// What may help after a session has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HowToRetry {
+    /// A new connection, as before.
+    Again,
+    /// A new connection, begun with [`crate::profile::Start::Careful`].
+    Careful,
+    /// A new connection, but not before this time has passed.
+    After(Duration),
+    /// Nothing, here.
+    No,
+}

@@ -1,0 +1,242 @@
+//! The files of a session: their handles, known or guessed, and who waits for them.
+//!
+//! A server gives the lowest free slot of its table as handle. What a file that is being opened
+//! will be called can therefore be foretold, and reads of it can leave with the open. The guess is
+//! verified against the open's answer before any byte of such a read is passed on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::event::{FileId, RequestId};
+use crate::error::RequestError;
+use crate::header::Handle;
+use crate::profile::HandleOrder;
+use crate::response::Redirect;
+
+/// How far a file is.
+#[derive(Debug)]
+pub enum State {
+    /// The open has no answer yet. `guess` stands while the open is under way and can be guessed.
+    Opening { guess: Option<Handle> },
+    /// Open; the size in bytes as the open told it.
+    Open { handle: Handle, size: Option<u64> },
+    /// The open has failed.
+    Failed(RequestError),
+    /// The open was sent elsewhere.
+    Moved(Redirect),
+    /// Closed by the caller.
+    Closed,
+}
+
+#[derive(Debug)]
+pub struct File {
+    pub state: State,
+    /// The slot the file has, or is thought to get.
+    slot: Option<u32>,
+    /// Reads that wait for the open.
+    pub waiting: Vec<RequestId>,
+    /// Reads that left with a guessed handle.
+    pub speculative: Vec<RequestId>,
+    /// A close that waits for the open.
+    pub close: Option<RequestId>,
+}
+
+/// Whether a guess came true.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing had been guessed.
+    NoGuess,
+    Right,
+    Wrong,
+}
+
+#[derive(Debug)]
+pub struct Files {
+    table: BTreeMap<FileId, File>,
+    taken: BTreeSet<u32>,
+    next: u32,
+    /// Whether every open so far went as foreseen; a mismatch after one that did not says
+    /// nothing about the server.
+    clean: bool,
+}
+
+impl Files {
+    pub fn new() -> Self {
+        Files { table: BTreeMap::new(), taken: BTreeSet::new(), next: 0, clean: true }
+    }
+
+    /// A new file, not yet asked for.
+    pub fn add(&mut self) -> FileId {
+        let id = FileId(self.next);
+        self.next = self.next.wrapping_add(1);
+        let file = File {
+            state: State::Opening { guess: None },
+            slot: None,
+            waiting: Vec::new(),
+            speculative: Vec::new(),
+            close: None,
+        };
+        self.table.insert(id, file);
+        id
+    }
+
+    pub fn get(&self, id: FileId) -> Option<&File> {
+        self.table.get(&id)
+    }
+
+    pub fn get_mut(&mut self, id: FileId) -> Option<&mut File> {
+        self.table.get_mut(&id)
+    }
+
+    /// The open leaves: the file is thought to get the lowest free slot. The handle is guessed
+    /// unless `again` (the open was put off once) or the server is known to be unpredictable.
+    pub fn opening(&mut self, id: FileId, order: HandleOrder, again: bool) {
+        let slot = (0..).find(|slot| !self.taken.contains(slot));
+        if let (Some(file), Some(slot)) = (self.table.get_mut(&id), slot) {
+            self.taken.insert(slot);
+            file.slot = Some(slot);
+            self.clean &= !again;
+            let guess = if again { None } else { order.guess(slot) };
+            file.state = State::Opening { guess };
+        }
+    }
+
+    /// The open has not been answered as foreseen: its slot is free, its guess void.
+    pub fn unguess(&mut self, id: FileId) {
+        self.clean = false;
+        if let Some(file) = self.table.get_mut(&id) {
+            if let Some(slot) = file.slot.take() {
+                self.taken.remove(&slot);
+            }
+            if let State::Opening { guess } = &mut file.state {
+                *guess = None;
+            }
+        }
+    }
+
+    /// The open has been answered. Says whether the guess was right, and learns the order.
+    pub fn opened(
+        &mut self,
+        id: FileId,
+        handle: Handle,
+        size: Option<u64>,
+        order: &mut HandleOrder,
+    ) -> Verdict {
+        let Some(file) = self.table.get_mut(&id) else { return Verdict::NoGuess };
+        let guess = match file.state {
+            State::Opening { guess } => guess,
+            _ => None,
+        };
+        file.state = State::Open { handle, size };
+        if let Some(slot) = file.slot {
+            let seen = HandleOrder::of(slot, handle);
+            if seen != HandleOrder::Unpredictable {
+                // Slot 0 looks the same in both orders: it says nothing new.
+                if slot != 0 || *order == HandleOrder::Unknown {
+                    *order = seen;
+                }
+            } else {
+                if self.clean {
+                    *order = HandleOrder::Unpredictable;
+                }
+                self.taken.remove(&slot);
+                file.slot = order.slot_of(handle);
+                self.taken.extend(file.slot);
+            }
+        }
+        match guess {
+            None => Verdict::NoGuess,
+            Some(guess) if guess == handle => Verdict::Right,
+            Some(_) => Verdict::Wrong,
+        }
+    }
+
+    /// The file's slot will be free once what has been sent is done.
+    pub fn closing(&mut self, id: FileId) {
+        if let Some(file) = self.table.get_mut(&id) {
+            file.state = State::Closed;
+            if let Some(slot) = file.slot.take() {
+                self.taken.remove(&slot);
+            }
+        }
+    }
+
+    /// Takes the slot of a file that nobody wants any more, so that it can be freed later.
+    pub fn take_slot(&mut self, id: FileId) -> Option<u32> {
+        self.table.get_mut(&id).and_then(|file| file.slot.take())
+    }
+
+    /// A slot taken by [`Files::take_slot`] is free.
+    pub fn free_slot(&mut self, slot: Option<u32>) {
+        if let Some(slot) = slot {
+            self.taken.remove(&slot);
+        }
+    }
+
+    pub fn remove(&mut self, id: FileId) {
+        self.table.remove(&id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guess(files: &Files, id: FileId) -> Option<Handle> {
+        match files.get(id).unwrap().state {
+            State::Opening { guess } => guess,
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn files_opened_together_are_guessed_one_slot_after_the_other() {
+        let mut files = Files::new();
+        let mut order = HandleOrder::Unknown;
+        let ids = [files.add(), files.add(), files.add()];
+        for id in ids {
+            files.opening(id, order, false);
+        }
+        for (slot, id) in ids.into_iter().enumerate() {
+            assert_eq!(guess(&files, id), Some(Handle::from_slot(slot as u32)));
+            let handle = Handle::from_slot(slot as u32);
+            assert_eq!(files.opened(id, handle, None, &mut order), Verdict::Right);
+        }
+        assert_eq!(order, HandleOrder::LittleEndian);
+        files.closing(ids[1]);
+        let next = files.add();
+        files.opening(next, order, false);
+        assert_eq!(guess(&files, next), Some(Handle::from_slot(1)), "the slot that became free");
+    }
+
+    #[test]
+    fn a_strange_handle_is_learnt_from_only_if_all_went_as_foreseen() {
+        let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
+        let (lost, found) = (files.add(), files.add());
+        files.opening(lost, order, false);
+        files.opening(found, order, false);
+        files.unguess(lost);
+        let verdict = files.opened(found, Handle::from_slot(0), None, &mut order);
+        assert_eq!((verdict, order), (Verdict::Wrong, HandleOrder::Unknown));
+        let next = files.add();
+        files.opening(next, order, false);
+        assert_eq!(guess(&files, next), Some(Handle::from_slot(1)));
+
+        let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
+        let file = files.add();
+        files.opening(file, order, false);
+        let verdict = files.opened(file, Handle([9, 8, 7, 6]), None, &mut order);
+        assert_eq!((verdict, order), (Verdict::Wrong, HandleOrder::Unpredictable));
+    }
+
+    #[test]
+    fn a_server_in_network_order_is_recognised() {
+        let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
+        for (slot, verdict) in [(0, Verdict::Right), (1, Verdict::Wrong), (2, Verdict::Right)] {
+            let file = files.add();
+            files.opening(file, order, false);
+            let handle = Handle(u32::to_be_bytes(slot));
+            assert_eq!(files.opened(file, handle, None, &mut order), verdict, "slot {slot}");
+        }
+        assert_eq!(order, HandleOrder::BigEndian);
+    }
+}

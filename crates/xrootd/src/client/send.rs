@@ -1,0 +1,288 @@
+//! When each request leaves.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::event::{Answer, Event, FileId, HowToRetry, RequestId};
+use super::fetch::{Asked, Receiving, Wanted, segment};
+use super::files::State;
+use super::streams::{Kind, Owner};
+use super::{Client, What};
+use crate::Time;
+use crate::error::{Misuse, RequestError, SessionError};
+use crate::header::{Handle, StreamId};
+use crate::message::open::OpenOptions;
+use crate::message::{Close, Message, Ping, Read, Readv, Request};
+use crate::profile::Start;
+use crate::response::Redirect;
+use crate::states::ClientState;
+
+/// Whether a request could leave.
+enum Sent {
+    /// It left, was answered without the server, or waits for an open.
+    Yes,
+    /// All stream ids are in use.
+    NoStream,
+}
+
+/// Why a read cannot name its file.
+enum Unknown {
+    /// The open is under way.
+    Wait(FileId),
+    Failed(RequestError),
+    Moved(Box<Redirect>),
+}
+
+/// What a read knows of its file when it leaves.
+struct Known {
+    handle: Handle,
+    size: Option<u64>,
+    guessed: bool,
+}
+
+impl Client {
+    /// Sends what may be sent.
+    pub(super) fn pump(&mut self) {
+        if let Some(error) = self.ended.clone() {
+            self.fail_all(&error);
+            return;
+        }
+        while self.may_send() {
+            let Some(id) = self.ready.pop_front() else { return };
+            if let Sent::NoStream = self.send(id) {
+                self.ready.push_front(id);
+                return;
+            }
+        }
+    }
+
+    fn may_send(&self) -> bool {
+        match self.machine.state() {
+            ClientState::Up => true,
+            ClientState::Authenticating | ClientState::Closed => false,
+            _ => self.start == Start::Burst,
+        }
+    }
+
+    fn send(&mut self, id: RequestId) -> Sent {
+        // A request that was cancelled or has failed meanwhile is no longer in the table.
+        let Some(task) = self.tasks.get(&id) else { return Sent::Yes };
+        if task.stream.is_some() {
+            // Two reasons to send it met; it is under way.
+            return Sent::Yes;
+        }
+        match &task.what {
+            What::Open { .. } => self.send_open(id),
+            What::Fetch { .. } => self.send_fetch(id),
+            What::Close { file } => {
+                let file = *file;
+                self.send_close(id, file)
+            }
+            What::Plain(request) => {
+                let request = request.clone();
+                let kind = match request {
+                    Request::Dirlist(_) => Kind::Listing,
+                    _ => Kind::Control,
+                };
+                self.launch(id, kind, |stream| request.frame(stream))
+            }
+        }
+    }
+
+    fn send_open(&mut self, id: RequestId) -> Sent {
+        let Some(What::Open { file, request, tries }) =
+            self.tasks.get_mut(&id).map(|task| &mut task.what)
+        else {
+            return Sent::Yes;
+        };
+        let (file, again) = (*file, *tries > 0);
+        if again {
+            // The server has been told once to look again.
+            request.options = request.options.without(OpenOptions::REFRESH);
+        }
+        *tries += 1;
+        let request = request.clone();
+        let sent = self.launch(id, Kind::Control, |stream| request.frame(stream));
+        if let Sent::Yes = sent {
+            self.files.opening(file, self.profile.handles, again);
+        }
+        sent
+    }
+
+    fn send_close(&mut self, id: RequestId, file: FileId) -> Sent {
+        match self.files.get(file).map(|file| &file.state) {
+            Some(State::Opening { .. }) => Sent::Yes, // `settle` sends it after the open.
+            Some(&State::Open { handle, .. }) => {
+                let close = Close { handle };
+                let sent = self.launch(id, Kind::Control, |stream| close.frame(stream));
+                if let Sent::Yes = sent {
+                    self.files.closing(file);
+                }
+                sent
+            }
+            _ => {
+                self.files.remove(file);
+                self.tasks.remove(&id);
+                self.answer(id, Answer::Closed);
+                Sent::Yes
+            }
+        }
+    }
+
+    fn send_fetch(&mut self, id: RequestId) -> Sent {
+        let Some(task) = self.tasks.get(&id) else { return Sent::Yes };
+        let What::Fetch { wanted, vector } = &task.what else { return Sent::Yes };
+        let vector = *vector;
+        let mut asked = Vec::with_capacity(wanted.len());
+        let mut unconfirmed = BTreeSet::new();
+        for Wanted { file, range } in wanted {
+            let known = match self.known(*file, task.careful) {
+                Ok(known) => known,
+                Err(unknown) => return self.hold_back(id, unknown),
+            };
+            let mut range = range.clone();
+            if let (true, Some(size)) = (vector, known.size) {
+                // One segment beyond the end would fail them all.
+                range.end = range.end.min(size);
+            }
+            if range.is_empty() {
+                continue;
+            }
+            if known.guessed {
+                unconfirmed.insert(*file);
+            }
+            asked.push(Asked { file: *file, segment: segment(known.handle, &range) });
+        }
+        let Some(&first) = asked.first() else {
+            self.tasks.remove(&id);
+            self.events.push_back(Event::Done { request: id });
+            return Sent::Yes;
+        };
+        let request: Request = if vector {
+            let segments = asked.iter().map(|asked| asked.segment).collect();
+            Readv { path: 0, segments }.into()
+        } else {
+            let crate::message::readv::Segment { handle, length, offset } = first.segment;
+            Read { handle, offset, length, arguments: None }.into()
+        };
+        let sent = self.launch(id, Kind::Data, |stream| request.frame(stream));
+        if let Sent::Yes = sent {
+            for file in &unconfirmed {
+                if let Some(file) = self.files.get_mut(*file) {
+                    file.speculative.push(id);
+                }
+            }
+            let receiving = if vector {
+                Receiving::vector(asked, unconfirmed)
+            } else {
+                Receiving::plain(first, unconfirmed)
+            };
+            if let Some(task) = self.tasks.get_mut(&id) {
+                task.receiving = Some(receiving);
+            }
+        }
+        sent
+    }
+
+    /// What a read needs to know of a file. A careful one does not take a guess for it.
+    fn known(&self, id: FileId, careful: bool) -> Result<Known, Unknown> {
+        let Some(file) = self.files.get(id) else {
+            return Err(Unknown::Failed(Misuse::UnknownFile.into()));
+        };
+        match &file.state {
+            State::Opening { guess: Some(handle) } if !careful => {
+                Ok(Known { handle: *handle, size: None, guessed: true })
+            }
+            State::Opening { .. } => Err(Unknown::Wait(id)),
+            State::Open { handle, size } => {
+                Ok(Known { handle: *handle, size: *size, guessed: false })
+            }
+            State::Failed(error) => Err(Unknown::Failed(error.clone())),
+            State::Moved(target) => Err(Unknown::Moved(Box::new(target.clone()))),
+            State::Closed => Err(Unknown::Failed(Misuse::ClosedFile.into())),
+        }
+    }
+
+    fn hold_back(&mut self, id: RequestId, unknown: Unknown) -> Sent {
+        match unknown {
+            Unknown::Wait(file) => {
+                if let Some(file) = self.files.get_mut(file) {
+                    file.waiting.push(id);
+                }
+            }
+            Unknown::Failed(error) => self.fail(id, error),
+            Unknown::Moved(target) => {
+                self.tasks.remove(&id);
+                self.events.push_back(Event::Redirected { request: id, target: *target });
+            }
+        }
+        Sent::Yes
+    }
+
+    /// Puts a request on the wire.
+    fn launch(
+        &mut self,
+        id: RequestId,
+        kind: Kind,
+        frame: impl FnOnce(StreamId) -> Vec<u8>,
+    ) -> Sent {
+        let Some(stream) = self.put(Owner::Request(id), kind, frame) else {
+            return Sent::NoStream;
+        };
+        if let Some(task) = self.tasks.get_mut(&id) {
+            task.stream = Some(stream);
+        }
+        if self.machine.state() != ClientState::Up {
+            self.ahead = true;
+        }
+        Sent::Yes
+    }
+
+    /// Puts a frame on the wire under a new stream id.
+    pub(super) fn put(
+        &mut self,
+        owner: Owner,
+        kind: Kind,
+        frame: impl FnOnce(StreamId) -> Vec<u8>,
+    ) -> Option<StreamId> {
+        if !self.streams.any_due() && self.heard.is_some() {
+            // From now on the server owes an answer.
+            self.heard = Some(self.now);
+        }
+        let stream = self.streams.allocate(owner, kind)?;
+        self.outbox.put(&frame(stream));
+        Some(stream)
+    }
+
+    /// When a server that owes an answer has been silent too long, or an idle one should be asked
+    /// for a sign of life.
+    pub(super) fn silence_deadline(&self) -> Option<Time> {
+        let heard = self.heard.filter(|_| !self.is_closed())?;
+        if self.streams.any_due() {
+            return Some(heard.saturating_add(self.config.silence_max));
+        }
+        let idle = self.config.keepalive.filter(|_| self.machine.state() == ClientState::Up)?;
+        Some(heard.saturating_add(idle.max(Duration::from_millis(1))))
+    }
+
+    pub(super) fn check_silence(&mut self) {
+        if self.silence_deadline().is_none_or(|deadline| deadline > self.now) {
+            return;
+        }
+        if self.streams.any_due() {
+            self.end(SessionError::Silent(self.config.silence_max), HowToRetry::Again);
+        } else {
+            self.put(Owner::Keepalive, Kind::Control, |stream| Ping.frame(stream));
+        }
+    }
+
+    /// Gives up what the server has put off and never answered.
+    pub(super) fn drop_overdue(&mut self) {
+        while let Some((stream, owner)) = self.streams.overdue(self.now) {
+            self.streams.abandon(stream, Owner::Nobody);
+            if let Owner::Request(id) = owner {
+                self.fail(id, RequestError::TimedOut);
+            }
+        }
+    }
+}
