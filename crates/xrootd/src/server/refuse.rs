@@ -1,0 +1,81 @@
+//! What a read-only server does not do, and how it says so.
+
+use bytes::Bytes;
+
+use crate::codec::Fields;
+use crate::error::ErrorCode;
+use crate::message::Request;
+use crate::message::readv::Segment;
+
+/// What becomes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Serve,
+    Refuse(ErrorCode, &'static str),
+    /// Nothing is done, and nothing is lost by saying yes.
+    Consent,
+    /// Has no answer.
+    Ignore,
+}
+
+const CHMOD: u16 = 3002;
+const MKDIR: u16 = 3008;
+const MV: u16 = 3009;
+const CHKPOINT: u16 = 3012;
+const RM: u16 = 3014;
+const RMDIR: u16 = 3015;
+const SYNC: u16 = 3016;
+const SET: u16 = 3018;
+const WRITE: u16 = 3019;
+const PGWRITE: u16 = 3026;
+const TRUNCATE: u16 = 3028;
+const SIGVER: u16 = 3029;
+const WRITEV: u16 = 3031;
+const CLONE: u16 = 3032;
+
+/// The requests between these numbers exist, whether they are served or not.
+const KNOWN: std::ops::RangeInclusive<u16> = 3000..=3032;
+
+const READ_ONLY: Verdict = Verdict::Refuse(ErrorCode::READ_ONLY, "this server is read-only");
+
+/// Whether a body is dropped as it comes: it may be of any size, and nobody looks at it.
+pub fn is_dropped(code: u16) -> bool {
+    matches!(code, WRITE | PGWRITE) || !KNOWN.contains(&code)
+}
+
+/// How many bytes follow a request beyond those its header counts.
+pub fn data_behind(code: u16, body: &Bytes) -> u64 {
+    if code != WRITEV {
+        return 0;
+    }
+    let mut fields = Fields::new("kXR_writev", body);
+    let mut total: u64 = 0;
+    while let Ok(segment) = fields.array::<{ Segment::BYTES }>() {
+        total += Segment::decode(&segment).map_or(0, |segment| u64::from(segment.length));
+    }
+    total
+}
+
+/// What becomes of a request.
+pub fn verdict(request: &Request) -> Verdict {
+    match request {
+        Request::Open(open) if open.options.writes() => READ_ONLY,
+        Request::Auth(_) => {
+            Verdict::Refuse(ErrorCode::INVALID_REQUEST, "no authentication is wanted")
+        }
+        Request::Bind(_) => Verdict::Refuse(ErrorCode::UNSUPPORTED, "one path per session"),
+        Request::Unknown { code } => match *code {
+            CHMOD | MKDIR | MV | CHKPOINT | RM | RMDIR | SYNC | WRITE | PGWRITE | TRUNCATE
+            | WRITEV | CLONE => READ_ONLY,
+            // Monitoring information.
+            SET => Verdict::Consent,
+            // A signature that was not asked for.
+            SIGVER => Verdict::Ignore,
+            code if KNOWN.contains(&code) => {
+                Verdict::Refuse(ErrorCode::UNSUPPORTED, "this request is not supported")
+            }
+            _ => Verdict::Refuse(ErrorCode::INVALID_REQUEST, "no such request"),
+        },
+        _ => Verdict::Serve,
+    }
+}

@@ -1,0 +1,248 @@
+//! A client and a served connection joined by queues, in virtual time. Not a socket, not a clock.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use bytes::Bytes;
+use xrootd::Time;
+use xrootd::client::{Client, ClientConfig, Event};
+use xrootd::error::ErrorCode;
+use xrootd::header::Handle;
+use xrootd::message::Request;
+use xrootd::message::login::SessionId;
+use xrootd::message::query::QueryKind;
+use xrootd::message::stat::{StatFlags, StatInfo};
+use xrootd::profile::{Profile, Start};
+use xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
+
+/// One way. A round trip takes two.
+pub const LATENCY: Duration = Duration::from_millis(50);
+pub const RTT: Duration = Duration::from_millis(100);
+
+/// What a test wants answered in its own way; true if it has seen to it.
+pub type Answerer = Box<dyn FnMut(&mut Server, Tag, &Request) -> bool>;
+
+/// A file server of the plainest kind: files in memory, handles by lowest free slot.
+pub struct World {
+    pub files: BTreeMap<String, Bytes>,
+    pub open: BTreeMap<u32, Bytes>,
+    /// What a slot is called.
+    pub name_slot: fn(u32) -> Handle,
+    pub special: Answerer,
+    /// The names of the requests that came, for counting.
+    pub seen: Vec<&'static str>,
+}
+
+impl World {
+    fn serve(&mut self, server: &mut Server, tag: Tag, request: &Request) {
+        self.seen.push(request.name());
+        if (self.special)(server, tag, request) {
+            return;
+        }
+        match request {
+            Request::Open(open) => self.serve_open(server, tag, &open.path),
+            Request::Stat(stat) => match self.files.get(&stat.path) {
+                Some(bytes) => server.answer_stat(tag, &info(bytes)),
+                None => server.answer_error(tag, ErrorCode::NOT_FOUND, "no such file"),
+            },
+            Request::Read(read) => match self.file(read.handle) {
+                Some(bytes) => {
+                    let part = slice(&bytes, read.offset, read.length.into());
+                    server.answer_data(tag, part, false);
+                }
+                None => server.answer_error(tag, ErrorCode::FILE_NOT_OPEN, "not open"),
+            },
+            Request::Readv(readv) => {
+                let mut records = Vec::new();
+                for segment in &readv.segments {
+                    let Some(bytes) = self.file(segment.handle) else {
+                        return server.answer_error(tag, ErrorCode::FILE_NOT_OPEN, "not open");
+                    };
+                    let part = slice(&bytes, segment.offset, segment.length.into());
+                    if part.len() < segment.length as usize {
+                        return server.answer_error(tag, ErrorCode::FS_ERROR, "illegal seek");
+                    }
+                    records.push((segment.handle, segment.offset, part));
+                }
+                server.answer_readv(tag, &records, false);
+            }
+            Request::Close(close) => {
+                self.open.retain(|slot, _| (self.name_slot)(*slot) != close.handle);
+                server.answer_done(tag);
+            }
+            Request::Query(query) if query.kind == QueryKind::CONFIG => {
+                let value = |key: &str| (key == "readv_iov_max").then(|| "16".to_owned());
+                server.answer_text(tag, &config_answer(&query.argument, &value));
+            }
+            _ => server.answer_done(tag),
+        }
+    }
+
+    fn serve_open(&mut self, server: &mut Server, tag: Tag, path: &str) {
+        let Some(bytes) = self.files.get(path).cloned() else {
+            return server.answer_error(tag, ErrorCode::NOT_FOUND, "no such file");
+        };
+        let slot = (0..).find(|slot| !self.open.contains_key(slot)).unwrap();
+        server.answer_open(tag, (self.name_slot)(slot), Some(&info(&bytes)));
+        self.open.insert(slot, bytes);
+    }
+
+    fn file(&self, handle: Handle) -> Option<Bytes> {
+        let mut open = self.open.iter();
+        open.find(|(slot, _)| (self.name_slot)(**slot) == handle).map(|(_, bytes)| bytes.clone())
+    }
+}
+
+pub fn info(bytes: &Bytes) -> StatInfo {
+    StatInfo {
+        id: "1".to_owned(),
+        size: bytes.len() as u64,
+        flags: StatFlags::READABLE,
+        mtime: 1_700_000_000,
+        more: None,
+    }
+}
+
+fn slice(bytes: &Bytes, offset: u64, length: u64) -> Bytes {
+    let end = bytes.len() as u64;
+    bytes.slice(offset.min(end) as usize..(offset + length).min(end) as usize)
+}
+
+pub struct Pair {
+    pub now: Time,
+    pub client: Client,
+    pub server: Server,
+    pub world: World,
+    to_server: VecDeque<(Time, Bytes)>,
+    to_client: VecDeque<(Time, Bytes)>,
+    /// Largest piece that arrives at once, bytes.
+    pub chunk: usize,
+    /// What the client told, and when.
+    pub log: Vec<(Time, Event)>,
+}
+
+/// Byte `i` of the test file.
+pub fn byte(i: u64) -> u8 {
+    (i % 251) as u8
+}
+
+pub fn contents(length: u64) -> Bytes {
+    (0..length).map(byte).collect()
+}
+
+impl Pair {
+    pub fn new(start: Start) -> Pair {
+        Pair::with_profile(start, Profile::default())
+    }
+
+    pub fn with_profile(start: Start, profile: Profile) -> Pair {
+        let config = ClientConfig::new("tester", "test", 7);
+        let files =
+            [("/a".to_owned(), contents(10_000)), ("/b".to_owned(), contents(500).slice(100..))];
+        Pair {
+            now: Duration::from_secs(1),
+            client: Client::new(config, profile, start),
+            server: Server::new(ServerConfig::data_server(SessionId([3; 16]))),
+            world: World {
+                files: files.into(),
+                open: BTreeMap::new(),
+                name_slot: Handle::from_slot,
+                special: Box::new(|_, _, _| false),
+                seen: Vec::new(),
+            },
+            to_server: VecDeque::new(),
+            to_client: VecDeque::new(),
+            chunk: usize::MAX,
+            log: Vec::new(),
+        }
+    }
+
+    /// Runs until nothing moves any more. Timers of the client beyond `patience` are not awaited.
+    pub fn run(&mut self, patience: Duration) {
+        let deadline = self.now + patience;
+        loop {
+            self.exchange();
+            let arrivals = [self.to_server.front(), self.to_client.front()];
+            let arrival = arrivals.into_iter().flatten().map(|(time, _)| *time).min();
+            let timer = self.client.poll_timeout().filter(|&time| time <= deadline);
+            let Some(next) = [arrival, timer].into_iter().flatten().min() else { return };
+            self.now = self.now.max(next);
+            self.arrive();
+            if self.client.poll_timeout().is_some_and(|time| time <= self.now) {
+                self.client.handle_timeout(self.now);
+            }
+        }
+    }
+
+    /// Runs without waiting for any timer.
+    pub fn settle(&mut self) {
+        self.run(Duration::ZERO);
+    }
+
+    fn exchange(&mut self) {
+        while let Some(event) = self.server.poll_event() {
+            if let Served::Request { tag, request } = event {
+                self.world.serve(&mut self.server, tag, &request);
+            }
+        }
+        while let Some(bytes) = self.server.poll_transmit() {
+            self.to_client.push_back((self.now + LATENCY, bytes));
+        }
+        while let Some(bytes) = self.client.poll_transmit(self.now) {
+            self.to_server.push_back((self.now + LATENCY, bytes));
+        }
+        while let Some(event) = self.client.poll_event() {
+            self.log.push((self.now, event));
+        }
+    }
+
+    fn arrive(&mut self) {
+        while self.to_server.front().is_some_and(|(time, _)| *time <= self.now) {
+            let (_, bytes) = self.to_server.pop_front().unwrap();
+            for piece in pieces(&bytes, self.chunk) {
+                self.server.handle_bytes(self.now, piece).unwrap();
+            }
+        }
+        while self.to_client.front().is_some_and(|(time, _)| *time <= self.now) {
+            let (_, bytes) = self.to_client.pop_front().unwrap();
+            for piece in pieces(&bytes, self.chunk) {
+                // The events tell of errors, too.
+                let _ = self.client.handle_bytes(self.now, piece);
+            }
+        }
+    }
+
+    /// The bytes that came for a request, by file and offset. Panics if any byte came twice.
+    pub fn data(&self, wanted: xrootd::client::RequestId) -> BTreeMap<(u32, u64), u8> {
+        let mut got = BTreeMap::new();
+        for (_, event) in &self.log {
+            if let Event::Data { request, file, offset, bytes } = event
+                && *request == wanted
+            {
+                for (at, byte) in bytes.iter().enumerate() {
+                    let before = got.insert((file.0, offset + at as u64), *byte);
+                    assert_eq!(before, None, "a byte came twice");
+                }
+            }
+        }
+        got
+    }
+
+    /// When the request came to its end, counted from the pair's beginning.
+    pub fn done_after(&self, wanted: xrootd::client::RequestId) -> Option<Duration> {
+        let done = Event::Done { request: wanted };
+        let at = self.log.iter().find(|(_, event)| *event == done)?.0;
+        Some(at - Duration::from_secs(1))
+    }
+
+    /// How many requests of this name came.
+    pub fn count(&self, name: &str) -> usize {
+        self.world.seen.iter().filter(|seen| **seen == name).count()
+    }
+}
+
+fn pieces(bytes: &Bytes, chunk: usize) -> Vec<Bytes> {
+    let step = chunk.min(bytes.len()).max(1);
+    let starts = (0..bytes.len()).step_by(step);
+    starts.map(|at| bytes.slice(at..bytes.len().min(at + step))).collect()
+}

@@ -1,0 +1,113 @@
+//! Client and served side together: how many round trips things take, and that the right bytes
+//! come, whatever the guesses were worth.
+
+mod pair;
+
+use std::ops::Range;
+
+use pair::{Pair, RTT, byte};
+use xrootd::client::{Answer, Event, FileId, RequestId};
+use xrootd::header::Handle;
+use xrootd::message::open::OpenOptions;
+use xrootd::profile::{HandleOrder, Profile, Start};
+
+fn expect(pair: &Pair, request: RequestId, file: FileId, range: Range<u64>) {
+    let got = pair.data(request);
+    assert_eq!(got.len() as u64, range.end - range.start);
+    for at in range {
+        let shift = if file == FileId(1) { 100 } else { 0 };
+        assert_eq!(got.get(&(file.0, at)), Some(&byte(at + shift)), "byte {at}");
+    }
+}
+
+#[test]
+fn a_burst_has_its_first_bytes_after_one_round_trip() {
+    let mut pair = Pair::new(Start::Burst);
+    let (file, open) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+    let read = pair.client.read(pair.now, file, 100..300);
+    let vector = pair.client.readv(pair.now, &[(file, 0..10), (file, 9_000..9_010)]);
+    let close = pair.client.close(pair.now, file);
+    pair.settle();
+
+    expect(&pair, read, file, 100..300);
+    assert_eq!(pair.data(vector).len(), 20);
+    assert_eq!(pair.done_after(read), Some(RTT));
+    assert_eq!(pair.done_after(vector), Some(RTT));
+    let opened = pair.log.iter().any(|(_, event)| {
+        matches!(event, Event::Opened { request, stat: Some(stat), .. }
+            if *request == open && stat.size == 10_000)
+    });
+    assert!(opened);
+    let closed = Event::Answer { request: close, answer: Answer::Closed };
+    assert!(pair.log.iter().any(|(_, event)| *event == closed));
+    assert_eq!(pair.client.profile().burst, Some(true));
+    assert_eq!(pair.client.profile().handles, HandleOrder::LittleEndian);
+    assert!(pair.world.open.is_empty());
+}
+
+#[test]
+fn a_careful_start_takes_two() {
+    let mut pair = Pair::new(Start::Careful);
+    let (file, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+    let read = pair.client.read(pair.now, file, 0..100);
+    pair.settle();
+    expect(&pair, read, file, 0..100);
+    assert_eq!(pair.done_after(read), Some(2 * RTT));
+}
+
+#[test]
+fn several_files_of_a_burst_guess_one_slot_after_the_other() {
+    let mut pair = Pair::new(Start::Burst);
+    let (a, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+    let (b, _) = pair.client.open(pair.now, "/b", OpenOptions::FOR_READING);
+    let first = pair.client.read(pair.now, a, 0..50);
+    let second = pair.client.read(pair.now, b, 0..50);
+    let both = pair.client.readv(pair.now, &[(a, 7..9), (b, 7..9)]);
+    pair.settle();
+    expect(&pair, first, a, 0..50);
+    expect(&pair, second, b, 0..50);
+    assert_eq!(
+        pair.data(both).keys().copied().collect::<Vec<_>>(),
+        [(0, 7), (0, 8), (1, 7), (1, 8)]
+    );
+    for request in [first, second, both] {
+        assert_eq!(pair.done_after(request), Some(RTT));
+    }
+}
+
+#[test]
+fn a_wrong_guess_costs_one_round_trip_and_never_wrong_bytes() {
+    let mut pair = Pair::new(Start::Burst);
+    pair.world.name_slot = |slot| Handle([slot as u8, 9, 9, 9]);
+    let (file, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+    let read = pair.client.read(pair.now, file, 0..100);
+    pair.settle();
+    expect(&pair, read, file, 0..100);
+    assert_eq!(pair.done_after(read), Some(2 * RTT));
+    assert_eq!(pair.client.profile().handles, HandleOrder::Unpredictable);
+
+    let mut next = Pair::with_profile(Start::Burst, pair.client.profile().clone());
+    next.world.name_slot = pair.world.name_slot;
+    let (file, _) = next.client.open(next.now, "/a", OpenOptions::FOR_READING);
+    next.client.read(next.now, file, 0..100);
+    next.settle();
+    assert_eq!(next.count("kXR_read"), 1, "nothing is guessed any more");
+}
+
+#[test]
+fn a_missing_file_before_another_shifts_the_slots_without_mixing_the_bytes() {
+    let mut pair = Pair::new(Start::Burst);
+    let (none, _) = pair.client.open(pair.now, "/none", OpenOptions::FOR_READING);
+    let (b, _) = pair.client.open(pair.now, "/b", OpenOptions::FOR_READING);
+    let lost = pair.client.read(pair.now, none, 0..50);
+    let found = pair.client.read(pair.now, b, 0..50);
+    pair.settle();
+    assert!(pair.data(lost).is_empty());
+    let failure = pair.log.iter().find_map(|(_, event)| match event {
+        Event::Failed { request, error } if *request == lost => Some(error.to_string()),
+        _ => None,
+    });
+    assert_eq!(failure.as_deref(), Some("no such file (error 3011)"), "the open's own error");
+    expect(&pair, found, b, 0..50);
+    assert_eq!(pair.client.profile().handles, Profile::default().handles);
+}
