@@ -4,6 +4,14 @@
 //! in host order, offsets are 64-bit, start at zero and have one element more than there are
 //! entries. (Source: Awkward Array's `ListOffsetArray`, Arrow's `LargeList`.)
 
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+
+mod numbers;
+
+pub use numbers::Numbers;
+
 /// One column, or a part of one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Array {
@@ -18,19 +26,188 @@ pub enum Array {
     Record { entries: usize, fields: Vec<(String, Array)> },
 }
 
-/// Numbers of one type, in host byte order.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Numbers {
-    /// One byte each, zero or one.
-    Bool(Vec<u8>),
-    I8(Vec<i8>),
-    I16(Vec<i16>),
-    I32(Vec<i32>),
-    I64(Vec<i64>),
-    U8(Vec<u8>),
-    U16(Vec<u16>),
-    U32(Vec<u32>),
-    U64(Vec<u64>),
-    F32(Vec<f32>),
-    F64(Vec<f64>),
+impl Array {
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        match self {
+            Array::Numbers { numbers, shape } => match width(shape) {
+                0 => 0,
+                width => numbers.len() / width,
+            },
+            Array::List { offsets, .. } | Array::Strings { offsets, .. } => offsets.len() - 1,
+            Array::Record { entries, .. } => *entries,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of all buffers as filled, offsets included.
+    pub fn nbytes(&self) -> usize {
+        match self {
+            Array::Numbers { numbers, .. } => numbers.nbytes(),
+            Array::List { offsets, content } => size_of_val(&offsets[..]) + content.nbytes(),
+            Array::Strings { offsets, bytes } => size_of_val(&offsets[..]) + bytes.len(),
+            Array::Record { fields, .. } => fields.iter().map(|(_, field)| field.nbytes()).sum(),
+        }
+    }
+
+    /// An array of the same type without entries.
+    #[must_use]
+    pub fn empty_like(&self) -> Array {
+        match self {
+            Array::Numbers { numbers, shape } => {
+                Array::Numbers { numbers: numbers.empty_like(), shape: shape.clone() }
+            }
+            Array::List { content, .. } => {
+                Array::List { offsets: vec![0], content: Box::new(content.empty_like()) }
+            }
+            Array::Strings { .. } => Array::Strings { offsets: vec![0], bytes: Vec::new() },
+            Array::Record { fields, .. } => Array::Record {
+                entries: 0,
+                fields: fields.iter().map(|(name, f)| (name.clone(), f.empty_like())).collect(),
+            },
+        }
+    }
+
+    /// A copy of some entries.
+    ///
+    /// # Panics
+    /// Where `entries` are not entries of this array, as with slices.
+    #[must_use]
+    pub fn slice(&self, entries: Range<usize>) -> Array {
+        assert!(entries.start <= entries.end && entries.end <= self.len(), "entries out of range");
+        match self {
+            Array::Numbers { numbers, shape } => {
+                let width = width(shape);
+                let range = entries.start * width..entries.end * width;
+                Array::Numbers { numbers: numbers.slice(range), shape: shape.clone() }
+            }
+            Array::List { offsets, content } => {
+                let (offsets, inner) = slice_offsets(offsets, entries);
+                Array::List { offsets, content: Box::new(content.slice(inner)) }
+            }
+            Array::Strings { offsets, bytes } => {
+                let (offsets, inner) = slice_offsets(offsets, entries);
+                Array::Strings { offsets, bytes: bytes[inner].to_vec() }
+            }
+            Array::Record { fields, .. } => Array::Record {
+                entries: entries.len(),
+                fields: fields
+                    .iter()
+                    .map(|(name, field)| (name.clone(), field.slice(entries.clone())))
+                    .collect(),
+            },
+        }
+    }
+
+    /// Adds the entries of `other`, which must have the same type, at the end.
+    ///
+    /// # Errors
+    /// `Corrupt` where the types differ; `self` is then of no further use.
+    pub fn append(&mut self, other: &Array) -> Result<()> {
+        match (self, other) {
+            (
+                Array::Numbers { numbers, shape },
+                Array::Numbers { numbers: more, shape: other_shape },
+            ) if shape == other_shape => numbers.append(more),
+            (
+                Array::List { offsets, content },
+                Array::List { offsets: more, content: more_content },
+            ) => {
+                append_offsets(offsets, more);
+                content.append(more_content)
+            }
+            (
+                Array::Strings { offsets, bytes },
+                Array::Strings { offsets: more, bytes: more_bytes },
+            ) => {
+                append_offsets(offsets, more);
+                bytes.extend_from_slice(more_bytes);
+                Ok(())
+            }
+            (
+                Array::Record { entries, fields },
+                Array::Record { entries: more, fields: more_fields },
+            ) if fields.len() == more_fields.len() => {
+                *entries += more;
+                for ((name, field), (more_name, more_field)) in fields.iter_mut().zip(more_fields) {
+                    if name != more_name {
+                        return Err(different_types());
+                    }
+                    field.append(more_field)?;
+                }
+                Ok(())
+            }
+            _ => Err(different_types()),
+        }
+    }
+
+    /// All entries of all parts in one array; `None` where there are no parts. A single part is
+    /// not copied.
+    ///
+    /// # Errors
+    /// `Corrupt` where the types differ.
+    pub fn concat(parts: Vec<Array>) -> Result<Option<Array>> {
+        let mut rest = parts.into_iter();
+        let Some(mut joined) = rest.next() else { return Ok(None) };
+        let (mut entries, mut bytes) = (0, 0);
+        for part in rest.as_slice() {
+            entries += part.len();
+            bytes += part.nbytes();
+        }
+        if entries > 0 {
+            joined.reserve(entries, bytes);
+        }
+        for part in rest {
+            joined.append(&part)?;
+        }
+        Ok(Some(joined))
+    }
+
+    /// Makes room for `entries` more entries that take about `bytes` in the file.
+    pub fn reserve(&mut self, entries: usize, bytes: usize) {
+        match self {
+            Array::Numbers { numbers, shape } => numbers.reserve(entries * width(shape)),
+            Array::List { offsets, content } => {
+                offsets.reserve(entries);
+                // How the bytes divide is known only where the items are of fixed size.
+                if let Array::Numbers { numbers, .. } = &mut **content {
+                    numbers.reserve(bytes / numbers.item_len());
+                }
+            }
+            Array::Strings { offsets, bytes: text } => {
+                offsets.reserve(entries);
+                text.reserve(bytes.saturating_sub(entries));
+            }
+            Array::Record { fields, .. } => {
+                for (_, field) in fields {
+                    field.reserve(entries, 0);
+                }
+            }
+        }
+    }
 }
+
+fn width(shape: &[usize]) -> usize {
+    shape.iter().product()
+}
+
+fn slice_offsets(offsets: &[i64], entries: Range<usize>) -> (Vec<i64>, Range<usize>) {
+    let chosen = &offsets[entries.start..=entries.end];
+    let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
+    (chosen.iter().map(|offset| offset - first).collect(), first as usize..last as usize)
+}
+
+fn append_offsets(offsets: &mut Vec<i64>, more: &[i64]) {
+    let shift = offsets[offsets.len() - 1];
+    offsets.extend(more[1..].iter().map(|offset| offset + shift));
+}
+
+fn different_types() -> Error {
+    Error::corrupt("parts of one column are of different types")
+}
+
+#[cfg(test)]
+mod tests;

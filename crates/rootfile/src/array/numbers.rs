@@ -1,0 +1,166 @@
+//! Numbers of one type, and their conversion from the big-endian order of ROOT files.
+
+use std::ops::Range;
+
+use super::different_types;
+use crate::error::Result;
+
+/// Numbers of one type, in host byte order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Numbers {
+    /// One byte each, zero or one.
+    Bool(Vec<u8>),
+    I8(Vec<i8>),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+/// Runs the same expression for the vector of whichever type it is.
+macro_rules! for_any {
+    ($numbers:expr, $vec:ident => $body:expr) => {
+        match $numbers {
+            Numbers::Bool($vec) => $body,
+            Numbers::I8($vec) => $body,
+            Numbers::I16($vec) => $body,
+            Numbers::I32($vec) => $body,
+            Numbers::I64($vec) => $body,
+            Numbers::U8($vec) => $body,
+            Numbers::U16($vec) => $body,
+            Numbers::U32($vec) => $body,
+            Numbers::U64($vec) => $body,
+            Numbers::F32($vec) => $body,
+            Numbers::F64($vec) => $body,
+        }
+    };
+}
+
+/// As `for_any`, where the result is again `Numbers` of the same type.
+macro_rules! map_any {
+    ($numbers:expr, $vec:ident => $body:expr) => {
+        match $numbers {
+            Numbers::Bool($vec) => Numbers::Bool($body),
+            Numbers::I8($vec) => Numbers::I8($body),
+            Numbers::I16($vec) => Numbers::I16($body),
+            Numbers::I32($vec) => Numbers::I32($body),
+            Numbers::I64($vec) => Numbers::I64($body),
+            Numbers::U8($vec) => Numbers::U8($body),
+            Numbers::U16($vec) => Numbers::U16($body),
+            Numbers::U32($vec) => Numbers::U32($body),
+            Numbers::U64($vec) => Numbers::U64($body),
+            Numbers::F32($vec) => Numbers::F32($body),
+            Numbers::F64($vec) => Numbers::F64($body),
+        }
+    };
+}
+
+impl Numbers {
+    /// How many.
+    pub fn len(&self) -> usize {
+        for_any!(self, vec => vec.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of one number.
+    pub fn item_len(&self) -> usize {
+        fn of<T>(_: &[T]) -> usize {
+            size_of::<T>()
+        }
+        for_any!(self, vec => of(vec))
+    }
+
+    pub fn nbytes(&self) -> usize {
+        for_any!(self, vec => size_of_val(&vec[..]))
+    }
+
+    /// NumPy's name of the type, without byte order: `float32`.
+    pub fn dtype(&self) -> &'static str {
+        match self {
+            Numbers::Bool(_) => "bool",
+            Numbers::I8(_) => "int8",
+            Numbers::I16(_) => "int16",
+            Numbers::I32(_) => "int32",
+            Numbers::I64(_) => "int64",
+            Numbers::U8(_) => "uint8",
+            Numbers::U16(_) => "uint16",
+            Numbers::U32(_) => "uint32",
+            Numbers::U64(_) => "uint64",
+            Numbers::F32(_) => "float32",
+            Numbers::F64(_) => "float64",
+        }
+    }
+
+    pub(super) fn empty_like(&self) -> Numbers {
+        map_any!(self, _vec => Vec::new())
+    }
+
+    pub(super) fn slice(&self, range: Range<usize>) -> Numbers {
+        map_any!(self, vec => vec[range].to_vec())
+    }
+
+    pub(super) fn reserve(&mut self, additional: usize) {
+        for_any!(self, vec => vec.reserve(additional));
+    }
+
+    pub(super) fn append(&mut self, more: &Numbers) -> Result<()> {
+        use Numbers::*;
+        match (self, more) {
+            (Bool(vec), Bool(more)) | (U8(vec), U8(more)) => vec.extend_from_slice(more),
+            (I8(vec), I8(more)) => vec.extend_from_slice(more),
+            (I16(vec), I16(more)) => vec.extend_from_slice(more),
+            (I32(vec), I32(more)) => vec.extend_from_slice(more),
+            (I64(vec), I64(more)) => vec.extend_from_slice(more),
+            (U16(vec), U16(more)) => vec.extend_from_slice(more),
+            (U32(vec), U32(more)) => vec.extend_from_slice(more),
+            (U64(vec), U64(more)) => vec.extend_from_slice(more),
+            (F32(vec), F32(more)) => vec.extend_from_slice(more),
+            (F64(vec), F64(more)) => vec.extend_from_slice(more),
+            _ => return Err(different_types()),
+        }
+        Ok(())
+    }
+
+    /// Adds big-endian numbers; trailing bytes that make no whole number are left out.
+    pub(crate) fn extend_big_endian(&mut self, bytes: &[u8]) {
+        self.extend_big_endian_pieces(std::iter::once(bytes));
+    }
+
+    /// Adds the big-endian numbers of many pieces, choosing the type but once.
+    pub(crate) fn extend_big_endian_pieces<'a>(&mut self, pieces: impl Iterator<Item = &'a [u8]>) {
+        // as_chunks and a plain map: the compiler makes vector shuffles of this.
+        macro_rules! extend {
+            ($vec:ident, $type:ty) => {
+                for piece in pieces {
+                    let (numbers, _) = piece.as_chunks::<{ size_of::<$type>() }>();
+                    $vec.extend(numbers.iter().map(|number| <$type>::from_be_bytes(*number)));
+                }
+            };
+        }
+        match self {
+            Numbers::Bool(vec) => {
+                for piece in pieces {
+                    vec.extend(piece.iter().map(|byte| u8::from(*byte != 0)));
+                }
+            }
+            Numbers::U8(vec) => pieces.for_each(|piece| vec.extend_from_slice(piece)),
+            Numbers::I8(vec) => extend!(vec, i8),
+            Numbers::I16(vec) => extend!(vec, i16),
+            Numbers::I32(vec) => extend!(vec, i32),
+            Numbers::I64(vec) => extend!(vec, i64),
+            Numbers::U16(vec) => extend!(vec, u16),
+            Numbers::U32(vec) => extend!(vec, u32),
+            Numbers::U64(vec) => extend!(vec, u64),
+            Numbers::F32(vec) => extend!(vec, f32),
+            Numbers::F64(vec) => extend!(vec, f64),
+        }
+    }
+}
