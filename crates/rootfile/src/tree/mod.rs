@@ -1,8 +1,13 @@
 //! TTree: its metadata as plain data, its baskets, and what they mean.
 
+pub mod basket;
 mod cluster;
+mod decode;
+pub mod interpret;
 pub mod model;
 mod read;
 
+pub use basket::Basket;
+pub use interpret::{ClassInfo, Interpretation};
 pub use model::*;
 pub(crate) use read::read_tree;

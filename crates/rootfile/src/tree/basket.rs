@@ -1,0 +1,338 @@
+//! TBasket: one compressed record of one branch (ROOT: `TBasket::Streamer`, `ReadBasketBuffers`).
+//!
+//! ```text
+//! stored in the file                          streamed into the tree (`fBaskets`)
+//!   TKey header                                 TKey header
+//!   TBasket fields, counted in fKeylen          TBasket fields
+//!   payload: blocks, or fObjlen plain bytes     entry offsets, displacements  (flag says which)
+//!     entries          up to fLast              buffer of fLast bytes: fKeylen to be ignored,
+//!     entry offsets    count, then i32 each       then the entries
+//!     displacements    the same, unused here
+//! ```
+//!
+//! `fLast` and the entry offsets count from the start of the record, key included; here they are
+//! made relative to the first entry.
+
+use crate::block;
+use crate::codec::Codecs;
+use crate::error::{Error, Result};
+use crate::tree::model::{BasketPlace, BasketRef};
+
+/// `TBasket::kDisplacementMask`: the upper byte of an entry offset is not part of it.
+const DISPLACEMENT_MASK: u32 = 0xff00_0000;
+/// `TBasket::EIOBits::kGenerateOffsetMap`
+const IO_GENERATE_OFFSET_MAP: u8 = 1;
+/// Added to the flag of a basket whose entry offsets are not stored but follow from a counter.
+const FLAG_GENERATE_OFFSETS: u8 = 80;
+/// Keys with a version above this have eight-byte seeks.
+const KEY_VERSION_LARGE: i16 = 1000;
+
+/// The decompressed content of a basket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Basket<'a> {
+    /// The entries, one after the other, and nothing else.
+    pub data: &'a [u8],
+    /// Where each entry starts in `data`, and at last where the last one ends: one element more
+    /// than there are entries, ascending, the last one `data.len()`. `None` where the file does
+    /// not say: entries of fixed size, or ones whose size follows from a counter.
+    pub entry_offsets: Option<Vec<u32>>,
+    /// Number of entries (`fNevBuf`).
+    pub entries: usize,
+}
+
+impl<'a> Basket<'a> {
+    /// The basket that `reference` names. `record` is what lies in the file at its
+    /// [`BasketPlace::Stored`] range; for an embedded one it is ignored.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Checksum` where the record contradicts itself or the number of entries that
+    /// the branch says it holds; `Unsupported` for I/O features later than ROOT 6.40.
+    pub fn read(
+        reference: &'a BasketRef,
+        record: &'a [u8],
+        codecs: &'a mut Codecs,
+    ) -> Result<Basket<'a>> {
+        let entries = usize::try_from(reference.entries.end - reference.entries.start)
+            .map_err(|_| Error::limit("more entries in a basket than this machine can address"))?;
+        match &reference.place {
+            BasketPlace::Stored(range) => {
+                Self::stored(record, entries, codecs).map_err(|e| e.at(range.start))
+            }
+            BasketPlace::Embedded(bytes) => Self::embedded(bytes, entries),
+        }
+    }
+
+    /// A basket from its record in the file, which must hold `entries` entries.
+    pub fn stored(record: &'a [u8], entries: usize, codecs: &'a mut Codecs) -> Result<Basket<'a>> {
+        let mut fields = Fields { rest: record };
+        let header = Header::read(&mut fields)?;
+        let payload = record
+            .get(..header.record_len)
+            .and_then(|record| record.get(header.key_len..))
+            .ok_or_else(|| {
+                Error::corrupt(format!(
+                    "basket's key says {} bytes with {} of header; {} are here",
+                    header.record_len,
+                    header.key_len,
+                    record.len()
+                ))
+            })?;
+        header.check(entries)?;
+        let content = if payload.len() == header.content_len {
+            payload
+        } else {
+            let mut scratch = std::mem::take(&mut codecs.scratch);
+            let outcome = block::decompress_into(codecs, payload, header.content_len, &mut scratch);
+            codecs.scratch = scratch;
+            outcome?;
+            &codecs.scratch
+        };
+        let (data, tail) = content.split_at_checked(header.data_len()?).ok_or_else(|| {
+            Error::corrupt(format!(
+                "basket's entries end at {}, its content at {}",
+                header.last - header.key_len,
+                content.len()
+            ))
+        })?;
+        let entry_offsets = if tail.is_empty() || header.generates_offsets() {
+            None
+        } else {
+            let raw = Fields { rest: tail }.counted_array()?;
+            if header.io_bits & IO_GENERATE_OFFSET_MAP != 0 {
+                Some(offsets_from_sizes(raw, entries, data.len())?)
+            } else {
+                Some(relative_offsets(raw, &header, entries, data.len())?)
+            }
+        };
+        Ok(Basket { data, entry_offsets, entries })
+    }
+
+    /// A basket streamed into the tree's own record, from its TKey header on; bytes after it are
+    /// left alone.
+    pub fn embedded(bytes: &'a [u8], entries: usize) -> Result<Basket<'a>> {
+        let mut fields = Fields { rest: bytes };
+        let header = Header::read(&mut fields)?;
+        header.check(entries)?;
+        let flag = header.flag % FLAG_GENERATE_OFFSETS;
+        let mut raw = None;
+        if !header.generates_offsets() && flag != 0 && flag % 10 != 2 {
+            if entries > 0 {
+                raw = Some(fields.counted_array()?);
+            }
+            if flag > 40 {
+                fields.counted_array()?;
+            }
+        }
+        if flag != 1 && flag <= 10 {
+            return Err(Error::corrupt(format!("embedded basket (flag {flag}) without a buffer")));
+        }
+        if header.version <= 1 {
+            fields.take(4)?;
+        }
+        let data_len = header.data_len()?;
+        let data = &fields.take(header.last)?[header.key_len..];
+        let entry_offsets = match raw {
+            Some(raw) => Some(relative_offsets(raw, &header, entries, data_len)?),
+            None => None,
+        };
+        Ok(Basket { data, entry_offsets, entries })
+    }
+
+    /// Where entry `index` lies in `data`, if the basket says so.
+    pub fn entry(&self, index: usize) -> Option<&'a [u8]> {
+        let offsets = self.entry_offsets.as_ref()?;
+        let (start, stop) = (*offsets.get(index)?, *offsets.get(index + 1)?);
+        self.data.get(start as usize..stop as usize)
+    }
+}
+
+/// The fields of TKey and TBasket that matter.
+#[derive(Debug)]
+struct Header {
+    /// `fNbytes`
+    record_len: usize,
+    /// `fObjlen`
+    content_len: usize,
+    /// `fKeylen`
+    key_len: usize,
+    /// Version of TBasket, not of TKey.
+    version: i16,
+    io_bits: u8,
+    /// `fNevBuf`
+    entries: i32,
+    /// `fLast`
+    last: usize,
+    flag: u8,
+}
+
+impl Header {
+    fn read(fields: &mut Fields<'_>) -> Result<Header> {
+        let record_len = fields.len("fNbytes")?;
+        let key_version = fields.i16()?;
+        let content_len = fields.len("fObjlen")?;
+        fields.take(4)?; // fDatime
+        let key_len = fields.i16()?;
+        let key_len = usize::try_from(key_len)
+            .map_err(|_| Error::corrupt(format!("basket's key has length {key_len}")))?;
+        fields.take(2)?; // fCycle
+        fields.take(if key_version > KEY_VERSION_LARGE { 16 } else { 8 })?; // fSeekKey, fSeekPdir
+        for _name in ["class", "branch", "tree"] {
+            fields.skip_string()?;
+        }
+        let version = fields.i16()?;
+        fields.take(4)?; // fBufferSize
+        let entry_buffer_len = fields.i32()?;
+        let io_bits = if entry_buffer_len < 0 { fields.u8()? } else { 0 };
+        if entry_buffer_len < 0 && io_bits != IO_GENERATE_OFFSET_MAP {
+            return Err(Error::unsupported(format!("basket with I/O features {io_bits:#04x}")));
+        }
+        Ok(Header {
+            record_len,
+            content_len,
+            key_len,
+            version,
+            io_bits,
+            entries: fields.i32()?,
+            last: fields.len("fLast")?,
+            flag: fields.u8()?,
+        })
+    }
+
+    fn check(&self, entries: usize) -> Result<()> {
+        if usize::try_from(self.entries) == Ok(entries) {
+            return Ok(());
+        }
+        Err(Error::corrupt(format!(
+            "basket says it holds {} entries, its branch says {entries}",
+            self.entries
+        )))
+    }
+
+    fn data_len(&self) -> Result<usize> {
+        self.last.checked_sub(self.key_len).ok_or_else(|| {
+            Error::corrupt(format!(
+                "basket's entries end at {}, within its header of {} bytes",
+                self.last, self.key_len
+            ))
+        })
+    }
+
+    fn generates_offsets(&self) -> bool {
+        self.flag >= FLAG_GENERATE_OFFSETS
+    }
+}
+
+/// Offsets as stored, which count from the record's start, made relative to the data.
+///
+/// ROOT stores one more than there are entries; that last one is not always filled.
+fn relative_offsets(
+    raw: &[u8],
+    header: &Header,
+    entries: usize,
+    data_len: usize,
+) -> Result<Vec<u32>> {
+    let masked = (20..40).contains(&(header.flag % FLAG_GENERATE_OFFSETS));
+    let mask = if masked { !DISPLACEMENT_MASK } else { !0 };
+    let key_len = header.key_len as u32;
+    let (numbers, _) = raw.as_chunks::<4>();
+    let starts = numbers.get(..entries).ok_or_else(|| too_few(numbers.len(), entries))?;
+    let mut offsets = Vec::with_capacity(entries + 1);
+    offsets.extend(
+        starts.iter().map(|start| (u32::from_be_bytes(*start) & mask).wrapping_sub(key_len)),
+    );
+    finish(offsets, data_len)
+}
+
+/// Offsets stored as sizes (`kGenerateOffsetMap` without a counter), which compress better.
+fn offsets_from_sizes(raw: &[u8], entries: usize, data_len: usize) -> Result<Vec<u32>> {
+    let (numbers, _) = raw.as_chunks::<4>();
+    let sizes = numbers.get(..entries).ok_or_else(|| too_few(numbers.len(), entries))?;
+    let mut offsets = Vec::with_capacity(entries + 1);
+    let mut at = 0u32;
+    // The first element is a placeholder: element i is the size of entry i - 1.
+    for (i, size) in sizes.iter().enumerate() {
+        if i > 0 {
+            at = at.wrapping_add(u32::from_be_bytes(*size));
+        }
+        offsets.push(at);
+    }
+    finish(offsets, data_len)
+}
+
+/// Adds the end of the last entry and verifies that all is in order.
+fn finish(mut offsets: Vec<u32>, data_len: usize) -> Result<Vec<u32>> {
+    let end = u32::try_from(data_len).map_err(|_| Error::limit("basket of 4 GiB or more"))?;
+    offsets.push(end);
+    if !offsets.is_sorted() || offsets[0] != 0 {
+        return Err(Error::corrupt("entry offsets of a basket are not in order"));
+    }
+    Ok(offsets)
+}
+
+fn too_few(offsets: usize, entries: usize) -> Error {
+    Error::corrupt(format!("basket has {offsets} entry offsets for {entries} entries"))
+}
+
+/// Big-endian fields from a slice that they consume.
+struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or_else(|| {
+            Error::corrupt(format!("basket ends {} bytes early", len - self.rest.len()))
+        })?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (taken, rest) = self
+            .rest
+            .split_first_chunk::<N>()
+            .ok_or_else(|| Error::corrupt("basket's header is cut off"))?;
+        self.rest = rest;
+        Ok(*taken)
+    }
+
+    fn u8(&mut self) -> Result<u8> {
+        Ok(self.bytes::<1>()?[0])
+    }
+
+    fn i16(&mut self) -> Result<i16> {
+        Ok(i16::from_be_bytes(self.bytes()?))
+    }
+
+    fn i32(&mut self) -> Result<i32> {
+        Ok(i32::from_be_bytes(self.bytes()?))
+    }
+
+    /// A length, which must not be negative.
+    fn len(&mut self, name: &str) -> Result<usize> {
+        let len = self.i32()?;
+        usize::try_from(len).map_err(|_| Error::corrupt(format!("basket's {name} is {len}")))
+    }
+
+    /// TString: one byte of length, or 255 and four.
+    fn skip_string(&mut self) -> Result<()> {
+        let len = match self.u8()? {
+            255 => self.len("name")?,
+            short => short as usize,
+        };
+        self.take(len).map(drop)
+    }
+
+    /// The bytes of an array of i32 that starts with its count (`TBuffer::ReadArray`).
+    fn counted_array(&mut self) -> Result<&'a [u8]> {
+        let count = self.len("entry offset count")?;
+        let bytes = count
+            .checked_mul(4)
+            .filter(|bytes| *bytes <= self.rest.len())
+            .ok_or_else(|| too_few(self.rest.len() / 4, count))?;
+        self.take(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

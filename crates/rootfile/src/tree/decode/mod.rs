@@ -1,0 +1,372 @@
+//! From the bytes of a basket to columns, without work per entry where the type allows it.
+//!
+//! Decoding appends: many baskets go into one column that has room for all of them, and nothing is
+//! copied twice. Numbers of fixed size are converted as one run; lists of numbers as one run and
+//! one pass over the offsets; everything else value by value ([`mod@value`]).
+
+mod value;
+
+use std::ops::Range;
+
+use crate::array::{Array, Numbers};
+use crate::error::{Error, Result};
+use crate::tree::basket::Basket;
+use crate::tree::interpret::{Entry, Interpretation, Layout, Part, Record, Scalar};
+use value::Bytes;
+
+/// Bit of a streamed version that says that objects were streamed member by member.
+const MEMBERWISE: u16 = 0x4000;
+
+impl Interpretation {
+    /// Appends some entries of a basket to a column that [`Interpretation::empty`] began.
+    /// `entries` count from the basket's first.
+    ///
+    /// # Errors
+    /// `Corrupt` where the bytes are not what the branch says, `Unsupported` for objects streamed
+    /// in ways that only the bytes tell. The column is then of no further use.
+    ///
+    /// # Panics
+    /// Where `column` is of another type.
+    pub fn decode(
+        &self,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+        column: &mut Array,
+    ) -> Result<()> {
+        if entries.start > entries.end || entries.end > basket.entries {
+            return Err(Error::corrupt(format!(
+                "entries {entries:?} of a basket that holds {}",
+                basket.entries
+            )));
+        }
+        if entries.is_empty() {
+            return Ok(());
+        }
+        match self.entry {
+            Entry::Fixed => self.decode_fixed(basket, entries, column),
+            Entry::Items { header, counted } => {
+                let Array::List { offsets, content } = column else { wrong_column() };
+                let frame = Frame { header, counted };
+                match &self.layout {
+                    Layout::Scalars { .. } => {
+                        self.decode_jagged(basket, entries, frame, offsets, content)
+                    }
+                    _ => self.decode_items(basket, entries, frame, offsets, content),
+                }
+            }
+            Entry::Framed { header } => self.decode_framed(basket, entries, header, column),
+        }
+    }
+
+    /// Whether this basket leaves out its entry offsets, and the values of
+    /// [`Interpretation::counter`] are needed to decode it.
+    pub fn needs_counts(&self, basket: &Basket<'_>) -> bool {
+        matches!(self.entry, Entry::Items { header: 0, .. })
+            && basket.entry_offsets.is_none()
+            && basket.entries > 0
+    }
+
+    /// Computes the entry offsets of a basket that leaves them out (`kGenerateOffsetMap`), from
+    /// the counter's values for exactly its entries.
+    ///
+    /// # Errors
+    /// `Corrupt` where counts and bytes disagree.
+    pub fn offsets_from_counts(&self, basket: &mut Basket<'_>, counts: &Array) -> Result<()> {
+        let size = self.layout.fixed_size().ok_or_else(no_offsets)?;
+        let mut offsets = Vec::with_capacity(basket.entries + 1);
+        let mut at = 0usize;
+        offsets.push(0);
+        for count in integers(counts)? {
+            at = count
+                .checked_mul(size)
+                .and_then(|bytes| at.checked_add(bytes))
+                .filter(|at| *at <= basket.data.len())
+                .ok_or_else(|| Error::corrupt("counts ask for more than the basket holds"))?;
+            offsets.push(u32::try_from(at).map_err(|_| Error::limit("basket of 4 GiB or more"))?);
+        }
+        if at != basket.data.len() || offsets.len() != basket.entries + 1 {
+            return Err(Error::corrupt(format!(
+                "{} counts make {at} bytes; the basket has {} entries in {}",
+                offsets.len() - 1,
+                basket.entries,
+                basket.data.len()
+            )));
+        }
+        basket.entry_offsets = Some(offsets);
+        Ok(())
+    }
+
+    fn decode_fixed(
+        &self,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+        column: &mut Array,
+    ) -> Result<()> {
+        let size = self
+            .layout
+            .fixed_size()
+            .filter(|size| *size > 0)
+            .ok_or_else(|| Error::limit("entries of absurd size"))?;
+        if entries_fill(basket, size) {
+            let bytes = &basket.data[entries.start * size..entries.end * size];
+            return match (&self.layout, column) {
+                (Layout::Scalars { scalar, .. }, Array::Numbers { numbers, .. }) => {
+                    extend(*scalar, numbers, bytes);
+                    Ok(())
+                }
+                (Layout::Record(record), Array::Record { entries: count, fields }) => {
+                    *count += entries.len();
+                    columns_of_record(record, bytes, size, fields);
+                    Ok(())
+                }
+                _ => wrong_column(),
+            };
+        }
+        // Some writers pad, and the bits of referenced TObjects are followed by a process id.
+        let Some(offsets) = &basket.entry_offsets else {
+            return Err(Error::corrupt(format!(
+                "{} entries of {size} bytes in a basket of {}",
+                basket.entries,
+                basket.data.len()
+            )));
+        };
+        for bounds in offsets[entries.start..=entries.end].windows(2) {
+            let mut bytes = Bytes::new(&basket.data[bounds[0] as usize..bounds[1] as usize]);
+            value::append(&self.layout, &mut bytes, column)?;
+        }
+        Ok(())
+    }
+
+    /// Lists of numbers: one pass for the offsets, one run of conversions.
+    fn decode_jagged(
+        &self,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+        frame: Frame,
+        offsets: &mut Vec<i64>,
+        content: &mut Array,
+    ) -> Result<()> {
+        let Layout::Scalars { scalar, .. } = &self.layout else { wrong_column() };
+        let Array::Numbers { numbers, .. } = content else { wrong_column() };
+        let size = self.layout.fixed_size().filter(|size| *size > 0).ok_or_else(no_offsets)?;
+        let stored =
+            &basket.entry_offsets.as_ref().ok_or_else(no_offsets)?[entries.start..=entries.end];
+        let last = offsets[offsets.len() - 1];
+        offsets.reserve(entries.len());
+        if frame.header == 0 {
+            let first = stored[0] as usize;
+            let bytes = &basket.data[first..stored[entries.len()] as usize];
+            // A shift or a plain division, hoisted out of the loop by the compiler.
+            let mut remainders = 0;
+            offsets.extend(stored[1..].iter().map(|end| {
+                let reach = *end as usize - first;
+                remainders |= reach % size;
+                last + (reach / size) as i64
+            }));
+            if remainders != 0 {
+                return Err(partial_item(size));
+            }
+            extend(*scalar, numbers, bytes);
+            return Ok(());
+        }
+        let mut at = last;
+        for bounds in stored.windows(2) {
+            let bytes = &basket.data[bounds[0] as usize..bounds[1] as usize];
+            let items = frame.open(bytes, Some(size))?;
+            at += (items.len() / size) as i64;
+            offsets.push(at);
+        }
+        let pieces = stored.windows(2).map(|bounds| {
+            &basket.data[bounds[0] as usize + frame.skip(bounds)..bounds[1] as usize]
+        });
+        match scalar {
+            Scalar::Number(_) => numbers.extend_big_endian_pieces(pieces),
+            scalar => pieces.for_each(|piece| extend(*scalar, numbers, piece)),
+        }
+        Ok(())
+    }
+
+    /// Lists of anything else, one item after the other up to the entry's end.
+    fn decode_items(
+        &self,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+        frame: Frame,
+        offsets: &mut Vec<i64>,
+        content: &mut Array,
+    ) -> Result<()> {
+        let stored =
+            &basket.entry_offsets.as_ref().ok_or_else(no_offsets)?[entries.start..=entries.end];
+        for bounds in stored.windows(2) {
+            let bytes = &basket.data[bounds[0] as usize..bounds[1] as usize];
+            let mut items = Bytes::new(frame.open(bytes, None)?);
+            while !items.is_empty() {
+                let before = items.len();
+                value::append(&self.layout, &mut items, content)?;
+                if items.len() == before {
+                    return Err(Error::corrupt("items without bytes fill an entry"));
+                }
+            }
+            offsets.push(content.len() as i64);
+        }
+        Ok(())
+    }
+
+    /// One value an entry that knows its own length.
+    fn decode_framed(
+        &self,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+        header: usize,
+        column: &mut Array,
+    ) -> Result<()> {
+        let frame = Frame { header, counted: false };
+        let Some(stored) = &basket.entry_offsets else {
+            // Not stored, and not needed: each value says where the next one starts.
+            let mut bytes = Bytes::new(basket.data);
+            let mut skipped = column.empty_like();
+            for entry in 0..entries.end {
+                frame.open(bytes.rest(), None)?;
+                bytes.take(header)?;
+                let target = if entry < entries.start { &mut skipped } else { &mut *column };
+                value::append(&self.layout, &mut bytes, target)?;
+            }
+            return match bytes.is_empty() || entries.end < basket.entries {
+                true => Ok(()),
+                false => Err(trailing(bytes.len())),
+            };
+        };
+        for bounds in stored[entries.start..=entries.end].windows(2) {
+            let bytes = &basket.data[bounds[0] as usize..bounds[1] as usize];
+            let mut bytes = Bytes::new(frame.open(bytes, None)?);
+            value::append(&self.layout, &mut bytes, column)?;
+            if !bytes.is_empty() {
+                return Err(trailing(bytes.len()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What stands in front of an entry's items.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    header: usize,
+    counted: bool,
+}
+
+impl Frame {
+    /// The items of one entry, once its header has been checked. An entry without a single byte
+    /// holds no items. `size` is that of an item, where it is fixed.
+    fn open<'a>(&self, entry: &'a [u8], size: Option<usize>) -> Result<&'a [u8]> {
+        if entry.is_empty() {
+            return Ok(entry);
+        }
+        let (header, items) = entry.split_at_checked(self.header).ok_or_else(|| {
+            Error::corrupt(format!(
+                "entry of {} bytes, its header has {}",
+                entry.len(),
+                self.header
+            ))
+        })?;
+        if let [_, _, _, _, high, low, count @ ..] = header {
+            if u16::from_be_bytes([*high, *low]) & MEMBERWISE != 0 {
+                return Err(Error::unsupported("collection streamed member by member"));
+            }
+            if let (Ok(count), Some(size)) = (<[u8; 4]>::try_from(count), size) {
+                let count = u32::from_be_bytes(count) as usize;
+                if self.counted && count.checked_mul(size) != Some(items.len()) {
+                    return Err(Error::corrupt(format!(
+                        "{count} items of {size} bytes in {} bytes",
+                        items.len()
+                    )));
+                }
+            }
+        }
+        match size {
+            Some(size) if items.len() % size != 0 => Err(partial_item(size)),
+            _ => Ok(items),
+        }
+    }
+
+    /// Bytes of header of an entry that has been opened.
+    fn skip(&self, bounds: &[u32]) -> usize {
+        if bounds[0] == bounds[1] { 0 } else { self.header }
+    }
+}
+
+/// Adds stored numbers; `bytes` is a whole number of them.
+fn extend(scalar: Scalar, numbers: &mut Numbers, bytes: &[u8]) {
+    match (scalar, numbers) {
+        (Scalar::Number(_), numbers) => numbers.extend_big_endian(bytes),
+        (Scalar::Widened, Numbers::F64(numbers)) => {
+            let (floats, _) = bytes.as_chunks::<4>();
+            numbers.extend(floats.iter().map(|float| f64::from(f32::from_be_bytes(*float))));
+        }
+        (Scalar::Reduced(reduced), Numbers::F64(numbers)) => reduced.extend_f64(numbers, bytes),
+        (Scalar::Reduced(reduced), Numbers::F32(numbers)) => reduced.extend_f32(numbers, bytes),
+        _ => wrong_column(),
+    }
+}
+
+/// Each member of records of `size` bytes into its own column.
+fn columns_of_record(record: &Record, bytes: &[u8], size: usize, fields: &mut [(String, Array)]) {
+    let mut at = 0;
+    for (part, (_, field)) in record.parts.iter().zip(fields) {
+        let Part::Member(_, layout @ Layout::Scalars { scalar, .. }) = part else { wrong_column() };
+        let Array::Numbers { numbers, .. } = field else { wrong_column() };
+        let width = layout.fixed_size().unwrap_or_default();
+        let pieces = bytes.chunks_exact(size).map(|record| &record[at..at + width]);
+        match scalar {
+            Scalar::Number(_) => numbers.extend_big_endian_pieces(pieces),
+            scalar => pieces.for_each(|piece| extend(*scalar, numbers, piece)),
+        }
+        at += width;
+    }
+}
+
+fn entries_fill(basket: &Basket<'_>, size: usize) -> bool {
+    basket.entries.checked_mul(size) == Some(basket.data.len())
+}
+
+/// Counts as a counter's branch holds them.
+fn integers(counts: &Array) -> Result<Vec<usize>> {
+    fn all<T: Copy + TryInto<usize>>(counts: &[T]) -> Option<Vec<usize>> {
+        counts.iter().map(|count| (*count).try_into().ok()).collect()
+    }
+    let Array::Numbers { numbers, .. } = counts else {
+        return Err(Error::corrupt("a counter that is no number"));
+    };
+    match numbers {
+        Numbers::I8(counts) => all(counts),
+        Numbers::I16(counts) => all(counts),
+        Numbers::I32(counts) => all(counts),
+        Numbers::I64(counts) => all(counts),
+        Numbers::U8(counts) => all(counts),
+        Numbers::U16(counts) => all(counts),
+        Numbers::U32(counts) => all(counts),
+        Numbers::U64(counts) => all(counts),
+        Numbers::Bool(_) | Numbers::F32(_) | Numbers::F64(_) => None,
+    }
+    .ok_or_else(|| Error::corrupt("a counter that does not count"))
+}
+
+fn no_offsets() -> Error {
+    Error::corrupt("basket of entries of variable size without entry offsets")
+}
+
+fn partial_item(size: usize) -> Error {
+    Error::corrupt(format!("an entry is no whole number of items of {size} bytes"))
+}
+
+fn trailing(bytes: usize) -> Error {
+    Error::corrupt(format!("{bytes} bytes left after the value of an entry"))
+}
+
+/// The caller's mistake, not the file's.
+fn wrong_column() -> ! {
+    panic!("decoding into a column of another type")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,278 @@
+//! Baskets as ROOT 6.40 writes them, decoded whole, in parts, cut short and changed.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::error::ErrorKind;
+use crate::tree::interpret::Number;
+
+/// `x[n]/F` of three entries: nothing, one, two.
+const COUNTED: &[u8] = &[0x3f, 0x80, 0, 0, 0x40, 0, 0, 0, 0x40, 0x20, 0, 0];
+/// `std::vector<short>` of three entries.
+#[rustfmt::skip]
+const VECTORS: &[u8] = &[
+    0x40, 0x00, 0x00, 0x06,  0x00, 0x0a,  0x00, 0x00, 0x00, 0x00, // byte count, version, items
+    0x40, 0x00, 0x00, 0x08,  0x00, 0x0a,  0x00, 0x00, 0x00, 0x01,  0x00, 0x0a,
+    0x40, 0x00, 0x00, 0x0a,  0x00, 0x0a,  0x00, 0x00, 0x00, 0x02,  0x00, 0x14, 0x00, 0x15,
+];
+const VECTOR_OFFSETS: [u32; 4] = [0, 10, 22, 36];
+/// `std::vector<std::string>` with "a" and "", then without items.
+#[rustfmt::skip]
+const TEXTS: &[u8] = &[
+    0x40, 0x00, 0x00, 0x09,  0x00, 0x0a,  0x00, 0x00, 0x00, 0x02,  0x01, b'a', 0x00,
+    0x40, 0x00, 0x00, 0x06,  0x00, 0x0a,  0x00, 0x00, 0x00, 0x00,
+];
+/// Two objects of a class `P { TObject; float x; }` in a `std::vector`.
+#[rustfmt::skip]
+const OBJECTS: &[u8] = &[
+    0x40, 0x00, 0x00, 0x36,  0x00, 0x0a,  0x00, 0x00, 0x00, 0x02,
+    0x40, 0x00, 0x00, 0x10,  0x00, 0x03,                     // byte count, version of P
+    0x00, 0x01,  0, 0, 0, 0,  0x03, 0x00, 0x00, 0x00,        // TObject
+    0x3f, 0x80, 0x00, 0x00,
+    0x40, 0x00, 0x00, 0x12,  0x00, 0x03,
+    0x00, 0x01,  0, 0, 0, 0,  0x03, 0x00, 0x00, 0x10,  0, 7, // referenced: a process id follows
+    0x40, 0x00, 0x00, 0x00,
+];
+
+fn basket<'a>(data: &'a [u8], offsets: Option<&[u32]>, entries: usize) -> Basket<'a> {
+    Basket { data, entry_offsets: offsets.map(<[u32]>::to_vec), entries }
+}
+
+fn interpretation(layout: Layout, entry: Entry) -> Interpretation {
+    Interpretation::for_tests(layout, entry)
+}
+
+fn decode(
+    interpretation: &Interpretation,
+    basket: &Basket<'_>,
+    entries: Range<usize>,
+) -> Result<Array> {
+    let mut column = interpretation.empty();
+    interpretation.decode(basket, entries, &mut column)?;
+    Ok(column)
+}
+
+fn vectors_of(item: Layout) -> Interpretation {
+    let list = Layout::List(Box::new(item));
+    interpretation(list, Entry::Framed { header: 6 })
+}
+
+fn counted_vectors(number: Number) -> Interpretation {
+    interpretation(Layout::number(number), Entry::Items { header: 10, counted: true })
+}
+
+fn object() -> Layout {
+    let parts = vec![Part::TObject, Part::Member("x".into(), Layout::number(Number::F32))];
+    Layout::Record(Record { class: Some(("P".into(), 3)), parts })
+}
+
+fn list(offsets: &[i64], numbers: Numbers) -> Array {
+    let content = Box::new(Array::Numbers { numbers, shape: vec![] });
+    Array::List { offsets: offsets.to_vec(), content }
+}
+
+/// Every kind of interpretation with a basket for it.
+fn samples() -> Vec<(&'static str, Interpretation, Basket<'static>)> {
+    let float = || Layout::number(Number::F32);
+    let bare = Entry::Items { header: 0, counted: false };
+    let pair = Layout::Record(Record {
+        class: None,
+        parts: vec![
+            Part::Member("a".into(), Layout::number(Number::I16)),
+            Part::Member("b".into(), float()),
+        ],
+    });
+    let shaped = Layout::Scalars { scalar: Scalar::Number(Number::I16), shape: vec![3] };
+    vec![
+        ("numbers", interpretation(float(), Entry::Fixed), basket(COUNTED, None, 3)),
+        ("shaped", interpretation(shaped, Entry::Fixed), basket(COUNTED, None, 2)),
+        ("leaf list", interpretation(pair, Entry::Fixed), basket(COUNTED, None, 2)),
+        ("counted", interpretation(float(), bare), basket(COUNTED, Some(&[0, 0, 4, 12]), 3)),
+        ("vectors", counted_vectors(Number::I16), basket(VECTORS, Some(&VECTOR_OFFSETS), 3)),
+        ("texts", vectors_of(Layout::Text), basket(TEXTS, Some(&[0, 13, 23]), 2)),
+        ("objects", vectors_of(object()), basket(OBJECTS, Some(&[0, 52]), 1)),
+        (
+            "text",
+            interpretation(Layout::Text, Entry::Framed { header: 0 }),
+            basket(b"\0\x02ab\x01c", None, 3),
+        ),
+        (
+            "item texts",
+            interpretation(Layout::Text, Entry::Items { header: 6, counted: false }),
+            basket(b"\x40\0\0\x06\0\x09\x01a\x02bc", Some(&[0, 11, 11]), 2),
+        ),
+    ]
+}
+
+#[test]
+fn values_of_every_kind() {
+    let expected = [
+        Array::Numbers { numbers: Numbers::F32(vec![1.0, 2.0, 2.5]), shape: vec![] },
+        Array::Numbers {
+            numbers: Numbers::I16(vec![0x3f80, 0, 0x4000, 0, 0x4020, 0]),
+            shape: vec![3],
+        },
+        Array::Record {
+            entries: 2,
+            fields: vec![
+                (
+                    "a".into(),
+                    Array::Numbers { numbers: Numbers::I16(vec![0x3f80, 0]), shape: vec![] },
+                ),
+                (
+                    "b".into(),
+                    Array::Numbers {
+                        numbers: Numbers::F32(vec![
+                            f32::from_bits(0x4000),
+                            f32::from_bits(0x4020_0000),
+                        ]),
+                        shape: vec![],
+                    },
+                ),
+            ],
+        },
+        list(&[0, 0, 1, 3], Numbers::F32(vec![1.0, 2.0, 2.5])),
+        list(&[0, 0, 1, 3], Numbers::I16(vec![10, 20, 21])),
+        Array::List {
+            offsets: vec![0, 2, 2],
+            content: Box::new(Array::Strings { offsets: vec![0, 1, 1], bytes: b"a".to_vec() }),
+        },
+        Array::List {
+            offsets: vec![0, 2],
+            content: Box::new(Array::Record {
+                entries: 2,
+                fields: vec![(
+                    "x".into(),
+                    Array::Numbers { numbers: Numbers::F32(vec![1.0, 2.0]), shape: vec![] },
+                )],
+            }),
+        },
+        Array::Strings { offsets: vec![0, 0, 2, 3], bytes: b"abc".to_vec() },
+        Array::List {
+            offsets: vec![0, 2, 2],
+            content: Box::new(Array::Strings { offsets: vec![0, 1, 3], bytes: b"abc".to_vec() }),
+        },
+    ];
+    for ((name, interpretation, basket), expected) in samples().into_iter().zip(expected) {
+        assert_eq!(
+            decode(&interpretation, &basket, 0..basket.entries).unwrap(),
+            expected,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn parts_decoded_one_after_the_other_are_the_whole() {
+    for (name, interpretation, basket) in samples() {
+        let whole = decode(&interpretation, &basket, 0..basket.entries).unwrap();
+        let mut column = interpretation.empty();
+        for entry in 0..basket.entries {
+            interpretation.decode(&basket, entry..entry + 1, &mut column).unwrap();
+            let one = decode(&interpretation, &basket, entry..entry + 1).unwrap();
+            assert_eq!(one, whole.slice(entry..entry + 1), "{name}");
+        }
+        assert_eq!(column, whole, "{name}");
+        assert_eq!(decode(&interpretation, &basket, 1..1).unwrap(), interpretation.empty());
+    }
+}
+
+#[test]
+fn entries_that_are_not_there_are_an_error() {
+    for (name, interpretation, basket) in samples() {
+        let beyond = 0..basket.entries + 1;
+        assert!(decode(&interpretation, &basket, beyond).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    for (name, interpretation, basket) in samples() {
+        for len in 0..basket.data.len() {
+            let mut cut = basket.clone();
+            cut.data = &basket.data[..len];
+            if let Some(offsets) = &mut cut.entry_offsets {
+                offsets.iter_mut().for_each(|offset| *offset = (*offset).min(len as u32));
+            }
+            let outcome = decode(&interpretation, &cut, 0..cut.entries);
+            // An entry without a byte holds nothing: ROOT writes that for empty collections.
+            let between_entries = matches!(interpretation.entry, Entry::Items { .. })
+                && basket.entry_offsets.as_ref().is_some_and(|ends| ends.contains(&(len as u32)));
+            // Items that fill an entry without a count may be fewer, but not halves.
+            let between_items =
+                name == "counted" && len % 4 == 0 || name == "item texts" && [6, 8].contains(&len);
+            let whole = between_entries || between_items;
+            assert_eq!(outcome.is_ok(), whole, "{name} cut to {len}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn objects_of_other_versions_or_ways_are_refused() {
+    let read = |changes: &[(usize, u8)]| {
+        let mut bytes = OBJECTS.to_vec();
+        changes.iter().for_each(|(at, value)| bytes[*at] = *value);
+        decode(&vectors_of(object()), &basket(&bytes, Some(&[0, 52]), 1), 0..1).unwrap_err().kind
+    };
+    assert!(matches!(read(&[(15, 4)]), ErrorKind::Unsupported(_)), "version");
+    assert!(matches!(read(&[(14, 0x40)]), ErrorKind::Unsupported(_)), "object member by member");
+    assert!(matches!(read(&[(4, 0x40)]), ErrorKind::Unsupported(_)), "vector member by member");
+    assert!(matches!(read(&[(13, 0x0f)]), ErrorKind::Corrupt(_)), "byte count too small");
+    assert!(matches!(read(&[(13, 0x11)]), ErrorKind::Corrupt(_)), "byte count too large");
+    assert!(matches!(read(&[(10, 0)]), ErrorKind::Unsupported(_)), "no byte count");
+    assert!(matches!(read(&[(9, 3)]), ErrorKind::Corrupt(_)), "one object more");
+    assert!(matches!(read(&[(9, 1)]), ErrorKind::Corrupt(_)), "one object less");
+    assert!(matches!(read(&[(6, 0x7f)]), ErrorKind::Corrupt(_)), "absurd count");
+}
+
+#[test]
+fn counts_must_fill_the_entry() {
+    for count in [0, 1, 3, 0x7f] {
+        let mut bytes = VECTORS.to_vec();
+        bytes[31] = count;
+        let outcome =
+            decode(&counted_vectors(Number::I16), &basket(&bytes, Some(&VECTOR_OFFSETS), 3), 0..3);
+        assert!(matches!(outcome.unwrap_err().kind, ErrorKind::Corrupt(_)), "{count}");
+    }
+}
+
+#[test]
+fn offsets_follow_from_counts_where_they_are_not_stored() {
+    let (_, interpretation, mut basket) = samples().swap_remove(3);
+    basket.entry_offsets = None;
+    assert!(interpretation.needs_counts(&basket));
+    assert!(decode(&interpretation, &basket, 0..3).is_err());
+    let counts = |counts| Array::Numbers { numbers: Numbers::I32(counts), shape: vec![] };
+    for wrong in [vec![], vec![3], vec![0, 1, 1], vec![0, 1, 3], vec![0, -1, 3], vec![0, 1, 2, 0]] {
+        assert!(interpretation.offsets_from_counts(&mut basket, &counts(wrong)).is_err());
+        assert_eq!(basket.entry_offsets, None);
+    }
+    interpretation.offsets_from_counts(&mut basket, &counts(vec![0, 1, 2])).unwrap();
+    assert_eq!(basket.entry_offsets, Some(vec![0, 0, 4, 12]));
+    assert!(!interpretation.needs_counts(&basket));
+}
+
+proptest! {
+    #[test]
+    fn any_change_gives_a_whole_column_or_an_error(
+        which in 0..9usize,
+        at in any::<prop::sample::Index>(),
+        value in any::<u8>(),
+        offset in any::<prop::sample::Index>(),
+        shift in -3i32..4,
+    ) {
+        let (_, interpretation, mut basket) = samples().swap_remove(which);
+        let mut bytes = basket.data.to_vec();
+        bytes[at.index(basket.data.len())] = value;
+        basket.data = &bytes;
+        if let Some(offsets) = &mut basket.entry_offsets {
+            let chosen = offset.index(offsets.len());
+            offsets[chosen] = offsets[chosen].saturating_add_signed(shift).min(bytes.len() as u32);
+            offsets.sort_unstable();
+        }
+        if let Ok(column) = decode(&interpretation, &basket, 0..basket.entries) {
+            prop_assert_eq!(column.len(), basket.entries);
+            prop_assert!(column.nbytes() < 1000);
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! TBranchElement: a whole object, or one member of objects that were split.
+
+use std::ops::Range;
+
+use super::class::{self, ClassInfo};
+use super::plain::brackets;
+use super::reduced::{Reduced, Target};
+use super::{Entry, Interpretation, Layout, Number, Scalar, cpp, is_group, shape_of};
+use crate::error::{Error, Result};
+use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
+
+/// Byte count and version in front of an object or a collection.
+const OBJECT_HEADER: usize = 6;
+/// The same with the number of items.
+const COLLECTION_HEADER: usize = 10;
+/// Added to the type of a number: a fixed array of them.
+const OFFSET_ARRAY: i32 = 20;
+/// Added to the type of a number: a pointer to as many as a counter says.
+const OFFSET_POINTER: i32 = 40;
+
+const TYPE_TSTRING: i32 = 65;
+const TYPE_OBJECTS: Range<i32> = 61..63;
+const TYPE_STL: i32 = 300;
+const TYPE_STL_STRING: i32 = 365;
+
+/// What a TBranchElement's fields say, under short names.
+struct Fields<'a> {
+    branch: &'a Branch,
+    class_name: &'a str,
+    class_version: i32,
+    checksum: u32,
+    id: i32,
+    branch_type: i32,
+    streamer_type: i32,
+}
+
+pub(super) fn interpret(branch: &Branch, classes: &dyn ClassInfo) -> Result<Interpretation> {
+    let BranchKind::Element {
+        class_name,
+        clones_name,
+        checksum,
+        class_version,
+        id,
+        branch_type,
+        streamer_type,
+        ..
+    } = &branch.kind
+    else {
+        return Err(Error::unsupported("branch that is no TBranchElement"));
+    };
+    if is_group(branch) {
+        return Err(Error::unsupported(format!(
+            "group of {} branches of class {class_name}, without a column of its own",
+            branch.children.len()
+        )));
+    }
+    let fields = Fields {
+        branch,
+        class_name: if class_name.is_empty() { clones_name } else { class_name },
+        class_version: *class_version,
+        checksum: *checksum,
+        id: *id,
+        branch_type: *branch_type,
+        streamer_type: *streamer_type,
+    };
+    match fields.branch_type {
+        // The counts of a TClonesArray or a split collection.
+        3 | 4 if *id < 0 && !branch.children.is_empty() => {
+            Ok(Interpretation::new("int32_t", Layout::number(Number::I32), Entry::Fixed))
+        }
+        31 | 41 => fields.member_of_collection(classes),
+        -1..=2 => fields.single(classes),
+        other => Err(Error::unsupported(format!("{class_name} in a branch of type {other}"))),
+    }
+}
+
+/// A number or an array of numbers in streamer info.
+pub(super) struct Basic {
+    pub(super) scalar: Scalar,
+    /// Behind a pointer: a flag of one byte, then as many as a counter says.
+    pub(super) pointer: bool,
+}
+
+impl Basic {
+    /// What a streamer type stands for; `None` where it is no number.
+    pub(super) fn of(type_code: i32, title: &str) -> Result<Option<Basic>> {
+        let (code, pointer) = match type_code {
+            code @ 1..=19 => (code, false),
+            code @ 21..=39 => (code - OFFSET_ARRAY, false),
+            code @ 41..=59 => (code - OFFSET_POINTER, true),
+            _ => return Ok(None),
+        };
+        let number = match code {
+            1 => Number::I8,
+            2 => Number::I16,
+            // 6 is an array's counter.
+            3 | 6 => Number::I32,
+            4 | 16 => Number::I64,
+            5 => Number::F32,
+            8 => Number::F64,
+            11 => Number::U8,
+            12 => Number::U16,
+            // 15 are the bits of a TObject.
+            13 | 15 => Number::U32,
+            14 | 17 => Number::U64,
+            18 => Number::Bool,
+            9 | 19 => {
+                let target = if code == 9 { Target::Double32 } else { Target::Float16 };
+                let scalar = Reduced::from_title(target, title)
+                    .ok_or_else(|| Error::unsupported(format!("range in \"{title}\"")))?;
+                return Ok(Some(Basic { scalar, pointer }));
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Basic { scalar: Scalar::Number(number), pointer }))
+    }
+}
+
+/// Numbers of a fixed shape.
+pub(super) fn shaped(scalar: Scalar, shape: &[usize]) -> Layout {
+    Layout::Scalars { scalar, shape: shape.to_vec() }
+}
+
+impl Fields<'_> {
+    /// One value an entry: a member of an object that was split, or a whole object.
+    fn single(&self, classes: &dyn ClassInfo) -> Result<Interpretation> {
+        if let Some((basic, shape)) = self.basic(classes)? {
+            let (scalar, inner) = (basic.scalar, brackets(&shape));
+            let layout = shaped(scalar, &shape);
+            return Ok(if basic.pointer {
+                let entry = Entry::Items { header: 1, counted: false };
+                Interpretation::new(format!("{}*", scalar.typename()), layout, entry)
+            } else {
+                Interpretation::new(format!("{}{inner}", scalar.typename()), layout, Entry::Fixed)
+            });
+        }
+        let type_name = self.type_name(classes);
+        match self.streamer_type {
+            TYPE_TSTRING => return Ok(text("TString", 0)),
+            TYPE_STL_STRING => return Ok(text("std::string", OBJECT_HEADER)),
+            _ => {}
+        }
+        match cpp::parse(&type_name) {
+            cpp::Type::Text(name) => {
+                let header = if self.streamer_type == TYPE_STL { OBJECT_HEADER } else { 0 };
+                Ok(text(name, header))
+            }
+            cpp::Type::Vector { spelled, item } => {
+                let layout = self.item_layout(&item, true, classes)?;
+                // Items of unknown length can only be counted off.
+                let bulk = matches!(layout, Layout::Scalars { .. });
+                Ok(if bulk {
+                    let entry = Entry::Items { header: COLLECTION_HEADER, counted: true };
+                    Interpretation::new(spelled, layout, entry)
+                } else {
+                    let list = Layout::List(Box::new(layout));
+                    Interpretation::new(spelled, list, Entry::Framed { header: OBJECT_HEADER })
+                })
+            }
+            cpp::Type::Class(name) if self.is_whole_object() => {
+                let (version, checksum) = if self.id < 0 {
+                    (Some(self.class_version), Some(self.checksum))
+                } else {
+                    (None, None)
+                };
+                let record = class::record(&type_name, version, checksum, classes)
+                    .map_err(|e| unsupported_type(e, &name))?;
+                Ok(Interpretation::new(name, Layout::Record(record), Entry::Framed { header: 0 }))
+            }
+            _ => Err(self.unsupported(&type_name)),
+        }
+    }
+
+    /// A member of the items of a TClonesArray (31) or a collection (41): a list.
+    fn member_of_collection(&self, classes: &dyn ClassInfo) -> Result<Interpretation> {
+        let bare = Entry::Items { header: 0, counted: false };
+        if let Some((basic, shape)) = self.basic(classes)? {
+            if basic.pointer {
+                return Err(self.unsupported(&self.type_name(classes)));
+            }
+            let name = format!("{}[]{}", basic.scalar.typename(), brackets(&shape));
+            return Ok(Interpretation::new(name, shaped(basic.scalar, &shape), bare));
+        }
+        let type_name = self.type_name(classes);
+        if self.streamer_type == TYPE_TSTRING {
+            return Ok(Interpretation::new("TString[]", Layout::Text, bare));
+        }
+        let (layout, entry, spelled) = match cpp::parse(&type_name) {
+            cpp::Type::Text(name) if self.streamer_type != TYPE_TSTRING => (
+                Layout::Text,
+                Entry::Items { header: OBJECT_HEADER, counted: false },
+                name.to_string(),
+            ),
+            cpp::Type::Vector { spelled, item } => {
+                let layout = Layout::List(Box::new(self.item_layout(&item, false, classes)?));
+                (layout, Entry::Items { header: OBJECT_HEADER, counted: false }, spelled)
+            }
+            cpp::Type::Class(name)
+                if self.is_whole_object()
+                    && self.branch.leaves.iter().all(|leaf| leaf.len <= 1) =>
+            {
+                let record = class::record(&type_name, None, None, classes)
+                    .map_err(|e| unsupported_type(e, &name))?;
+                (Layout::Record(record), bare, name)
+            }
+            _ => return Err(self.unsupported(&type_name)),
+        };
+        Ok(Interpretation::new(format!("{spelled}[]"), layout, entry))
+    }
+
+    /// The items of a `std::vector`. Objects are read only as items of the outermost one, which
+    /// says in its header how they were streamed.
+    fn item_layout(
+        &self,
+        item: &cpp::Type,
+        outermost: bool,
+        classes: &dyn ClassInfo,
+    ) -> Result<Layout> {
+        Ok(match item {
+            cpp::Type::Number(number) => Layout::number(*number),
+            cpp::Type::Text(_) => Layout::Text,
+            cpp::Type::Vector { item, .. } => {
+                Layout::List(Box::new(self.item_layout(item, false, classes)?))
+            }
+            cpp::Type::Class(name) if outermost => {
+                let record = class::record(name, None, None, classes)
+                    .map_err(|e| unsupported_type(e, name))?;
+                Layout::Record(record)
+            }
+            cpp::Type::Class(name) | cpp::Type::Other(name) => {
+                return Err(self.unsupported(&format!("collection of {name}")));
+            }
+        })
+    }
+
+    /// The number type of a member, and its shape.
+    fn basic(&self, classes: &dyn ClassInfo) -> Result<Option<(Basic, Vec<usize>)>> {
+        // Only reduced numbers have something to say in their title.
+        let reduced = matches!(self.streamer_type, 9 | 19 | 29 | 39 | 49 | 59);
+        let element = if reduced { self.element(classes) } else { None };
+        if reduced && element.is_none() {
+            return Err(Error::unsupported("reduced number without streamer info"));
+        }
+        let title = element.map(|element| element.title).unwrap_or_default();
+        let Some(basic) = Basic::of(self.streamer_type, &title)? else { return Ok(None) };
+        let shape = match &self.branch.leaves[..] {
+            [leaf] if !basic.pointer => shape_of(&leaf.title, leaf.len)?,
+            [_] => Vec::new(),
+            leaves => {
+                return Err(Error::corrupt(format!("TBranchElement with {} leaves", leaves.len())));
+            }
+        };
+        Ok(Some((basic, shape)))
+    }
+
+    /// The streamer element of which this branch holds the values.
+    fn element(&self, classes: &dyn ClassInfo) -> Option<class::Element> {
+        let index = usize::try_from(self.id).ok()?;
+        let class =
+            classes.class(self.class_name, Some(self.class_version), Some(self.checksum))?;
+        class.elements.into_iter().nth(index)
+    }
+
+    /// The C++ type as ROOT spells it: the class of a whole object, else that of the member.
+    fn type_name(&self, classes: &dyn ClassInfo) -> String {
+        if self.id < 0 {
+            return self.class_name.to_string();
+        }
+        self.element(classes).map(|element| element.type_name).unwrap_or_default()
+    }
+
+    fn is_whole_object(&self) -> bool {
+        self.id < 0 || TYPE_OBJECTS.contains(&self.streamer_type)
+    }
+
+    fn unsupported(&self, type_name: &str) -> Error {
+        let type_name = if type_name.is_empty() {
+            "without streamer info".into()
+        } else {
+            cpp::spelled(type_name)
+        };
+        Error::unsupported(format!("type {type_name} (streamer type {})", self.streamer_type))
+    }
+}
+
+fn text(typename: &str, header: usize) -> Interpretation {
+    Interpretation::new(typename, Layout::Text, Entry::Framed { header })
+}
+
+/// Keeps the reason and says for which type.
+fn unsupported_type(error: Error, type_name: &str) -> Error {
+    error.within(&format!("type {type_name}"))
+}
+
+/// What to call a branch that cannot be read.
+pub(super) fn class_typename(tree: &Tree, branch: BranchId, classes: &dyn ClassInfo) -> String {
+    let branch = &tree.branches[branch.0 as usize];
+    let BranchKind::Element {
+        class_name,
+        id,
+        branch_type,
+        class_version,
+        checksum,
+        streamer_type,
+        ..
+    } = &branch.kind
+    else {
+        return "unknown".into();
+    };
+    let fields = Fields {
+        branch,
+        class_name,
+        class_version: *class_version,
+        checksum: *checksum,
+        id: *id,
+        branch_type: *branch_type,
+        streamer_type: *streamer_type,
+    };
+    let name = fields.type_name(classes);
+    match () {
+        () if name.is_empty() => "unknown".into(),
+        // uproot leaves the class of a group as ROOT spells it.
+        () if is_group(branch) => name,
+        () if matches!(branch_type, 31 | 41) => format!("{}[]", cpp::spelled(&name)),
+        () => cpp::spelled(&name),
+    }
+}

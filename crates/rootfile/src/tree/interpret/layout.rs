@@ -1,0 +1,203 @@
+//! The type of an entry, and how entries lie in a basket.
+
+use super::Reduced;
+use crate::array::{Array, Numbers};
+
+/// How one entry lies in a basket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// Always the same number of bytes: no offsets are needed.
+    Fixed,
+    /// As many items as fit between `header` bytes and the end of the entry: the column is a list
+    /// of what [`Layout`] says. A `counted` header ends with the number of items.
+    Items { header: usize, counted: bool },
+    /// `header` bytes to skip, then one value that knows its own length.
+    Framed { header: usize },
+}
+
+/// Type of a value that is stored in one go.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Layout {
+    /// Numbers of a fixed shape; empty for just one.
+    Scalars { scalar: Scalar, shape: Vec<usize> },
+    /// A count of four bytes, then the items (`std::vector` within something else).
+    List(Box<Layout>),
+    /// A length of one byte, or 255 and a length of four, then the text.
+    Text,
+    /// Members one after the other.
+    Record(Record),
+}
+
+/// Members of an object or of a leaf list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Name and version of a class whose objects start with byte count and version; `None` for
+    /// leaf lists.
+    pub class: Option<(String, i32)>,
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a [`Record`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    Member(String, Layout),
+    /// Its members become members of the record.
+    Base(Record),
+    /// `TObject`: version, unique id and bits, which are skipped.
+    TObject,
+}
+
+/// How a number is stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Scalar {
+    Number(Number),
+    /// Stored as `float`, meant as `double` (`Double32_t` without a range).
+    Widened,
+    Reduced(Reduced),
+}
+
+/// A plain number type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Number {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+}
+
+impl Number {
+    /// Bytes in the file.
+    pub fn size(self) -> usize {
+        match self {
+            Number::Bool | Number::I8 | Number::U8 => 1,
+            Number::I16 | Number::U16 => 2,
+            Number::I32 | Number::U32 | Number::F32 => 4,
+            Number::I64 | Number::U64 | Number::F64 => 8,
+        }
+    }
+
+    /// In uproot's spelling.
+    pub fn typename(self) -> &'static str {
+        match self {
+            Number::Bool => "bool",
+            Number::I8 => "int8_t",
+            Number::I16 => "int16_t",
+            Number::I32 => "int32_t",
+            Number::I64 => "int64_t",
+            Number::U8 => "uint8_t",
+            Number::U16 => "uint16_t",
+            Number::U32 => "uint32_t",
+            Number::U64 => "uint64_t",
+            Number::F32 => "float",
+            Number::F64 => "double",
+        }
+    }
+
+    fn empty(self) -> Numbers {
+        match self {
+            Number::Bool => Numbers::Bool(Vec::new()),
+            Number::I8 => Numbers::I8(Vec::new()),
+            Number::I16 => Numbers::I16(Vec::new()),
+            Number::I32 => Numbers::I32(Vec::new()),
+            Number::I64 => Numbers::I64(Vec::new()),
+            Number::U8 => Numbers::U8(Vec::new()),
+            Number::U16 => Numbers::U16(Vec::new()),
+            Number::U32 => Numbers::U32(Vec::new()),
+            Number::U64 => Numbers::U64(Vec::new()),
+            Number::F32 => Numbers::F32(Vec::new()),
+            Number::F64 => Numbers::F64(Vec::new()),
+        }
+    }
+}
+
+impl Scalar {
+    /// Bytes in the file.
+    pub fn size(self) -> usize {
+        match self {
+            Scalar::Number(number) => number.size(),
+            Scalar::Widened => 4,
+            Scalar::Reduced(reduced) => reduced.size(),
+        }
+    }
+
+    /// In uproot's spelling, which calls a `Double32_t` without a range by what is stored.
+    pub fn typename(self) -> &'static str {
+        match self {
+            Scalar::Number(number) => number.typename(),
+            Scalar::Widened => "float",
+            Scalar::Reduced(reduced) => reduced.typename(),
+        }
+    }
+
+    fn empty(self) -> Numbers {
+        match self {
+            Scalar::Number(number) => number.empty(),
+            Scalar::Widened => Numbers::F64(Vec::new()),
+            Scalar::Reduced(reduced) if reduced.is_double() => Numbers::F64(Vec::new()),
+            Scalar::Reduced(_) => Numbers::F32(Vec::new()),
+        }
+    }
+}
+
+impl Layout {
+    pub(crate) fn number(number: Number) -> Layout {
+        Layout::Scalars { scalar: Scalar::Number(number), shape: Vec::new() }
+    }
+
+    /// Bytes in the file where they are always the same, headers of objects included.
+    pub(crate) fn fixed_size(&self) -> Option<usize> {
+        match self {
+            Layout::Scalars { scalar, shape } => {
+                shape.iter().try_fold(scalar.size(), |bytes, len| bytes.checked_mul(*len))
+            }
+            Layout::List(_) | Layout::Text => None,
+            Layout::Record(record) => record.fixed_size(),
+        }
+    }
+
+    /// An array without entries of this type.
+    pub(crate) fn empty(&self) -> Array {
+        match self {
+            Layout::Scalars { scalar, shape } => {
+                Array::Numbers { numbers: scalar.empty(), shape: shape.clone() }
+            }
+            Layout::List(item) => Array::List { offsets: vec![0], content: Box::new(item.empty()) },
+            Layout::Text => Array::Strings { offsets: vec![0], bytes: Vec::new() },
+            Layout::Record(record) => {
+                let mut fields = Vec::new();
+                record.empty_fields(&mut fields);
+                Array::Record { entries: 0, fields }
+            }
+        }
+    }
+}
+
+impl Record {
+    /// Only leaf lists: an object's TObject and foreign versions make its length vary.
+    fn fixed_size(&self) -> Option<usize> {
+        if self.class.is_some() {
+            return None;
+        }
+        self.parts.iter().try_fold(0usize, |sum, part| match part {
+            Part::Member(_, layout) => sum.checked_add(layout.fixed_size()?),
+            Part::Base(_) | Part::TObject => None,
+        })
+    }
+
+    fn empty_fields(&self, fields: &mut Vec<(String, Array)>) {
+        for part in &self.parts {
+            match part {
+                Part::Member(name, layout) => fields.push((name.clone(), layout.empty())),
+                Part::Base(base) => base.empty_fields(fields),
+                Part::TObject => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What the bytes of a branch mean: from the tree's metadata to the type of a column.
+//!
+//! An [`Interpretation`] says two things. The [`Layout`] is the type of an entry: numbers, lists,
+//! text, records, nested. The [`Entry`] is how one entry is laid out in a basket, which is where
+//! bulk decoding is won: the same `float[]` comes bare (counted leaves), after ten bytes
+//! (`std::vector`), or after one (pointers). Decoding itself is in [`crate::tree::decode`].
+//!
+//! One file per kind of branch: [`mod@plain`] (TBranch, where leaves tell all), [`element`]
+//! (TBranchElement); [`cpp`] reads C++ type names, [`class`] looks into streamer info,
+//! [`reduced`] knows `Float16_t` and `Double32_t`.
+
+mod class;
+mod cpp;
+mod element;
+mod layout;
+mod plain;
+mod reduced;
+
+pub use class::{Class, ClassInfo, Element, NoClasses};
+pub use layout::{Entry, Layout, Number, Part, Record, Scalar};
+pub use reduced::Reduced;
+
+use crate::array::Array;
+use crate::error::{Error, ErrorKind, Result};
+use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
+
+/// How to read a branch, and what comes out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Interpretation {
+    typename: String,
+    pub(crate) layout: Layout,
+    pub(crate) entry: Entry,
+    counter: Option<BranchId>,
+}
+
+impl Interpretation {
+    /// How to read `branch`.
+    ///
+    /// # Errors
+    /// `Unsupported`, naming branch and type, where this version cannot read it: also for a branch
+    /// that only groups others.
+    pub fn of(tree: &Tree, branch: BranchId, classes: &dyn ClassInfo) -> Result<Interpretation> {
+        let this = tree
+            .branches
+            .get(branch.0 as usize)
+            .ok_or_else(|| Error::not_found(format!("branch number {}", branch.0)))?;
+        let outcome = match &this.kind {
+            BranchKind::Plain => plain::interpret(this),
+            BranchKind::Element { .. } => element::interpret(this, classes),
+            BranchKind::Other { class } => {
+                Err(Error::unsupported(format!("branch of class {class}")))
+            }
+        };
+        outcome.map_err(|e| e.within(&this.name))
+    }
+
+    fn new(typename: impl Into<String>, layout: Layout, entry: Entry) -> Self {
+        Interpretation { typename: typename.into(), layout, entry, counter: None }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_tests(layout: Layout, entry: Entry) -> Self {
+        Self::new("", layout, entry)
+    }
+
+    /// The type of the column in uproot's spelling: `float`, `uint8_t[3]`, `std::vector<float>`.
+    pub fn typename(&self) -> &str {
+        &self.typename
+    }
+
+    /// The branch that holds how many items an entry has, if there is one. It is needed only for
+    /// baskets without stored offsets: see [`Interpretation::needs_counts`].
+    pub fn counter(&self) -> Option<BranchId> {
+        self.counter
+    }
+
+    /// A column of this type without entries: its type and shape, and where decoding appends.
+    pub fn empty(&self) -> Array {
+        let item = self.layout.empty();
+        match self.entry {
+            Entry::Items { .. } => Array::List { offsets: vec![0], content: Box::new(item) },
+            Entry::Fixed | Entry::Framed { .. } => item,
+        }
+    }
+}
+
+/// The type of any branch in uproot's spelling, also of those that cannot be read: the class of a
+/// group, `unknown` where nothing is known.
+pub fn typename(tree: &Tree, branch: BranchId, classes: &dyn ClassInfo) -> String {
+    match Interpretation::of(tree, branch, classes) {
+        Ok(interpretation) => interpretation.typename,
+        Err(Error { kind: ErrorKind::NotFound(_), .. }) => "unknown".into(),
+        Err(_) => match &tree.branches[branch.0 as usize].kind {
+            BranchKind::Element { .. } => element::class_typename(tree, branch, classes),
+            _ => "unknown".into(),
+        },
+    }
+}
+
+/// Whether the branch only groups its sub-branches, and has no column of its own.
+pub fn is_group(branch: &Branch) -> bool {
+    match &branch.kind {
+        BranchKind::Element { branch_type, streamer_type, .. } => {
+            // A TClonesArray at the top is read as its counts.
+            let counts = *branch_type == 3 && *streamer_type == -1;
+            !branch.children.is_empty() && !counts
+        }
+        _ => !branch.children.is_empty(),
+    }
+}
+
+/// `[2][3]` as numbers; dimensions that are names of counters are left out.
+fn fixed_shape(title: &str) -> Vec<usize> {
+    let mut shape = Vec::new();
+    let mut rest = title;
+    while let Some((_, after)) = rest.split_once('[') {
+        let Some((inner, after)) = after.split_once(']') else { break };
+        if let Ok(len) = inner.trim().parse() {
+            shape.push(len);
+        }
+        rest = after;
+    }
+    shape
+}
+
+/// The shape that `title` gives, if it agrees with `len` numbers, else that many in a row.
+fn shape_of(title: &str, len: u32) -> Result<Vec<usize>> {
+    let shape = fixed_shape(title);
+    let product = shape.iter().try_fold(1usize, |product, len| product.checked_mul(*len));
+    match len {
+        0 => Err(Error::corrupt(format!("leaf \"{title}\" says that it holds no numbers"))),
+        len if product == Some(len as usize) => Ok(shape),
+        len => Ok(vec![len as usize]),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! TBranch: the leaves tell everything.
+
+use super::reduced::{Reduced, Target};
+use super::{Entry, Interpretation, Layout, Number, Part, Record, Scalar, shape_of};
+use crate::error::{Error, Result};
+use crate::tree::model::{Branch, Leaf, LeafKind};
+
+pub(super) fn interpret(branch: &Branch) -> Result<Interpretation> {
+    match &branch.leaves[..] {
+        [] => Err(Error::not_found("a branch without leaves holds nothing")),
+        [leaf] => single(branch, leaf),
+        leaves => leaf_list(leaves),
+    }
+}
+
+fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
+    if leaf.kind == LeafKind::Chars {
+        return Ok(Interpretation::new("char*", Layout::Text, Entry::Framed { header: 0 }));
+    }
+    let scalar = scalar_of(leaf)?;
+    // Reduced numbers have their range in the leaf's title and their dimensions in the branch's.
+    let dimensions = match scalar {
+        Scalar::Number(_) => &leaf.title,
+        _ => branch.title.split('/').next().unwrap_or(&branch.title),
+    };
+    let shape = shape_of(dimensions, leaf.len)?;
+    let inner = brackets(&shape);
+    let layout = Layout::Scalars { scalar, shape };
+    let Some((counter, _)) = leaf.count else {
+        return Ok(Interpretation::new(
+            format!("{}{inner}", scalar.typename()),
+            layout,
+            Entry::Fixed,
+        ));
+    };
+    let entry = Entry::Items { header: 0, counted: false };
+    let mut jagged = Interpretation::new(format!("{}[]{inner}", scalar.typename()), layout, entry);
+    jagged.counter = Some(counter);
+    Ok(jagged)
+}
+
+/// Several leaves, one after the other in each entry: a structure of C.
+fn leaf_list(leaves: &[Leaf]) -> Result<Interpretation> {
+    let mut parts = Vec::with_capacity(leaves.len());
+    let mut names = Vec::with_capacity(leaves.len());
+    for leaf in leaves {
+        if leaf.count.is_some() || leaf.kind == LeafKind::Chars {
+            return Err(Error::unsupported(format!(
+                "leaf {} of variable size among the {} of one branch",
+                leaf.name,
+                leaves.len()
+            )));
+        }
+        let scalar = scalar_of(leaf).map_err(|e| e.within(&leaf.name))?;
+        let shape = shape_of(&leaf.title, leaf.len)?;
+        names.push(format!("{}{} {};", scalar.typename(), brackets(&shape), leaf.name));
+        parts.push(Part::Member(leaf.name.clone(), Layout::Scalars { scalar, shape }));
+    }
+    let layout = Layout::Record(Record { class: None, parts });
+    Ok(Interpretation::new(format!("struct {{{}}}", names.join(" ")), layout, Entry::Fixed))
+}
+
+fn scalar_of(leaf: &Leaf) -> Result<Scalar> {
+    let number = match (&leaf.kind, leaf.unsigned) {
+        (LeafKind::Bool, _) => Number::Bool,
+        (LeafKind::I8, false) => Number::I8,
+        (LeafKind::I8, true) => Number::U8,
+        (LeafKind::I16, false) => Number::I16,
+        (LeafKind::I16, true) => Number::U16,
+        (LeafKind::I32, false) => Number::I32,
+        (LeafKind::I32, true) => Number::U32,
+        (LeafKind::I64, false) => Number::I64,
+        (LeafKind::I64, true) => Number::U64,
+        (LeafKind::F32, _) => Number::F32,
+        (LeafKind::F64, _) => Number::F64,
+        (LeafKind::Float16, _) => return reduced(leaf, Target::Float16),
+        (LeafKind::Double32, _) => return reduced(leaf, Target::Double32),
+        (LeafKind::Chars, _) => return Err(Error::unsupported("leaf of class TLeafC here")),
+        (LeafKind::Element { .. }, _) => {
+            return Err(Error::unsupported("leaf of class TLeafElement in a TBranch"));
+        }
+        (LeafKind::Other(class), _) => {
+            return Err(Error::unsupported(format!("leaf of class {class}")));
+        }
+    };
+    Ok(Scalar::Number(number))
+}
+
+fn reduced(leaf: &Leaf, target: Target) -> Result<Scalar> {
+    Reduced::from_title(target, &leaf.title)
+        .ok_or_else(|| Error::unsupported(format!("range of leaf \"{}\"", leaf.title)))
+}
+
+/// `[2][3]`
+pub(super) fn brackets(shape: &[usize]) -> String {
+    shape.iter().map(|len| format!("[{len}]")).collect()
+}

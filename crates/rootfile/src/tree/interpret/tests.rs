@@ -1,0 +1,294 @@
+//! What branches of every supported kind are called, and how their entries are laid out.
+
+use super::*;
+use crate::array::Numbers;
+use crate::tree::model::{Leaf, LeafKind};
+
+fn leaf(name: &str, title: &str, kind: LeafKind, len: u32) -> Leaf {
+    Leaf {
+        name: name.into(),
+        title: title.into(),
+        kind,
+        len,
+        len_type: 4,
+        unsigned: false,
+        count: None,
+        maximum: 0,
+    }
+}
+
+fn branch(name: &str, kind: BranchKind, leaves: Vec<Leaf>) -> Branch {
+    Branch {
+        name: name.into(),
+        title: name.into(),
+        parent: None,
+        children: Vec::new(),
+        leaves,
+        kind,
+        baskets: Vec::new(),
+        entries: 0,
+        first_entry: 0,
+        entry_offset_len: 0,
+        total_bytes: 0,
+        zip_bytes: 0,
+        compress: 0,
+        file_name: String::new(),
+    }
+}
+
+fn plain(leaves: Vec<Leaf>) -> Branch {
+    branch("b", BranchKind::Plain, leaves)
+}
+
+/// A member `id` of class `Event`, or a whole object of class `class` where `id` is negative.
+fn element(class: &str, id: i32, branch_type: i32, streamer_type: i32, title: &str) -> Branch {
+    let len = shape_product(title);
+    let kind = BranchKind::Element {
+        class_name: class.into(),
+        parent_name: String::new(),
+        clones_name: String::new(),
+        checksum: 0,
+        class_version: 1,
+        id,
+        branch_type,
+        streamer_type,
+        count: None,
+        count2: None,
+    };
+    branch("b", kind, vec![leaf("b", title, LeafKind::Element { id, streamer_type }, len)])
+}
+
+fn shape_product(title: &str) -> u32 {
+    fixed_shape(title).iter().product::<usize>() as u32
+}
+
+fn tree(branches: Vec<Branch>) -> Tree {
+    Tree {
+        name: "t".into(),
+        title: String::new(),
+        entries: 0,
+        total_bytes: 0,
+        zip_bytes: 0,
+        branches,
+        cluster_starts: Vec::new(),
+        aliases: Vec::new(),
+    }
+}
+
+/// `Event`, whose members are those that the tests name, and the class `P` of its objects.
+struct Classes;
+
+const MEMBERS: [(&str, i32, &str, &str); 8] = [
+    ("texts", 300, "vector<string>", ""),
+    ("nested", 300, "vector<vector<unsigned short> >", ""),
+    ("text", 300, "string", ""),
+    ("reduced", 9, "Double32_t", "[0, 8, 8]"),
+    ("point", 62, "P", ""),
+    ("points", 300, "vector<P>", ""),
+    ("map", 300, "map<string,int>", ""),
+    ("wide", 9, "Double32_t", "no range"),
+];
+
+impl ClassInfo for Classes {
+    fn class(&self, name: &str, version: Option<i32>, _: Option<u32>) -> Option<Class> {
+        let member = |name: &str, type_code, type_name: &str, title: &str| Element {
+            name: name.into(),
+            title: title.into(),
+            type_code,
+            type_name: type_name.into(),
+            shape: Vec::new(),
+            base_version: None,
+        };
+        let elements = match name {
+            "Event" => {
+                MEMBERS.iter().map(|(n, code, kind, title)| member(n, *code, kind, title)).collect()
+            }
+            "P" => {
+                let array = Element { shape: vec![2], ..member("a", 23, "int", "") };
+                vec![member("TObject", 66, "BASE", ""), member("x", 5, "float", ""), array]
+            }
+            "Loop" => vec![member("again", 62, "Loop", "")],
+            _ => return None,
+        };
+        Some(Class { name: name.into(), version: version.unwrap_or(3), elements })
+    }
+}
+
+fn of(branch: Branch) -> Result<Interpretation> {
+    Interpretation::of(&tree(vec![branch]), BranchId(0), &Classes)
+}
+
+#[track_caller]
+fn assert_reads(branch: Branch, typename: &str, entry: Entry) -> Interpretation {
+    let interpretation = of(branch).unwrap();
+    assert_eq!((interpretation.typename(), interpretation.entry), (typename, entry));
+    interpretation
+}
+
+#[track_caller]
+fn assert_unsupported(branch: Branch, reason: &str) {
+    let error = of(branch).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Unsupported(_)), "{error}");
+    assert!(error.path.starts_with('b'), "names the branch: {error}");
+    assert!(error.to_string().contains(reason), "{error}");
+}
+
+const BARE: Entry = Entry::Items { header: 0, counted: false };
+const VECTOR: Entry = Entry::Items { header: 10, counted: true };
+
+#[test]
+fn leaves_of_every_class() {
+    for (kind, signed, unsigned) in [
+        (LeafKind::Bool, "bool", "bool"),
+        (LeafKind::I8, "int8_t", "uint8_t"),
+        (LeafKind::I16, "int16_t", "uint16_t"),
+        (LeafKind::I32, "int32_t", "uint32_t"),
+        (LeafKind::I64, "int64_t", "uint64_t"),
+        (LeafKind::F32, "float", "float"),
+        (LeafKind::F64, "double", "double"),
+    ] {
+        let leaf = leaf("x", "x", kind, 1);
+        assert_reads(plain(vec![leaf.clone()]), signed, Entry::Fixed);
+        assert_reads(plain(vec![Leaf { unsigned: true, ..leaf }]), unsigned, Entry::Fixed);
+    }
+    let chars = leaf("x", "x", LeafKind::Chars, 1);
+    assert_reads(plain(vec![chars]), "char*", Entry::Framed { header: 0 });
+}
+
+#[test]
+fn shapes_come_from_titles() {
+    let array = |title, len| plain(vec![leaf("x", title, LeafKind::F32, len)]);
+    assert_reads(array("x[2][3]", 6), "float[2][3]", Entry::Fixed);
+    assert_reads(array("x[2][3]", 7), "float[7]", Entry::Fixed);
+    assert_reads(array("x[", 2), "float[2]", Entry::Fixed);
+    assert!(of(array("x[0]", 0)).is_err());
+    assert!(of(array("x[4000000000][4000000000][4000000000]", 1)).is_ok());
+}
+
+#[test]
+fn counted_leaves_are_lists() {
+    let counted = |title, len| {
+        let count = Some((BranchId(7), 0));
+        plain(vec![Leaf { count, ..leaf("x", title, LeafKind::I16, len) }])
+    };
+    assert_eq!(assert_reads(counted("x[n]", 1), "int16_t[]", BARE).counter(), Some(BranchId(7)));
+    let shaped = assert_reads(counted("x[n][3]", 3), "int16_t[][3]", BARE);
+    let Array::List { content, .. } = shaped.empty() else { panic!("not a list") };
+    assert_eq!(*content, Array::Numbers { numbers: Numbers::I16(vec![]), shape: vec![3] });
+}
+
+#[test]
+fn reduced_leaves_have_their_shape_in_the_branch() {
+    let mut branch = plain(vec![leaf("x", "d[-2.71,10,30]", LeafKind::Double32, 3)]);
+    branch.title = "x[3]/d[-2.71,10,30]".into();
+    let interpretation = assert_reads(branch, "Double32_t[3]", Entry::Fixed);
+    let expected = Array::Numbers { numbers: Numbers::F64(vec![]), shape: vec![3] };
+    assert_eq!(interpretation.empty(), expected);
+    assert_unsupported(plain(vec![leaf("x", "x[a,b]", LeafKind::Float16, 1)]), "range");
+}
+
+#[test]
+fn leaf_lists_are_structures() {
+    let leaves = vec![
+        leaf("x", "x", LeafKind::F64, 1),
+        leaf("y", "y[3]", LeafKind::I32, 3),
+        leaf("z", "z", LeafKind::I8, 1),
+    ];
+    let name = "struct {double x; int32_t[3] y; int8_t z;}";
+    let interpretation = assert_reads(plain(leaves.clone()), name, Entry::Fixed);
+    assert_eq!(interpretation.layout.fixed_size(), Some(21));
+    let mut counted = leaves;
+    counted[1].count = Some((BranchId(0), 0));
+    assert_unsupported(plain(counted), "variable size");
+}
+
+#[test]
+fn members_of_split_objects() {
+    for (code, typename) in [
+        (1, "int8_t"),
+        (3, "int32_t"),
+        (6, "int32_t"),
+        (15, "uint32_t"),
+        (16, "int64_t"),
+        (18, "bool"),
+    ] {
+        assert_reads(element("Event", 0, 0, code, "x"), typename, Entry::Fixed);
+    }
+    assert_reads(element("Event", 0, 0, 25, "x[2][2]"), "float[2][2]", Entry::Fixed);
+    let pointer = Entry::Items { header: 1, counted: false };
+    assert_reads(element("Event", 0, 0, 45, "x[n]"), "float*", pointer);
+    assert_reads(element("Event", 0, 0, 65, "x"), "TString", Entry::Framed { header: 0 });
+    assert_reads(
+        element("Event", 0, 0, 300, "x"),
+        "std::vector<std::string>",
+        Entry::Framed { header: 6 },
+    );
+    let nested = "std::vector<std::vector<uint16_t>>";
+    assert_reads(element("Event", 1, 0, 300, "x"), nested, Entry::Framed { header: 6 });
+    assert_reads(element("Event", 2, 0, 300, "x"), "std::string", Entry::Framed { header: 6 });
+    assert_reads(element("Event", 3, 0, 9, "x"), "Double32_t", Entry::Fixed);
+    assert_reads(element("Event", 7, 0, 9, "x"), "float", Entry::Fixed);
+    assert_reads(element("Event", 4, 0, 62, "x"), "P", Entry::Framed { header: 0 });
+    assert_reads(element("Event", 5, 0, 300, "x"), "std::vector<P>", Entry::Framed { header: 6 });
+}
+
+#[test]
+fn members_of_collections_are_lists() {
+    assert_reads(element("Event", 0, 41, 5, "x"), "float[]", BARE);
+    assert_reads(element("Event", 0, 31, 25, "x[3]"), "float[][3]", BARE);
+    let framed = Entry::Items { header: 6, counted: false };
+    assert_reads(element("Event", 0, 41, 300, "x"), "std::vector<std::string>[]", framed);
+    assert_reads(element("Event", 2, 41, 300, "x"), "std::string[]", framed);
+    assert_reads(element("Event", 4, 41, 62, "x"), "P[]", BARE);
+}
+
+#[test]
+fn whole_collections_and_objects() {
+    assert_reads(element("vector<float>", -1, 0, -1, "x"), "std::vector<float>", VECTOR);
+    assert_reads(element("vector<bool>", -1, 0, -1, "x"), "std::vector<bool>", VECTOR);
+    assert_reads(element("ROOT::VecOps::RVec<int>", -1, 0, -1, "x"), "RVec<int32_t>", VECTOR);
+    assert_reads(element("string", -1, -1, -1, "x"), "std::string", Entry::Framed { header: 0 });
+    let object = assert_reads(element("P", -1, -1, -1, "x"), "P", Entry::Framed { header: 0 });
+    let Array::Record { fields, .. } = object.empty() else { panic!("not a record") };
+    assert_eq!(fields.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), ["x", "a"]);
+}
+
+#[test]
+fn what_cannot_be_read_says_why() {
+    assert_unsupported(element("Event", 6, 0, 300, "x"), "std::map<std::string, int32_t>");
+    assert_unsupported(element("Event", 5, 41, 300, "x"), "collection of P");
+    assert_unsupported(element("Missing", 0, 0, 300, "x"), "without streamer info");
+    assert_unsupported(element("Missing", -1, 0, -1, "x"), "Missing");
+    assert_unsupported(element("vector<Hit*>", -1, 0, -1, "x"), "Hit*");
+    assert_unsupported(element("Event", -1, 5, -1, "x"), "branch of type 5");
+    assert_unsupported(
+        branch("b", BranchKind::Other { class: "TBranchRef".into() }, vec![]),
+        "TBranchRef",
+    );
+    assert_unsupported(
+        plain(vec![leaf("x", "x", LeafKind::Other("TLeafObject".into()), 1)]),
+        "TLeafObject",
+    );
+    assert!(matches!(of(element("Loop", -1, 0, -1, "x")).unwrap_err().kind, ErrorKind::Limit(_)));
+    assert!(matches!(of(plain(vec![])).unwrap_err().kind, ErrorKind::NotFound(_)));
+}
+
+#[test]
+fn groups_have_a_name_but_no_column() {
+    let mut group = element("vector<P>", 0, 4, 300, "x");
+    group.children = vec![BranchId(1)];
+    assert!(is_group(&group));
+    assert_unsupported(group.clone(), "group of 1");
+    // A TClonesArray at the top is read as its counts.
+    let mut clones = element("TClonesArray", -1, 3, -1, "x");
+    clones.children = vec![BranchId(1)];
+    assert_reads(clones, "int32_t", Entry::Fixed);
+}
+
+#[test]
+fn typenames_of_what_cannot_be_read() {
+    let name = |branch| typename(&tree(vec![branch]), BranchId(0), &Classes);
+    assert_eq!(name(element("Event", 6, 0, 300, "x")), "std::map<std::string, int32_t>");
+    assert_eq!(name(element("Event", 5, 41, 300, "x")), "std::vector<P>[]");
+    assert_eq!(name(plain(vec![])), "unknown");
+}
