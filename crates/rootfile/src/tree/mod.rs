@@ -8,6 +8,6 @@ pub mod model;
 mod read;
 
 pub use basket::Basket;
-pub use interpret::{ClassInfo, Interpretation};
+pub use interpret::Interpretation;
 pub use model::*;
 pub(crate) use read::read_tree;

@@ -1,28 +1,17 @@
 //! TBranchElement: a whole object, or one member of objects that were split.
 
-use std::ops::Range;
-
-use super::class::{self, ClassInfo};
+use super::class;
 use super::plain::brackets;
 use super::reduced::{Reduced, Target};
 use super::{Entry, Interpretation, Layout, Number, Scalar, cpp, is_group, shape_of};
 use crate::error::{Error, Result};
+use crate::streamer::{self, Streamers, code};
 use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
 
 /// Byte count and version in front of an object or a collection.
 const OBJECT_HEADER: usize = 6;
 /// The same with the number of items.
 const COLLECTION_HEADER: usize = 10;
-/// Added to the type of a number: a fixed array of them.
-const OFFSET_ARRAY: i32 = 20;
-/// Added to the type of a number: a pointer to as many as a counter says.
-const OFFSET_POINTER: i32 = 40;
-
-const TYPE_TSTRING: i32 = 65;
-const TYPE_OBJECTS: Range<i32> = 61..63;
-const TYPE_STL: i32 = 300;
-const TYPE_STL_STRING: i32 = 365;
-
 /// What a TBranchElement's fields say, under short names.
 struct Fields<'a> {
     branch: &'a Branch,
@@ -34,7 +23,7 @@ struct Fields<'a> {
     streamer_type: i32,
 }
 
-pub(super) fn interpret(branch: &Branch, classes: &dyn ClassInfo) -> Result<Interpretation> {
+pub(super) fn interpret(branch: &Branch, classes: &Streamers) -> Result<Interpretation> {
     let BranchKind::Element {
         class_name,
         clones_name,
@@ -84,28 +73,27 @@ pub(super) struct Basic {
 impl Basic {
     /// What a streamer type stands for; `None` where it is no number.
     pub(super) fn of(type_code: i32, title: &str) -> Result<Option<Basic>> {
-        let (code, pointer) = match type_code {
-            code @ 1..=19 => (code, false),
-            code @ 21..=39 => (code - OFFSET_ARRAY, false),
-            code @ 41..=59 => (code - OFFSET_POINTER, true),
+        let (basic, pointer) = match type_code {
+            1..=19 => (type_code, false),
+            21..=39 => (type_code - code::ARRAY, false),
+            41..=59 => (type_code - code::COUNTED, true),
             _ => return Ok(None),
         };
-        let number = match code {
-            1 => Number::I8,
-            2 => Number::I16,
-            // 6 is an array's counter.
-            3 | 6 => Number::I32,
-            4 | 16 => Number::I64,
-            5 => Number::F32,
-            8 => Number::F64,
-            11 => Number::U8,
-            12 => Number::U16,
-            // 15 are the bits of a TObject.
-            13 | 15 => Number::U32,
-            14 | 17 => Number::U64,
-            18 => Number::Bool,
-            9 | 19 => {
-                let target = if code == 9 { Target::Double32 } else { Target::Float16 };
+        let number = match basic {
+            code::CHAR => Number::I8,
+            code::SHORT => Number::I16,
+            code::INT | code::COUNTER => Number::I32,
+            code::LONG | code::LONG64 => Number::I64,
+            code::FLOAT => Number::F32,
+            code::DOUBLE => Number::F64,
+            code::UCHAR => Number::U8,
+            code::USHORT => Number::U16,
+            code::UINT | code::BITS => Number::U32,
+            code::ULONG | code::ULONG64 => Number::U64,
+            code::BOOL => Number::Bool,
+            code::DOUBLE32 | code::FLOAT16 => {
+                let double = basic == code::DOUBLE32;
+                let target = if double { Target::Double32 } else { Target::Float16 };
                 let scalar = Reduced::from_title(target, title)
                     .ok_or_else(|| Error::unsupported(format!("range in \"{title}\"")))?;
                 return Ok(Some(Basic { scalar, pointer }));
@@ -123,7 +111,7 @@ pub(super) fn shaped(scalar: Scalar, shape: &[usize]) -> Layout {
 
 impl Fields<'_> {
     /// One value an entry: a member of an object that was split, or a whole object.
-    fn single(&self, classes: &dyn ClassInfo) -> Result<Interpretation> {
+    fn single(&self, classes: &Streamers) -> Result<Interpretation> {
         if let Some((basic, shape)) = self.basic(classes)? {
             let (scalar, inner) = (basic.scalar, brackets(&shape));
             let layout = shaped(scalar, &shape);
@@ -136,13 +124,13 @@ impl Fields<'_> {
         }
         let type_name = self.type_name(classes);
         match self.streamer_type {
-            TYPE_TSTRING => return Ok(text("TString", 0)),
-            TYPE_STL_STRING => return Ok(text("std::string", OBJECT_HEADER)),
+            code::STRING => return Ok(text("TString", 0)),
+            code::STL_STRING => return Ok(text("std::string", OBJECT_HEADER)),
             _ => {}
         }
         match cpp::parse(&type_name) {
             cpp::Type::Text(name) => {
-                let header = if self.streamer_type == TYPE_STL { OBJECT_HEADER } else { 0 };
+                let header = if self.streamer_type == code::STL { OBJECT_HEADER } else { 0 };
                 Ok(text(name, header))
             }
             cpp::Type::Vector { spelled, item } => {
@@ -172,7 +160,7 @@ impl Fields<'_> {
     }
 
     /// A member of the items of a TClonesArray (31) or a collection (41): a list.
-    fn member_of_collection(&self, classes: &dyn ClassInfo) -> Result<Interpretation> {
+    fn member_of_collection(&self, classes: &Streamers) -> Result<Interpretation> {
         let bare = Entry::Items { header: 0, counted: false };
         if let Some((basic, shape)) = self.basic(classes)? {
             if basic.pointer {
@@ -182,11 +170,11 @@ impl Fields<'_> {
             return Ok(Interpretation::new(name, shaped(basic.scalar, &shape), bare));
         }
         let type_name = self.type_name(classes);
-        if self.streamer_type == TYPE_TSTRING {
+        if self.streamer_type == code::STRING {
             return Ok(Interpretation::new("TString[]", Layout::Text, bare));
         }
         let (layout, entry, spelled) = match cpp::parse(&type_name) {
-            cpp::Type::Text(name) if self.streamer_type != TYPE_TSTRING => (
+            cpp::Type::Text(name) if self.streamer_type != code::STRING => (
                 Layout::Text,
                 Entry::Items { header: OBJECT_HEADER, counted: false },
                 name.to_string(),
@@ -214,7 +202,7 @@ impl Fields<'_> {
         &self,
         item: &cpp::Type,
         outermost: bool,
-        classes: &dyn ClassInfo,
+        classes: &Streamers,
     ) -> Result<Layout> {
         Ok(match item {
             cpp::Type::Number(number) => Layout::number(*number),
@@ -234,15 +222,16 @@ impl Fields<'_> {
     }
 
     /// The number type of a member, and its shape.
-    fn basic(&self, classes: &dyn ClassInfo) -> Result<Option<(Basic, Vec<usize>)>> {
+    fn basic(&self, classes: &Streamers) -> Result<Option<(Basic, Vec<usize>)>> {
         // Only reduced numbers have something to say in their title.
-        let reduced = matches!(self.streamer_type, 9 | 19 | 29 | 39 | 49 | 59);
+        let basic = self.streamer_type % code::ARRAY;
+        let reduced = self.streamer_type < 60 && [code::DOUBLE32, code::FLOAT16].contains(&basic);
         let element = if reduced { self.element(classes) } else { None };
         if reduced && element.is_none() {
             return Err(Error::unsupported("reduced number without streamer info"));
         }
-        let title = element.map(|element| element.title).unwrap_or_default();
-        let Some(basic) = Basic::of(self.streamer_type, &title)? else { return Ok(None) };
+        let title = element.map_or("", |element| &element.title);
+        let Some(basic) = Basic::of(self.streamer_type, title)? else { return Ok(None) };
         let shape = match &self.branch.leaves[..] {
             [leaf] if !basic.pointer => shape_of(&leaf.title, leaf.len)?,
             [_] => Vec::new(),
@@ -254,23 +243,22 @@ impl Fields<'_> {
     }
 
     /// The streamer element of which this branch holds the values.
-    fn element(&self, classes: &dyn ClassInfo) -> Option<class::Element> {
+    fn element<'c>(&self, classes: &'c Streamers) -> Option<&'c streamer::Element> {
         let index = usize::try_from(self.id).ok()?;
-        let class =
-            classes.class(self.class_name, Some(self.class_version), Some(self.checksum))?;
-        class.elements.into_iter().nth(index)
+        let (version, checksum) = (Some(self.class_version), Some(self.checksum));
+        class::find(self.class_name, version, checksum, classes)?.elements.get(index)
     }
 
     /// The C++ type as ROOT spells it: the class of a whole object, else that of the member.
-    fn type_name(&self, classes: &dyn ClassInfo) -> String {
+    fn type_name(&self, classes: &Streamers) -> String {
         if self.id < 0 {
             return self.class_name.to_string();
         }
-        self.element(classes).map(|element| element.type_name).unwrap_or_default()
+        self.element(classes).map(|element| element.type_name.clone()).unwrap_or_default()
     }
 
     fn is_whole_object(&self) -> bool {
-        self.id < 0 || TYPE_OBJECTS.contains(&self.streamer_type)
+        self.id < 0 || matches!(self.streamer_type, code::OBJECT | code::ANY)
     }
 
     fn unsupported(&self, type_name: &str) -> Error {
@@ -293,7 +281,7 @@ fn unsupported_type(error: Error, type_name: &str) -> Error {
 }
 
 /// What to call a branch that cannot be read.
-pub(super) fn class_typename(tree: &Tree, branch: BranchId, classes: &dyn ClassInfo) -> String {
+pub(super) fn class_typename(tree: &Tree, branch: BranchId, classes: &Streamers) -> String {
     let branch = &tree.branches[branch.0 as usize];
     let BranchKind::Element {
         class_name,

@@ -16,12 +16,12 @@ mod layout;
 mod plain;
 mod reduced;
 
-pub use class::{Class, ClassInfo, Element, NoClasses};
 pub use layout::{Entry, Layout, Number, Part, Record, Scalar};
 pub use reduced::Reduced;
 
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
+use crate::streamer::Streamers;
 use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
 
 /// How to read a branch, and what comes out.
@@ -39,7 +39,7 @@ impl Interpretation {
     /// # Errors
     /// `Unsupported`, naming branch and type, where this version cannot read it: also for a branch
     /// that only groups others.
-    pub fn of(tree: &Tree, branch: BranchId, classes: &dyn ClassInfo) -> Result<Interpretation> {
+    pub fn of(tree: &Tree, branch: BranchId, classes: &Streamers) -> Result<Interpretation> {
         let this = tree
             .branches
             .get(branch.0 as usize)
@@ -86,7 +86,7 @@ impl Interpretation {
 
 /// The type of any branch in uproot's spelling, also of those that cannot be read: the class of a
 /// group, `unknown` where nothing is known.
-pub fn typename(tree: &Tree, branch: BranchId, classes: &dyn ClassInfo) -> String {
+pub fn typename(tree: &Tree, branch: BranchId, classes: &Streamers) -> String {
     match Interpretation::of(tree, branch, classes) {
         Ok(interpretation) => interpretation.typename,
         Err(Error { kind: ErrorKind::NotFound(_), .. }) => "unknown".into(),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::array::Numbers;
+use crate::streamer::{Element, StreamerInfo};
 use crate::tree::model::{Leaf, LeafKind};
 
 fn leaf(name: &str, title: &str, kind: LeafKind, len: u32) -> Leaf {
@@ -75,9 +76,6 @@ fn tree(branches: Vec<Branch>) -> Tree {
     }
 }
 
-/// `Event`, whose members are those that the tests name, and the class `P` of its objects.
-struct Classes;
-
 const MEMBERS: [(&str, i32, &str, &str); 8] = [
     ("texts", 300, "vector<string>", ""),
     ("nested", 300, "vector<vector<unsigned short> >", ""),
@@ -89,33 +87,34 @@ const MEMBERS: [(&str, i32, &str, &str); 8] = [
     ("wide", 9, "Double32_t", "no range"),
 ];
 
-impl ClassInfo for Classes {
-    fn class(&self, name: &str, version: Option<i32>, _: Option<u32>) -> Option<Class> {
-        let member = |name: &str, type_code, type_name: &str, title: &str| Element {
-            name: name.into(),
-            title: title.into(),
-            type_code,
-            type_name: type_name.into(),
-            shape: Vec::new(),
-            base_version: None,
-        };
-        let elements = match name {
-            "Event" => {
-                MEMBERS.iter().map(|(n, code, kind, title)| member(n, *code, kind, title)).collect()
-            }
-            "P" => {
-                let array = Element { shape: vec![2], ..member("a", 23, "int", "") };
-                vec![member("TObject", 66, "BASE", ""), member("x", 5, "float", ""), array]
-            }
-            "Loop" => vec![member("again", 62, "Loop", "")],
-            _ => return None,
-        };
-        Some(Class { name: name.into(), version: version.unwrap_or(3), elements })
-    }
+/// `Event`, whose members are those above, the class `P` of its objects, and one without end.
+fn classes() -> Streamers {
+    let member = |name: &str, type_code, type_name: &str, title: &str| Element {
+        name: name.into(),
+        title: title.into(),
+        type_code,
+        type_name: type_name.into(),
+        ..Element::default()
+    };
+    let class = |class: &str, version, elements| StreamerInfo {
+        class: class.into(),
+        version,
+        checksum: 0,
+        elements,
+    };
+    let event =
+        MEMBERS.iter().map(|(name, code, kind, title)| member(name, *code, kind, title)).collect();
+    let array = Element { dimensions: vec![2], ..member("a", 23, "int", "") };
+    let point = vec![member("TObject", 66, "BASE", ""), member("x", 5, "float", ""), array];
+    Streamers::new(vec![
+        class("Event", 1, event),
+        class("P", 1, point),
+        class("Loop", 1, vec![member("again", 62, "Loop", "")]),
+    ])
 }
 
 fn of(branch: Branch) -> Result<Interpretation> {
-    Interpretation::of(&tree(vec![branch]), BranchId(0), &Classes)
+    Interpretation::of(&tree(vec![branch]), BranchId(0), &classes())
 }
 
 #[track_caller]
@@ -287,7 +286,7 @@ fn groups_have_a_name_but_no_column() {
 
 #[test]
 fn typenames_of_what_cannot_be_read() {
-    let name = |branch| typename(&tree(vec![branch]), BranchId(0), &Classes);
+    let name = |branch| typename(&tree(vec![branch]), BranchId(0), &classes());
     assert_eq!(name(element("Event", 6, 0, 300, "x")), "std::map<std::string, int32_t>");
     assert_eq!(name(element("Event", 5, 41, 300, "x")), "std::vector<P>[]");
     assert_eq!(name(plain(vec![])), "unknown");
