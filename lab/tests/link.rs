@@ -1,10 +1,12 @@
 //! Real TCP through a real lab. Skips, and says so, where namespaces cannot be made.
 #![cfg(target_os = "linux")]
 
+use std::fs::{self, Permissions};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::Stdio;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,16 +14,39 @@ use lab::knobs::Knobs;
 use lab::linux::{HostConfig, Lab, LabConfig};
 
 fn lab(far_settings: &str) -> Option<Lab> {
-    let mut knobs = Knobs::default();
-    far_settings.split_whitespace().for_each(|setting| knobs.apply(setting).unwrap());
-    let near = HostConfig { name: "near".into(), knobs: Knobs::default() };
-    let far = HostConfig { name: "far".into(), knobs };
+    lab_of(&[("near", ""), ("far", far_settings)])
+}
+
+fn lab_of(hosts: &[(&str, &str)]) -> Option<Lab> {
     if !rustix::process::getuid().is_root() || !Path::new("/dev/net/tun").exists() {
         eprintln!("SKIPPED: a lab needs root and /dev/net/tun");
         return None;
     }
-    let config = LabConfig { hosts: vec![near, far], seed: 1, congestion: "cubic".into() };
-    Some(Lab::start(&config).unwrap())
+    let host = |(name, settings): &(&str, &str)| {
+        let mut knobs = Knobs::default();
+        settings.split_whitespace().for_each(|setting| knobs.apply(setting).unwrap());
+        HostConfig { name: name.to_string(), knobs }
+    };
+    let hosts = hosts.iter().map(host).collect();
+    Some(Lab::start(&LabConfig { hosts, seed: 1, congestion: "cubic".into() }).unwrap())
+}
+
+fn is_installed(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        eprintln!("SKIPPED: {program} is not installed");
+    }
+    found
+}
+
+/// A directory with one file that any user may read.
+fn directory_to_serve(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+    fs::create_dir(&path).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+    fs::write(path.join("data"), b"far away").unwrap();
+    path
 }
 
 /// Near asks far for `data` and returns what it got.
@@ -107,4 +132,50 @@ fn names_resolve_and_environment_reaches_the_client() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("10.78.0.2"), "{text}");
     assert!(text.contains("near.farlab\nhello"), "{text}");
+}
+
+#[test]
+fn a_real_xrootd_serves_a_directory() {
+    if !is_installed("xrootd") {
+        return;
+    }
+    let Some(mut lab) = lab("delay=5ms") else { return };
+    let directory = directory_to_serve("farlab-test-xrootd");
+    let served = lab.serve_xrootd("far", &directory).unwrap();
+    assert!(served.root_url.starts_with("root://10.78.0.2:"));
+    let socket: SocketAddr = served.http_url["http://".len()..].parse().unwrap();
+    let get = || {
+        let mut stream = TcpStream::connect(socket).unwrap();
+        stream.write_all(b"GET /data HTTP/1.1\r\nHost: far\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        let mut byte = [0];
+        while !answer.ends_with(b"far away") && stream.read(&mut byte).unwrap() == 1 {
+            answer.push(byte[0]);
+        }
+        answer
+    };
+    let answer = lab.run_on("near", get).unwrap();
+    assert!(answer.ends_with(b"far away"), "{}", String::from_utf8_lossy(&answer));
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn a_redirector_sends_clients_to_its_data_servers() {
+    if !is_installed("cmsd") || !is_installed("xrdcp") {
+        return;
+    }
+    let hosts = [("near", ""), ("far", "delay=5ms"), ("one", "delay=5ms"), ("two", "delay=5ms")];
+    let Some(mut lab) = lab_of(&hosts) else { return };
+    let directory = directory_to_serve("farlab-test-cluster");
+    let servers = ["one".to_string(), "two".to_string()];
+    let all = lab.serve_cluster("far", &servers, &directory).unwrap();
+    let (names, served): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+    assert_eq!(names, ["far", "one", "two"]);
+    let mut copy = lab.command("near", "xrdcp").unwrap();
+    let output = copy.args(["-s", &format!("{}/data", served[0].root_url), "-"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "far away");
+    let connections = |host: usize| lab.with_hosts(|hosts| hosts[host].received().connections);
+    // The redirector was asked by its own name; the bytes came from one of the others.
+    assert_eq!(connections(2) + connections(3), 1);
+    fs::remove_dir_all(directory).unwrap();
 }

@@ -102,9 +102,10 @@ impl Lab {
         &self.directory.path
     }
 
-    /// Leaves the directory behind, for a look at the logs.
-    pub fn keep_directory(&mut self) {
+    /// Leaves the directory behind, for a look at the logs; returns where it will lie.
+    pub fn keep_directory(&mut self) -> PathBuf {
         self.directory.keep = true;
+        self.directory.kept_path()
     }
 
     /// The names of the hosts, in the order of the configuration.
@@ -202,10 +203,20 @@ impl Directory {
     }
 }
 
+impl Directory {
+    /// Another name than a running lab's, so that no later lab takes it for a leftover.
+    fn kept_path(&self) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        self.path.with_file_name(format!("kept-{name}"))
+    }
+}
+
 impl Drop for Directory {
     fn drop(&mut self) {
-        if !self.keep {
-            let _ = fs::remove_dir_all(&self.path);
-        }
+        let _ = if self.keep {
+            fs::rename(&self.path, self.kept_path())
+        } else {
+            fs::remove_dir_all(&self.path)
+        };
     }
 }

@@ -1,6 +1,7 @@
 //! The part that acts: namespaces, TUN devices, the thread that moves packets, servers and clients.
 
 mod check;
+mod cluster;
 mod control;
 mod error;
 mod lab;

@@ -1,7 +1,7 @@
 //! Servers on the lab's hosts: the real xrootd, or any command that listens on a port.
 
 use std::fs::{self, File};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -14,21 +14,33 @@ use super::error::{Doing, Error, Result};
 use super::lab::Lab;
 
 /// Ports of xrootd in its own namespace, where they cannot meet anyone else's.
-const ROOT_PORT: u16 = 1094;
-const HTTP_PORT: u16 = 8080;
+pub(super) const ROOT_PORT: u16 = 1094;
+pub(super) const HTTP_PORT: u16 = 8080;
 
 /// A server must answer within this time of its start.
-const START_MAX: Duration = Duration::from_secs(20);
+pub(super) const START_MAX: Duration = Duration::from_secs(20);
 /// How long a server may take to stop by itself.
 const STOP_MAX: Duration = Duration::from_secs(3);
 
 /// Where clients find a server.
 #[derive(Debug, Clone)]
 pub struct Served {
-    /// `root://ADDRESS:PORT/`; the path, with its own slash, follows. Empty if it speaks none.
+    /// `root://ADDRESS:PORT/`; the path, with its own slash, follows.
     pub root_url: String,
     /// `http://ADDRESS:PORT`; the path follows.
     pub http_url: String,
+    /// The processes to kill, stop (SIGSTOP) or continue in a test of faults.
+    pub pids: Vec<u32>,
+}
+
+impl Served {
+    pub(super) fn xrootd(address: Ipv4Addr, pids: Vec<u32>) -> Served {
+        Served {
+            root_url: format!("root://{address}:{ROOT_PORT}/"),
+            http_url: format!("http://{address}:{HTTP_PORT}"),
+            pids,
+        }
+    }
 }
 
 /// A server that is stopped when dropped.
@@ -51,12 +63,9 @@ impl Lab {
         let mut command = self.wrapped(host)?;
         command.args(as_server_user(&own)?);
         command.args(["xrootd", "-n", "lab", "-c"]).arg(&config);
-        self.start_server(host, command, &own.join("log"), &[ROOT_PORT, HTTP_PORT])?;
-        let address = self.address(host)?;
-        Ok(Served {
-            root_url: format!("root://{address}:{ROOT_PORT}/"),
-            http_url: format!("http://{address}:{HTTP_PORT}"),
-        })
+        let ports = [ROOT_PORT, HTTP_PORT];
+        let pid = self.start_server(host, command, &own.join("log"), &ports)?;
+        Ok(Served::xrootd(self.address(host)?, vec![pid]))
     }
 
     /// Starts `shell_command` on `host` and waits until it listens on `port`. It finds the directory to
@@ -74,24 +83,26 @@ impl Lab {
         command.env("FARLAB_DIRECTORY", directory);
         command.env("FARLAB_ADDRESS", address.to_string()).env("FARLAB_PORT", port.to_string());
         let log = self.directory().join(format!("server-{host}.log"));
-        self.start_server(host, command, &log, &[port])?;
+        let pid = self.start_server(host, command, &log, &[port])?;
         Ok(Served {
             root_url: format!("root://{address}:{port}/"),
             http_url: format!("http://{address}:{port}"),
+            pids: vec![pid],
         })
     }
 
-    fn start_server(
+    /// Starts a server and waits until it listens on all `ports`; returns its process.
+    pub(super) fn start_server(
         &mut self,
         host: &str,
         mut command: Command,
         log: &Path,
         ports: &[u16],
-    ) -> Result<()> {
+    ) -> Result<u32> {
         let opened = File::create(log).and_then(|file| Ok((file.try_clone()?, file)));
         let (out, err) = opened.doing(|| format!("creating {}", log.display()))?;
         // Its own process group: a Ctrl-C on the terminal is for the client first.
-        command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
+        command.current_dir("/").stdin(Stdio::null()).stdout(out).stderr(err).process_group(0);
         let child = command.spawn().doing(|| format!("starting {command:?}"))?;
         let mut server = Server { child };
         let address = self.address(host)?;
@@ -113,8 +124,9 @@ impl Lab {
                 thread::sleep(Duration::from_millis(20));
             }
         }
+        let pid = server.child.id();
         self.servers.push(server);
-        Ok(())
+        Ok(pid)
     }
 }
 
@@ -150,7 +162,7 @@ fn xrootd_config(directory: &Path, own: &Path) -> String {
 
 /// The words that make the rest of a command line run as an ordinary user; xrootd refuses to be root.
 /// `own` becomes that user's.
-fn as_server_user(own: &Path) -> Result<Vec<String>> {
+pub(super) fn as_server_user(own: &Path) -> Result<Vec<String>> {
     if crate::linux::is_rootless() {
         let words = "unshare --user --map-user=1000 --map-group=1000 setpriv --pdeathsig TERM --";
         return Ok(words.split(' ').map(String::from).collect());

@@ -17,6 +17,9 @@ use signals::Signals;
 /// Exit code when the lab itself failed, as against the client in it.
 const LAB_FAILED: u8 = 125;
 
+const NEAR: &str = "near";
+const FAR: &str = "far";
+
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Verb::Set { .. } | Verb::Stats { .. } = arguments.verb {
@@ -76,8 +79,8 @@ fn start_again_in_user_namespace() -> Error {
 }
 
 fn start(link: &LinkArguments) -> Result<Lab> {
-    let near = HostConfig { name: "near".into(), knobs: Default::default() };
-    let far = HostConfig { name: "far".into(), knobs: link.knobs() };
+    let near = HostConfig { name: NEAR.into(), knobs: Default::default() };
+    let far = HostConfig { name: FAR.into(), knobs: link.knobs() };
     let hosts = [near, far].into_iter().chain(link.hosts.iter().cloned()).collect();
     let congestion = link.congestion.clone();
     Lab::start(&LabConfig { hosts, seed: link.seed, congestion })
@@ -86,28 +89,17 @@ fn start(link: &LinkArguments) -> Result<Lab> {
 fn run(arguments: &RunArguments, signals: &Signals) -> Result<ExitCode> {
     let mut lab = start(&arguments.link)?;
     if arguments.keep {
-        lab.keep_directory();
-        eprintln!("farroot-lab: logs in {}", lab.directory().display());
+        eprintln!("farroot-lab: logs will be in {}", lab.keep_directory().display());
     }
-    let mut client = lab.command("near", &arguments.client[0])?;
+    let mut client = lab.command(NEAR, &arguments.client[0])?;
     client.args(&arguments.client[1..]);
     client.env("FARLAB_CONTROL", lab.control_path());
+    client.env("FARLAB_ADDRESS", lab.address(FAR)?.to_string());
     client.env("FARLAB_RTT_MS", (arguments.link.rtt.as_secs_f64() * 1e3).to_string());
-    let names: Vec<String> = lab.host_names().skip(1).map(String::from).collect();
-    for name in &names {
-        signals.check()?;
-        let address = lab.address(name)?.to_string();
-        let served = serve(&mut lab, name, arguments)?;
-        let prefix = format!("FARLAB_{}", name.to_uppercase());
-        client.env(format!("{prefix}_ADDRESS"), &address);
-        if let Some(served) = served {
-            client.env(format!("{prefix}_ROOT_URL"), &served.root_url);
-            client.env(format!("{prefix}_HTTP_URL"), &served.http_url);
-            if name == "far" {
-                client.env("FARLAB_ADDRESS", &address);
-                client.env("FARLAB_ROOT_URL", &served.root_url);
-                client.env("FARLAB_HTTP_URL", &served.http_url);
-            }
+    for (name, served) in serve(&mut lab, arguments, signals)? {
+        tell_client(&mut client, &format!("FARLAB_{}", name.to_uppercase()), &served);
+        if name == FAR {
+            tell_client(&mut client, "FARLAB", &served);
         }
     }
     signals.check()?;
@@ -122,13 +114,35 @@ fn run(arguments: &RunArguments, signals: &Signals) -> Result<ExitCode> {
     Ok(exit_code(status))
 }
 
-fn serve(lab: &mut Lab, host: &str, arguments: &RunArguments) -> Result<Option<Served>> {
-    let Some(directory) = &arguments.serve else { return Ok(None) };
-    match arguments.server.as_str() {
-        "none" => Ok(None),
-        "xrootd" => lab.serve_xrootd(host, directory).map(Some),
-        command => lab.serve_command(host, command, directory, arguments.server_port).map(Some),
+/// Starts the servers on all far hosts; which host serves what.
+fn serve(
+    lab: &mut Lab,
+    arguments: &RunArguments,
+    signals: &Signals,
+) -> Result<Vec<(String, Served)>> {
+    let far: Vec<String> = lab.host_names().skip(1).map(String::from).collect();
+    let Some(directory) = &arguments.serve else { return Ok(Vec::new()) };
+    if arguments.server == "cluster" {
+        signals.check()?;
+        return lab.serve_cluster(FAR, &far[1..], directory);
     }
+    let mut all = Vec::new();
+    for host in far {
+        signals.check()?;
+        let served = match arguments.server.as_str() {
+            "xrootd" => lab.serve_xrootd(&host, directory)?,
+            command => lab.serve_command(&host, command, directory, arguments.server_port)?,
+        };
+        all.push((host, served));
+    }
+    Ok(all)
+}
+
+fn tell_client(client: &mut Command, prefix: &str, served: &Served) {
+    let pids: Vec<String> = served.pids.iter().map(u32::to_string).collect();
+    client.env(format!("{prefix}_ROOT_URL"), &served.root_url);
+    client.env(format!("{prefix}_HTTP_URL"), &served.http_url);
+    client.env(format!("{prefix}_PIDS"), pids.join(" "));
 }
 
 fn write_stats(path: &Path, stats: &str) -> Result<()> {
@@ -145,7 +159,7 @@ fn exit_code(status: ExitStatus) -> ExitCode {
 fn check(arguments: &CheckArguments, signals: &Signals) -> Result<ExitCode> {
     let lab = start(&arguments.link)?;
     signals.check()?;
-    let found = linux::check(&lab, "near", "far", Duration::from_secs(arguments.seconds))?;
+    let found = linux::check(&lab, NEAR, FAR, Duration::from_secs(arguments.seconds))?;
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let trips = &found.round_trips;
     println!("connect        {:9.3} ms", ms(found.connect));
