@@ -71,7 +71,21 @@ def wanted_peers(experiment: Experiment, words: str | None) -> list[Peer]:
     ]
     if not chosen:
         sys.exit(f"no peer matches {words!r}: {', '.join(peer.name for peer in experiment.peers)}")
-    return chosen
+    if has_farroot():
+        return chosen
+    if INSIDE not in os.environ:
+        print("farroot is not installed (make extension-release): no row for it", file=sys.stderr)
+    return [peer for peer in chosen if not peer.name.startswith("farroot")]
+
+
+def has_farroot() -> bool:
+    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('farroot') is None)"
+    return subprocess.run([python(), "-c", look], check=False).returncode == 0
+
+
+def python() -> str:
+    """The interpreter that has the peers and farroot."""
+    return os.environ.get("FARROOT_PYTHON", sys.executable)
 
 
 def enter_lab(args: argparse.Namespace) -> None:
@@ -98,8 +112,7 @@ def set_link(link: Link) -> None:
 
 def run_peer(experiment: Experiment, peer: Peer) -> dict:
     """One cold run of one peer: its line of JSON, or why there is none. A failure stays a row."""
-    python = os.environ.get("FARROOT_PYTHON", sys.executable)
-    command = [python, str(BENCH / "peers" / f"{peer.script}.py"), *job(experiment, peer)]
+    command = [python(), str(BENCH / "peers" / f"{peer.script}.py"), *job(experiment, peer)]
     environment = {**os.environ, **peer.environment}
     try:
         done = subprocess.run(
