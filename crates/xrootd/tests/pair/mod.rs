@@ -1,4 +1,5 @@
 //! A client and a served connection joined by queues, in virtual time. Not a socket, not a clock.
+#![allow(dead_code, reason = "every test file uses its own part of it")]
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -179,12 +180,17 @@ impl Pair {
         self.run(Duration::ZERO);
     }
 
-    fn exchange(&mut self) {
+    /// Answers what has come to the server.
+    pub fn serve(&mut self) {
         while let Some(event) = self.server.poll_event() {
             if let Served::Request { tag, request } = event {
                 self.world.serve(&mut self.server, tag, &request);
             }
         }
+    }
+
+    fn exchange(&mut self) {
+        self.serve();
         while let Some(bytes) = self.server.poll_transmit() {
             self.to_client.push_back((self.now + LATENCY, bytes));
         }
