@@ -11,7 +11,7 @@ use super::shaped::Shape;
 use super::{Config, Server};
 use crate::units::{parse_rate, parse_time};
 
-/// Serve the files below a folder over HTTP, read-only
+/// Serve the files below a folder over XRootD and HTTP, read-only
 ///
 /// Anyone who can connect may read. With --rtt, --rate or --flow-rate the server seems far away: bytes arrive
 /// later and no faster, requests that are sent together are still answered together, and a new connection
@@ -20,9 +20,12 @@ use crate::units::{parse_rate, parse_time};
 pub struct Arguments {
     /// The folder
     dir: PathBuf,
-    /// Port; 0 takes any that is free
+    /// Port for both protocols; 0 takes any that is free
     #[arg(long, default_value_t = 1094)]
     port: u16,
+    /// One more port, for clients that want HTTP elsewhere
+    #[arg(long)]
+    http_port: Option<u16>,
     /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     address: IpAddr,
@@ -42,9 +45,14 @@ pub struct Arguments {
 /// # Errors
 /// What is in the way, for the terminal.
 pub fn run(arguments: Arguments) -> Result<(), String> {
-    let Arguments { dir, port, address, rtt, rate, flow_rate } = arguments;
-    let config =
-        Config { address, port, shape: Shape { rtt, rate, flow_rate }, ..Config::new(&dir) };
+    let Arguments { dir, port, http_port, address, rtt, rate, flow_rate } = arguments;
+    let config = Config {
+        address,
+        port,
+        http_port,
+        shape: Shape { rtt, rate, flow_rate },
+        ..Config::new(&dir)
+    };
     let shape = config.shape;
     let server = Server::start(config).map_err(|error| match error.kind() {
         io::ErrorKind::AddrInUse => {
@@ -52,6 +60,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         }
         _ => format!("cannot serve {}: {error}", dir.display()),
     })?;
+    println!("{}", server.root_url());
     println!("{}", server.http_url());
     if !shape.is_plain() {
         println!("{}", description(&shape));

@@ -1,11 +1,14 @@
-//! `farroot serve DIR`: an HTTP server over local files, read-only, as far away as wished.
+//! `farroot serve DIR`: an XRootD and HTTP server over local files, read-only, as far away as
+//! wished.
 //!
-//! For tests, demonstrations and small private use: there is no authentication.
+//! Both protocols are spoken on one port: XRootD's handshake begins with a zero byte, which HTTP
+//! never does. For tests, demonstrations and small private use: there is no authentication.
 
 mod command;
 mod files;
 mod http;
 pub mod shaped;
+mod xrootd;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -36,8 +39,10 @@ pub struct Config {
     pub folder: PathBuf,
     /// The address to listen on.
     pub address: IpAddr,
-    /// The port; 0 lets the kernel choose.
+    /// The port for both protocols; 0 lets the kernel choose.
     pub port: u16,
+    /// One more port for both protocols, where a client insists on one.
+    pub http_port: Option<u16>,
     pub shape: Shape,
     /// Further connections wait until one ends.
     pub connections_max: usize,
@@ -50,6 +55,7 @@ impl Config {
             folder: folder.into(),
             address: Ipv4Addr::LOCALHOST.into(),
             port: 0,
+            http_port: None,
             shape: Shape::default(),
             connections_max: 1000,
         }
@@ -60,6 +66,7 @@ impl Config {
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
+    http_address: SocketAddr,
     runtime: Option<Runtime>,
 }
 
@@ -69,7 +76,7 @@ impl Server {
     /// ```
     /// use cli::serve::{Config, Server};
     /// let server = Server::start(Config::new("."))?;
-    /// assert!(server.http_url().starts_with("http://127.0.0.1:"));
+    /// assert!(server.root_url().starts_with("root://127.0.0.1:"));
     /// # Ok::<(), std::io::Error>(())
     /// ```
     ///
@@ -81,16 +88,21 @@ impl Server {
             .thread_name("serve")
             .enable_all()
             .build()?;
-        let listener = runtime.block_on(TcpListener::bind((config.address, config.port)))?;
+        let listen = |port| runtime.block_on(TcpListener::bind((config.address, port)));
+        let listener = listen(config.port)?;
         let address = listener.local_addr()?;
+        let extra = config.http_port.map(listen).transpose()?;
+        let http_address = extra.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
         let shared = Arc::new(Shared {
             export,
             link: Link::new(config.shape),
             shape: config.shape,
             connections: Arc::new(Semaphore::new(config.connections_max.max(1))),
         });
-        runtime.spawn(accept(listener, shared));
-        Ok(Server { address, runtime: Some(runtime) })
+        for listener in [Some(listener), extra].into_iter().flatten() {
+            runtime.spawn(accept(listener, shared.clone()));
+        }
+        Ok(Server { address, http_address, runtime: Some(runtime) })
     }
 
     /// Where it listens.
@@ -98,9 +110,14 @@ impl Server {
         self.address
     }
 
+    /// `root://127.0.0.1:1094//`, to which a path may be added.
+    pub fn root_url(&self) -> String {
+        format!("root://{}//", reachable(self.address))
+    }
+
     /// `http://127.0.0.1:1094/`, to which a path may be added.
     pub fn http_url(&self) -> String {
-        format!("http://{}/", reachable(self.address))
+        format!("http://{}/", reachable(self.http_address))
     }
 }
 
@@ -153,14 +170,19 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 impl Shared {
-    /// Serves one connection once it has said something.
+    /// Serves one connection in the protocol that its first byte tells.
     async fn serve(&self, stream: TcpStream) {
+        // Where this client has found the server, and others will.
+        let Ok(here) = stream.local_addr() else { return };
         let mut stream = match self.shape.is_plain() {
             true => Stream::Plain(stream),
             false => Stream::Shaped(self.link.shape(stream)),
         };
-        if let Ok(Some(_)) = tokio::time::timeout(FIRST_BYTE_TIMEOUT, stream.peek()).await {
-            http::serve(stream, self.export.clone()).await;
+        let export = self.export.clone();
+        match tokio::time::timeout(FIRST_BYTE_TIMEOUT, stream.peek()).await {
+            Ok(Some(0)) => xrootd::serve(stream, export, here).await,
+            Ok(Some(_)) => http::serve(stream, export).await,
+            Ok(None) | Err(_) => {}
         }
     }
 }

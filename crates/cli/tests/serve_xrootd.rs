@@ -1,0 +1,204 @@
+//! `farroot serve` as this project's own protocol client sees it, over real sockets.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use cli::serve::shaped::Shape;
+use cli::serve::{Config, Server};
+use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, RequestId};
+use xrootd::error::{ErrorCode, RequestError};
+use xrootd::message::dirlist::DirlistOptions;
+use xrootd::message::open::OpenOptions;
+use xrootd::profile::{Profile, Start};
+
+/// A client on a blocking socket, with what it has been told by request.
+struct Session {
+    client: Client,
+    stream: TcpStream,
+    start: Instant,
+    data: BTreeMap<RequestId, Vec<(u64, Bytes)>>,
+    done: BTreeMap<RequestId, Result<Option<Answer>, RequestError>>,
+}
+
+impl Session {
+    fn new(server: &Server) -> Self {
+        let stream = TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Session {
+            client: Client::new(
+                ClientConfig::new("me", "test", 1),
+                Profile::default(),
+                Start::Burst,
+            ),
+            stream,
+            start: Instant::now(),
+            data: BTreeMap::new(),
+            done: BTreeMap::new(),
+        }
+    }
+
+    /// Asks for something; nothing is sent before [`wait`](Self::wait).
+    fn ask<T>(&mut self, ask: impl FnOnce(&mut Client, Duration) -> T) -> T {
+        ask(&mut self.client, self.start.elapsed())
+    }
+
+    fn open(&mut self, path: &str) -> (FileId, RequestId) {
+        self.ask(|client, now| client.open(now, path, OpenOptions::FOR_READING))
+    }
+
+    /// Runs until all these are answered.
+    fn wait(&mut self, requests: &[RequestId]) {
+        while !requests.iter().all(|request| self.done.contains_key(request)) {
+            while let Some(bytes) = self.client.poll_transmit(self.start.elapsed()) {
+                self.stream.write_all(&bytes).unwrap();
+            }
+            let mut buffer = vec![0; 1 << 16];
+            let count = self.stream.read(&mut buffer).unwrap();
+            assert!(count > 0, "the server hung up");
+            buffer.truncate(count);
+            self.client.handle_bytes(self.start.elapsed(), buffer.into()).unwrap();
+            while let Some(event) = self.client.poll_event() {
+                match event {
+                    Event::Data { request, offset, bytes, .. } => {
+                        self.data.entry(request).or_default().push((offset, bytes));
+                    }
+                    Event::Opened { request, .. } | Event::Done { request } => {
+                        self.done.insert(request, Ok(None));
+                    }
+                    Event::Answer { request, answer } => {
+                        self.done.insert(request, Ok(Some(answer)));
+                    }
+                    Event::Failed { request, error } => {
+                        self.done.insert(request, Err(error));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// The bytes of an answered read, in the order of the file.
+    fn bytes(&mut self, request: RequestId) -> Vec<u8> {
+        self.done[&request].as_ref().unwrap();
+        let mut parts = self.data.remove(&request).unwrap_or_default();
+        parts.sort_by_key(|(offset, _)| *offset);
+        parts.iter().flat_map(|(_, bytes)| bytes.iter().copied()).collect()
+    }
+
+    fn answer(&mut self, ask: impl FnOnce(&mut Client, Duration) -> RequestId) -> Answer {
+        let request = self.ask(ask);
+        self.wait(&[request]);
+        self.done[&request].clone().unwrap().expect("an answer with content")
+    }
+
+    fn refusal(&mut self, request: RequestId) -> ErrorCode {
+        self.wait(&[request]);
+        match &self.done[&request] {
+            Err(RequestError::Server(error)) => error.code,
+            other => panic!("not a refusal: {other:?}"),
+        }
+    }
+}
+
+fn content(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at / 7 + at) as u8).collect()
+}
+
+fn served(shape: Shape) -> (tempfile::TempDir, Server) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("f.root"), content(3_000_000)).unwrap();
+    fs::write(folder.path().join("g.root"), content(100)).unwrap();
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    let server = Server::start(Config { shape, ..Config::new(folder.path()) }).unwrap();
+    (folder, server)
+}
+
+#[test]
+fn a_burst_is_answered_within_the_handshake_and_one_round_trip() {
+    let rtt = Duration::from_millis(100);
+    let (_folder, server) = served(Shape { rtt, ..Shape::default() });
+    let mut session = Session::new(&server);
+    let (f, f_open) = session.open("/f.root");
+    let (g, g_open) = session.open("//g.root?tag=1");
+    let f_read = session.ask(|client, now| client.read(now, f, 1000..1_500_000));
+    let g_read = session.ask(|client, now| client.read(now, g, 90..200));
+    session.wait(&[f_open, g_open, f_read, g_read]);
+    assert_eq!(session.bytes(f_read), content(3_000_000)[1000..1_500_000]);
+    assert_eq!(session.bytes(g_read), content(100)[90..], "a read ends with the file");
+    assert!(session.start.elapsed() >= 2 * rtt - Duration::from_millis(2), "no distance was kept");
+}
+
+#[test]
+fn vectors_may_span_files_and_stay_inside_them() {
+    let (_folder, server) = served(Shape::default());
+    let mut session = Session::new(&server);
+    let ((f, _), (g, _)) = (session.open("/f.root"), session.open("/g.root"));
+    let mut segments: Vec<(FileId, Range<u64>)> =
+        (0..500).map(|at| (f, at * 5000..at * 5000 + 4000)).collect();
+    segments.push((g, 10..20));
+    let good = session.ask(|client, now| client.readv(now, &segments));
+    session.wait(&[good]);
+    let parts = session.data.remove(&good).unwrap();
+    let count: usize = parts.iter().map(|(_, bytes)| bytes.len()).sum();
+    assert_eq!(count, 500 * 4000 + 10);
+    let whole = content(3_000_000);
+    for (offset, bytes) in parts {
+        let start = offset as usize;
+        assert_eq!(bytes, whole[start..start + bytes.len()]);
+    }
+    // Opened without its size, which the client would clip the segment to.
+    let (g, _) = session.ask(|client, now| client.open(now, "/g.root", OpenOptions::READ));
+    let beyond = session.ask(|client, now| client.readv(now, &[(g, 90..101)]));
+    assert_eq!(session.refusal(beyond), ErrorCode::FS_ERROR);
+}
+
+#[test]
+fn files_and_folders_are_described() {
+    let (_folder, server) = served(Shape::default());
+    let mut session = Session::new(&server);
+    let Answer::Stat(stat) = session.answer(|client, now| client.stat(now, "/f.root")) else {
+        panic!("not a stat");
+    };
+    assert_eq!(stat.size, 3_000_000);
+    let list = |client: &mut Client, now| client.dirlist(now, "/", DirlistOptions::WITH_STAT);
+    let Answer::Entries(entries) = session.answer(list) else { panic!("not a list") };
+    let names: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["f.root", "g.root", "sub"]);
+    assert_eq!(entries[1].stat.as_ref().unwrap().size, 100);
+    let keys = ["readv_iov_max", "nonsense"];
+    let config = session.answer(|client, now| client.query_config(now, &keys));
+    assert_eq!(
+        config,
+        Answer::Config(vec![(keys[0].into(), Some("1024".into())), (keys[1].into(), None)])
+    );
+    let (none, none_open) = session.open("/none.root");
+    let read = session.ask(|client, now| client.read(now, none, 0..10));
+    assert_eq!(session.refusal(none_open), ErrorCode::NOT_FOUND);
+    assert_eq!(session.refusal(read), ErrorCode::NOT_FOUND);
+    let outside = session.open("/../secret").1;
+    assert_eq!(session.refusal(outside), ErrorCode::NOT_AUTHORIZED);
+    let folder = session.open("/sub").1;
+    assert_eq!(session.refusal(folder), ErrorCode::IS_DIRECTORY);
+}
+
+#[test]
+fn many_reads_at_once_are_all_answered() {
+    let (_folder, server) = served(Shape::default());
+    let mut session = Session::new(&server);
+    let (f, _) = session.open("/f.root");
+    let ranges: Vec<Range<u64>> = (0..2000).map(|at| at * 1000..at * 1000 + 1500).collect();
+    let reads: Vec<RequestId> = ranges
+        .iter()
+        .map(|range| session.ask(|client, now| client.read(now, f, range.clone())))
+        .collect();
+    session.wait(&reads);
+    let whole = content(3_000_000);
+    for (read, range) in reads.iter().zip(&ranges) {
+        assert_eq!(session.bytes(*read), whole[range.start as usize..range.end as usize]);
+    }
+}
