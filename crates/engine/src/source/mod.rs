@@ -18,8 +18,10 @@
 
 #[doc(hidden)]
 pub mod conformance;
+pub mod http;
 pub mod local;
 pub mod network;
+mod spool;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -67,7 +69,9 @@ pub enum Command {
 pub enum Part {
     /// The first bytes.
     Head(u64),
-    /// The last bytes; only for servers whose traits say `suffix`.
+    /// The last bytes; only for servers whose traits say `suffix`. One that turns out not to know
+    /// them says so in its traits and then answers with the size alone: other connections can
+    /// ask for the end sooner than one that waits for another round trip.
     Tail(u64),
 }
 
