@@ -1,8 +1,140 @@
-//! The engine that reads ROOT data from far away.
+//! The engine that reads ROOT data from far away as if it were near.
+//!
+//! ```no_run
+//! # async fn example() -> engine::Result<()> {
+//! let engine = engine::Engine::start(engine::Config::from_env()?)?;
+//! let tree = engine.open_tree("root://eos.example//data/f.root", Some("Events")).await?;
+//! let columns = tree.columns(&["Muon_pt".into(), "Jet_*".into()])?;
+//! let batch = tree.read(columns, 0..u64::MAX).await?;
+//! # Ok(()) }
+//! ```
+//!
+//! The way of one read: an address and column names -> open ([`source`]) -> metadata
+//! ([`read::file`]) -> plan ([`read::plan`]) -> schedule (the `scheduler` crate) -> fetch
+//! ([`fetch`]) -> decode and assemble ([`read::pipeline`]) -> [`read::columns`].
 
+pub mod address;
+mod clock;
 pub mod config;
 pub mod error;
+pub mod fetch;
+pub mod read;
+pub mod report;
 pub mod source;
+
+use std::sync::Arc;
 
 pub use config::Config;
 pub use error::{Error, ErrorKind, Result};
+pub use read::columns::{Batch, Column};
+pub use read::dataset::{Part, Parts, Place, Wish};
+pub use read::file::{File, KeyInfo};
+pub use read::pipeline::Batches;
+pub use read::plan::{Plan, Step};
+pub use read::tree::Tree;
+pub use rootfile::{Array, Numbers};
+
+use source::network::{Network, Tcp};
+
+/// Owns the connections, the threads and the one memory budget. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    fetcher: fetch::Fetcher,
+    decoders: read::Decoders,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+impl Engine {
+    /// Starts an engine with threads of its own, reading over the operating system's TCP.
+    pub fn start(config: Config) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            // One moves bytes while the other decides; decoding has its own threads.
+            .worker_threads(2)
+            .thread_name("farroot-io")
+            .enable_all()
+            .build()
+            .map_err(|e| Error::new(ErrorKind::Io, format!("no threads for the engine: {e}")))?;
+        let network = Arc::new(Tcp { connect_timeout: config.connect_timeout });
+        let fetcher = {
+            let _inside = runtime.enter();
+            fetch::Fetcher::start(&config, network)
+        };
+        let decoders = read::Decoders::start(config.decode_threads)?;
+        Ok(Engine { inner: Arc::new(Inner { fetcher, decoders, runtime: Some(runtime) }) })
+    }
+
+    /// Starts an engine on the present tokio runtime and the given network, for simulations.
+    pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
+        let fetcher = fetch::Fetcher::start(config, network);
+        let decoders = read::Decoders::start(config.decode_threads)?;
+        Ok(Engine { inner: Arc::new(Inner { fetcher, decoders, runtime: None }) })
+    }
+
+    /// Waits for a future on the engine's own threads; for callers without a runtime.
+    ///
+    /// # Panics
+    /// From inside a tokio runtime, as [`tokio::runtime::Runtime::block_on`] does, and for an
+    /// engine made by [`Engine::within`].
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let runtime = self.inner.runtime.as_ref().expect("the engine has a runtime of its own");
+        runtime.block_on(future)
+    }
+
+    /// Opens a file: `root://`, `http://`, `file://` or a local path.
+    pub async fn open(&self, address: &str) -> Result<File> {
+        let url = address::parse(address)?;
+        File::open(&self.inner.fetcher, &self.inner.decoders, url).await
+    }
+
+    /// Opens a file and a tree in it; without a path, the only tree there is.
+    pub async fn open_tree(&self, address: &str, path: Option<&str>) -> Result<Tree> {
+        let file = self.open(address).await?;
+        if let Some(path) = path {
+            return file.tree(path).await;
+        }
+        let trees = file.tree_paths().await?;
+        match trees.as_slice() {
+            [only] => file.tree(only).await,
+            [] => Err(Error::new(ErrorKind::NotFound, "the file holds no tree").with_url(address)),
+            several => Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("the file holds several trees: {}", several.join(", ")),
+            )
+            .with_url(address)
+            .with_advice("say which one, as in FILE:TREE")),
+        }
+    }
+
+    /// Reads many trees as one, in steps.
+    pub fn parts(&self, places: Vec<Place>, wish: Wish) -> Parts {
+        Parts::new(self.clone(), places, wish)
+    }
+
+    /// What was asked of whom, and when, by everything that this engine has read.
+    pub fn trace(&self) -> &fetch::trace::Trace {
+        self.inner.fetcher.trace()
+    }
+
+    /// Where the time and the bytes of everything read so far went.
+    pub fn report(&self) -> report::Report {
+        report::Report::new(&self.trace().records(), None, self.decoding())
+    }
+
+    /// Time that all decoding threads together have spent.
+    pub fn decoding(&self) -> std::time::Duration {
+        self.inner.decoders.busy()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Waiting here could wait for ever on a name look-up; nothing is left to be saved.
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -18,10 +18,9 @@
 
 #[doc(hidden)]
 pub mod conformance;
-pub mod http;
 pub mod local;
 pub mod network;
-mod spool;
+mod xrootd;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,7 +31,8 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use url::Url;
 
-use crate::error::Error;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The driver's name for one request; unique within the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,9 +69,7 @@ pub enum Command {
 pub enum Part {
     /// The first bytes.
     Head(u64),
-    /// The last bytes; only for servers whose traits say `suffix`. One that turns out not to know
-    /// them says so in its traits and then answers with the size alone: other connections can
-    /// ask for the end sooner than one that waits for another round trip.
+    /// The last bytes; only for servers whose traits say `suffix`.
     Tail(u64),
 }
 
@@ -168,4 +166,33 @@ pub trait Server: Send + Sync + 'static {
 
     /// Runs one connection until its commands end or it fails.
     fn run(self: Arc<Self>, link: Link) -> BoxFuture<'static, ()>;
+}
+
+/// The server that a file's address names.
+///
+/// # Errors
+/// `Unsupported` for schemes that this version does not speak.
+pub fn server_for(
+    url: &Url,
+    config: &Config,
+    network: Arc<dyn network::Network>,
+) -> Result<Arc<dyn Server>> {
+    match url.scheme() {
+        "file" => Ok(Arc::new(local::LocalServer::new())),
+        "root" | "xroot" => Ok(Arc::new(xrootd::XrootdServer::new(url, config, network)?)),
+        other => Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("addresses that begin with {other}:// cannot be read"),
+        )
+        .with_advice("this version reads root://, http://, file:// and local paths")),
+    }
+}
+
+/// The address as it may be shown: without a password.
+pub fn display_url(url: &Url) -> String {
+    let mut shown = url.clone();
+    if shown.password().is_some() {
+        let _ = shown.set_password(None);
+    }
+    shown.to_string()
 }

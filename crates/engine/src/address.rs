@@ -1,0 +1,71 @@
+//! Addresses as people write them: URLs, local paths, and `FILE:TREE`.
+
+use url::Url;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A file's address as a URL; anything without a scheme is a local path.
+///
+/// # Errors
+/// `InvalidArgument` for what is neither.
+pub fn parse(address: &str) -> Result<Url> {
+    let wrong = |why: String| Error::new(ErrorKind::InvalidArgument, why).with_url(address);
+    if address.contains("://") {
+        return Url::parse(address).map_err(|e| wrong(format!("not an address: {e}")));
+    }
+    let path = std::path::absolute(address).map_err(|e| wrong(format!("not a path: {e}")))?;
+    Url::from_file_path(path).map_err(|()| wrong("not a path".into()))
+}
+
+/// Splits `FILE:TREE` where there is a tree: at the last colon that is not part of a scheme, a
+/// port or a drive, and after which no file of that name could follow.
+///
+/// `root://host:1094//f.root:dir/Events` gives `root://host:1094//f.root` and `dir/Events`.
+pub fn split_tree(address: &str) -> (&str, Option<&str>) {
+    let after_scheme = address.find("://").map_or(0, |at| at + 3);
+    // A port stands before the first slash of the path.
+    let path_start = match after_scheme {
+        0 => 0,
+        start => address[start..].find('/').map_or(address.len(), |at| start + at),
+    };
+    let query = address[path_start..].find('?').map_or(address.len(), |at| path_start + at);
+    let Some(colon) = address[path_start..query].rfind(':').map(|at| path_start + at) else {
+        return match address[query..].rfind(':') {
+            Some(at) => (&address[..query + at], Some(&address[query + at + 1..])),
+            None => (address, None),
+        };
+    };
+    let (file, tree) = (&address[..colon], &address[colon + 1..]);
+    let looks_like_file = tree.ends_with(".root") || tree.is_empty();
+    if looks_like_file || (after_scheme == 0 && std::path::Path::new(address).exists()) {
+        (address, None)
+    } else {
+        (file, Some(tree))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_what_follows_the_files_last_colon() {
+        for (address, file, tree) in [
+            ("f.root:Events", "f.root", Some("Events")),
+            ("f.root", "f.root", None),
+            ("root://h:1094//d/f.root:dir/Events", "root://h:1094//d/f.root", Some("dir/Events")),
+            ("root://h:1094//d/f.root", "root://h:1094//d/f.root", None),
+            ("http://[::1]:80/f.root:T", "http://[::1]:80/f.root", Some("T")),
+            ("run:12.root", "run:12.root", None),
+        ] {
+            assert_eq!(split_tree(address), (file, tree), "{address}");
+        }
+    }
+
+    #[test]
+    fn paths_become_file_urls() {
+        assert_eq!(parse("/a/b.root").unwrap().as_str(), "file:///a/b.root");
+        assert_eq!(parse("root://h//x").unwrap().scheme(), "root");
+        assert!(parse("root://").is_err() || parse("://x").is_err());
+    }
+}

@@ -1,0 +1,578 @@
+//! The one task that acts on the scheduler's decisions.
+//!
+//! The run-loop law, for this caller of it: take in everything that has happened (orders of
+//! handles, notices of connections, the clock), then ask the scheduler for actions and events
+//! until it has none, then sleep until `poll_timeout` or the next happening.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use scheduler::{
+    Action, ConnectionId, Event, Failure, FileId, RequestId, Scheduler, ServerId, SourceId, WantId,
+};
+use tokio::sync::{mpsc, oneshot};
+use url::Url;
+
+use super::files::{
+    ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState, server_key,
+};
+use super::trace::{RequestKind, RequestRecord, Trace};
+use super::{Opened, Order, Urgency, Want};
+use crate::clock::{Clock, sleep_until};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::network::Network;
+use crate::source::{
+    self, Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, display_url,
+};
+
+/// Redirections of one open; what XRootD's own client allows.
+const REDIRECTS_MAX: u32 = 16;
+/// Happenings taken in before the scheduler is asked again, so that neither side starves.
+const BATCH: usize = 256;
+
+type Notices = mpsc::UnboundedReceiver<(ConnectionTag, Notice)>;
+
+pub struct Driver {
+    config: Config,
+    network: Arc<dyn Network>,
+    clock: Clock,
+    trace: Trace,
+    scheduler: Scheduler,
+    notice_sender: mpsc::UnboundedSender<(ConnectionTag, Notice)>,
+    notices: Notices,
+    files: BTreeMap<FileId, FileState>,
+    servers: BTreeMap<ServerId, ServerState>,
+    server_names: BTreeMap<String, ServerId>,
+    connections: BTreeMap<ConnectionId, ConnectionState>,
+    requests: BTreeMap<RequestId, RequestState>,
+    groups: BTreeMap<u64, Group>,
+    wants: BTreeMap<WantId, (u64, usize)>,
+}
+
+impl Driver {
+    pub fn new(config: Config, network: Arc<dyn Network>, clock: Clock, trace: Trace) -> Self {
+        let (notice_sender, notices) = mpsc::unbounded_channel();
+        let scheduler = Scheduler::new(budgets(&config));
+        Driver {
+            config,
+            network,
+            clock,
+            trace,
+            scheduler,
+            notice_sender,
+            notices,
+            files: BTreeMap::new(),
+            servers: BTreeMap::new(),
+            server_names: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            wants: BTreeMap::new(),
+        }
+    }
+
+    /// Runs until the last handle is gone.
+    pub async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
+        loop {
+            self.act();
+            let wake = self.scheduler.poll_timeout().map(|time| self.clock.instant(time));
+            tokio::select! {
+                order = orders.recv() => {
+                    let Some(order) = order else { return };
+                    self.take_order(order);
+                }
+                Some((connection, notice)) = self.notices.recv() => {
+                    self.take_notice(connection, notice);
+                }
+                () = sleep_until(wake) => {}
+            }
+            for _ in 0..BATCH {
+                let mut idle = true;
+                if let Ok(order) = orders.try_recv() {
+                    self.take_order(order);
+                    idle = false;
+                }
+                if let Ok((connection, notice)) = self.notices.try_recv() {
+                    self.take_notice(connection, notice);
+                    idle = false;
+                }
+                if idle {
+                    break;
+                }
+            }
+            self.scheduler.handle_timeout(self.clock.now());
+        }
+    }
+
+    fn act(&mut self) {
+        let now = self.clock.now();
+        loop {
+            if let Some(action) = self.scheduler.poll_action(now) {
+                self.take_action(action);
+            } else if let Some(event) = self.scheduler.poll_event() {
+                self.take_event(event);
+            } else {
+                return;
+            }
+        }
+    }
+
+    // ---- orders of handles -------------------------------------------------------------------
+
+    fn take_order(&mut self, order: Order) {
+        let now = self.clock.now();
+        match order {
+            Order::Open { url, head, tail, reply } => self.open(url, head, tail, reply),
+            Order::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
+            Order::Promote { group, indices } => {
+                let Some(group) = self.groups.get(&group) else { return };
+                let members = group.members.get(indices).unwrap_or_default();
+                for member in members.iter().filter(|m| m.state == MemberState::Waiting) {
+                    self.scheduler.promote(now, member.want);
+                }
+            }
+            Order::Abandon { group } => self.abandon(group),
+            Order::Resize { group, index, cost } => {
+                if let Some(want) = self.granted(group, index) {
+                    self.scheduler.resize(now, want, cost);
+                }
+            }
+            Order::Release { group, index } => {
+                if let Some(want) = self.granted(group, index) {
+                    self.scheduler.release(now, want);
+                    self.end_member(group, index);
+                }
+            }
+            Order::Close { file } => self.close(file),
+        }
+    }
+
+    fn open(&mut self, url: Url, head: u64, tail: u64, reply: oneshot::Sender<Result<Opened>>) {
+        let server = match self.server_for(&url) {
+            Ok(server) => server,
+            Err(error) => return drop(reply.send(Err(error))),
+        };
+        let now = self.clock.now();
+        let file = self.scheduler.add_file(now);
+        self.files.insert(file, FileState::new(reply));
+        self.add_source(file, server, url);
+        self.scheduler.open(now, file, head, tail);
+    }
+
+    fn add_source(&mut self, file: FileId, server: ServerId, url: Url) {
+        let source = self.scheduler.add_source(self.clock.now(), file, server);
+        if let Some(state) = self.files.get_mut(&file) {
+            state.sources.insert(source, (server, FileRef { tag: file.0, url: Arc::new(url) }));
+        }
+    }
+
+    fn server_for(&mut self, url: &Url) -> Result<ServerId> {
+        let key = server_key(url);
+        if let Some(id) = self.server_names.get(&key) {
+            return Ok(*id);
+        }
+        let server = source::server_for(url, &self.config, self.network.clone())?;
+        let id = self.scheduler.add_server(self.clock.now(), scheduler_traits(&server.traits()));
+        let name = Arc::from(server.name());
+        self.servers.insert(id, ServerState { server, name });
+        self.server_names.insert(key, id);
+        Ok(id)
+    }
+
+    fn want(
+        &mut self,
+        file: FileId,
+        group: u64,
+        wants: Vec<Want>,
+        sink: mpsc::UnboundedSender<super::Delivery>,
+    ) {
+        let now = self.clock.now();
+        let mut members = Vec::with_capacity(wants.len());
+        self.trace.wanted(file.0, wants.iter().map(|want| want.range.end - want.range.start).sum());
+        for (index, want) in wants.into_iter().enumerate() {
+            let urgency = match want.urgency {
+                Urgency::Demand => scheduler::Urgency::Demand,
+                Urgency::Hint => scheduler::Urgency::Hint,
+            };
+            let range = want.range.clone();
+            let id = self.scheduler.want(now, file, want.range, urgency, want.order, want.cost);
+            self.wants.insert(id, (group, index));
+            members.push(Member { want: id, range, state: MemberState::Waiting });
+        }
+        if !members.is_empty() {
+            let live = members.len();
+            self.groups.insert(group, Group { file, sink, members, live });
+        }
+    }
+
+    fn abandon(&mut self, key: u64) {
+        let now = self.clock.now();
+        let Some(group) = self.groups.get_mut(&key) else { return };
+        for index in 0..group.members.len() {
+            if group.members[index].state == MemberState::Waiting {
+                self.scheduler.cancel(now, group.members[index].want);
+                self.wants.remove(&group.members[index].want);
+                group.end(index);
+            }
+        }
+        if group.live == 0 {
+            self.groups.remove(&key);
+        }
+    }
+
+    fn granted(&self, group: u64, index: usize) -> Option<WantId> {
+        let member = self.groups.get(&group)?.members.get(index)?;
+        (member.state == MemberState::Granted).then_some(member.want)
+    }
+
+    fn end_member(&mut self, key: u64, index: usize) {
+        let Some(group) = self.groups.get_mut(&key) else { return };
+        self.wants.remove(&group.members[index].want);
+        group.end(index);
+        if group.live == 0 {
+            self.groups.remove(&key);
+        }
+    }
+
+    fn close(&mut self, file: FileId) {
+        self.scheduler.remove_file(self.clock.now(), file);
+        let gone: Vec<u64> =
+            self.groups.iter().filter(|(_, g)| g.file == file).map(|(key, _)| *key).collect();
+        for key in gone {
+            if let Some(group) = self.groups.remove(&key) {
+                for member in &group.members {
+                    self.wants.remove(&member.want);
+                }
+            }
+        }
+        let Some(state) = self.files.remove(&file) else { return };
+        for connection in &state.touched {
+            let Some(there) = self.connections.get(connection) else { continue };
+            for (_, file) in state.sources.values() {
+                let _ = there.commands.send(Command::Close { file: file.clone() });
+            }
+        }
+    }
+
+    // ---- actions and events of the scheduler -------------------------------------------------
+
+    fn take_action(&mut self, action: Action) {
+        match action {
+            Action::Connect { connection, server } => self.connect(connection, server),
+            Action::Open { request, connection, source, file, part } => {
+                let part = match part {
+                    scheduler::Part::Head(bytes) => Part::Head(bytes),
+                    scheduler::Part::Tail(bytes) => Part::Tail(bytes),
+                };
+                let segments = match part {
+                    Part::Head(bytes) => vec![0..bytes],
+                    Part::Tail(_) => Vec::new(),
+                };
+                self.send(request, connection, source, file, segments, |file| Command::Open {
+                    request: RequestTag(request.0),
+                    file,
+                    part,
+                });
+            }
+            Action::Fetch { request, connection, source, file, segments } => {
+                let asked = segments.clone();
+                self.send(request, connection, source, file, asked, |file| Command::Fetch {
+                    request: RequestTag(request.0),
+                    file,
+                    segments,
+                });
+            }
+            Action::Cancel { request, connection } => {
+                if let Some(there) = self.connections.get(&connection) {
+                    let _ = there.commands.send(Command::Cancel { request: RequestTag(request.0) });
+                }
+            }
+            Action::Disconnect { connection } => {
+                if self.connections.remove(&connection).is_some() {
+                    self.trace.disconnected(connection.0);
+                }
+            }
+        }
+    }
+
+    fn connect(&mut self, connection: ConnectionId, server: ServerId) {
+        let state = &self.servers[&server];
+        let (commands, receiver) = mpsc::unbounded_channel();
+        let link = Link {
+            connection: ConnectionTag(connection.0),
+            commands: receiver,
+            notices: self.notice_sender.clone(),
+        };
+        self.trace.connecting(connection.0, state.name.clone());
+        let source = state.name.clone();
+        self.connections.insert(connection, ConnectionState { commands, source });
+        tokio::spawn(state.server.clone().run(link));
+    }
+
+    fn send(
+        &mut self,
+        request: RequestId,
+        connection: ConnectionId,
+        source: SourceId,
+        file: FileId,
+        segments: Vec<std::ops::Range<u64>>,
+        command: impl FnOnce(FileRef) -> Command,
+    ) {
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let (Some(there), Some(file_ref)) =
+            (self.connections.get(&connection), state.file_ref(source).cloned())
+        else {
+            return;
+        };
+        if !state.touched.contains(&connection) {
+            state.touched.push(connection);
+        }
+        let command = command(file_ref);
+        let open = matches!(command, Command::Open { .. });
+        self.requests.insert(request, RequestState { file, source, connection });
+        self.trace.sent(RequestRecord {
+            request: request.0,
+            file: file.0,
+            source: there.source.clone(),
+            connection: connection.0,
+            kind: if open { RequestKind::Open } else { RequestKind::Fetch },
+            segments,
+            sent: Default::default(),
+            first_byte: None,
+            done: None,
+            received: 0,
+            failed: false,
+        });
+        let _ = there.commands.send(command);
+    }
+
+    fn take_event(&mut self, event: Event) {
+        match event {
+            Event::Ready { want } => {
+                let Some((key, index)) = self.wants.get(&want).copied() else { return };
+                let Some(group) = self.groups.get_mut(&key) else { return };
+                let Some(file) = self.files.get(&group.file) else { return };
+                let range = group.members[index].range.clone();
+                let bytes = file.store.get(range.clone()).ok_or_else(|| {
+                    Error::new(ErrorKind::Io, "bytes reported as delivered are missing")
+                        .with_range(range)
+                });
+                if !group.deliver(index, bytes) {
+                    self.scheduler.release(self.clock.now(), want);
+                    self.end_member(key, index);
+                }
+            }
+            Event::Failed { want, why } => {
+                let Some((key, index)) = self.wants.get(&want).copied() else { return };
+                let Some(group) = self.groups.get_mut(&key) else { return };
+                let range = group.members[index].range.clone();
+                let last = self.files.get(&group.file).and_then(|file| file.last_error.clone());
+                let error = match why {
+                    scheduler::WantFailure::BeyondEnd { size } => Error::new(
+                        ErrorKind::Corrupt,
+                        format!("the file says something lies beyond its end at byte {size}"),
+                    ),
+                    _ => last.unwrap_or_else(|| no_source(&why)),
+                };
+                group.deliver(index, Err(error.with_range(range)));
+                self.end_member(key, index);
+            }
+            Event::Opened { file, .. } => self.answer_open(file),
+            Event::OpenFailed { file, why } => {
+                let Some(state) = self.files.get_mut(&file) else { return };
+                let error = state.last_error.clone().unwrap_or_else(|| no_source(&why));
+                if let Some(opener) = state.opener.take() {
+                    let _ = opener.send(Err(error));
+                }
+                self.close(file);
+            }
+            Event::Forget { file, range } => {
+                if let Some(state) = self.files.get_mut(&file) {
+                    state.store.forget(range);
+                }
+            }
+        }
+    }
+
+    fn answer_open(&mut self, id: FileId) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let Some(opener) = file.opener.take() else { return };
+        let source = file.sources.values().next().map(|(server, _)| *server);
+        let source = source.and_then(|server| self.servers.get(&server));
+        let opened = Opened {
+            file: id,
+            info: file.info.clone().unwrap_or_default(),
+            delivered: file.store.drain(),
+            source: source.map_or_else(String::new, |state| state.name.to_string()),
+        };
+        self.scheduler.forget_open(self.clock.now(), id);
+        if opener.send(Ok(opened)).is_err() {
+            self.close(id);
+        }
+    }
+
+    // ---- notices of connections --------------------------------------------------------------
+
+    fn take_notice(&mut self, connection: ConnectionTag, notice: Notice) {
+        let now = self.clock.now();
+        let id = ConnectionId(connection.0);
+        match notice {
+            Notice::Connected => {
+                self.trace.connected(connection.0);
+                self.scheduler.handle_connected(now, id);
+            }
+            Notice::Opened { request, info } => self.opened(RequestId(request.0), info),
+            Notice::Data { request, offset, bytes } => {
+                self.trace.received(request.0, bytes.len() as u64);
+                let request = RequestId(request.0);
+                let Some(state) = self.requests.get(&request) else { return };
+                let Some(file) = self.files.get_mut(&state.file) else { return };
+                let range = offset..offset + bytes.len() as u64;
+                if file.opener.is_some() {
+                    // The ends of the file come unasked by anyone but the open itself.
+                    self.trace.wanted(state.file.0, bytes.len() as u64);
+                }
+                file.store.insert(offset, bytes);
+                self.scheduler.handle_data(now, request, range);
+            }
+            Notice::Done { request } => {
+                self.trace.ended(request.0, false);
+                let request = RequestId(request.0);
+                self.requests.remove(&request);
+                self.scheduler.handle_done(now, request);
+            }
+            Notice::Failed { request, error } => self.failed(RequestId(request.0), id, error),
+            Notice::Redirected { request, url } => self.redirected(RequestId(request.0), id, &url),
+            Notice::Traits(traits) => {
+                if let Some(server) = self.server_of(id) {
+                    self.scheduler.update_server(now, server, scheduler_traits(&traits));
+                }
+            }
+            Notice::Note(text) => self.trace.note(None, text),
+            Notice::Disconnected { error } => self.disconnected(id, error),
+        }
+    }
+
+    fn server_of(&self, connection: ConnectionId) -> Option<ServerId> {
+        let name = &self.connections.get(&connection)?.source;
+        self.servers.iter().find(|(_, state)| state.name == *name).map(|(id, _)| *id)
+    }
+
+    fn opened(&mut self, request: RequestId, info: FileInfo) {
+        let Some(state) = self.requests.get(&request) else { return };
+        let Some(file) = self.files.get_mut(&state.file) else { return };
+        self.scheduler.handle_opened(self.clock.now(), request, info.size);
+        file.info.get_or_insert(info);
+    }
+
+    fn failed(&mut self, request: RequestId, connection: ConnectionId, error: Error) {
+        self.trace.ended(request.0, true);
+        let Some(state) = self.requests.remove(&request) else { return };
+        let failure = Failure { retryable: error.is_retryable() };
+        self.remember(state.file, connection, error);
+        self.scheduler.handle_failed(self.clock.now(), request, failure);
+    }
+
+    fn remember(&mut self, file: FileId, connection: ConnectionId, error: Error) {
+        let source = self.connections.get(&connection).map(|there| there.source.to_string());
+        if let Some(file) = self.files.get_mut(&file) {
+            file.last_error = Some(match source {
+                Some(source) => error.with_source(source),
+                None => error,
+            });
+        }
+    }
+
+    fn redirected(&mut self, request: RequestId, connection: ConnectionId, url: &Url) {
+        self.trace.ended(request.0, false);
+        let Some(state) = self.requests.remove(&request) else { return };
+        let Some(file) = self.files.get_mut(&state.file) else { return };
+        file.redirects += 1;
+        let server = if file.redirects > REDIRECTS_MAX {
+            Err(Error::new(ErrorKind::LimitReached, "redirected in circles")
+                .with_advice("the servers' configuration is at fault; try another address"))
+        } else {
+            self.server_for(url)
+        };
+        match server {
+            Ok(server) => {
+                self.trace.note(Some(state.file.0), format!("redirected to {}", display_url(url)));
+                self.add_source(state.file, server, url.clone());
+                self.scheduler.remove_source(self.clock.now(), state.source);
+                if let Some(file) = self.files.get_mut(&state.file) {
+                    file.sources.remove(&state.source);
+                }
+            }
+            Err(error) => {
+                self.remember(state.file, connection, error);
+                let failure = Failure { retryable: false };
+                self.scheduler.handle_failed(self.clock.now(), request, failure);
+            }
+        }
+    }
+
+    /// Requests on a lost connection get no answer; the scheduler asks for their bytes again.
+    fn lose_requests(&mut self, connection: ConnectionId) {
+        let lost: Vec<RequestId> = self
+            .requests
+            .iter()
+            .filter(|(_, state)| state.connection == connection)
+            .map(|(request, _)| *request)
+            .collect();
+        for request in lost {
+            self.trace.ended(request.0, true);
+            self.requests.remove(&request);
+        }
+    }
+
+    fn disconnected(&mut self, connection: ConnectionId, error: Option<Error>) {
+        let Some(there) = self.connections.get(&connection) else { return };
+        let name = there.source.clone();
+        let failure = Failure { retryable: error.as_ref().is_none_or(Error::is_retryable) };
+        if let Some(error) = error {
+            let concerned: Vec<FileId> = self
+                .files
+                .iter()
+                .filter(|(_, file)| {
+                    file.touched.contains(&connection)
+                        || file.sources.values().any(|(s, _)| self.servers[s].name == name)
+                })
+                .map(|(id, _)| *id)
+                .collect();
+            for file in concerned {
+                self.remember(file, connection, error.clone());
+            }
+        }
+        self.connections.remove(&connection);
+        self.trace.disconnected(connection.0);
+        self.lose_requests(connection);
+        self.scheduler.handle_disconnected(self.clock.now(), connection, failure);
+    }
+}
+
+fn no_source(why: &scheduler::WantFailure) -> Error {
+    Error::new(ErrorKind::Io, format!("no source could deliver the bytes ({why:?})"))
+}
+
+fn budgets(config: &Config) -> scheduler::Budgets {
+    scheduler::Budgets {
+        memory_bytes_max: config.memory_bytes_max,
+        connections_per_server_max: config.connections_max,
+        connections_initial: config.connections_initial,
+        ..scheduler::Budgets::default()
+    }
+}
+
+fn scheduler_traits(traits: &source::ServerTraits) -> scheduler::ServerTraits {
+    scheduler::ServerTraits {
+        segments_max: traits.segments_max,
+        segment_bytes_max: traits.segment_bytes_max,
+        request_bytes_max: traits.request_bytes_max,
+        pipelined: traits.pipelined,
+        suffix: traits.suffix,
+        distance_hint_rtt: traits.local.then_some(std::time::Duration::ZERO),
+        request_overhead: traits.request_overhead,
+        max_connections: traits.connections_max,
+    }
+}

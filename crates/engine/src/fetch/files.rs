@@ -1,0 +1,115 @@
+//! The driver's tables: files and their bytes, servers and their connections, groups of wants.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantId};
+use tokio::sync::{mpsc, oneshot};
+use url::Url;
+
+use super::store::Store;
+use super::{Delivery, Opened};
+use crate::error::{Error, Result};
+use crate::source::{Command, FileInfo, FileRef, Server};
+
+/// A file somebody holds a handle to.
+pub struct FileState {
+    pub store: Store,
+    /// Who waits for the open.
+    pub opener: Option<oneshot::Sender<Result<Opened>>>,
+    pub info: Option<FileInfo>,
+    pub sources: BTreeMap<SourceId, (ServerId, FileRef)>,
+    pub redirects: u32,
+    /// Why the last request failed, for the error of the wants that fail with it.
+    pub last_error: Option<Error>,
+    /// Connections that have been asked anything about this file.
+    pub touched: Vec<ConnectionId>,
+}
+
+impl FileState {
+    pub fn new(opener: oneshot::Sender<Result<Opened>>) -> Self {
+        FileState {
+            store: Store::default(),
+            opener: Some(opener),
+            info: None,
+            sources: BTreeMap::new(),
+            redirects: 0,
+            last_error: None,
+            touched: Vec::new(),
+        }
+    }
+
+    pub fn file_ref(&self, source: SourceId) -> Option<&FileRef> {
+        self.sources.get(&source).map(|(_, file)| file)
+    }
+}
+
+/// A server that has been named by some file.
+pub struct ServerState {
+    pub server: Arc<dyn Server>,
+    pub name: Arc<str>,
+}
+
+/// A connection that has not ended.
+pub struct ConnectionState {
+    pub commands: mpsc::UnboundedSender<Command>,
+    pub source: Arc<str>,
+}
+
+/// A request that has not ended.
+pub struct RequestState {
+    pub file: FileId,
+    pub source: SourceId,
+    pub connection: ConnectionId,
+}
+
+/// Wants that were asked for together.
+pub struct Group {
+    pub file: FileId,
+    pub sink: mpsc::UnboundedSender<Delivery>,
+    pub members: Vec<Member>,
+    pub live: usize,
+}
+
+#[derive(Clone)]
+pub struct Member {
+    pub want: WantId,
+    pub range: Range<u64>,
+    pub state: MemberState,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum MemberState {
+    Waiting,
+    Granted,
+    Over,
+}
+
+impl Group {
+    /// Hands a want's outcome over; false where nothing is held by it afterwards.
+    pub fn deliver(&mut self, index: usize, bytes: Result<Bytes>) -> bool {
+        let granted = bytes.is_ok();
+        self.members[index].state = MemberState::Granted;
+        self.sink.send((index, bytes)).is_ok() && granted
+    }
+
+    pub fn end(&mut self, index: usize) {
+        if self.members[index].state != MemberState::Over {
+            self.members[index].state = MemberState::Over;
+            self.live -= 1;
+        }
+    }
+}
+
+/// What makes two addresses the same server.
+pub fn server_key(url: &Url) -> String {
+    format!(
+        "{}://{}@{}:{}",
+        url.scheme(),
+        url.username(),
+        url.host_str().unwrap_or(""),
+        url.port().unwrap_or(0)
+    )
+}

@@ -1,0 +1,275 @@
+//! Bytes of files, from wherever they are. Knows ranges, not ROOT.
+//!
+//! One driver task owns the scheduler and every connection of an engine ([`driver`]); everything
+//! else holds handles. [`RemoteFile::want`] asks for ranges and gives them back as each becomes
+//! complete; what is granted is counted against the engine's one memory budget until the
+//! [`Permit`] is dropped, and that is all the back-pressure there is.
+
+mod driver;
+mod files;
+mod store;
+pub mod trace;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::Stream;
+use tokio::sync::{mpsc, oneshot};
+use url::Url;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::FileInfo;
+use crate::source::network::Network;
+use trace::Trace;
+
+/// How soon bytes are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// Somebody waits.
+    Demand,
+    /// Somebody will, unless they stop early.
+    Hint,
+}
+
+/// One range that is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Want {
+    /// Half open, in the file.
+    pub range: Range<u64>,
+    /// Bytes of memory that this holds from being asked for until its permit is dropped:
+    /// what arrives and what becomes of it.
+    pub cost: u64,
+    pub urgency: Urgency,
+    /// Lower comes first.
+    pub order: u64,
+}
+
+/// A range that has arrived.
+#[derive(Debug)]
+pub struct Grant {
+    /// Position in the wants that were asked for together.
+    pub index: usize,
+    pub bytes: Bytes,
+    pub permit: Permit,
+}
+
+/// Holds a grant's share of the memory budget; dropping it gives the share back.
+#[derive(Debug)]
+pub struct Permit {
+    group: u64,
+    index: usize,
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+impl Permit {
+    /// Says how many bytes are really held now.
+    pub fn resize(&self, cost: u64) {
+        let _ = self.orders.send(Order::Resize { group: self.group, index: self.index, cost });
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let _ = self.orders.send(Order::Release { group: self.group, index: self.index });
+    }
+}
+
+/// What handles ask of the driver.
+#[derive(Debug)]
+enum Order {
+    Open { url: Url, head: u64, tail: u64, reply: oneshot::Sender<Result<Opened>> },
+    Want { file: FileTag, group: u64, wants: Vec<Want>, sink: mpsc::UnboundedSender<Delivery> },
+    Promote { group: u64, indices: Range<usize> },
+    Abandon { group: u64 },
+    Resize { group: u64, index: usize, cost: u64 },
+    Release { group: u64, index: usize },
+    Close { file: FileTag },
+}
+
+type FileTag = scheduler::FileId;
+type Delivery = (usize, Result<Bytes>);
+
+#[derive(Debug)]
+struct Opened {
+    file: FileTag,
+    info: FileInfo,
+    delivered: Vec<(u64, Bytes)>,
+    source: String,
+}
+
+/// Handle to the driver. Cheap to clone; the driver ends when the last handle is gone.
+#[derive(Debug, Clone)]
+pub struct Fetcher {
+    orders: mpsc::UnboundedSender<Order>,
+    groups: Arc<std::sync::atomic::AtomicU64>,
+    trace: Trace,
+}
+
+impl Fetcher {
+    /// Starts a driver on the present tokio runtime.
+    pub fn start(config: &Config, network: Arc<dyn Network>) -> Self {
+        let (orders, receiver) = mpsc::unbounded_channel();
+        let clock = Clock::start();
+        let trace = Trace::new(clock);
+        let driver = driver::Driver::new(config.clone(), network, clock, trace.clone());
+        tokio::spawn(driver.run(receiver));
+        Fetcher { orders, groups: Arc::default(), trace }
+    }
+
+    /// What was asked of whom, and when.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Finds a file and fetches its first `head` bytes and, where a server can answer that before
+    /// its size is known, the last `tail`.
+    pub async fn open(&self, url: Url, head: u64, tail: u64) -> Result<RemoteFile> {
+        let (reply, answer) = oneshot::channel();
+        let shown = crate::source::display_url(&url);
+        let order = Order::Open { url, head, tail, reply };
+        self.orders.send(order).map_err(|_| stopped())?;
+        let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
+        Ok(RemoteFile {
+            file: opened.file,
+            info: opened.info,
+            delivered: opened.delivered,
+            source: opened.source,
+            url: shown.into(),
+            fetcher: self.clone(),
+        })
+    }
+}
+
+fn stopped() -> Error {
+    Error::new(ErrorKind::Cancelled, "the engine has been shut down")
+}
+
+/// A file whose size is known. Dropping it closes it.
+#[derive(Debug)]
+pub struct RemoteFile {
+    file: FileTag,
+    info: FileInfo,
+    delivered: Vec<(u64, Bytes)>,
+    source: String,
+    url: Arc<str>,
+    fetcher: Fetcher,
+}
+
+impl RemoteFile {
+    /// The address as given, without secrets.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub fn info(&self) -> &FileInfo {
+        &self.info
+    }
+
+    /// The server that answered the open.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    pub fn trace(&self) -> &Trace {
+        self.fetcher.trace()
+    }
+
+    /// The number that the trace knows this file by.
+    pub fn tag(&self) -> u32 {
+        self.file.0
+    }
+
+    /// What came with the open, by offset; once.
+    pub fn take_delivered(&mut self) -> Vec<(u64, Bytes)> {
+        std::mem::take(&mut self.delivered)
+    }
+
+    /// Asks for ranges; they come back in the order in which they become complete.
+    pub fn want(&self, wants: Vec<Want>) -> Wants {
+        let group = self.fetcher.groups.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let (sink, deliveries) = mpsc::unbounded_channel();
+        let open = wants.len();
+        let orders = self.fetcher.orders.clone();
+        let _ = orders.send(Order::Want { file: self.file, group, wants, sink });
+        Wants { group, open, deliveries, orders, url: self.url.clone() }
+    }
+
+    /// Fetches a few ranges whole, for metadata.
+    pub async fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<(u64, Bytes)>> {
+        use futures::StreamExt;
+        let want = |(order, range): (usize, &Range<u64>)| Want {
+            cost: range.end - range.start,
+            range: range.clone(),
+            urgency: Urgency::Demand,
+            order: order as u64,
+        };
+        let mut wants = self.want(ranges.iter().enumerate().map(want).collect());
+        let mut fetched = Vec::with_capacity(ranges.len());
+        while let Some(grant) = wants.next().await {
+            let grant = grant?;
+            fetched.push((ranges[grant.index].start, grant.bytes));
+        }
+        Ok(fetched)
+    }
+}
+
+impl Drop for RemoteFile {
+    fn drop(&mut self) {
+        let _ = self.fetcher.orders.send(Order::Close { file: self.file });
+    }
+}
+
+/// Ranges on their way. Dropping it gives up those that have not come.
+#[derive(Debug)]
+pub struct Wants {
+    group: u64,
+    open: usize,
+    deliveries: mpsc::UnboundedReceiver<Delivery>,
+    orders: mpsc::UnboundedSender<Order>,
+    url: Arc<str>,
+}
+
+impl Wants {
+    /// Somebody waits for these now, by position.
+    pub fn promote(&self, indices: Range<usize>) {
+        let _ = self.orders.send(Order::Promote { group: self.group, indices });
+    }
+}
+
+impl Stream for Wants {
+    type Item = Result<Grant>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Self::Item>> {
+        if self.open == 0 {
+            return Poll::Ready(None);
+        }
+        self.deliveries.poll_recv(context).map(|delivery| {
+            let Some((index, bytes)) = delivery else {
+                self.open = 0;
+                return Some(Err(stopped()));
+            };
+            self.open -= 1;
+            let bytes = match bytes {
+                Ok(bytes) => bytes,
+                Err(error) => return Some(Err(error.with_url(&*self.url))),
+            };
+            let permit = Permit { group: self.group, index, orders: self.orders.clone() };
+            Some(Ok(Grant { index, bytes, permit }))
+        })
+    }
+}
+
+impl Drop for Wants {
+    fn drop(&mut self) {
+        if self.open > 0 {
+            let _ = self.orders.send(Order::Abandon { group: self.group });
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! What a read gives.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rootfile::Array;
+use rootfile::tree::{BranchId, Interpretation};
+
+/// A branch that will be read, and how.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// As the user gets it: the branch's path.
+    pub name: String,
+    pub branch: BranchId,
+    pub interpretation: Arc<Interpretation>,
+}
+
+/// Columns of some entries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// Half open, in entries of the tree.
+    pub entries: Range<u64>,
+    /// In the order in which they were asked for; all of the same length.
+    pub columns: Vec<(String, Array)>,
+}
+
+impl Batch {
+    /// Bytes of memory in the arrays.
+    pub fn nbytes(&self) -> usize {
+        self.columns.iter().map(|(_, array)| array.nbytes()).sum()
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> u64 {
+        self.entries.end - self.entries.start
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,226 @@
+//! Opening a file and finding things in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use rootfile::{Known, Needs, Progress};
+use url::Url;
+
+use super::Decoders;
+use super::tree::Tree;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{Fetcher, RemoteFile};
+use crate::report::{Report, timeline};
+
+/// First bytes asked for with the open. The header and the top directory's record need about
+/// 400; this is what a cold TCP connection brings along in its first flight for nothing.
+const HEAD_BYTES: u64 = 4 << 10;
+/// Last bytes asked for where a server can answer that before its size is known: enough for the
+/// key list, the streamer information and most trees' records, and little enough to come in the
+/// second flight of a cold TCP connection.
+const TAIL_BYTES: u64 = 40 << 10;
+/// Steps of asking and supplying before a file counts as leading in circles.
+const STEPS_MAX: usize = 64;
+
+/// An open ROOT file. Cheap to clone.
+#[derive(Clone)]
+pub struct File {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    remote: Arc<RemoteFile>,
+    decoders: Decoders,
+    file: rootfile::File,
+    known: Mutex<Known>,
+    opened_at: Duration,
+    opening_took: Duration,
+}
+
+/// One object in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyInfo {
+    /// `directory/name`, without the cycle.
+    pub path: String,
+    pub cycle: u16,
+    pub class: String,
+    pub title: String,
+    /// Bytes in the file and uncompressed.
+    pub stored_bytes: u64,
+    pub object_bytes: u64,
+}
+
+impl File {
+    pub(crate) async fn open(fetcher: &Fetcher, decoders: &Decoders, url: Url) -> Result<Self> {
+        let opened_at = fetcher.trace().now();
+        let mut remote = fetcher.open(url, HEAD_BYTES, TAIL_BYTES).await?;
+        let mut known = Known::new(Some(remote.info().size));
+        for (offset, bytes) in remote.take_delivered() {
+            known.supply(offset, bytes);
+        }
+        let file = progress(&remote, &mut known, rootfile::File::open).await?;
+        let opening_took = fetcher.trace().now() - opened_at;
+        let inner = Inner {
+            remote: Arc::new(remote),
+            decoders: decoders.clone(),
+            file,
+            known: Mutex::new(known),
+            opened_at,
+            opening_took,
+        };
+        Ok(File { inner: Arc::new(inner) })
+    }
+
+    /// The address as given, without secrets.
+    pub fn url(&self) -> &str {
+        self.inner.remote.url()
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.inner.remote.info().size
+    }
+
+    /// The format as read so far.
+    pub fn format(&self) -> &rootfile::File {
+        &self.inner.file
+    }
+
+    /// When the open began, on the engine's clock, and how long it took.
+    pub fn opening(&self) -> (Duration, Duration) {
+        (self.inner.opened_at, self.inner.opening_took)
+    }
+
+    /// Where the time and the bytes of this file's reads went; decoding is the whole engine's.
+    pub fn report(&self) -> Report {
+        let records = self.inner.remote.trace().records();
+        Report::new(&records, Some(self.inner.remote.tag()), self.inner.decoders.busy())
+    }
+
+    /// The requests of this file, offset over time, as SVG and as `width` characters of text.
+    pub fn timeline(&self, width: usize) -> (String, String) {
+        let records = self.inner.remote.trace().records();
+        let tag = self.inner.remote.tag();
+        let svg = timeline::svg(&records, tag, self.size(), self.url());
+        (svg, timeline::text(&records, tag, width))
+    }
+
+    pub(crate) fn remote(&self) -> &Arc<RemoteFile> {
+        &self.inner.remote
+    }
+
+    pub(crate) fn decoders(&self) -> &Decoders {
+        &self.inner.decoders
+    }
+
+    /// Every key of the file, directory by directory; `recursive` off stays at the top.
+    pub async fn keys(&self, recursive: bool) -> Result<Vec<KeyInfo>> {
+        let top = vec![self.inner.file.top.clone()];
+        let directories = if recursive {
+            self.reading(|file, known| file.directories(known)).await?
+        } else {
+            top
+        };
+        let mut found = Vec::new();
+        for directory in directories {
+            for key in directory.keys {
+                let path = match &*directory.path {
+                    "" => key.name,
+                    above => format!("{above}/{}", key.name),
+                };
+                found.push(KeyInfo {
+                    path,
+                    cycle: key.cycle,
+                    class: key.class,
+                    title: key.title,
+                    stored_bytes: key.record_len,
+                    object_bytes: key.content_len,
+                });
+            }
+        }
+        Ok(found)
+    }
+
+    /// The tree at `path` (`directory/name` or `directory/name;cycle`).
+    ///
+    /// # Errors
+    /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
+    pub async fn tree(&self, path: &str) -> Result<Tree> {
+        let metadata = self.reading(|file, known| file.tree(known, path)).await?;
+        Ok(Tree::new(self.clone(), path, metadata))
+    }
+
+    /// Paths of the trees in the file, each once.
+    pub async fn tree_paths(&self) -> Result<Vec<String>> {
+        let streamers = &self.inner.file.streamers;
+        let mut paths = Vec::new();
+        for key in self.keys(true).await? {
+            if streamers.inherits(&key.class, "TTree") && !paths.contains(&key.path) {
+                paths.push(key.path);
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Calls a reading function until it has what it needs.
+    async fn reading<T>(
+        &self,
+        read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<T>>,
+    ) -> Result<T> {
+        // A copy shares the bytes; what is fetched meanwhile is merged afterwards.
+        let mut known = self.inner.known.lock().clone();
+        let file = &self.inner.file;
+        let result = progress(&self.inner.remote, &mut known, |known| read(file, known)).await;
+        *self.inner.known.lock() = known;
+        result
+    }
+}
+
+/// Supplies what `read` lacks until it is ready.
+async fn progress<T>(
+    remote: &RemoteFile,
+    known: &mut Known,
+    mut read: impl FnMut(&Known) -> rootfile::Result<Progress<T>>,
+) -> Result<T> {
+    for _ in 0..STEPS_MAX {
+        let progress = read(known).map_err(|e| Error::from(e).with_url(remote.url()))?;
+        let needs = match progress {
+            Progress::Ready(value) => return Ok(value),
+            Progress::NeedsData(needs) => needs,
+        };
+        supply(remote, known, &needs).await?;
+    }
+    Err(Error::new(ErrorKind::Corrupt, "the file's structure leads in circles")
+        .with_url(remote.url()))
+}
+
+async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
+    let size = remote.info().size;
+    let mut lacking: Vec<std::ops::Range<u64>> = Vec::new();
+    let mut asked = Known::new(Some(size));
+    for range in needs.required.iter().chain(&needs.wished) {
+        let range = range.start.min(size)..range.end.min(size);
+        for gap in known.missing(range) {
+            for gap in asked.missing(gap) {
+                asked.supply(gap.start, placeholder(gap.end - gap.start));
+                lacking.push(gap);
+            }
+        }
+    }
+    if lacking.is_empty() {
+        return Err(Error::new(ErrorKind::Corrupt, "the file ends before its structure does")
+            .with_url(remote.url())
+            .with_advice("it may be truncated, or still being written"));
+    }
+    for (offset, bytes) in remote.fetch(&lacking).await? {
+        known.supply(offset, bytes);
+    }
+    Ok(())
+}
+
+/// Bytes that only mark a range as asked for; nothing is allocated for long.
+fn placeholder(length: u64) -> Bytes {
+    Bytes::from(vec![0; length as usize])
+}

@@ -1,0 +1,12 @@
+//! ROOT over fetched bytes: opening, planning, decoding, columns. Never sees a socket.
+
+pub mod columns;
+pub mod dataset;
+mod decoders;
+pub mod file;
+pub mod pipeline;
+pub mod plan;
+pub mod select;
+pub mod tree;
+
+pub(crate) use decoders::Decoders;

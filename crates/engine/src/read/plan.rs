@@ -1,0 +1,169 @@
+//! Which baskets a read needs, in which order: decided before anything is fetched.
+
+use std::ops::Range;
+
+use rootfile::tree::{BasketPlace, Tree};
+
+use super::columns::Column;
+use crate::error::{Error, ErrorKind, Result};
+
+/// How many entries come at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// All at once.
+    Whole,
+    /// So many entries.
+    Entries(u64),
+    /// As many entries as decode to about so many bytes.
+    Bytes(u64),
+}
+
+/// One basket to be fetched and decoded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    /// Position in the columns of the plan.
+    pub column: usize,
+    /// Position in the branch's baskets.
+    pub basket: usize,
+    /// The entries of the basket that are read, in entries of the tree.
+    pub entries: Range<u64>,
+    /// Where its record is in the file; `None` for one embedded in the tree's own record.
+    pub range: Option<Range<u64>>,
+    /// Bytes it is expected to decode to.
+    pub decoded: u64,
+    /// The batches that need it.
+    pub batches: Range<usize>,
+}
+
+/// Entries that are handed out together, with the items that make them up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchPlan {
+    pub entries: Range<u64>,
+    /// Positions in [`Plan::items`].
+    pub items: Vec<usize>,
+}
+
+/// Everything a read will fetch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub items: Vec<Item>,
+    pub batches: Vec<BatchPlan>,
+}
+
+impl Plan {
+    /// Plans reading `columns` of `tree` for `entries` in steps.
+    ///
+    /// Items are ordered by the first batch that needs them and then by their place in the file,
+    /// so that fetching in order serves the nearest batch first and reads the file forwards.
+    ///
+    /// # Errors
+    /// `Corrupt` where a branch has no basket for some of the entries.
+    pub fn new(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
+        let entries = entries.start.min(tree.entries)..entries.end.min(tree.entries);
+        let starts = batch_starts(tree, columns, &entries, step);
+        let mut items = Vec::new();
+        for at in 0..columns.len() {
+            column_items(tree, columns, at, &entries, &starts, &mut items)?;
+        }
+        items.sort_by_key(|item: &Item| {
+            (item.batches.start, item.range.as_ref().map_or(0, |range| range.start), item.column)
+        });
+        let mut batches: Vec<BatchPlan> = starts
+            .windows(2)
+            .map(|pair| BatchPlan { entries: pair[0]..pair[1], items: Vec::new() })
+            .collect();
+        for (at, item) in items.iter().enumerate() {
+            for batch in item.batches.clone() {
+                batches[batch].items.push(at);
+            }
+        }
+        Ok(Plan { items, batches })
+    }
+
+    /// Bytes that the read needs from the file.
+    pub fn stored_bytes(&self) -> u64 {
+        self.items.iter().filter_map(|item| item.range.as_ref()).map(|r| r.end - r.start).sum()
+    }
+}
+
+/// First entries of the batches and, last, the end.
+fn batch_starts(tree: &Tree, columns: &[Column], entries: &Range<u64>, step: Step) -> Vec<u64> {
+    let total = entries.end.saturating_sub(entries.start);
+    if total == 0 {
+        return vec![entries.start];
+    }
+    let step = match step {
+        Step::Whole => total,
+        Step::Entries(step) => step.max(1),
+        Step::Bytes(bytes) => {
+            let per_entry: f64 =
+                columns.iter().map(|column| decoded_bytes_per_entry(tree, column)).sum();
+            ((bytes as f64 / per_entry.max(1e-3)) as u64).max(1)
+        }
+    };
+    let mut starts: Vec<u64> =
+        (0..total.div_ceil(step)).map(|batch| entries.start + batch * step).collect();
+    starts.push(entries.end);
+    starts
+}
+
+/// What a column takes in memory, as the branch's own totals say.
+fn decoded_bytes_per_entry(tree: &Tree, column: &Column) -> f64 {
+    let branch = &tree.branches[column.branch.0 as usize];
+    branch.total_bytes as f64 / branch.entries.max(1) as f64
+}
+
+fn column_items(
+    tree: &Tree,
+    columns: &[Column],
+    at: usize,
+    entries: &Range<u64>,
+    starts: &[u64],
+    items: &mut Vec<Item>,
+) -> Result<()> {
+    let branch = &tree.branches[columns[at].branch.0 as usize];
+    let per_entry = decoded_bytes_per_entry(tree, &columns[at]);
+    let first = branch.baskets.partition_point(|basket| basket.entries.end <= entries.start);
+    let mut covered = entries.start;
+    for (number, basket) in branch.baskets.iter().enumerate().skip(first) {
+        if basket.entries.start >= entries.end {
+            break;
+        }
+        if basket.entries.is_empty() {
+            continue;
+        }
+        if basket.entries.start > covered {
+            break;
+        }
+        let wanted = covered..basket.entries.end.min(entries.end);
+        covered = wanted.end;
+        let range = match &basket.place {
+            BasketPlace::Stored(range) => Some(range.clone()),
+            BasketPlace::Embedded(_) => None,
+        };
+        let stored = range.as_ref().map_or(0, |range| range.end - range.start);
+        let whole = (basket.entries.end - basket.entries.start) as f64;
+        items.push(Item {
+            column: at,
+            basket: number,
+            batches: batches_of(starts, &wanted),
+            entries: wanted,
+            range,
+            decoded: stored.max((per_entry * whole) as u64),
+        });
+    }
+    if covered < entries.end {
+        return Err(Error::new(
+            ErrorKind::Corrupt,
+            format!("branch {} has no basket for entry {covered}", columns[at].name),
+        )
+        .with_advice("the file was not closed properly, or belongs to a set of friends"));
+    }
+    Ok(())
+}
+
+fn batches_of(starts: &[u64], entries: &Range<u64>) -> Range<usize> {
+    let first = starts.partition_point(|start| *start <= entries.start).saturating_sub(1);
+    let last = starts.partition_point(|start| *start < entries.end);
+    first..last.min(starts.len().saturating_sub(1))
+}

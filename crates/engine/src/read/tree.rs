@@ -1,0 +1,179 @@
+//! A tree that can be read.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rootfile::tree::{BranchId, Interpretation};
+
+use super::columns::{Batch, Column};
+use super::file::File;
+use super::pipeline::{self, Batches, Job};
+use super::plan::{Plan, Step};
+use super::select::Names;
+use crate::error::{Error, ErrorKind, Result};
+
+type Interpreted = rootfile::Result<Arc<Interpretation>>;
+
+/// A TTree of an open file. Cheap to clone.
+#[derive(Clone)]
+pub struct Tree {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    file: File,
+    path: Arc<str>,
+    tree: Arc<rootfile::tree::Tree>,
+    names: Names,
+    interpretations: Mutex<Vec<Option<Interpreted>>>,
+}
+
+impl Tree {
+    pub(crate) fn new(file: File, path: &str, tree: rootfile::tree::Tree) -> Self {
+        let names = Names::new(&tree);
+        let interpretations = Mutex::new(vec![None; tree.branches.len()]);
+        let path = path.split(';').next().unwrap_or(path).into();
+        Tree { inner: Arc::new(Inner { file, path, tree: Arc::new(tree), names, interpretations }) }
+    }
+
+    pub fn file(&self) -> &File {
+        &self.inner.file
+    }
+
+    /// Where the tree is in the file, without the cycle.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    pub fn num_entries(&self) -> u64 {
+        self.inner.tree.entries
+    }
+
+    /// Everything the file says about the tree.
+    pub fn metadata(&self) -> &rootfile::tree::Tree {
+        &self.inner.tree
+    }
+
+    pub fn names(&self) -> &Names {
+        &self.inner.names
+    }
+
+    /// How a branch is read.
+    ///
+    /// # Errors
+    /// `Unsupported` naming branch and type.
+    pub fn interpretation(&self, branch: BranchId) -> Result<Arc<Interpretation>> {
+        let mut known = self.inner.interpretations.lock();
+        let interpreted = known[branch.0 as usize].get_or_insert_with(|| {
+            let streamers = &self.inner.file.format().streamers;
+            Interpretation::of(&self.inner.tree, branch, streamers).map(Arc::new)
+        });
+        interpreted.clone().map_err(|error| {
+            let path = format!("{}/{}", self.inner.path, self.inner.names.path(branch));
+            let error = if error.path.is_empty() { error.within(&path) } else { error };
+            Error::from(error)
+                .with_url(self.inner.file.url())
+                .with_advice("the other branches can be read")
+        })
+    }
+
+    /// The type of a branch, spelled as uproot does, also of one that cannot be read.
+    pub fn typename(&self, branch: BranchId) -> String {
+        let streamers = &self.inner.file.format().streamers;
+        rootfile::tree::interpret::typename(&self.inner.tree, branch, streamers)
+    }
+
+    /// The columns that `patterns` name.
+    ///
+    /// # Errors
+    /// As [`Names::select`] and [`Tree::interpretation`]; a glob passes over what cannot be read.
+    pub fn columns(&self, patterns: &[String]) -> Result<Vec<Column>> {
+        let mut columns = Vec::new();
+        for branch in self.inner.names.select(patterns)? {
+            let name = self.inner.names.path(branch).to_owned();
+            let named = patterns.iter().any(|pattern| {
+                !super::select::is_glob(pattern) && self.inner.names.find(pattern) == Some(branch)
+            });
+            match self.interpretation(branch) {
+                Ok(interpretation) => columns.push(Column { name, branch, interpretation }),
+                Err(error) if named => columns.extend(self.below(branch, error)?),
+                Err(_) => {}
+            }
+        }
+        Ok(columns)
+    }
+
+    /// A named branch that only groups others stands for those.
+    fn below(&self, branch: BranchId, error: Error) -> Result<Vec<Column>> {
+        let mut columns = Vec::new();
+        let mut open = self.inner.tree.branches[branch.0 as usize].children.clone();
+        open.reverse();
+        while let Some(child) = open.pop() {
+            if let Ok(interpretation) = self.interpretation(child) {
+                let name = self.inner.names.path(child).to_owned();
+                columns.push(Column { name, branch: child, interpretation });
+            }
+            open.extend(self.inner.tree.branches[child.0 as usize].children.iter().rev());
+        }
+        if columns.is_empty() { Err(error) } else { Ok(columns) }
+    }
+
+    /// All columns that can be read.
+    pub fn all_columns(&self) -> Vec<Column> {
+        self.columns(&["*".to_owned()]).unwrap_or_default()
+    }
+
+    /// What reading would fetch.
+    pub fn plan(&self, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
+        if entries.start > entries.end {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("entries {} to {} run backwards", entries.start, entries.end),
+            ));
+        }
+        Plan::new(&self.inner.tree, columns, entries, step)
+            .map_err(|error| error.with_url(self.inner.file.url()))
+    }
+
+    /// Starts reading in steps; fetching and decoding go on while the caller works on a batch.
+    pub fn batches(
+        &self,
+        columns: Vec<Column>,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Batches> {
+        let plan = self.plan(&columns, entries, step)?;
+        Ok(self.start(columns, plan, 0, true))
+    }
+
+    pub(crate) fn start(
+        &self,
+        columns: Vec<Column>,
+        plan: Plan,
+        order: u64,
+        urgent: bool,
+    ) -> Batches {
+        let job = Job {
+            remote: self.inner.file.remote().clone(),
+            tree: self.inner.tree.clone(),
+            tree_path: self.inner.path.clone(),
+            columns: columns.into(),
+            decoders: self.inner.file.decoders().clone(),
+            order,
+            urgent,
+        };
+        pipeline::start(job, plan)
+    }
+
+    /// Reads columns for a range of entries (cut to those there are), all at once.
+    pub async fn read(&self, columns: Vec<Column>, entries: Range<u64>) -> Result<Batch> {
+        let end = entries.end.min(self.num_entries());
+        let entries = entries.start.min(end)..end;
+        let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
+        let nothing =
+            Batch { entries: entries.clone(), columns: columns.iter().map(empty).collect() };
+        let mut batches = self.batches(columns, entries, Step::Whole)?;
+        batches.next().await.unwrap_or(Ok(nothing))
+    }
+}

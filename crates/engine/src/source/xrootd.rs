@@ -1,0 +1,461 @@
+//! Files served over XRootD: drives the sans-io client over a byte stream.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use url::Url;
+use xrootd::client::{Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
+use xrootd::error::{ErrorCode, RequestError, SessionError};
+use xrootd::message::open::OpenOptions;
+use xrootd::profile::{Authentication, Profile, Start};
+use xrootd::response::Redirect;
+
+use super::network::{Network, Stream};
+use super::{Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits};
+use crate::clock::{Clock, sleep_until};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+
+/// What one read of the socket takes at the most: several packets a call, and little enough that
+/// a basket seldom lies across two.
+const READ_BYTES: usize = 256 << 10;
+/// A plain read that is cut no further: large enough to cost little, small enough to share.
+const REQUEST_BYTES_MAX: u64 = 4 << 20;
+/// What one more request costs an xrootd server, measured as the slope over their number.
+const REQUEST_OVERHEAD: Duration = Duration::from_micros(50);
+
+/// One XRootD data server or redirector.
+pub struct XrootdServer {
+    name: String,
+    host: String,
+    port: u16,
+    config: ClientConfig,
+    network: Arc<dyn Network>,
+    /// What the server allows, as its connections have learnt it.
+    profile: Mutex<Profile>,
+    begun: AtomicU32,
+    /// Somebody has asked for the limits of vectored reads.
+    asked_limits: AtomicBool,
+}
+
+impl XrootdServer {
+    pub fn new(url: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
+        let parsed = parse(url)?;
+        let user = parsed.user.as_deref().unwrap_or(&config.user);
+        let mut client = ClientConfig::new(user, "farroot", std::process::id());
+        client.silence_max = config.silence_timeout;
+        Ok(XrootdServer {
+            name: format!("root://{}", parsed.address()),
+            host: parsed.host,
+            port: parsed.port,
+            config: client,
+            network,
+            profile: Mutex::new(Profile::default()),
+            begun: AtomicU32::new(0),
+            asked_limits: AtomicBool::new(false),
+        })
+    }
+
+    /// The first connection to an unknown server sends everything at once; those beside it ask
+    /// politely, so that nothing is lost where the server wants to know who asks first.
+    fn start(&self) -> Start {
+        let first = self.begun.fetch_add(1, Ordering::Relaxed) == 0;
+        let profile = self.profile.lock();
+        let known = profile.burst.is_some() || profile.authentication != Authentication::Unknown;
+        if known || first { profile.start() } else { Start::Careful }
+    }
+
+    async fn converse(&self, link: &mut Link) -> Result<()> {
+        let start = self.start();
+        let profile = self.profile.lock().clone();
+        let mut session = Session::new(Client::new(self.config.clone(), profile, start));
+        let connecting = self.network.connect(&self.host, self.port);
+        tokio::pin!(connecting);
+        let mut stream = loop {
+            tokio::select! {
+                biased;
+                command = link.commands.recv() => match command {
+                    Some(command) => session.command(command, link),
+                    None => return Ok(()),
+                },
+                stream = &mut connecting => break stream.map_err(|e| self.unreachable(&e))?,
+            }
+        };
+        self.transfer(&mut *stream, &mut session, link).await
+    }
+
+    async fn transfer(
+        &self,
+        stream: &mut dyn Stream,
+        session: &mut Session,
+        link: &mut Link,
+    ) -> Result<()> {
+        let (mut reader, mut writer) = tokio::io::split(stream);
+        let (mut incoming, mut outgoing) = (BytesMut::new(), BytesMut::new());
+        loop {
+            // Commands that are there already leave together.
+            while let Ok(command) = link.commands.try_recv() {
+                session.command(command, link);
+            }
+            self.tell(session, link)?;
+            while let Some(bytes) = session.client.poll_transmit(session.clock.now()) {
+                outgoing.extend_from_slice(&bytes);
+            }
+            let wake = session.client.poll_timeout().map(|time| session.clock.instant(time));
+            incoming.reserve(READ_BYTES);
+            tokio::select! {
+                biased;
+                sent = writer.write(&outgoing), if !outgoing.is_empty() => {
+                    outgoing.advance(sent.map_err(|e| self.broken(&e))?);
+                }
+                read = reader.read_buf(&mut incoming) => {
+                    if read.map_err(|e| self.broken(&e))? == 0 {
+                        session.client.handle_eof(session.clock.now());
+                    } else {
+                        let bytes = incoming.split().freeze();
+                        // A broken protocol is told once more as the session's last event.
+                        let _ = session.client.handle_bytes(session.clock.now(), bytes);
+                    }
+                }
+                command = link.commands.recv() => match command {
+                    Some(command) => session.command(command, link),
+                    None => return Ok(()),
+                },
+                () = sleep_until(wake) => session.client.handle_timeout(session.clock.now()),
+            }
+        }
+    }
+
+    /// Passes on what the session tells, until it has nothing more to tell.
+    fn tell(&self, session: &mut Session, link: &Link) -> Result<()> {
+        while let Some(event) = session.client.poll_event() {
+            match event {
+                Event::SessionUp { .. } => {
+                    self.learn(session);
+                    link.tell(Notice::Connected);
+                    if !self.asked_limits.swap(true, Ordering::Relaxed) {
+                        session.ask_limits();
+                    }
+                }
+                Event::SessionFailed { error, retry } => {
+                    self.learn(session);
+                    return Err(self.session_error(&error, retry));
+                }
+                Event::Notice { text } => {
+                    link.tell(Notice::Note(format!("{} says: {text}", self.name)));
+                }
+                Event::Wait { time, why, .. } => link.tell(Notice::Note(format!(
+                    "{} asked to wait {} s: {why}",
+                    self.name,
+                    time.as_secs()
+                ))),
+                event => self.answer(session, link, event),
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes on what has become of a request.
+    fn answer(&self, session: &mut Session, link: &Link, event: Event) {
+        match event {
+            Event::Opened { request, stat, .. } => {
+                let Some(Asked::Open { request, .. }) = session.requests.remove(&request) else {
+                    return;
+                };
+                let stat = stat.as_ref();
+                let info = FileInfo {
+                    size: stat.map_or(0, |stat| stat.size),
+                    modified: stat.and_then(|stat| u64::try_from(stat.mtime).ok()),
+                    version: None,
+                };
+                link.tell(Notice::Opened { request, info });
+            }
+            Event::Data { request, offset, bytes, .. } => {
+                if let Some(Asked::Read { request, .. }) = session.requests.get(&request) {
+                    link.tell(Notice::Data { request: *request, offset, bytes });
+                }
+            }
+            Event::Done { request } => {
+                if let Some(request) = session.finish(request) {
+                    link.tell(Notice::Done { request });
+                }
+            }
+            Event::Failed { request, error } => {
+                session.lost_file(request);
+                if let Some((request, file)) = session.finish_with_file(request) {
+                    let error = self.request_error(&error).with_url(file);
+                    link.tell(Notice::Failed { request, error });
+                }
+            }
+            Event::Redirected { request, target } => {
+                session.lost_file(request);
+                if let Some((request, file)) = session.finish_with_file(request) {
+                    link.tell(match redirected(&file, &target) {
+                        Ok(url) => Notice::Redirected { request, url },
+                        Err(error) => Notice::Failed { request, error },
+                    });
+                }
+            }
+            Event::Answer { request, .. } => {
+                if let Some(Asked::Limits) = session.requests.remove(&request) {
+                    self.learn(session);
+                    link.tell(Notice::Traits(self.traits()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn learn(&self, session: &Session) {
+        *self.profile.lock() = session.client.profile().clone();
+    }
+
+    fn unreachable(&self, error: &std::io::Error) -> Error {
+        Error::from_io(error)
+            .with_source(&*self.name)
+            .with_advice("check the address, or whether the server is up")
+    }
+
+    fn broken(&self, error: &std::io::Error) -> Error {
+        Error::from_io(error).retryable(true).with_source(&*self.name)
+    }
+
+    fn session_error(&self, error: &SessionError, retry: HowToRetry) -> Error {
+        let kind = match error {
+            SessionError::Silent(_) => ErrorKind::TimedOut,
+            SessionError::Protocol(_) => ErrorKind::Io,
+            SessionError::NoAuthentication { .. } | SessionError::AuthenticationFirst { .. } => {
+                ErrorKind::Unauthenticated
+            }
+            SessionError::TlsRequired => ErrorKind::Unsupported,
+            SessionError::Refused { .. } => ErrorKind::PermissionDenied,
+            _ => ErrorKind::Connection,
+        };
+        Error::new(kind, error.to_string())
+            .retryable(error.is_retryable() || !matches!(retry, HowToRetry::No))
+            .with_source(&*self.name)
+    }
+
+    fn request_error(&self, error: &RequestError) -> Error {
+        let RequestError::Server(refused) = error else {
+            let kind = match error {
+                RequestError::TimedOut | RequestError::WaitedTooLong(_) => ErrorKind::TimedOut,
+                RequestError::Session(_) => ErrorKind::Connection,
+                _ => ErrorKind::Io,
+            };
+            return Error::new(kind, error.to_string())
+                .retryable(error.is_retryable())
+                .with_source(&*self.name);
+        };
+        let kind = match refused.code {
+            ErrorCode::NOT_FOUND | ErrorCode::NO_REPLICAS => ErrorKind::NotFound,
+            ErrorCode::NOT_AUTHORIZED => ErrorKind::PermissionDenied,
+            ErrorCode::AUTH_FAILED => ErrorKind::Unauthenticated,
+            ErrorCode::TLS_REQUIRED | ErrorCode::UNSUPPORTED => ErrorKind::Unsupported,
+            ErrorCode::IS_DIRECTORY | ErrorCode::NOT_FILE => ErrorKind::InvalidArgument,
+            _ => ErrorKind::Io,
+        };
+        Error::new(kind, refused.to_string())
+            .retryable(refused.code.is_retryable())
+            .with_source(&*self.name)
+    }
+}
+
+impl Server for XrootdServer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn traits(&self) -> ServerTraits {
+        let limits = self.profile.lock().readv;
+        ServerTraits {
+            segments_max: limits.segments_max,
+            segment_bytes_max: limits.segment_bytes_max,
+            request_bytes_max: REQUEST_BYTES_MAX,
+            pipelined: true,
+            suffix: false,
+            request_overhead: REQUEST_OVERHEAD,
+            local: false,
+            connections_max: None,
+        }
+    }
+
+    fn run(self: Arc<Self>, mut link: Link) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let error = self.converse(&mut link).await.err();
+            link.tell(Notice::Disconnected { error });
+        })
+    }
+}
+
+fn parse(url: &Url) -> Result<xrootd::url::Url> {
+    xrootd::url::Url::parse(url.as_str()).map_err(|error| {
+        Error::new(ErrorKind::InvalidArgument, error.to_string()).with_url(url.as_str())
+    })
+}
+
+/// Where a file is after a redirection: the target's host with the file's own path, unless the
+/// target is a whole address.
+fn redirected(file: &str, target: &Redirect) -> Result<Url> {
+    let wrong = |why: String| {
+        Error::new(ErrorKind::Io, format!("sent to an address that cannot be read: {why}"))
+            .with_url(file)
+    };
+    let from = xrootd::url::Url::parse(file).map_err(|e| wrong(e.to_string()))?;
+    let next = target.follow(&from).map_err(|e| wrong(e.to_string()))?;
+    Url::parse(&next.to_string()).map_err(|e| wrong(e.to_string()))
+}
+
+/// One connection's protocol state and what the driver calls its parts.
+struct Session {
+    client: Client,
+    clock: Clock,
+    /// Files open (or being opened) on this session, by the driver's tag.
+    files: BTreeMap<u32, FileId>,
+    requests: BTreeMap<RequestId, Asked>,
+    /// Where each of the driver's requests is.
+    tags: BTreeMap<RequestTag, RequestId>,
+}
+
+/// What a protocol request was sent for.
+enum Asked {
+    /// Opening for the driver's `Open`: its size is told; the read behind it answers.
+    Open {
+        request: RequestTag,
+        file: FileRef,
+    },
+    /// Opening on the way to a `Fetch` on a connection that had not seen the file.
+    OpenForFetch {
+        file: FileRef,
+    },
+    Read {
+        request: RequestTag,
+        file: FileRef,
+    },
+    Limits,
+}
+
+impl Session {
+    fn new(client: Client) -> Self {
+        Session {
+            client,
+            clock: Clock::start(),
+            files: BTreeMap::new(),
+            requests: BTreeMap::new(),
+            tags: BTreeMap::new(),
+        }
+    }
+
+    fn command(&mut self, command: Command, link: &Link) {
+        let now = self.clock.now();
+        match command {
+            Command::Open { request, file, part } => {
+                let (Part::Head(bytes) | Part::Tail(bytes)) = part;
+                // Opened anew also where it is open already: the answer carries the size.
+                self.forget(file.tag);
+                let id = self.open(&file, Some(request));
+                let read = self.client.read(now, id, 0..bytes);
+                self.remember(read, request, file);
+            }
+            Command::Fetch { request, file, segments } => {
+                let id = match self.files.get(&file.tag) {
+                    Some(id) => *id,
+                    None => self.open(&file, None),
+                };
+                let asked = match &segments[..] {
+                    [one] => self.client.read(now, id, one.clone()),
+                    several => {
+                        let segments: Vec<_> =
+                            several.iter().map(|segment| (id, segment.clone())).collect();
+                        self.client.readv(now, &segments)
+                    }
+                };
+                self.remember(asked, request, file);
+            }
+            Command::Cancel { request } => {
+                if let Some(id) = self.tags.remove(&request) {
+                    self.requests.remove(&id);
+                    self.client.cancel(now, id);
+                    link.tell(Notice::Done { request });
+                }
+            }
+            Command::Close { file } => self.forget(file.tag),
+        }
+    }
+
+    fn forget(&mut self, file: u32) {
+        if let Some(id) = self.files.remove(&file) {
+            self.client.close(self.clock.now(), id);
+        }
+    }
+
+    fn open(&mut self, file: &FileRef, request: Option<RequestTag>) -> FileId {
+        // An address that was parsed once parses again; the server refuses an empty path.
+        let path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
+        let (id, opening) = self.client.open(self.clock.now(), &path, OpenOptions::FOR_READING);
+        self.files.insert(file.tag, id);
+        let file = file.clone();
+        let asked = match request {
+            Some(request) => Asked::Open { request, file },
+            None => Asked::OpenForFetch { file },
+        };
+        self.requests.insert(opening, asked);
+        id
+    }
+
+    fn remember(&mut self, id: RequestId, request: RequestTag, file: FileRef) {
+        self.requests.insert(id, Asked::Read { request, file });
+        self.tags.insert(request, id);
+    }
+
+    fn ask_limits(&mut self) {
+        let keys = ["readv_iov_max", "readv_ior_max"];
+        let request = self.client.query_config(self.clock.now(), &keys);
+        self.requests.insert(request, Asked::Limits);
+    }
+
+    fn finish(&mut self, id: RequestId) -> Option<RequestTag> {
+        self.finish_with_file(id).map(|(request, _)| request)
+    }
+
+    /// The driver's request that a read was for, and the file's address. An open is not the end
+    /// of any: the read behind it fails, or goes elsewhere, with it.
+    fn finish_with_file(&mut self, id: RequestId) -> Option<(RequestTag, String)> {
+        match self.requests.remove(&id)? {
+            Asked::Read { request, file } => {
+                self.tags.remove(&request);
+                Some((request, file.url.to_string()))
+            }
+            Asked::Open { .. } | Asked::OpenForFetch { .. } | Asked::Limits => None,
+        }
+    }
+
+    /// A file whose open came to nothing is opened anew the next time it is asked for.
+    fn lost_file(&mut self, id: RequestId) {
+        if let Some(Asked::Open { file, .. } | Asked::OpenForFetch { file }) =
+            self.requests.get(&id)
+        {
+            self.files.remove(&file.tag);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_redirection_keeps_the_path_and_takes_the_opaque_part() {
+        let target = Redirect::to_host("ds1", 33161, Some("tried=a"));
+        let url = redirected("root://redirector:1094//store/f.root?x=1", &target).unwrap();
+        assert_eq!(url.host_str(), Some("ds1"));
+        assert_eq!(url.port(), Some(33161));
+        assert!(url.as_str().contains("//store/f.root?x=1&tried=a"), "{url}");
+    }
+}
