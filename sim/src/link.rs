@@ -1,0 +1,250 @@
+//! Simulated byte streams: latency and bandwidth in virtual time.
+//!
+//! A [`Link`] is what lies between the client and one host. Bytes written on one side come out on
+//! the other after the one-way delay, at the pace of the link's rate (shared by its connections)
+//! and of each flow's own congestion window: a new connection brings ten segments in its first
+//! round trip and twice as many in each further one (RFC 6928, RFC 5681). Time is tokio's; on a
+//! paused runtime it is virtual and nothing here takes any.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+/// Bytes of one TCP segment on Ethernet.
+pub const SEGMENT_BYTES: u64 = 1448;
+/// Initial congestion window (RFC 6928), bytes.
+pub const INITIAL_WINDOW_BYTES: u64 = 10 * SEGMENT_BYTES;
+/// Bytes a pipe accepts before the writer has to wait, as a socket's send buffer does.
+const SEND_BUFFER_BYTES: usize = 4 << 20;
+
+/// What lies between the client and one host.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    /// Round trip.
+    pub rtt: Duration,
+    /// Bytes per second in each direction, shared by all connections; `None`: no limit.
+    pub rate: Option<u64>,
+    /// Whether connections start slowly, as TCP does.
+    pub slow_start: bool,
+}
+
+impl Link {
+    /// Only delay: what serial round trips are counted with.
+    pub fn delay(rtt: Duration) -> Self {
+        Link { rtt, rate: None, slow_start: false }
+    }
+}
+
+/// When the shared part of a link is free again, for one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Lane {
+    free: Mutex<Option<Instant>>,
+}
+
+impl Lane {
+    /// When `bytes` that are ready at `now` have passed.
+    fn pass(&self, now: Instant, bytes: u64, rate: Option<u64>) -> Instant {
+        let Some(rate) = rate else { return now };
+        let mut free = self.free.lock();
+        let begins = free.map_or(now, |free| free.max(now));
+        let ends = begins + Duration::from_secs_f64(bytes as f64 / rate as f64);
+        *free = Some(ends);
+        ends
+    }
+}
+
+/// A congestion window that doubles each round trip: which byte of a flow may leave when.
+#[derive(Debug)]
+struct SlowStart {
+    round_ends: Instant,
+    window: u64,
+    left: u64,
+}
+
+impl SlowStart {
+    fn admit(&mut self, now: Instant, rtt: Duration, mut bytes: u64) -> Instant {
+        if self.round_ends < now {
+            // An idle flow keeps what it had grown to and starts a new round.
+            self.round_ends = now + rtt;
+            self.left = self.window;
+        }
+        while bytes > self.left {
+            bytes -= self.left;
+            self.window *= 2;
+            self.left = self.window;
+            self.round_ends += rtt;
+        }
+        self.left -= bytes;
+        // The bytes leave at the beginning of their round.
+        (self.round_ends - rtt).max(now)
+    }
+}
+
+/// One direction of one connection.
+#[derive(Debug)]
+struct Pipe {
+    link: Link,
+    lane: Arc<Lane>,
+    slow_start: SlowStart,
+    flying: VecDeque<(Instant, Bytes)>,
+    held: usize,
+    closed: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+/// One end of a simulated connection.
+pub struct End {
+    incoming: Arc<Mutex<Pipe>>,
+    outgoing: Arc<Mutex<Pipe>>,
+    timer: Pin<Box<Sleep>>,
+}
+
+/// Both ends of a new connection: the client's and the host's.
+pub(crate) fn connect(link: Link, lanes: &[Arc<Lane>; 2]) -> (End, End) {
+    let pipe = |lane: &Arc<Lane>| {
+        Arc::new(Mutex::new(Pipe {
+            link,
+            lane: lane.clone(),
+            slow_start: SlowStart {
+                round_ends: Instant::now(),
+                window: INITIAL_WINDOW_BYTES,
+                left: 0,
+            },
+            flying: VecDeque::new(),
+            held: 0,
+            closed: false,
+            reader: None,
+            writer: None,
+        }))
+    };
+    let (there, back) = (pipe(&lanes[0]), pipe(&lanes[1]));
+    let end = |incoming: &Arc<Mutex<Pipe>>, outgoing: &Arc<Mutex<Pipe>>| End {
+        incoming: incoming.clone(),
+        outgoing: outgoing.clone(),
+        timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+    };
+    (end(&back, &there), end(&there, &back))
+}
+
+impl Pipe {
+    fn send(&mut self, bytes: &[u8]) {
+        let now = Instant::now();
+        let length = bytes.len() as u64;
+        let leaves = if self.link.slow_start {
+            self.slow_start.admit(now, self.link.rtt, length)
+        } else {
+            now
+        };
+        let passed = self.lane.pass(leaves, length, self.link.rate);
+        self.held += bytes.len();
+        self.flying.push_back((passed + self.link.rtt / 2, Bytes::copy_from_slice(bytes)));
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+    }
+
+    fn close(&mut self) {
+        self.closed = true;
+        for waker in [self.reader.take(), self.writer.take()].into_iter().flatten() {
+            waker.wake();
+        }
+    }
+}
+
+impl AsyncRead for End {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let incoming = self.incoming.clone();
+        let mut pipe = incoming.lock();
+        let now = Instant::now();
+        let mut taken = 0;
+        while let Some((arrives, bytes)) = pipe.flying.front_mut() {
+            if *arrives > now || out.remaining() == 0 {
+                break;
+            }
+            let length = bytes.len().min(out.remaining());
+            out.put_slice(&bytes[..length]);
+            bytes.advance(length);
+            taken += length;
+            if bytes.is_empty() {
+                pipe.flying.pop_front();
+            }
+        }
+        if taken > 0 {
+            pipe.held -= taken;
+            if let Some(writer) = pipe.writer.take() {
+                writer.wake();
+            }
+            return Poll::Ready(Ok(()));
+        }
+        let next = pipe.flying.front().map(|(arrives, _)| *arrives);
+        match next {
+            Some(arrives) => {
+                pipe.reader = Some(context.waker().clone());
+                drop(pipe);
+                self.timer.as_mut().reset(arrives);
+                match self.timer.as_mut().poll(context) {
+                    Poll::Ready(()) => {
+                        context.waker().wake_by_ref();
+                        Poll::Pending
+                    }
+                    Poll::Pending => Poll::Pending,
+                }
+            }
+            None if pipe.closed => Poll::Ready(Ok(())),
+            None => {
+                pipe.reader = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl AsyncWrite for End {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut pipe = self.outgoing.lock();
+        if pipe.closed {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        if pipe.held >= SEND_BUFFER_BYTES {
+            pipe.writer = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        // Segment by segment, so that a reader sees the beginning of a large write early.
+        let length = bytes.len().min(16 * SEGMENT_BYTES as usize);
+        pipe.send(&bytes[..length]);
+        Poll::Ready(Ok(length))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.outgoing.lock().close();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.outgoing.lock().close();
+        self.incoming.lock().close();
+    }
+}
