@@ -279,21 +279,13 @@ impl Scheduler {
         let Some(state) = self.files.get_mut(&file) else { return };
         let Some(opening) = &mut state.opening else { return };
         opening.in_flight = opening.in_flight.saturating_sub(1);
-        let why = WantFailure::Source { source };
-        self.conclude_open(file, why);
-    }
-
-    /// Ends an open of which nothing is left to do.
-    pub(crate) fn conclude_open(&mut self, file: FileId, why: WantFailure) {
-        let Some(state) = self.files.get_mut(&file) else { return };
-        let open = state.opening.as_ref();
-        if !open.is_some_and(|open| open.in_flight == 0 && open.todo.is_empty()) {
+        if opening.in_flight > 0 || !opening.todo.is_empty() {
             return;
         }
         state.opening = None;
         self.events.push_back(match state.size {
             Some(size) => Event::Opened { file, size },
-            None => Event::OpenFailed { file, why },
+            None => Event::OpenFailed { file, why: WantFailure::Source { source } },
         });
     }
 

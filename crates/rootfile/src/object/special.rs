@@ -17,8 +17,10 @@ pub(crate) enum Special {
     Ref,
     RefArray,
     Datime,
-    /// `TString` or `std::string` in place of a class.
-    Text,
+    /// `TString` in place of a class.
+    TextInPlace,
+    /// `std::string` in place of a class.
+    StdString,
     Array(Basic),
     Basket,
 }
@@ -44,8 +46,8 @@ impl Special {
         ("TRef", Special::Ref),
         ("TRefArray", Special::RefArray),
         ("TDatime", Special::Datime),
-        ("TString", Special::Text),
-        ("string", Special::Text),
+        ("TString", Special::TextInPlace),
+        ("string", Special::StdString),
         ("TArrayC", Special::Array(Basic::I8)),
         ("TArrayS", Special::Array(Basic::I16)),
         ("TArrayI", Special::Array(Basic::I32)),
@@ -67,7 +69,7 @@ impl Special {
             Special::Ref => &["fUniqueID", "fBits", "process"],
             Special::RefArray => &["fName", "fLowerBound", "process", "fUIDs"],
             Special::Datime => &["fDatime"],
-            Special::Text => &["text"],
+            Special::TextInPlace | Special::StdString => &["text"],
             Special::Array(_) => &["fArray"],
             Special::Basket => &["bytes"],
         }
@@ -80,11 +82,12 @@ impl Special {
             | Special::ObjArray
             | Special::ClonesArray
             | Special::Map
+            | Special::StdString
             | Special::RefArray => true,
             Special::Object
             | Special::Ref
             | Special::Datime
-            | Special::Text
+            | Special::TextInPlace
             | Special::Array(_)
             | Special::Basket => false,
         }
@@ -103,7 +106,7 @@ impl Special {
                 Ok(vec![id, bits.into(), Value::Uint(cursor.u16()?.into())])
             }
             Special::Datime => Ok(vec![Value::Uint(cursor.u32()?.into())]),
-            Special::Text => Ok(vec![Value::Text(cursor.text()?)]),
+            Special::TextInPlace | Special::StdString => Ok(vec![Value::Text(cursor.text()?)]),
             Special::Array(basic) => {
                 let count = cursor.count(basic.size())?;
                 Ok(vec![Value::Numbers(basic.read(cursor, count)?)])
@@ -132,8 +135,7 @@ impl Special {
                 let ids = Value::Numbers(Numbers::U32(cursor.u32s(count)?));
                 Ok(vec![name, lower, process, ids])
             }
-            // A basket inside of a tree: its bytes are for the basket's own reader.
-            Special::Basket => Ok(vec![Value::Text(cursor.take(cursor.remaining())?)]),
+            Special::Basket => basket(cursor).map(|bytes| vec![bytes]),
         }
     }
 }
@@ -207,4 +209,11 @@ fn clones_array(
         if at.u8()? == 0 { Ok(Value::Null) } else { to.object_named(class_name, at) }
     })?;
     Ok(vec![name, Value::Text(class), lower, items])
+}
+
+/// A basket inside of a tree. Its bytes are for the basket's own reader; only its length matters
+/// here (ROOT: `TBasket::Streamer`).
+fn basket(cursor: &mut Cursor<'_>) -> Result<Value> {
+    let len = cursor.remaining();
+    Ok(Value::Text(cursor.take(len)?))
 }
