@@ -120,6 +120,9 @@ pub(crate) struct Chunks {
     queue: BTreeSet<Place>,
     /// Queued bytes by urgency.
     queued: [u64; 2],
+    /// How many chunks have been touched: what scheduling costs.
+    #[cfg(test)]
+    pub touched: u64,
 }
 
 impl Chunks {
@@ -434,6 +437,10 @@ impl Chunks {
     /// Takes a chunk out of map and queue.
     fn lift(&mut self, start: u64) -> Option<Chunk> {
         let chunk = self.map.remove(&start)?;
+        #[cfg(test)]
+        {
+            self.touched += 1;
+        }
         if let Some(place) = place(start, &chunk) {
             self.queue.remove(&place);
             self.queued[place.urgency as usize] -= chunk.end - start;

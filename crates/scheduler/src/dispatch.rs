@@ -103,7 +103,7 @@ impl Scheduler {
     fn send_open(&mut self, id: ServerId) -> Option<Action> {
         let server = self.servers.get(&id)?;
         let file = *server.opens.first()?;
-        let (requests_max, suffix) = (server.requests_max(&self.budgets), server.traits.suffix);
+        let requests_max = server.requests_max(&self.budgets);
         let connection = server
             .connections
             .iter()
@@ -116,13 +116,10 @@ impl Scheduler {
         let state = self.files.get_mut(&file)?;
         let (source, _) = state.sources.best()?;
         let opening = state.opening.as_mut()?;
-        if !suffix {
-            opening.todo.retain(|part| matches!(part, Part::Head(_)));
+        if opening.todo.is_empty() {
+            return None;
         }
-        let Some(part) = (!opening.todo.is_empty()).then(|| opening.todo.remove(0)) else {
-            self.refresh(file);
-            return self.send_open(id);
-        };
+        let part = opening.todo.remove(0);
         opening.in_flight += 1;
         let request = RequestId(self.new_name());
         let state = self.files.get_mut(&file)?;

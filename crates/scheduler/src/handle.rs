@@ -279,13 +279,21 @@ impl Scheduler {
         let Some(state) = self.files.get_mut(&file) else { return };
         let Some(opening) = &mut state.opening else { return };
         opening.in_flight = opening.in_flight.saturating_sub(1);
-        if opening.in_flight > 0 || !opening.todo.is_empty() {
+        let why = WantFailure::Source { source };
+        self.conclude_open(file, why);
+    }
+
+    /// Ends an open of which nothing is left to do.
+    pub(crate) fn conclude_open(&mut self, file: FileId, why: WantFailure) {
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let open = state.opening.as_ref();
+        if !open.is_some_and(|open| open.in_flight == 0 && open.todo.is_empty()) {
             return;
         }
         state.opening = None;
         self.events.push_back(match state.size {
             Some(size) => Event::Opened { file, size },
-            None => Event::OpenFailed { file, why: WantFailure::Source { source } },
+            None => Event::OpenFailed { file, why },
         });
     }
 

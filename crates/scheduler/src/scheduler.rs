@@ -165,9 +165,11 @@ impl Scheduler {
     /// More has been learnt of a server's limits.
     pub fn update_server(&mut self, now: Time, id: ServerId, traits: ServerTraits) {
         self.advance(now);
-        if let Some(server) = self.servers.get_mut(&id) {
-            server.update(traits);
-            self.awake.insert(id);
+        let Some(server) = self.servers.get_mut(&id) else { return };
+        server.update(traits);
+        self.awake.insert(id);
+        for file in server.opens.clone() {
+            self.refresh(file);
         }
     }
 
@@ -234,9 +236,17 @@ impl Scheduler {
     /// at the same moment. Ends in [`Event::Opened`] or [`Event::OpenFailed`].
     ///
     /// These bytes are kept, wanted or not, until [`Self::forget_open`] or [`Self::remove_file`].
+    /// While an open is under way another one of the same file is ignored.
     pub fn open(&mut self, now: Time, file: FileId, head: u64, tail: u64) {
         self.advance(now);
         let Some(state) = self.files.get_mut(&file) else { return };
+        if state.opening.is_some() {
+            return;
+        }
+        if state.sources.all_failed() {
+            self.events.push_back(Event::OpenFailed { file, why: WantFailure::NoSource });
+            return;
+        }
         let mut todo = vec![Part::Head(head.min(FILE_BYTES_MAX))];
         if tail > 0 {
             todo.push(Part::Tail(tail.min(FILE_BYTES_MAX)));
@@ -332,8 +342,21 @@ impl Scheduler {
         self.now = self.now.max(now);
     }
 
+    /// Leaves the tail of an open to others where the server cannot give a suffix.
+    fn drop_tail(&mut self, id: FileId) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let (Some(opening), Some((_, server))) = (&mut file.opening, file.sources.best()) else {
+            return;
+        };
+        if self.servers.get(&server).is_some_and(|server| !server.traits.suffix) {
+            opening.todo.retain(|part| matches!(part, Part::Head(_)));
+            self.conclude_open(id, WantFailure::NoSource);
+        }
+    }
+
     /// Brings a file's place on the agenda of its server up to date.
     pub(crate) fn refresh(&mut self, id: FileId) {
+        self.drop_tail(id);
         let Some(file) = self.files.get_mut(&id) else { return };
         let server = file.sources.best().map(|(_, server)| server);
         let listed = server.zip(file.chunks.first_queued()).map(|(server, first)| Listed {
@@ -400,3 +423,6 @@ impl Scheduler {
         self.names.other
     }
 }
+
+#[cfg(test)]
+mod tests;
