@@ -36,10 +36,14 @@ pub struct Budgets {
     pub backoff_first: Time,
     /// The longest pause.
     pub backoff_max: Time,
-    /// A connection that is not up after this long has failed.
+    /// A server that was never reached is given up when a connection took at least this long to
+    /// fail: TCP itself has tried several times by then.
+    pub unreachable_after: Time,
+    /// A connection that is not up after this long, login included, has failed. A backstop: who
+    /// owns the sockets knows better what takes long.
     pub connect_max: Time,
     /// A connection that owes data and has delivered nothing for this long has failed. Tape and
-    /// busy servers take long for a first byte; a dead one takes for ever.
+    /// busy servers take long for a first byte; a dead one takes for ever. A backstop as well.
     pub silence_max: Time,
 }
 
@@ -59,7 +63,8 @@ impl Default for Budgets {
             server_failures_max: 4,
             backoff_first: Time::from_millis(100),
             backoff_max: Time::from_secs(5),
-            connect_max: Time::from_secs(5),
+            unreachable_after: Time::from_secs(4),
+            connect_max: Time::from_secs(30),
             silence_max: Time::from_secs(60),
         }
     }

@@ -4,9 +4,9 @@
 //! (sent for) when its cost fits into the memory budget beside everything admitted and not yet
 //! released. A large one at the front is not overtaken: order is what the consumer needs.
 //!
-//! Two exceptions keep everything moving. The first demand of a file none of whose demands is
+//! Three exceptions keep everything moving. The first demand of a file none of whose demands is
 //! admitted is admitted whatever it costs: a consumer that holds nothing can give nothing back.
-//! And a hint is admitted alone when nothing else is.
+//! So is one that the consumer insists on. And a hint is admitted alone when nothing else is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +27,8 @@ pub(crate) struct Ticket {
     /// Memory it holds from admission to release.
     pub cost: u64,
     pub admitted: bool,
+    /// It is admitted whatever it costs.
+    pub insisted: bool,
 }
 
 #[derive(Debug, Default)]
@@ -51,6 +53,8 @@ pub(crate) struct Admission {
     files: BTreeMap<FileId, PerFile>,
     /// Files with waiting demands and no admitted one.
     starving: BTreeSet<FileId>,
+    /// Waiting demands that the consumer cannot do without.
+    insisted: BTreeSet<(u64, WantId)>,
 }
 
 impl Admission {
@@ -66,6 +70,7 @@ impl Admission {
             admitted_hints: BTreeSet::new(),
             files: BTreeMap::new(),
             starving: BTreeSet::new(),
+            insisted: BTreeSet::new(),
         }
     }
 
@@ -98,6 +103,13 @@ impl Admission {
     pub(crate) fn promote(&mut self, want: WantId) {
         if let Some(ticket) = self.remove(want) {
             self.insert(want, Ticket { urgency: Urgency::Demand, ..ticket });
+        }
+    }
+
+    /// A demand is to be admitted whatever it costs.
+    pub(crate) fn insist(&mut self, want: WantId) {
+        if let Some(ticket) = self.remove(want) {
+            self.insert(want, Ticket { insisted: true, ..ticket });
         }
     }
 
@@ -142,6 +154,9 @@ impl Admission {
         if let Some(file) = self.starving.first() {
             return self.files.get(file)?.waiting.first().map(|(_, want)| *want);
         }
+        if let Some((_, want)) = self.insisted.first() {
+            return Some(*want);
+        }
         if let Some((_, want)) = self.demands.first() {
             let cost = self.tickets.get(want)?.cost;
             return self.fits(cost, self.memory_max).then_some(*want);
@@ -165,6 +180,9 @@ impl Admission {
         match (ticket.urgency, ticket.admitted) {
             (Urgency::Demand, false) => {
                 self.demands.insert(key);
+                if ticket.insisted {
+                    self.insisted.insert(key);
+                }
                 file.waiting.insert(key);
             }
             (Urgency::Demand, true) => file.holding += 1,
@@ -197,6 +215,7 @@ impl Admission {
             }
         }
         self.demands.remove(&key);
+        self.insisted.remove(&key);
         self.hints.remove(&key);
         if self.admitted_hints.remove(&key) {
             self.hinted -= ticket.bytes.min(self.hinted);
@@ -229,7 +248,8 @@ mod tests {
     const WINDOW: u64 = 1000;
 
     fn ticket(file: u32, urgency: Urgency, order: u64, cost: u64) -> Ticket {
-        Ticket { file: FileId(file), urgency, order, bytes: cost, cost, admitted: false }
+        let (admitted, insisted) = (false, false);
+        Ticket { file: FileId(file), urgency, order, bytes: cost, cost, admitted, insisted }
     }
 
     fn demand(admission: &mut Admission, want: u64, file: u32, order: u64, cost: u64) {
@@ -274,6 +294,19 @@ mod tests {
         assert_eq!(admitted(&mut admission), [0, 1]);
         admission.withdraw(WantId(1));
         assert_eq!(admitted(&mut admission), [2]);
+    }
+
+    #[test]
+    fn what_is_insisted_on_is_admitted_out_of_turn() {
+        let mut admission = Admission::new(100);
+        for want in 0..4 {
+            demand(&mut admission, want, 0, want, 60);
+        }
+        assert_eq!(admitted(&mut admission), [0]);
+        admission.insist(WantId(2));
+        assert_eq!(admitted(&mut admission), [2]);
+        (0..4).for_each(|want| admission.withdraw(WantId(want)));
+        assert!(admission.insisted.is_empty() && admission.used() == 0);
     }
 
     #[test]

@@ -21,6 +21,13 @@ const REQUEST_BYTES_ALONE: u64 = 1 << 20;
 /// others are usable.
 const CONNECT_TRIPS_MAX: u32 = 4;
 
+/// Opens take at most this part of a connection's requests, so that a thousand files being opened
+/// leave room to read one.
+const OPENS_PART: usize = 2;
+/// Where the server's work for a request is what costs (a disk, a near server), a request brings
+/// this many times the bytes that could come meanwhile.
+const WORK_RATIO: u64 = 16;
+
 /// A connection that has room for a request.
 #[derive(Debug, Clone, Copy)]
 struct Room {
@@ -103,7 +110,7 @@ impl Scheduler {
     fn send_open(&mut self, id: ServerId) -> Option<Action> {
         let server = self.servers.get(&id)?;
         let file = *server.opens.first()?;
-        let requests_max = server.requests_max(&self.budgets);
+        let requests_max = server.requests_max(&self.budgets).div_ceil(OPENS_PART);
         let connection = server
             .connections
             .iter()
@@ -189,16 +196,18 @@ impl Scheduler {
             let stuck = any_usable
                 && state.phase == Phase::Connecting
                 && self.now.saturating_sub(state.since) > overdue;
+            let overhead = bytes_in(state.meter.rate(), traits.request_overhead);
             let limit = state.in_flight_max(rtt);
             let most = match traits.pipelined {
-                true => (limit / 4).max(REQUEST_BYTES_MOST_MIN).min(longest),
-                false => limit.max(REQUEST_BYTES_ALONE).min(longest),
+                true => (limit / 4).max(REQUEST_BYTES_MOST_MIN),
+                false => limit.max(REQUEST_BYTES_ALONE),
             };
+            let most = most.max(overhead.saturating_mul(WORK_RATIO)).min(longest);
+            let limit = limit.max(most.saturating_mul(2));
             // Hints leave room that a demand finds at once.
             let limit = if urgency == Urgency::Hint { limit / 4 * 3 } else { limit };
             let full = state.requests.len() >= requests_max
                 || (!state.requests.is_empty() && state.in_flight.saturating_add(most) > limit);
-            let overhead = bytes_in(state.meter.rate(), traits.request_overhead);
             let least = overhead.max(REQUEST_BYTES_MIN).min(most);
             (!stuck && !full).then_some(Room { connection, pipe: state.pipe(), least, most })
         };

@@ -21,6 +21,7 @@ impl Scheduler {
         let took = self.now.saturating_sub(connection.since);
         if let Some(server) = self.servers.get_mut(&connection.server) {
             suggest_round_trip(&mut server.round_trip, took);
+            server.reached = true;
             self.awake.insert(connection.server);
         }
     }
@@ -333,8 +334,10 @@ impl Scheduler {
         } else if connection.phase == Phase::Connecting || !connection.requests.is_empty() {
             server.connection_failed(self.now, connection.since, &self.budgets);
         }
-        let hopeless = !failure.retryable && usable == 0;
-        let dead = server.failures > self.budgets.server_failures_max || hopeless;
+        let took = self.now.saturating_sub(connection.since);
+        let unreachable = !server.reached && took >= self.budgets.unreachable_after;
+        let hopeless = usable == 0 && (unreachable || !failure.retryable);
+        let dead = hopeless || server.failures > self.budgets.server_failures_max;
         self.awake.insert(connection.server);
         for request in connection.requests {
             self.lose_request(request);

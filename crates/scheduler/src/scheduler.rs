@@ -198,7 +198,9 @@ impl Scheduler {
     }
 
     /// The file is not to be read there any more (it is redirected elsewhere, say). What was sent
-    /// for is queued again and waits for another source if there is none.
+    /// for is queued again and waits for another source if there is none. The requests concerned
+    /// are cancelled and, as always, still end by `handle_done` or `handle_failed`; that goes for
+    /// one whose answer was the redirection, too.
     pub fn remove_source(&mut self, now: Time, source: SourceId) {
         self.advance(now);
         let Some(file) = self.sources.remove(&source) else { return };

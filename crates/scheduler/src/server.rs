@@ -64,6 +64,8 @@ pub(crate) struct Server {
     pub growth: Growth,
     pub round_trip: RoundTrip,
     pub meter: Meter,
+    /// A connection has been usable once.
+    pub reached: bool,
     /// Failures since the last byte.
     pub failures: u32,
     failed_at: Option<Time>,
@@ -87,6 +89,7 @@ impl Server {
             growth: Growth::new(),
             round_trip,
             meter: Meter::new(),
+            reached: false,
             failures: 0,
             failed_at: None,
             retrying: false,

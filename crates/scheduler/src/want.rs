@@ -59,8 +59,9 @@ impl Scheduler {
     /// It ends in [`Event::Ready`] or [`Event::Failed`], unless cancelled before. An empty range
     /// is ready at once.
     ///
-    /// A consumer that needs several wants at once to go on must keep the sum of their costs
-    /// within the memory budget, or release them one by one as it decodes them.
+    /// A consumer that needs several wants at once to go on keeps the sum of their costs within
+    /// the memory budget, or releases them one by one as it decodes them, or else has to
+    /// [`insist`](Self::insist) on those that wait for memory.
     pub fn want(
         &mut self,
         now: Time,
@@ -99,7 +100,9 @@ impl Scheduler {
         self.wants.insert(id, want);
         self.enlist(file, id);
         let cost = cost.max(bytes);
-        self.admission.submit(id, Ticket { file, urgency, order, bytes, cost, admitted: false });
+        let (admitted, insisted) = (false, false);
+        let ticket = Ticket { file, urgency, order, bytes, cost, admitted, insisted };
+        self.admission.submit(id, ticket);
         self.admit();
         id
     }
@@ -132,6 +135,14 @@ impl Scheduler {
         }
         self.admission.promote(id);
         self.refresh(file);
+        self.admit();
+    }
+
+    /// The consumer can neither go on nor give anything back without this want: it is sent for
+    /// whatever it costs. For batches that do not fit into the memory budget.
+    pub fn insist(&mut self, now: Time, id: WantId) {
+        self.promote(now, id);
+        self.admission.insist(id);
         self.admit();
     }
 
