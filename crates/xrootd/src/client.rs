@@ -162,7 +162,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// A connection that has just been made, or is about to be.
+    /// A connection that has just been made, or is about to be. A server whose profile says that
+    /// it dislikes bursts is always met with care.
     pub fn new(config: ClientConfig, profile: Profile, start: Start) -> Client {
         let start = if profile.start() == Start::Careful { Start::Careful } else { start };
         let mut client = Client {
@@ -197,7 +198,8 @@ impl Client {
     // Commands.
 
     /// Opens a file. `path` is absolute and may carry an opaque part (`?key=value&...`).
-    /// Reads may be asked for at once. Answered by [`Event::Opened`].
+    /// Reads may be asked for at once. Answered by [`Event::Opened`]. The client remembers the
+    /// file, also one whose open has failed, until it is closed.
     pub fn open(&mut self, now: Time, path: &str, options: OpenOptions) -> (FileId, RequestId) {
         let file = self.files.add();
         let request = Open::reading(path, options);
@@ -282,9 +284,13 @@ impl Client {
     }
 
     /// Nobody waits for this request any more: no further event of it will come. What the server
-    /// still answers is thrown away. A cancelled open is undone.
+    /// still answers is thrown away. A cancelled open is undone; a close is not cancelled, as the
+    /// server would keep the file open.
     pub fn cancel(&mut self, now: Time, request: RequestId) {
         self.touch(now);
+        if let Some(Task { what: What::Close { .. }, .. }) = self.tasks.get(&request) {
+            return;
+        }
         let Some(task) = self.tasks.remove(&request) else { return };
         let abandoned = if let What::Open { file, .. } = task.what {
             let slot = if task.stream.is_some() { self.files.take_slot(file) } else { None };
@@ -308,7 +314,7 @@ impl Client {
         if self.is_closed() {
             return Ok(());
         }
-        self.heard = Some(now);
+        self.heard = Some(self.now);
         let taken = self.take_frames(&mut bytes);
         if let Err(error) = &taken {
             self.end(error.clone().into(), HowToRetry::No);

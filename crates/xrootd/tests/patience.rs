@@ -254,6 +254,16 @@ fn a_cancelled_read_is_drained_and_a_cancelled_open_is_undone() {
 }
 
 #[test]
+fn a_close_is_not_cancelled() {
+    let mut pair = Pair::new(Start::Burst);
+    let (file, _) = pair.client.open(pair.now, "/a", READING);
+    let close = pair.client.close(pair.now, file);
+    pair.client.cancel(pair.now, close);
+    pair.settle();
+    assert!(pair.world.open.is_empty() && pair.count("kXR_close") == 1);
+}
+
+#[test]
 fn a_read_that_fails_says_what_the_server_said() {
     let mut pair = Pair::new(Start::Burst);
     let (file, _) = pair.client.open(pair.now, "/a", READING);

@@ -17,6 +17,7 @@ use xrootd::message::locate::LocateOptions;
 use xrootd::message::open::OpenOptions;
 use xrootd::message::protocol::ServerFlags;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
+use xrootd::url::Url;
 
 const FILE_BYTES: u64 = 10_000_000;
 
@@ -375,6 +376,26 @@ fn asking() {
         let end = wire.client.endsess(now, left.session);
         assert_eq!(wire.answer(end), Answer::SessionEnded);
     }
+}
+
+#[test]
+fn redirection() {
+    let more = "xrootd.redirect localhost:1999 /store";
+    let Some(server) = Xrootd::start("redirection", more) else { return };
+    let mut wire = server.burst();
+    let (file, open) = wire.open(NUMBERS);
+    let now = wire.now();
+    let read = wire.client.read(now, file, 0..10);
+    for wanted in [open, read] {
+        let sent = wire.until(
+            |event| matches!(event, Event::Redirected { request, .. } if *request == wanted),
+        );
+        let Event::Redirected { target, .. } = sent else { unreachable!() };
+        assert_eq!(target.port, 1999);
+        let there = target.follow(&Url::parse(&format!("root://here/{NUMBERS}")).unwrap()).unwrap();
+        assert_eq!((there.port, there.path.as_str()), (1999, NUMBERS));
+    }
+    assert!(!wire.client.is_closed());
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn a_burst_has_its_first_bytes_after_one_round_trip() {
     assert_eq!(pair.client.profile().burst, Some(true));
     assert_eq!(pair.client.profile().handles, HandleOrder::LittleEndian);
     assert!(pair.world.open.is_empty());
+    assert_eq!(pair.world.seen, ["kXR_open", "kXR_read", "kXR_readv", "kXR_close"]);
 }
 
 #[test]
