@@ -291,18 +291,25 @@ impl Client {
         }
     }
 
-    /// A complete answer.
+    /// A complete answer. One that cannot be read leaves the request to fail with its session.
     fn answered(&mut self, id: RequestId, body: &Bytes) -> Result<(), ProtocolError> {
-        let Some(task) = self.tasks.remove(&id) else { return Ok(()) };
-        match task.what {
-            What::Open { file, .. } => self.opened(id, file, Open::decode_answer(body)?),
-            What::Close { file } => {
+        let Some(task) = self.tasks.get(&id) else { return Ok(()) };
+        match &task.what {
+            &What::Open { file, .. } => {
+                let answer = Open::decode_answer(body)?;
+                self.tasks.remove(&id);
+                self.opened(id, file, answer);
+            }
+            &What::Close { file } => {
                 Close::decode_answer(body)?;
+                self.tasks.remove(&id);
                 self.files.remove(file);
                 self.answer(id, Answer::Closed);
             }
             What::Plain(request) => {
-                let answer = self.plain_answer(&request, body)?;
+                let answer = plain_answer(request, body)?;
+                self.tasks.remove(&id);
+                self.learn(&answer);
                 self.answer(id, answer);
             }
             // The answers to reads are data and never kept whole.
@@ -311,32 +318,38 @@ impl Client {
         Ok(())
     }
 
-    fn plain_answer(&mut self, request: &Request, body: &Bytes) -> Result<Answer, ProtocolError> {
-        Ok(match request {
-            Request::Stat(_) => Answer::Stat(Stat::decode_answer(body)?.0),
-            Request::Query(query) => {
-                let text = Query::decode_answer(body)?.text();
-                if query.kind != QueryKind::CONFIG {
-                    return Ok(Answer::Text(text));
-                }
-                let values = config_values(&query.argument, &text);
-                for (key, value) in &values {
-                    self.profile.readv.learn(key, value.as_deref());
-                }
-                Answer::Config(values)
+    fn learn(&mut self, answer: &Answer) {
+        if let Answer::Config(values) = answer {
+            for (key, value) in values {
+                self.profile.readv.learn(key, value.as_deref());
             }
-            Request::Dirlist(_) => Answer::Entries(Dirlist::decode_answer(body)?),
-            Request::Locate(_) => Answer::Locations(Locate::decode_answer(body)?),
-            Request::Endsess(_) => {
-                Endsess::decode_answer(body)?;
-                Answer::SessionEnded
-            }
-            _ => {
-                Ping::decode_answer(body)?;
-                Answer::Pong
-            }
-        })
+        }
     }
+}
+
+/// What the answer to a request says that reads no file.
+fn plain_answer(request: &Request, body: &Bytes) -> Result<Answer, ProtocolError> {
+    Ok(match request {
+        Request::Stat(_) => Answer::Stat(Stat::decode_answer(body)?.0),
+        Request::Query(query) => {
+            let text = Query::decode_answer(body)?.text();
+            if query.kind == QueryKind::CONFIG {
+                Answer::Config(config_values(&query.argument, &text))
+            } else {
+                Answer::Text(text)
+            }
+        }
+        Request::Dirlist(_) => Answer::Entries(Dirlist::decode_answer(body)?),
+        Request::Locate(_) => Answer::Locations(Locate::decode_answer(body)?),
+        Request::Endsess(_) => {
+            Endsess::decode_answer(body)?;
+            Answer::SessionEnded
+        }
+        _ => {
+            Ping::decode_answer(body)?;
+            Answer::Pong
+        }
+    })
 }
 
 impl What {
