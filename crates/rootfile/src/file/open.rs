@@ -103,18 +103,23 @@ fn lacks(progress: Progress<Bytes>) -> Vec<Range<u64>> {
 }
 
 /// What is worth fetching together with the key list: the region of the tree's own record, and
-/// everything behind the key list.
+/// everything behind the key list. The streamer infos may lie on either side of it.
 fn wishes(
     known: &Known,
     header: &Header,
     keys: &Range<u64>,
     required: &[Range<u64>],
 ) -> Vec<Range<u64>> {
+    let tail = if header.seek_info > 0 && header.seek_info < keys.start {
+        header.seek_info.max(keys.start.saturating_sub(TREE_LEN_GUESS))
+    } else {
+        keys.start
+    };
+    let start = tail.saturating_sub(TREE_LEN_GUESS).max(header.begin);
     let end = header.end.min(known.size().unwrap_or(u64::MAX));
-    let before = keys.start.saturating_sub(TREE_LEN_GUESS).max(header.begin)..keys.start;
-    let behind = keys.end..end.min(keys.end.saturating_add(TAIL_LEN_MAX)).max(keys.end);
-    let mut wished = known.missing(before);
-    for gap in known.missing(behind) {
+    let end = end.min(keys.end.saturating_add(TAIL_LEN_MAX)).max(keys.end);
+    let mut wished = Vec::new();
+    for gap in known.missing(start..end) {
         subtract(gap, required, &mut wished);
     }
     wished

@@ -72,6 +72,12 @@ impl Objects {
         ObjectRef { objects: self, id: ObjectId(0) }
     }
 
+    /// All objects whose bytes were skipped because nothing says how to read them.
+    pub fn unread_objects(&self) -> impl Iterator<Item = ObjectRef<'_>> {
+        let ids = (0..self.objects.len() as u32).map(ObjectId);
+        ids.map(|id| self.get(id)).filter(|object| object.unread().is_some())
+    }
+
     pub fn get(&self, id: ObjectId) -> ObjectRef<'_> {
         ObjectRef { objects: self, id }
     }

@@ -41,11 +41,11 @@ const VALUES_MAX: usize = 1 << 23;
 /// Reads the object of `class` that `content` consists of, and all objects in it.
 ///
 /// `key_len` is the length of the key in front of it (references count from there), `offset` the
-/// absolute offset of the content, for errors. A part that can't be read but has a known length
-/// becomes [`Unread`].
+/// absolute offset of the content, for errors. An object that can't be read but has a known
+/// length becomes [`Unread`], also the record's own.
 ///
 /// # Errors
-/// `Corrupt`, `Limit`; `Unsupported` where a part of unknown length can't be read.
+/// `Limit`; `Corrupt` and `Unsupported` where an object of unknown length can't be read.
 pub fn read_object(
     streamers: &Streamers,
     class: &str,
@@ -189,7 +189,8 @@ impl Reader<'_> {
         self.or_unread(done, id, start, cursor)
     }
 
-    /// Turns a failure to understand into unread bytes, those from `start` to the cursor.
+    /// Turns a failure to understand into unread bytes, those from `start` to the cursor. An
+    /// object that contradicts itself is often one whose class has a streamer written by hand.
     fn or_unread(
         &mut self,
         done: Result<()>,
@@ -198,7 +199,7 @@ impl Reader<'_> {
         cursor: &Cursor<'_>,
     ) -> Result<()> {
         match done {
-            Err(why) if matches!(why.kind, ErrorKind::Unsupported(_)) => {
+            Err(why) if matches!(why.kind, ErrorKind::Unsupported(_) | ErrorKind::Corrupt(_)) => {
                 let bytes = start.take(cursor.position() - start.position())?;
                 let object = &mut self.objects[id.0 as usize];
                 object.values.clear();
@@ -407,10 +408,15 @@ impl Reader<'_> {
         let reference = references.map_or(self.next_reference, |(own, _)| own);
         self.refer(reference, Reference::Object(id));
         let start = cursor.clone();
-        let done = self.fill(id, &class, cursor);
         match end {
-            Some(end) => self.or_unread(done, id, start, end)?,
-            None => done?,
+            Some(end) => {
+                let done = self.fill(id, &class, cursor);
+                self.or_unread(done, id, start, end)?;
+            }
+            None if *class.name == *"TBasket" => {
+                return Err(cursor.unsupported("a basket of unknown length in a tree"));
+            }
+            None => self.fill(id, &class, cursor)?,
         }
         Ok(Value::Object(id))
     }

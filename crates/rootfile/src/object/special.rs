@@ -17,10 +17,8 @@ pub(crate) enum Special {
     Ref,
     RefArray,
     Datime,
-    /// `TString` in place of a class.
-    TextInPlace,
-    /// `std::string` in place of a class.
-    StdString,
+    /// `TString` or `std::string` in place of a class.
+    Text,
     Array(Basic),
     Basket,
 }
@@ -46,8 +44,8 @@ impl Special {
         ("TRef", Special::Ref),
         ("TRefArray", Special::RefArray),
         ("TDatime", Special::Datime),
-        ("TString", Special::TextInPlace),
-        ("string", Special::StdString),
+        ("TString", Special::Text),
+        ("string", Special::Text),
         ("TArrayC", Special::Array(Basic::I8)),
         ("TArrayS", Special::Array(Basic::I16)),
         ("TArrayI", Special::Array(Basic::I32)),
@@ -69,7 +67,7 @@ impl Special {
             Special::Ref => &["fUniqueID", "fBits", "process"],
             Special::RefArray => &["fName", "fLowerBound", "process", "fUIDs"],
             Special::Datime => &["fDatime"],
-            Special::TextInPlace | Special::StdString => &["text"],
+            Special::Text => &["text"],
             Special::Array(_) => &["fArray"],
             Special::Basket => &["bytes"],
         }
@@ -82,12 +80,11 @@ impl Special {
             | Special::ObjArray
             | Special::ClonesArray
             | Special::Map
-            | Special::StdString
             | Special::RefArray => true,
             Special::Object
             | Special::Ref
             | Special::Datime
-            | Special::TextInPlace
+            | Special::Text
             | Special::Array(_)
             | Special::Basket => false,
         }
@@ -106,7 +103,7 @@ impl Special {
                 Ok(vec![id, bits.into(), Value::Uint(cursor.u16()?.into())])
             }
             Special::Datime => Ok(vec![Value::Uint(cursor.u32()?.into())]),
-            Special::TextInPlace | Special::StdString => Ok(vec![Value::Text(cursor.text()?)]),
+            Special::Text => Ok(vec![Value::Text(cursor.text()?)]),
             Special::Array(basic) => {
                 let count = cursor.count(basic.size())?;
                 Ok(vec![Value::Numbers(basic.read(cursor, count)?)])
@@ -135,7 +132,8 @@ impl Special {
                 let ids = Value::Numbers(Numbers::U32(cursor.u32s(count)?));
                 Ok(vec![name, lower, process, ids])
             }
-            Special::Basket => basket(cursor).map(|bytes| vec![bytes]),
+            // A basket inside of a tree: its bytes are for the basket's own reader.
+            Special::Basket => Ok(vec![Value::Text(cursor.take(cursor.remaining())?)]),
         }
     }
 }
@@ -209,11 +207,4 @@ fn clones_array(
         if at.u8()? == 0 { Ok(Value::Null) } else { to.object_named(class_name, at) }
     })?;
     Ok(vec![name, Value::Text(class), lower, items])
-}
-
-/// A basket inside of a tree. Its bytes are for the basket's own reader; only its length matters
-/// here (ROOT: `TBasket::Streamer`).
-fn basket(cursor: &mut Cursor<'_>) -> Result<Value> {
-    let len = cursor.remaining();
-    Ok(Value::Text(cursor.take(len)?))
 }

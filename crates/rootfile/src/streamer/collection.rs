@@ -76,7 +76,7 @@ fn item(name: &str, class: &mut impl FnMut(&str) -> ClassId, depth: usize) -> Re
         "map" | "multimap" | "unordered_map" | "unordered_multimap" => {
             Collection::Map(of(0)?, of(1)?)
         }
-        "bitset" | "array" | "pair" | "tuple" => return Err(format!("{outer} in {name}")),
+        "bitset" | "array" | "tuple" => return Err(format!("{outer} in {name}")),
         _ => Collection::Sequence(of(0)?),
     }))
 }
@@ -98,7 +98,6 @@ fn is_collection(outer: &str) -> bool {
             | "unordered_multimap"
             | "bitset"
             | "array"
-            | "pair"
             | "tuple"
             | "ROOT::VecOps::RVec"
             | "RVec"
@@ -166,6 +165,7 @@ mod tests {
             ("set<TLorentzVector, less<TLorentzVector> >", sequence(Object(ClassId(7)))),
             ("vector<TBranch*>", sequence(Item::Pointer)),
             ("vector<A<int,float> >", sequence(Object(ClassId(7)))),
+            ("vector<pair<int,float> >", sequence(Object(ClassId(7)))),
         ];
         for (name, expected) in cases {
             assert_eq!(parse(name).map(Item::Collection), Ok(expected), "{name}");
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn names_that_are_none() {
-        for name in ["vector<", "vector", "vector<Double32_t>", "pair<int,int>", "map<int>", ""] {
+        for name in ["vector<", "vector", "vector<Double32_t>", "bitset<8>", "map<int>", ""] {
             assert!(parse(name).is_err(), "{name}");
         }
         let deep = format!("{}int{}", "vector<".repeat(500), ">".repeat(500));

@@ -115,7 +115,7 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
         number @ code::PREFIXED..=-1 => {
             basic_kind(number - code::PREFIXED, Some(Count::Prefixed), element)
         }
-        number => match number - code::ARRAY {
+        number => match number.saturating_sub(code::ARRAY) {
             code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
                 Kind::Objects(class(object_name), array)
             }
@@ -163,5 +163,50 @@ fn basic_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
     match count {
         Some(count) => Kind::Numbers(basic, count),
         None => Kind::Number(basic),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(element: Element) -> Kind {
+        let info =
+            StreamerInfo { class: "A".into(), version: 1, checksum: 1, elements: vec![element] };
+        let layout = Layout::compile(&info, |_| {
+            crate::streamer::Streamers::default().id("TObject").unwrap()
+        });
+        layout.members.into_iter().next().map(|member| member.kind).unwrap()
+    }
+
+    fn coded(type_code: i32) -> Kind {
+        kind(Element { type_code, array_len: 3, ..Element::default() })
+    }
+
+    #[test]
+    fn type_codes() {
+        assert_eq!(coded(code::INT), Kind::Number(Basic::I32));
+        assert_eq!(coded(code::INT + code::ARRAY), Kind::Numbers(Basic::I32, Count::Fixed(3)));
+        assert!(matches!(
+            coded(code::INT + code::COUNTED),
+            Kind::Numbers(Basic::I32, Count::Member(..))
+        ));
+        assert_eq!(coded(code::STRING + code::ARRAY), Kind::Texts(3));
+        assert_eq!(coded(code::OBJECT_POINTER + code::ARRAY), Kind::Pointers(3));
+    }
+
+    #[test]
+    fn bool_is_recognised_by_its_name_where_the_code_is_of_bytes() {
+        let type_name = "bool".to_owned();
+        let element = Element { type_code: code::UCHAR, type_name, ..Element::default() };
+        assert_eq!(kind(element), Kind::Number(Basic::Bool));
+    }
+
+    /// The lowest code of all, found by chance in a corrupted file, once overflowed.
+    #[test]
+    fn codes_that_nobody_knows_are_unsupported() {
+        for type_code in [i32::MIN, i32::MAX, -101, -150, -201, 60, 400, 365, 99_999] {
+            assert!(matches!(coded(type_code), Kind::Unsupported(_)), "{type_code}");
+        }
     }
 }

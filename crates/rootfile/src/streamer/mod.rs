@@ -237,8 +237,9 @@ impl Class {
         found.map(|version| &version.layout)
     }
 
+    /// The layout of the version with that checksum, or a builtin one, which has none.
     pub(crate) fn layout_by_checksum(&self, checksum: u32) -> Option<&Arc<Layout>> {
-        let found = self.versions.iter().find(|known| known.info.checksum == checksum);
-        found.map(|version| &version.layout)
+        let with = |checksum| self.versions.iter().find(|known| known.info.checksum == checksum);
+        with(checksum).or_else(|| with(0)).map(|version| &version.layout)
     }
 }

@@ -1,0 +1,92 @@
+//! Every file of the shared collection opens, and its trees are as uproot sees them.
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use bytes::Bytes;
+use rootfile::{File, Known};
+
+#[path = "support/feed.rs"]
+mod feed;
+
+/// The files of the collection; none, said aloud, where it is not there.
+fn files() -> Vec<PathBuf> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/corpus");
+    let folder = std::env::var("FARROOT_CORPUS").unwrap_or_else(|_| default.to_owned());
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        eprintln!("SKIPPED: no files in {folder}; FARROOT_CORPUS names another folder");
+        return Vec::new();
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "root")).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn every_tree_is_understood() {
+    for path in files() {
+        let name = path.display();
+        let bytes = Bytes::from(std::fs::read(&path).expect("a readable file"));
+        let mut known = Known::new(Some(bytes.len() as u64));
+        let file = feed::until_ready(&bytes, &mut known, File::open)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let directories =
+            feed::until_ready(&bytes, &mut known, |known| file.directories(known)).unwrap();
+        for directory in directories {
+            for key in directory.keys.iter().filter(|key| file.is_tree(key)) {
+                let path = format!("{}/{};{}", directory.path, key.name, key.cycle);
+                let tree = feed::until_ready(&bytes, &mut known, |known| file.tree(known, &path))
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
+                for branch in &tree.branches {
+                    let covered = branch.baskets.last().map_or(0, |basket| basket.entries.end);
+                    let entries = if branch.leaves.is_empty() { 0 } else { branch.entries };
+                    let said = covered.saturating_sub(branch.first_entry);
+                    assert!(said >= entries || branch.baskets.is_empty(), "{name}: {branch:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_object_is_read_or_left_unread() {
+    for path in files() {
+        let bytes = Bytes::from(std::fs::read(&path).expect("a readable file"));
+        let mut known = Known::new(Some(bytes.len() as u64));
+        let file = feed::until_ready(&bytes, &mut known, File::open).unwrap();
+        let directories =
+            feed::until_ready(&bytes, &mut known, |known| file.directories(known)).unwrap();
+        for key in directories.iter().flat_map(|directory| &directory.keys) {
+            if !key.is_directory() {
+                feed::until_ready(&bytes, &mut known, |known| file.object_of(known, key))
+                    .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            }
+        }
+    }
+}
+
+#[test]
+fn uproot_sees_the_same_trees() {
+    let Ok(python) = std::env::var("FARROOT_PYTHON") else {
+        eprintln!("SKIPPED: FARROOT_PYTHON names no Python with uproot");
+        return;
+    };
+    let test = std::env::current_exe().expect("a path");
+    let dump_tree = test.ancestors().nth(2).expect("a folder").join("examples/dump_tree");
+    let files = files();
+    if files.is_empty() {
+        return;
+    }
+    let compared = Command::new(python)
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/compare.py"))
+        .arg(dump_tree)
+        .args(files)
+        .output()
+        .expect("Python runs");
+    let said = String::from_utf8_lossy(&compared.stdout);
+    let errors = String::from_utf8_lossy(&compared.stderr);
+    assert!(compared.status.success(), "{said}{errors}");
+}

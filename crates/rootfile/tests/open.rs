@@ -1,0 +1,250 @@
+//! Opening a file and reading its trees, with the bytes coming in every way that they can.
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
+use bytes::Bytes;
+use rootfile::tree::{BasketPlace, BranchKind, Tree};
+use rootfile::{ErrorKind, File, Known, Progress, Result};
+
+#[path = "support/feed.rs"]
+mod feed;
+
+fn testdata(name: &str) -> Bytes {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/");
+    Bytes::from(std::fs::read(format!("{folder}{name}")).expect(name))
+}
+
+fn open(file: &Bytes) -> (Known, Result<File>) {
+    let mut known = Known::new(Some(file.len() as u64));
+    let opened = feed::until_ready(file, &mut known, File::open);
+    (known, opened)
+}
+
+fn tree(file: &Bytes, path: &str) -> Result<Tree> {
+    let (mut known, opened) = open(file);
+    let opened = opened?;
+    feed::until_ready(file, &mut known, |known| opened.tree(known, path))
+}
+
+fn patched(file: &Bytes, at: usize, bytes: &[u8]) -> Bytes {
+    let mut patched = file.to_vec();
+    patched[at..at + bytes.len()].copy_from_slice(bytes);
+    Bytes::from(patched)
+}
+
+/// Where `bytes` stand in `file` behind `from`.
+fn position(file: &Bytes, from: usize, bytes: &[u8]) -> usize {
+    from + file[from..].windows(bytes.len()).position(|part| part == bytes).expect("it is there")
+}
+
+/// The file as it would be if its writer had left out the streamer infos.
+fn without_streamer_infos(file: &Bytes) -> Bytes {
+    const SEEK_INFO: usize = 37;
+    patched(file, SEEK_INFO, &[0; 8])
+}
+
+/// One line for each step: what is required, and what is wished for.
+fn steps(file: &Bytes, size: Option<u64>, path: &str) -> Vec<String> {
+    let mut known = Known::new(size);
+    let mut opened = None;
+    let mut lines = Vec::new();
+    loop {
+        let step = match &opened {
+            None => File::open(&known).map(|progress| match progress {
+                Progress::Ready(file) => {
+                    opened = Some(file);
+                    None
+                }
+                Progress::NeedsData(needs) => Some(needs),
+            }),
+            Some(file) => match file.tree(&known, path).expect("a good tree") {
+                Progress::Ready(_) => return lines,
+                Progress::NeedsData(needs) => Ok(Some(needs)),
+            },
+        };
+        let Some(needs) = step.expect("a good file") else { continue };
+        lines.push(format!("require {:?} wish {:?}", needs.required, needs.wished));
+        for range in needs.required.into_iter().chain(needs.wished) {
+            let stop = range.end.min(file.len() as u64) as usize;
+            known.supply(range.start, file.slice(range.start as usize..stop));
+        }
+    }
+}
+
+#[test]
+fn a_file_is_open_with_its_tree_in_two_steps() {
+    let file = testdata("clustered.root");
+    let expected = [
+        "require [0..512] wish []",
+        "require [16866..17116, 11390..16866] wish [512..11390, 17116..17401]",
+    ];
+    assert_eq!(steps(&file, None, "events"), expected);
+}
+
+#[test]
+fn a_tree_in_directories_needs_only_what_the_wishes_left_out() {
+    let file = testdata("clustered.root");
+    assert_eq!(steps(&file, None, "outer/inner/small").len(), 2);
+}
+
+#[test]
+fn a_known_size_lets_the_first_step_wish_for_the_tail() {
+    let file = testdata("clustered.root");
+    let size = file.len() as u64;
+    let expected = [format!("require [0..512] wish [512..{size}]")];
+    assert_eq!(steps(&file, Some(size), "events"), expected);
+}
+
+#[test]
+fn every_beginning_of_a_file_opens_it_or_says_what_is_missing() {
+    for name in ["clustered.root", "saved.root"] {
+        let file = testdata(name);
+        let whole = open(&file).1.expect(name);
+        let whole_tree = tree(&file, "events").expect(name);
+        for len in 0..=file.len() {
+            let mut known = Known::new(Some(file.len() as u64));
+            known.supply(0, file.slice(..len));
+            match File::open(&known).expect(name) {
+                Progress::NeedsData(needs) => {
+                    assert!(!needs.required.is_empty());
+                    assert!(needs.required.iter().all(|range| range.end <= file.len() as u64));
+                    assert!(needs.required.iter().any(|range| range.end > len as u64));
+                }
+                Progress::Ready(opened) => {
+                    assert_eq!(opened, whole);
+                    let tree = opened.tree(&known, "events").expect(name);
+                    assert!(len < file.len() || tree == Progress::Ready(whole_tree.clone()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn single_bytes_and_a_tail_change_nothing() {
+    let file = testdata("saved.root");
+    let expected = tree(&file, "events").unwrap();
+    let mut known = Known::new(Some(file.len() as u64));
+    for at in (0..file.len()).rev() {
+        known.supply(at as u64, file.slice(at..=at));
+    }
+    let Progress::Ready(opened) = File::open(&known).unwrap() else { panic!("all bytes there") };
+    assert_eq!(opened.tree(&known, "events").unwrap(), Progress::Ready(expected.clone()));
+
+    let longer = Bytes::from([&file[..], &[7; 300]].concat());
+    assert_eq!(tree(&longer, "events").unwrap(), expected);
+}
+
+#[test]
+fn a_cut_file_is_an_error() {
+    let file = testdata("clustered.root");
+    for len in [0, 3, 60, 99, 150, 5_000, file.len() - 1_000] {
+        let error = open(&file.slice(..len)).1.expect_err("a cut file");
+        assert!(matches!(error.kind, ErrorKind::Corrupt(_)), "{len}: {error}");
+    }
+}
+
+#[test]
+fn a_tree_says_all_that_is_known_of_it() {
+    let file = testdata("clustered.root");
+    let tree = tree(&file, "events").unwrap();
+    assert_eq!((tree.name.as_str(), tree.entries), ("events", 100));
+    assert_eq!(tree.cluster_starts, [0, 10, 20, 30, 40, 65, 90]);
+    assert_eq!(tree.aliases, [("twice".to_owned(), "number * 2".to_owned())]);
+    let names: Vec<&str> = tree.branches.iter().map(|branch| branch.name.as_str()).collect();
+    assert_eq!(names, ["number", "fixed", "count", "counted", "pair", "names"]);
+    let count = tree.branches[3].leaves[0].count.expect("counted");
+    assert_eq!(tree.branches[count.0.0 as usize].leaves[count.1 as usize].name, "count");
+    let BranchKind::Element { class_name, .. } = &tree.branches[5].kind else {
+        panic!("a vector of strings is an element")
+    };
+    assert_eq!(class_name, "vector<string>");
+    for branch in &tree.branches {
+        assert!(branch.baskets.windows(2).all(|two| two[0].entries.end == two[1].entries.start));
+        assert_eq!(branch.baskets.last().map(|basket| basket.entries.end), Some(100));
+    }
+}
+
+#[test]
+fn older_cycles_are_there_when_asked_for() {
+    let file = testdata("clustered.root");
+    assert_eq!(tree(&file, "events;1").unwrap().entries, 40);
+    assert_eq!(tree(&file, "events;2").unwrap(), tree(&file, "/events").unwrap());
+    let error = tree(&file, "events;3").unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::NotFound(_)), "{error}");
+}
+
+#[test]
+fn a_tree_that_was_saved_while_it_was_filled_has_baskets_inside() {
+    let tree = tree(&testdata("saved.root"), "events").unwrap();
+    for branch in &tree.branches {
+        let last = branch.baskets.last().expect("baskets");
+        assert!(matches!(last.place, BasketPlace::Embedded(_)), "{}", branch.name);
+        assert_eq!(last.entries.end, 100);
+    }
+}
+
+#[test]
+fn trees_are_read_without_streamer_infos() {
+    for name in ["clustered.root", "saved.root", "by_uproot.root"] {
+        let file = testdata(name);
+        let without = tree(&without_streamer_infos(&file), "events").expect(name);
+        assert_eq!(without, tree(&file, "events").expect(name));
+    }
+}
+
+#[test]
+fn an_unknown_class_inside_of_a_tree_is_left_unread() {
+    let file = without_streamer_infos(&testdata("clustered.root"));
+    let (mut known, opened) = open(&file);
+    let opened = opened.unwrap();
+    let objects = feed::until_ready(&file, &mut known, |known| opened.object(known, "events"));
+    let objects = objects.unwrap();
+    let unread: Vec<&str> = objects.unread_objects().map(|object| object.class()).collect();
+    assert_eq!(unread, ["TParameter<int>"]);
+}
+
+#[test]
+fn objects_are_read_by_their_streamer_infos() {
+    let file = testdata("clustered.root");
+    let (mut known, opened) = open(&file);
+    let opened = opened.unwrap();
+    let objects = feed::until_ready(&file, &mut known, |known| opened.object(known, "events"));
+    let objects = objects.unwrap();
+    let info = objects.root().objects("fUserInfo").unwrap();
+    let parameter = info[0].expect("an object");
+    assert_eq!(parameter.class(), "TParameter<int>");
+    assert_eq!(parameter.int("fVal").unwrap(), 42);
+    assert_eq!(parameter.string("fName").unwrap(), "run");
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_is() {
+    let file = testdata("clustered.root");
+    let error = tree(&file, "outer/nothing").unwrap_err();
+    assert_eq!(error.kind, ErrorKind::NotFound("no \"nothing\" in outer, which has inner".into()));
+    let error = tree(&file, "outer").unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Unsupported(_)), "{error}");
+}
+
+#[test]
+fn directories_that_contain_themselves_end() {
+    let file = testdata("clustered.root");
+    let (mut known, opened) = open(&file);
+    let opened = opened.unwrap();
+    let list = feed::until_ready(&file, &mut known, |known| opened.directories(known)).unwrap();
+    assert_eq!(list.len(), 3);
+    let [outer, inner] = ["outer", "inner"].map(|name| {
+        list.iter().find_map(|directory| directory.key(name, None)).expect(name).seek as u32
+    });
+    // In the key list of `outer`, the key of `inner` now leads to `outer`.
+    let names = position(&file, inner as usize + 60, b"\x0aTDirectory\x05inner");
+    let cyclic = patched(&file, names - 8, &outer.to_be_bytes());
+
+    let (mut known, opened) = open(&cyclic);
+    let opened = opened.unwrap();
+    let list = feed::until_ready(&cyclic, &mut known, |known| opened.directories(known)).unwrap();
+    assert_eq!(list.len(), 2);
+    let path = format!("outer{}/events", "/inner".repeat(1000));
+    let found = feed::until_ready(&cyclic, &mut known, |known| opened.find(known, &path));
+    assert!(matches!(found.unwrap_err().kind, ErrorKind::Limit(_)));
+}
