@@ -74,8 +74,8 @@ fn steps(file: &Bytes, size: Option<u64>, path: &str) -> Vec<String> {
 fn a_file_is_open_with_its_tree_in_two_steps() {
     let file = testdata("clustered.root");
     let expected = [
-        "require [0..512] wish []",
-        "require [16866..17116, 11390..16866] wish [512..11390, 17116..17401]",
+        "require [0..4096] wish []",
+        "require [16866..17116, 11390..16866] wish [4096..11390, 17116..17401]",
     ];
     assert_eq!(steps(&file, None, "events"), expected);
 }
@@ -90,7 +90,7 @@ fn a_tree_in_directories_needs_only_what_the_wishes_left_out() {
 fn a_known_size_lets_the_first_step_wish_for_the_tail() {
     let file = testdata("clustered.root");
     let size = file.len() as u64;
-    let expected = [format!("require [0..512] wish [512..{size}]")];
+    let expected = [format!("require [0..4096] wish [4096..{size}]")];
     assert_eq!(steps(&file, Some(size), "events"), expected);
 }
 
