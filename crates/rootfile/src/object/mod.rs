@@ -230,3 +230,6 @@ impl<'a> ObjectRef<'a> {
         Error::corrupt(format!("member {name} of {} is not {expected}", self.class()))
     }
 }
+
+#[cfg(test)]
+mod tests;
