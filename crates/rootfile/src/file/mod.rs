@@ -2,6 +2,7 @@
 
 mod open;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -121,8 +122,9 @@ impl File {
     /// # Errors
     /// `NotFound`; `Corrupt` where the file contradicts itself.
     pub fn find(&self, known: &Known, path: &str) -> Result<Progress<Key>> {
-        let mut directory = self.top.clone();
-        let mut rest = path.trim_matches('/');
+        let path = path.trim_matches('/');
+        let mut directory = Cow::Borrowed(&self.top);
+        let mut rest = path;
         for _ in 0..DIRECTORY_DEPTH_MAX {
             if let Some(key) = key_of(&directory, rest) {
                 return Ok(Progress::Ready(key.clone()));
@@ -131,12 +133,10 @@ impl File {
                 let key = key_of(&directory, &rest[..at]).filter(|key| key.is_directory())?;
                 Some((key, &rest[at + 1..]))
             });
-            let Some((key, behind)) = next else {
-                return Err(directory.lacks(rest));
-            };
-            let so_far = path.trim_matches('/').len() - rest.len() + (rest.len() - behind.len());
-            let name = path.trim_matches('/')[..so_far].trim_end_matches('/');
-            directory = ready!(self.subdirectory(known, key, name)?);
+            let Some((key, behind)) = next else { return Err(directory.lacks(rest)) };
+            let so_far = &path[..path.len() - behind.len() - 1];
+            let subdirectory = ready!(self.subdirectory(known, key, so_far)?);
+            directory = Cow::Owned(subdirectory);
             rest = behind;
         }
         Err(Error::limit(format!("more than {DIRECTORY_DEPTH_MAX} directories in a path")))

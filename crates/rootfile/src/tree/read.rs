@@ -95,7 +95,7 @@ impl Reader {
 
     fn one_branch(&self, object: ObjectRef<'_>, parent: Option<BranchId>) -> Result<Branch> {
         let entries = unsigned(object, "fEntries")?;
-        let first_entry = optional(object, "fFirstEntry", 0)?;
+        let first_entry = u64::try_from(optional(object, "fFirstEntry", 0)?).unwrap_or(0);
         Ok(Branch {
             name: object.string("fName")?,
             title: object.string("fTitle")?,
@@ -103,9 +103,9 @@ impl Reader {
             children: Vec::new(),
             leaves: Vec::new(),
             kind: branch_kind(object)?,
-            baskets: baskets(object, entries, self.file_end)?,
+            baskets: baskets(object, first_entry, entries, self.file_end)?,
             entries,
-            first_entry: u64::try_from(first_entry).unwrap_or(0),
+            first_entry,
             entry_offset_len: u32::try_from(object.int("fEntryOffsetLen")?).unwrap_or(0),
             total_bytes: unsigned(object, "fTotBytes")?,
             zip_bytes: unsigned(object, "fZipBytes")?,
@@ -221,7 +221,12 @@ fn read_leaf(object: ObjectRef<'_>) -> Result<Leaf> {
 
 /// The baskets of a branch, up to the first one whose place or entries cannot be: then they cover
 /// fewer entries than the branch says it has, which whoever reads the branch notices.
-fn baskets(object: ObjectRef<'_>, entries: u64, file_end: u64) -> Result<Vec<BasketRef>> {
+fn baskets(
+    object: ObjectRef<'_>,
+    first_entry: u64,
+    entries: u64,
+    file_end: u64,
+) -> Result<Vec<BasketRef>> {
     let sizes = object.ints("fBasketBytes").unwrap_or_default();
     let starts = object.ints("fBasketEntry")?;
     let seeks = object.ints("fBasketSeek").unwrap_or_default();
@@ -233,7 +238,7 @@ fn baskets(object: ObjectRef<'_>, entries: u64, file_end: u64) -> Result<Vec<Bas
         let start = starts.get(n).copied().unwrap_or(0);
         let end = match starts.get(n + 1) {
             Some(end) if n < write_basket => *end,
-            _ => i64::try_from(entries).unwrap_or(i64::MAX),
+            _ => i64::try_from(first_entry.saturating_add(entries)).unwrap_or(i64::MAX),
         };
         let (Ok(start), Ok(end)) = (u64::try_from(start), u64::try_from(end)) else { break };
         let stored = seeks.get(n).is_some_and(|seek| *seek != 0);
