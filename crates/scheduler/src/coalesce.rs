@@ -87,13 +87,10 @@ pub(crate) fn compose(
         if *urgency.get_or_insert(first.urgency) != first.urgency {
             break;
         }
-        let mut run = grow(chunks, first.start, rest);
-        if !segments.is_empty() && !round(chunks, &mut run) {
-            break;
-        }
+        let run = grow(chunks, first.start, rest, limits.bytes);
         let length = run.end - run.start;
         let plain = length > limits.segment_bytes;
-        if plain && !segments.is_empty() {
+        if length == 0 || (plain && !segments.is_empty()) {
             break;
         }
         rest.over_read = rest.over_read.saturating_sub(chunks.take(&run, request));
@@ -110,43 +107,46 @@ pub(crate) fn compose(
     (segments, limits.over_read - rest.over_read)
 }
 
-/// The last run of a request that already has others: a short chunk is taken whole if most of
-/// it would be, else left for the next request.
-fn round(chunks: &Chunks, run: &mut Range<u64>) -> bool {
-    let end = chunks.get(run.start).map(|chunk| chunk.end);
-    let Some(end) = end.filter(|end| *end > run.end) else { return true };
-    if end - run.start >= CUT_BYTES_MIN {
-        return run.end - run.start >= CUT_BYTES_MIN / 2;
+/// Whether a chunk that ends at `end` is cut at `at`, where the request is full, and where else its
+/// part of the request ends. A chunk is not cut for an eighth of a request: half a basket is of no
+/// use to anyone.
+fn cut(chunk: &Range<u64>, at: u64, request_bytes: u64) -> u64 {
+    let tolerance = request_bytes / 8;
+    if chunk.end.saturating_sub(at) <= tolerance {
+        chunk.end
+    } else if at.saturating_sub(chunk.start) <= tolerance {
+        chunk.start
+    } else {
+        at
     }
-    let most = (run.end - run.start) * 2 >= end - run.start;
-    run.end = end;
-    most
 }
 
-/// The run around the queued chunk that starts at `seed`, at most `limits.bytes` long.
-fn grow(chunks: &Chunks, seed: u64, limits: Limits) -> Range<u64> {
+/// The run around the queued chunk that starts at `seed`, about `limits.bytes` long at most, of a
+/// request of `whole` bytes. Empty where the chunk is better left to the next request.
+fn grow(chunks: &Chunks, seed: u64, limits: Limits, whole: u64) -> Range<u64> {
     let Some(chunk) = chunks.get(seed) else { return seed..seed };
     let mut run = seed..chunk.end;
     let mut spare = limits.over_read;
-    if run.end - run.start >= limits.bytes {
-        return run.start..run.start.saturating_add(limits.bytes).min(run.end);
+    let full = run.start.saturating_add(limits.bytes);
+    if run.end >= full {
+        run.end = cut(&run, full, whole);
+        return run;
     }
     while let Some((start, next)) = chunks.next(run.end) {
         let gap = start - run.end;
-        let fits = next.end - run.start <= limits.bytes;
         if next.state != State::Queued || gap > limits.gap.min(spare) {
             break;
         }
-        if !fits {
-            // A long neighbour is cut where the request ends; a short one is left whole.
-            let end = run.start.saturating_add(limits.bytes);
-            if gap == 0 && next.end - start > CUT_BYTES_MIN && end - start >= CUT_BYTES_MIN / 2 {
-                run.end = end;
-            }
+        let full = run.start.saturating_add(limits.bytes);
+        let end = if next.end <= full { next.end } else { cut(&(start..next.end), full, whole) };
+        if end <= start {
             return run;
         }
         spare -= gap;
-        run.end = next.end;
+        run.end = end;
+        if end >= full {
+            return run;
+        }
     }
     while let Some((start, previous)) = chunks.previous(run.start) {
         let gap = run.start - previous.end.min(run.start);
@@ -159,9 +159,6 @@ fn grow(chunks: &Chunks, seed: u64, limits: Limits) -> Range<u64> {
     }
     run
 }
-
-/// A chunk is not cut in two for less than this: a basket is of no use in halves.
-const CUT_BYTES_MIN: u64 = 64 * 1024;
 
 #[cfg(test)]
 mod tests {
@@ -199,7 +196,7 @@ mod tests {
 
     fn run(drawing: &str, limits: Limits) -> String {
         let (chunks, seed) = picture(drawing, 1);
-        let run = grow(&chunks, seed, limits);
+        let run = grow(&chunks, seed, limits, limits.bytes);
         drawing[run.start as usize..run.end as usize].to_owned()
     }
 
@@ -234,10 +231,16 @@ mod tests {
     #[test]
     fn a_run_is_no_longer_than_the_request() {
         assert_eq!(run("SSSSSSSS", Limits { bytes: 5, ..WIDE }), "SSSSS");
-        assert_eq!(run("SSSQQQQ", Limits { bytes: 5, ..WIDE }), "SSS", "short chunks stay whole");
-        let (chunks, seed) = picture("SQQQQQQQQ", CUT_BYTES_MIN);
-        let limits = Limits { bytes: 4 * CUT_BYTES_MIN, ..WIDE };
-        assert_eq!(grow(&chunks, seed, limits), 0..4 * CUT_BYTES_MIN, "long ones are cut");
+        assert_eq!(run("SSSQQQQ", Limits { bytes: 5, ..WIDE }), "SSSQQ");
+    }
+
+    #[test]
+    fn a_chunk_is_not_cut_for_an_eighth_of_a_request() {
+        let eight = Limits { bytes: 8, ..WIDE };
+        assert_eq!(run("SSSSSSQQQ", eight), "SSSSSSQQQ", "one byte more");
+        assert_eq!(run("SSSSSSQQQQ", eight), "SSSSSSQQ");
+        assert_eq!(run("SSSSSSSQQQQQQ", eight), "SSSSSSS", "one byte less");
+        assert_eq!(run("SSSSSSSSS", eight), "SSSSSSSSS");
     }
 
     /// The segments of one request, and the bytes nobody wants.
@@ -260,8 +263,7 @@ mod tests {
         let two = Limits { segments: 2, ..WIDE };
         assert_eq!(request("QQ....QQQ...Q", two), (strings(&["QQ", "QQQ"]), 0));
         let four = Limits { bytes: 4, ..WIDE };
-        assert_eq!(request("QQ....QQQ...Q", four).0, ["QQ", "QQQ"], "most of the last fits");
-        assert_eq!(request("QQ....QQQQQ...Q", four).0, ["QQ"], "little of the last fits");
+        assert_eq!(request("QQ....QQQ...Q", four).0, ["QQ", "QQ"]);
     }
 
     #[test]

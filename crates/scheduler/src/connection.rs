@@ -103,27 +103,31 @@ impl Connection {
         self.in_flight = self.in_flight.saturating_add(bytes);
     }
 
-    /// Bytes came. Each acknowledged byte widens the window by itself while TCP starts; a window
-    /// that the link does not fill is not believed.
+    /// Bytes came. Each acknowledged byte widens the window by itself while TCP starts.
     pub(crate) fn delivered(&mut self, bytes: u64, now: Time, rtt: Option<Time>) {
         self.heard = self.heard.max(now);
         self.in_flight = self.in_flight.saturating_sub(bytes);
-        let sustained = match (self.meter.rate(), rtt) {
-            (rate, Some(rtt)) if rate > 0 => bytes_in(rate, rtt).saturating_mul(2),
-            _ => WINDOW_MAX,
-        };
-        let most = sustained.clamp(WINDOW_INITIAL, WINDOW_MAX);
-        self.window = self.window.saturating_add(bytes).min(most);
+        self.window = self.window.saturating_add(bytes).min(WINDOW_MAX);
         if let Some(rtt) = rtt.filter(|_| self.meter.rate() > 0) {
             self.start_up.observe(now, self.meter.rate(), rtt);
         }
+    }
+
+    /// The window, as far as deliveries bear it out: twice of what a round trip brings, as TCP
+    /// doubles at most.
+    fn window(&self, rtt: Option<Time>) -> u64 {
+        let borne_out = match (self.meter.rate(), rtt) {
+            (rate, Some(rtt)) if rate > 0 => bytes_in(rate, rtt).saturating_mul(2),
+            _ => WINDOW_MAX,
+        };
+        self.window.min(borne_out.max(WINDOW_INITIAL))
     }
 
     fn cool_down(&mut self, now: Time, rtt: Option<Time>) {
         let pause = IDLE_HALVES.saturating_add(rtt.unwrap_or(Time::ZERO));
         let halvings = now.saturating_sub(self.heard).as_nanos() / pause.as_nanos();
         if halvings > 0 {
-            let window = self.window >> halvings.min(63);
+            let window = self.window(rtt) >> halvings.min(63);
             self.window = window.max(WINDOW_INITIAL);
             self.start_up = StartUp { since: now, ..StartUp::default() };
         }
@@ -138,7 +142,7 @@ impl Connection {
         let pipe = bytes_in(self.meter.rate(), rtt.unwrap_or(Time::ZERO));
         let ahead = match self.start_up.is_over() {
             true => 0,
-            false => self.window.saturating_mul(WINDOWS_AHEAD),
+            false => self.window(rtt).saturating_mul(WINDOWS_AHEAD),
         };
         pipe.saturating_mul(2).max(ahead).max(IN_FLIGHT_MIN)
     }
@@ -153,9 +157,9 @@ impl Connection {
     }
 
     /// For [`split::place`](crate::split::place).
-    pub(crate) fn pipe(&self) -> Pipe {
+    pub(crate) fn pipe(&self, rtt: Option<Time>) -> Pipe {
         let late_trips = u32::from(self.phase == Phase::Connecting);
-        Pipe { window: self.window, in_flight: self.in_flight, late_trips }
+        Pipe { window: self.window(rtt), in_flight: self.in_flight, late_trips }
     }
 }
 
@@ -181,8 +185,8 @@ mod tests {
     fn the_window_doubles_with_each_full_window_delivered() {
         let mut connection = usable();
         for doubled in [28_960, 57_920, 115_840] {
-            connection.delivered(connection.pipe().window, Time::ZERO, RTT);
-            assert_eq!(connection.pipe().window, doubled);
+            connection.delivered(connection.pipe(RTT).window, Time::ZERO, RTT);
+            assert_eq!(connection.pipe(RTT).window, doubled);
         }
     }
 
@@ -191,11 +195,11 @@ mod tests {
         let mut connection = usable();
         connection.delivered(101_360, Time::ZERO, RTT);
         connection.sent(RequestId(1), 0, Time::from_millis(650), RTT);
-        assert_eq!(connection.pipe().window, 115_840 / 4);
+        assert_eq!(connection.pipe(RTT).window, 115_840 / 4);
         let mut connection = usable();
         connection.delivered(101_360, Time::ZERO, RTT);
         connection.sent(RequestId(1), 0, Time::from_secs(3600), RTT);
-        assert_eq!(connection.pipe().window, WINDOW_INITIAL);
+        assert_eq!(connection.pipe(RTT).window, WINDOW_INITIAL);
     }
 
     #[test]

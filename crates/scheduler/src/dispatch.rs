@@ -154,14 +154,14 @@ impl Scheduler {
         let rooms = self.rooms(id, urgency);
         let queued = server.queued[urgency as usize];
         let pipes: Vec<Pipe> = rooms.iter().map(|room| room.pipe).collect();
-        let Some((index, share)) = split::place(&pipes, queued) else {
+        let Some(share) = split::place(&pipes, queued) else {
             let (rtt, rate) = (server.rtt_or_guess(), server.meter.rate());
             let most = server.connections_max(&self.budgets);
             let server = self.servers.get_mut(&id)?;
             server.growth.consider(self.now, rtt, rate, queued, most);
             return None;
         };
-        let room = rooms[index];
+        let room = rooms[share.pipe];
         let bytes = split::request_bytes(share, queued, room.least, room.most);
         let (source, _) = self.files.get(&file)?.sources.best()?;
         let request = RequestId(self.new_name());
@@ -209,7 +209,7 @@ impl Scheduler {
             let full = state.requests.len() >= requests_max
                 || (!state.requests.is_empty() && state.in_flight.saturating_add(most) > limit);
             let least = overhead.max(REQUEST_BYTES_MIN).min(most);
-            (!stuck && !full).then_some(Room { connection, pipe: state.pipe(), least, most })
+            (!stuck && !full).then_some(Room { connection, pipe: state.pipe(rtt), least, most })
         };
         all.filter_map(room).collect()
     }

@@ -37,9 +37,20 @@ impl Pipe {
     }
 }
 
-/// The pipe that should take the next of `queued` bytes, as an index, and its share of them
-/// (at least 1). None where there is no pipe or nothing queued.
-pub(crate) fn place(pipes: &[Pipe], queued: u64) -> Option<(usize, u64)> {
+/// Where the next bytes should go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Share {
+    /// The index of the pipe.
+    pub pipe: usize,
+    /// Bytes, at least 1.
+    pub bytes: u64,
+    /// What the pipe could take without needing more round trips than the others.
+    pub bytes_max: u64,
+}
+
+/// The pipe that should take the next of `queued` bytes, and its share of them. None where there
+/// is no pipe or nothing queued.
+pub(crate) fn place(pipes: &[Pipe], queued: u64) -> Option<Share> {
     if pipes.is_empty() || queued == 0 {
         return None;
     }
@@ -56,9 +67,11 @@ pub(crate) fn place(pipes: &[Pipe], queued: u64) -> Option<(usize, u64)> {
             best = Some((index, share));
         }
     }
-    let (index, share) = best?;
-    let share = u64::try_from(share).unwrap_or(u64::MAX).clamp(1, queued);
-    Some((index, share))
+    let (pipe, bytes) = best?;
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(1, queued);
+    let in_flight = u128::from(pipes[pipe].in_flight);
+    let bytes_max = pipes[pipe].deliverable(trips).saturating_sub(in_flight);
+    Some(Share { pipe, bytes, bytes_max: u64::try_from(bytes_max).unwrap_or(u64::MAX) })
 }
 
 fn mul_div_ceil(a: u128, b: u128, divisor: u128) -> u128 {
@@ -68,12 +81,13 @@ fn mul_div_ceil(a: u128, b: u128, divisor: u128) -> u128 {
     }
 }
 
-/// The length to ask for, where the share is `share` of `queued` bytes, between a `least` that
-/// is worth a request and a `most` that keeps nobody waiting. A rest too small for a request
-/// of its own is taken along.
-pub(crate) fn request_bytes(share: u64, queued: u64, least: u64, most: u64) -> u64 {
-    let bytes = share.max(least).min(most.max(1));
-    if queued <= most && queued.saturating_sub(bytes) < least / 2 { queued } else { bytes }
+/// The length to ask for of `queued` bytes, between a `least` that is worth a request and a `most`
+/// that keeps nobody waiting. A rest too small for a request of its own is taken along if that
+/// costs no round trip.
+pub(crate) fn request_bytes(share: Share, queued: u64, least: u64, most: u64) -> u64 {
+    let bytes = share.bytes.max(least).min(most.max(1));
+    let little = queued.saturating_sub(bytes) < least / 2;
+    if little && queued <= most.min(share.bytes_max) { queued } else { bytes }
 }
 
 #[cfg(test)]
@@ -90,9 +104,9 @@ mod tests {
     fn place_all(pipes: &mut [Pipe], mut queued: u64, least: u64, most: u64) -> (Vec<u64>, usize) {
         let before: Vec<u64> = pipes.iter().map(|pipe| pipe.in_flight).collect();
         let mut requests = 0;
-        while let Some((index, share)) = place(pipes, queued) {
+        while let Some(share) = place(pipes, queued) {
             let bytes = request_bytes(share, queued, least, most).min(queued);
-            pipes[index].in_flight += bytes;
+            pipes[share.pipe].in_flight += bytes;
             queued -= bytes;
             requests += 1;
         }
@@ -110,8 +124,10 @@ mod tests {
     #[test]
     fn little_is_not_split() {
         assert_eq!(place_all(&mut [cold(); 8], 9_000, 14_000, 1 << 20).1, 1);
-        assert_eq!(place_all(&mut [cold(); 8], 20_000, 14_000, 1 << 20).1, 1);
-        assert_eq!(place_all(&mut [cold(); 8], 28_000, 14_000, 1 << 20).1, 2);
+        assert_eq!(place_all(&mut [cold(); 8], 14_400, 14_000, 1 << 20).1, 1);
+        let (got, requests) = place_all(&mut [cold(); 8], 90_000, 14_000, 1 << 20);
+        assert!(got.iter().all(|bytes| *bytes <= IW), "{got:?} takes a second round trip");
+        assert_eq!(requests, 7);
     }
 
     #[test]
