@@ -18,8 +18,10 @@
 
 #[doc(hidden)]
 pub mod conformance;
+pub mod http;
 pub mod local;
 pub mod network;
+mod spool;
 mod xrootd;
 
 use std::ops::Range;
@@ -69,7 +71,9 @@ pub enum Command {
 pub enum Part {
     /// The first bytes.
     Head(u64),
-    /// The last bytes; only for servers whose traits say `suffix`.
+    /// The last bytes; only for servers whose traits say `suffix`. One that turns out not to know
+    /// them says so in its traits and then answers with the size alone: other connections can
+    /// ask for the end sooner than one that waits for another round trip.
     Tail(u64),
 }
 
@@ -179,6 +183,7 @@ pub fn server_for(
 ) -> Result<Arc<dyn Server>> {
     match url.scheme() {
         "file" => Ok(Arc::new(local::LocalServer::new())),
+        "http" | "https" => Ok(Arc::new(http::HttpServer::new(url, config, network)?)),
         "root" | "xroot" => Ok(Arc::new(xrootd::XrootdServer::new(url, config, network)?)),
         other => Err(Error::new(
             ErrorKind::Unsupported,

@@ -1,11 +1,21 @@
 //! Every source keeps the rules of `engine::source`.
 
+// A request of one segment is a list of one range.
+#![allow(clippy::single_range_in_vec_init)]
+
+mod http;
+mod http_faults;
+mod http_server;
+mod peers;
+mod talk;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use engine::source::conformance;
 use engine::source::local::{LocalServer, file_url};
 
+/// Writes the files that the conformance suite reads.
 fn lay_out(directory: &Path) {
     for (name, content) in conformance::files() {
         std::fs::write(directory.join(name), content).unwrap();

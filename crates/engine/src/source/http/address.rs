@@ -1,0 +1,158 @@
+//! What of a file's address is sent, and what of it may be shown.
+
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HOST, HeaderValue, RANGE, USER_AGENT};
+use hyper::{Request, Uri};
+use url::{Position, Url};
+
+use super::transport::NoBody;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The address without user, password and what may be a token in its query.
+pub fn shown(url: &Url) -> String {
+    let mut shown = url.clone();
+    // Both fail only for addresses without a host, which have none of them.
+    let _ = shown.set_username("");
+    let _ = shown.set_password(None);
+    if shown.query().is_some() {
+        shown.set_query(Some("..."));
+    }
+    shown.into()
+}
+
+/// A request for these ranges, or for the whole file.
+///
+/// # Errors
+/// `InvalidArgument` where the address cannot be put into a request.
+pub fn get(url: &Url, range: Option<&str>, http2: bool) -> Result<Request<NoBody>> {
+    let wrong = || {
+        Error::new(ErrorKind::InvalidArgument, "the address cannot be asked for by HTTP")
+            .with_url(shown(url))
+    };
+    let authority = &url[Position::BeforeHost..Position::AfterPort];
+    let path = &url[Position::BeforePath..Position::AfterQuery];
+    let uri = if http2 {
+        Uri::builder().scheme("http").authority(authority).path_and_query(path).build()
+    } else {
+        Uri::builder().path_and_query(path).build()
+    };
+    let mut request = Request::get(uri.map_err(|_| wrong())?)
+        .header(USER_AGENT, concat!("farroot/", env!("CARGO_PKG_VERSION")))
+        .header(ACCEPT, "*/*")
+        // Ranges of compressed content would be ranges of something else.
+        .header(ACCEPT_ENCODING, "identity");
+    if !http2 {
+        request = request.header(HOST, authority);
+    }
+    if let Some(range) = range {
+        request = request.header(RANGE, range);
+    }
+    if let Some(credentials) = credentials(url) {
+        let value = format!("Basic {}", base64(&credentials));
+        let mut value = HeaderValue::try_from(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        request = request.header(AUTHORIZATION, value);
+    }
+    request.body(NoBody::new()).map_err(|_| wrong())
+}
+
+/// Where a redirection leads; the user's name and password go along to the same server only.
+pub fn redirected(from: &Url, location: &str) -> Option<Url> {
+    let mut to = from.join(location).ok()?;
+    if to.origin() == from.origin() && to.username().is_empty() && to.password().is_none() {
+        let _ = to.set_username(from.username());
+        let _ = to.set_password(from.password());
+    }
+    Some(to)
+}
+
+/// `user:password`, as RFC 7617 wants it.
+fn credentials(url: &Url) -> Option<Vec<u8>> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let mut credentials = percent_decoded(url.username());
+    credentials.push(b':');
+    credentials.extend(percent_decoded(url.password().unwrap_or_default()));
+    Some(credentials)
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digit = |at: usize| after.get(at).and_then(|&d| (d as char).to_digit(16));
+        if let (b'%', Some(high), Some(low)) = (byte, digit(0), digit(1)) {
+            decoded.push((high * 16 + low) as u8);
+            rest = &after[2..];
+        } else {
+            decoded.push(byte);
+            rest = after;
+        }
+    }
+    decoded
+}
+
+/// RFC 4648, section 4.
+fn base64(bytes: &[u8]) -> String {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(group.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for i in 0..4 {
+            let letter = ALPHABET[(bits >> (18 - 6 * i)) as usize & 63];
+            text.push(if i <= group.len() { letter as char } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let shown = shown(&url("http://me:secret@host:81/a%20b?authz=secret"));
+        assert_eq!(shown, "http://host:81/a%20b?...");
+    }
+
+    #[test]
+    fn the_user_is_sent_as_rfc_7617_has_it() {
+        // The example of the RFC's section 2.
+        let request = get(&url("http://Aladdin:open%20sesame@h/x?y"), Some("bytes=0-1"), false);
+        let request = request.unwrap();
+        assert_eq!(request.uri(), "/x?y");
+        assert_eq!(request.headers()[HOST], "h");
+        assert_eq!(request.headers()[RANGE], "bytes=0-1");
+        assert_eq!(request.headers()[AUTHORIZATION], "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        let request = get(&url("http://h:8080//store/x"), None, true).unwrap();
+        assert_eq!(request.uri(), "http://h:8080//store/x");
+        assert!(!request.headers().contains_key(AUTHORIZATION));
+    }
+
+    #[test]
+    fn base64_matches_rfc_4648() {
+        // Section 10 of the RFC.
+        for (plain, coded) in
+            [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
+        {
+            assert_eq!(base64(plain.as_bytes()), coded);
+        }
+        assert_eq!(percent_decoded("a%2fb%zz%4"), b"a/b%zz%4");
+    }
+
+    #[test]
+    fn credentials_stay_with_their_server() {
+        let from = url("http://me:pw@a/x/y");
+        let to = |location| redirected(&from, location).unwrap().to_string();
+        assert_eq!(to("z"), "http://me:pw@a/x/z");
+        assert_eq!(to("http://a/z"), "http://me:pw@a/z");
+        assert_eq!(to("http://b/z"), "http://b/z");
+        assert_eq!(to("//b:81/z"), "http://b:81/z");
+    }
+}

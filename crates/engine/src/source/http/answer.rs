@@ -1,0 +1,208 @@
+//! What the head of an answer means.
+
+use hyper::header::{
+    CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED,
+    LOCATION, RETRY_AFTER,
+};
+use hyper::{Response, StatusCode};
+
+use super::multipart::boundary;
+use super::range::{ContentRange, parse_content_range};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::FileInfo;
+
+/// An answer, before its body.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Head {
+    /// The body is one range.
+    Range(ContentRange),
+    /// The body is several ranges, with this boundary between them.
+    Parts(String),
+    /// The body is the whole file.
+    Whole,
+    /// None of the ranges lies within the file, whose size may be told.
+    Unsatisfiable(Option<u64>),
+    /// The file is elsewhere.
+    Redirected(String),
+}
+
+/// Judges an answer to a request for ranges.
+///
+/// # Errors
+/// The server's refusal, as a kind that callers can act on.
+pub fn judge<B>(response: &Response<B>) -> Result<Head> {
+    let headers = response.headers();
+    match response.status() {
+        StatusCode::OK => plain(headers).map(|()| Head::Whole),
+        StatusCode::PARTIAL_CONTENT => {
+            plain(headers)?;
+            if let Some(boundary) = text(headers, CONTENT_TYPE).and_then(boundary) {
+                return Ok(Head::Parts(boundary));
+            }
+            let said = text(headers, CONTENT_RANGE).and_then(parse_content_range);
+            let said = said.filter(|said| said.range.is_some());
+            said.map(Head::Range).ok_or_else(|| {
+                let said = text(headers, CONTENT_RANGE).unwrap_or("nothing");
+                wrong(format!("the server does not say which bytes it sends, but {said:?}"))
+            })
+        }
+        StatusCode::RANGE_NOT_SATISFIABLE => {
+            let said = text(headers, CONTENT_RANGE).and_then(parse_content_range);
+            Ok(Head::Unsatisfiable(said.and_then(|said| said.size)))
+        }
+        StatusCode::MOVED_PERMANENTLY
+        | StatusCode::FOUND
+        | StatusCode::SEE_OTHER
+        | StatusCode::TEMPORARY_REDIRECT
+        | StatusCode::PERMANENT_REDIRECT => match text(headers, LOCATION) {
+            Some(location) => Ok(Head::Redirected(location.to_owned())),
+            None => Err(wrong("the server redirects, but does not say where to".into())),
+        },
+        status => Err(refusal(status, text(headers, RETRY_AFTER))),
+    }
+}
+
+/// Whether a refusal may be due to the number of ranges rather than to the file.
+pub fn may_be_the_ranges(status: StatusCode) -> bool {
+    matches!(
+        status,
+        StatusCode::BAD_REQUEST
+            | StatusCode::PAYLOAD_TOO_LARGE
+            | StatusCode::RANGE_NOT_SATISFIABLE
+            | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+            | StatusCode::INTERNAL_SERVER_ERROR
+            | StatusCode::NOT_IMPLEMENTED
+    )
+}
+
+/// What an answer tells of a file of this size.
+pub fn file_info(headers: &HeaderMap, size: u64) -> FileInfo {
+    let modified =
+        text(headers, LAST_MODIFIED).and_then(|date| httpdate::parse_http_date(date).ok());
+    let modified = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    FileInfo {
+        size,
+        modified: modified.map(|since| since.as_secs()),
+        version: text(headers, ETAG).map(str::to_owned),
+    }
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name)?.to_str().ok()
+}
+
+fn wrong(text: String) -> Error {
+    Error::new(ErrorKind::Corrupt, text)
+}
+
+/// Ranges of compressed content are not ranges of the file.
+fn plain(headers: &HeaderMap) -> Result<()> {
+    match text(headers, CONTENT_ENCODING) {
+        None => Ok(()),
+        Some(encoding) if encoding.trim().eq_ignore_ascii_case("identity") => Ok(()),
+        Some(encoding) => {
+            let text = format!("the server sends the file {encoding:?}-encoded though it may not");
+            Err(Error::new(ErrorKind::Unsupported, text))
+        }
+    }
+}
+
+fn refusal(status: StatusCode, retry_after: Option<&str>) -> Error {
+    let (kind, retryable) = match status {
+        StatusCode::NOT_FOUND | StatusCode::GONE => (ErrorKind::NotFound, false),
+        StatusCode::UNAUTHORIZED => (ErrorKind::Unauthenticated, false),
+        StatusCode::FORBIDDEN => (ErrorKind::PermissionDenied, false),
+        StatusCode::REQUEST_TIMEOUT | StatusCode::GATEWAY_TIMEOUT => (ErrorKind::TimedOut, true),
+        StatusCode::TOO_MANY_REQUESTS => (ErrorKind::Io, true),
+        StatusCode::NOT_IMPLEMENTED | StatusCode::HTTP_VERSION_NOT_SUPPORTED => {
+            (ErrorKind::Unsupported, false)
+        }
+        status if status.is_server_error() => (ErrorKind::Io, true),
+        _ => (ErrorKind::Io, false),
+    };
+    let mut text = format!("the server answers {status}");
+    // In seconds, or as a date.
+    match retry_after {
+        Some(wait) if wait.bytes().all(|byte| byte.is_ascii_digit()) => {
+            text.push_str(&format!(" and asks to wait {wait} s"));
+        }
+        Some(date) => text.push_str(&format!(" and asks to wait until {date}")),
+        None => {}
+    }
+    let error = Error::new(kind, text).retryable(retryable);
+    match kind {
+        ErrorKind::Unauthenticated => {
+            error.with_advice("write http://user:password@host/... if you have a password there")
+        }
+        _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, headers: &[(&str, &str)]) -> Result<Head> {
+        let mut response = Response::builder().status(status);
+        for (name, value) in headers {
+            response = response.header(*name, *value);
+        }
+        judge(&response.body(()).unwrap())
+    }
+
+    fn refused(status: u16) -> (ErrorKind, bool) {
+        let error = answer(status, &[]).unwrap_err();
+        (error.kind(), error.is_retryable())
+    }
+
+    #[test]
+    fn bodies_are_told_apart() {
+        let said = ContentRange { range: Some(0..10), size: Some(20) };
+        assert_eq!(answer(206, &[("Content-Range", "bytes 0-9/20")]), Ok(Head::Range(said)));
+        let parts = [("Content-Type", "multipart/byteranges; boundary=x")];
+        assert_eq!(answer(206, &parts), Ok(Head::Parts("x".into())));
+        assert_eq!(answer(200, &[]), Ok(Head::Whole));
+        assert_eq!(answer(200, &[("Content-Encoding", "identity")]), Ok(Head::Whole));
+        let unsatisfiable = [("Content-Range", "bytes */20")];
+        assert_eq!(answer(416, &unsatisfiable), Ok(Head::Unsatisfiable(Some(20))));
+        assert_eq!(answer(416, &[]), Ok(Head::Unsatisfiable(None)));
+        let elsewhere = [("Location", "http://b/")];
+        for status in [301, 302, 303, 307, 308] {
+            assert_eq!(answer(status, &elsewhere), Ok(Head::Redirected("http://b/".into())));
+            assert_eq!(refused(status), (ErrorKind::Corrupt, false));
+        }
+    }
+
+    #[test]
+    fn bodies_that_cannot_be_trusted_are_refused() {
+        assert_eq!(refused(206), (ErrorKind::Corrupt, false));
+        assert!(answer(206, &[("Content-Range", "bytes */20")]).is_err());
+        let packed = [("Content-Encoding", "gzip"), ("Content-Range", "bytes 0-9/20")];
+        assert_eq!(answer(206, &packed).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(answer(200, &packed).unwrap_err().kind(), ErrorKind::Unsupported);
+    }
+
+    #[test]
+    fn refusals_say_what_to_do() {
+        assert_eq!(refused(404), (ErrorKind::NotFound, false));
+        assert_eq!(refused(410), (ErrorKind::NotFound, false));
+        assert_eq!(refused(401), (ErrorKind::Unauthenticated, false));
+        assert_eq!(refused(403), (ErrorKind::PermissionDenied, false));
+        assert_eq!(refused(408), (ErrorKind::TimedOut, true));
+        assert_eq!(refused(429), (ErrorKind::Io, true));
+        assert_eq!(refused(503), (ErrorKind::Io, true));
+        assert_eq!(refused(400), (ErrorKind::Io, false));
+        let busy = answer(503, &[("Retry-After", "7")]).unwrap_err();
+        assert!(busy.message().contains("wait 7 s"), "{busy}");
+    }
+
+    #[test]
+    fn versions_are_read() {
+        let mut headers = HeaderMap::new();
+        headers.insert(LAST_MODIFIED, "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
+        headers.insert(ETAG, "\"v1\"".parse().unwrap());
+        let info = file_info(&headers, 5);
+        assert_eq!((info.size, info.modified), (5, Some(784_111_777)));
+        assert_eq!(info.version.as_deref(), Some("\"v1\""));
+    }
+}

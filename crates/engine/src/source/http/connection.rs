@@ -1,0 +1,95 @@
+//! Takes the driver's commands and runs their jobs, as many at a time as the transport lets.
+
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use super::HttpServer;
+use super::exchange::Exchange;
+use super::job::Job;
+use super::transport::Transport;
+use crate::error::Result;
+use crate::source::{Command, ConnectionTag, Link, Notice, RequestTag};
+
+/// Tells the driver.
+pub struct Teller {
+    connection: ConnectionTag,
+    notices: UnboundedSender<(ConnectionTag, Notice)>,
+}
+
+impl Teller {
+    /// A driver that is gone needs no telling.
+    pub fn tell(&self, notice: Notice) {
+        let _ = self.notices.send((self.connection, notice));
+    }
+}
+
+pub async fn run(server: Arc<HttpServer>, link: Link) {
+    let Link { connection, mut commands, notices } = link;
+    let teller = Teller { connection, notices };
+    let transport = Transport::new(server.clone());
+    let exchange = Exchange { server: &server, transport: &transport, teller: &teller };
+    let error = work(&exchange, &mut commands).await.err();
+    teller.tell(Notice::Disconnected { error });
+}
+
+/// Until the commands end, or the connection does.
+async fn work(exchange: &Exchange<'_>, commands: &mut UnboundedReceiver<Command>) -> Result<()> {
+    let mut waiting = Vec::new();
+    let mut running = FuturesUnordered::new();
+    let mut unanswered: BTreeMap<RequestTag, Arc<AtomicBool>> = BTreeMap::new();
+    let mut connecting = pin!(exchange.transport.connect());
+    let mut connected = false;
+    loop {
+        tokio::select! {
+            result = &mut connecting, if !connected => {
+                result?;
+                connected = true;
+                exchange.teller.tell(Notice::Connected);
+                running.extend(waiting.drain(..).map(|job| exchange.perform(job)));
+            }
+            command = commands.recv() => {
+                let Some(command) = command else { return Ok(()) };
+                let Some(job) = take_command(exchange.server, command, &unanswered) else {
+                    continue;
+                };
+                unanswered.insert(job.request, job.cancelled.clone());
+                if connected {
+                    running.push(exchange.perform(job));
+                } else {
+                    waiting.push(job);
+                }
+            }
+            Some(ended) = running.next() => {
+                unanswered.remove(&ended?);
+            }
+        }
+    }
+}
+
+/// The job that a command asks for; others are done at once.
+fn take_command(
+    server: &HttpServer,
+    command: Command,
+    unanswered: &BTreeMap<RequestTag, Arc<AtomicBool>>,
+) -> Option<Job> {
+    match command {
+        Command::Open { request, file, part } => Some(Job::open(request, file, part)),
+        Command::Fetch { request, file, segments } => Some(Job::fetch(request, file, segments)),
+        Command::Cancel { request } => {
+            if let Some(cancelled) = unanswered.get(&request) {
+                cancelled.store(true, Ordering::Relaxed);
+            }
+            None
+        }
+        Command::Close { file } => {
+            server.forget(&file);
+            None
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! One job of the driver, in as many rounds as the server needs.
+//!
+//! Each round asks for what is still owed and takes from the answer what it brings. What a round
+//! teaches (the size, a limit of the server) changes what the next one asks; a round that would
+//! repeat the one before ends the job.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::Response;
+use hyper::body::{Body, Incoming};
+use url::Url;
+
+use super::HttpServer;
+use super::address::{get, redirected, shown};
+use super::answer::{Head, file_info, judge, may_be_the_ranges};
+use super::connection::Teller;
+use super::job::{Ask, Job, Outcome, Stop};
+use super::multipart::{Item, Multipart};
+use super::range::{ContentRange, Wanted};
+use super::transport::Transport;
+use super::whole::disk;
+use crate::error::{Error, ErrorKind};
+use crate::source::{FileInfo, Notice, Part, RequestTag, ServerTraits};
+
+/// Rather read than reconnect for: what a cold connection carries in its first round trips.
+const DRAIN_BYTES_MAX: u64 = 256 << 10;
+
+/// What a round leads to.
+enum Next {
+    /// Another round, or the end.
+    Again,
+    /// The server sends the whole file: here it is.
+    Spool(Response<Incoming>),
+}
+
+/// How the bytes of a body are placed in the file.
+enum Reading {
+    /// They follow each other.
+    Run {
+        rest: Range<u64>,
+    },
+    Parts(Multipart),
+}
+
+/// What jobs work with.
+pub struct Exchange<'a> {
+    pub server: &'a HttpServer,
+    pub transport: &'a Transport,
+    pub teller: &'a Teller,
+}
+
+impl Exchange<'_> {
+    /// Does a job and answers it.
+    ///
+    /// # Errors
+    /// The end of the connection; the job is not answered then.
+    pub async fn perform(&self, mut job: Job) -> Result<RequestTag, Error> {
+        let outcome = self.rounds(&mut job).await;
+        self.answer(&mut job, outcome)?;
+        // One that was left amid an answer.
+        self.transport.connect().await?;
+        Ok(job.request)
+    }
+
+    pub fn answer(&self, job: &mut Job, outcome: Outcome<()>) -> Result<(), Error> {
+        let request = job.request;
+        let notice = match outcome {
+            Ok(()) | Err(Stop::Cancelled) => Notice::Done { request },
+            Err(Stop::Failed(error)) => {
+                Notice::Failed { request, error: error.with_url(shown(job.url())) }
+            }
+            Err(Stop::Redirected(url)) => Notice::Redirected { request, url },
+            Err(Stop::Broken(error)) => return Err(error),
+        };
+        if !std::mem::replace(&mut job.answered, true) {
+            self.teller.tell(notice);
+        }
+        Ok(())
+    }
+
+    async fn rounds(&self, job: &mut Job) -> Outcome<()> {
+        let mut last = None;
+        loop {
+            job.stop_if_cancelled()?;
+            if let Some(info) = self.server.info(&job.file) {
+                self.learn(job, info)?;
+            }
+            if job.is_settled() {
+                return Ok(());
+            }
+            if let Some(spool) = self.server.spool(&job.file) {
+                return self.through_spool(job, &spool).await;
+            }
+            let _turn = self.transport.turn().await?;
+            job.stop_if_cancelled()?;
+            let ask = job.ask(self.server.segments_max());
+            if last.as_ref() == Some(&ask) {
+                let text = "the server does not deliver the bytes that it was asked for";
+                return Err(Error::new(ErrorKind::Io, text).into());
+            }
+            if let Next::Spool(response) = self.round(job, &ask).await? {
+                let (spool, new) = self.server.start_spool(&job.file).map_err(|e| disk(&e))?;
+                if new {
+                    self.note_spool(job, response.body().size_hint().exact());
+                }
+                match spool.claim() {
+                    Some(writer) => return self.as_a_whole(job, &spool, writer, response).await,
+                    None => self.transport.abandon(response).await,
+                }
+            }
+            last = Some(ask);
+        }
+    }
+
+    async fn round(&self, job: &mut Job, ask: &Ask) -> Outcome<Next> {
+        let request = get(job.url(), Some(&ask.header), self.server.http2)?;
+        let response = self.transport.send(&request, job.url()).await.map_err(Stop::Broken)?;
+        let status = response.status();
+        match judge(&response) {
+            Ok(Head::Range(said)) => self.one_range(job, ask, response, said).await,
+            Ok(Head::Parts(boundary)) => self.parts(job, ask, response, &boundary).await,
+            Ok(Head::Whole) => self.whole(job, ask, response).await,
+            Ok(Head::Unsatisfiable(Some(size))) => {
+                let info = file_info(response.headers(), size);
+                self.discard(job.url(), response).await?;
+                self.learn(job, info)?;
+                Ok(Next::Again)
+            }
+            Ok(Head::Redirected(location)) => {
+                let to = redirected(job.url(), &location).ok_or_else(|| {
+                    let text = format!("the server redirects to {location:?}, not an address");
+                    Error::new(ErrorKind::Corrupt, text)
+                })?;
+                self.discard(job.url(), response).await?;
+                Err(Stop::Redirected(to))
+            }
+            Ok(Head::Unsatisfiable(None)) | Err(_)
+                if ask.count > 1 && may_be_the_ranges(status) =>
+            {
+                self.discard(job.url(), response).await?;
+                self.one_range_at_a_time();
+                Ok(Next::Again)
+            }
+            Ok(Head::Unsatisfiable(None)) => {
+                self.discard(job.url(), response).await?;
+                let text = "the server has not got the bytes and does not say the file's size";
+                Err(Error::new(ErrorKind::Io, text).into())
+            }
+            Err(error) => {
+                self.discard(job.url(), response).await?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// An answer of one range.
+    async fn one_range(
+        &self,
+        job: &mut Job,
+        ask: &Ask,
+        response: Response<Incoming>,
+        said: ContentRange,
+    ) -> Outcome<Next> {
+        let Some(range) = said.range else {
+            return Err(Error::new(ErrorKind::Corrupt, "the server sends no range").into());
+        };
+        if let Some(size) = said.size {
+            let known = self.server.info(&job.file).is_some();
+            self.learn(job, file_info(response.headers(), size))?;
+            if range.end > size && !known {
+                // XRootD 5 announces what was asked for, whatever the file holds. Now that the
+                // size is known, the next round asks better.
+                self.transport.abandon(response).await;
+                return Ok(Next::Again);
+            }
+        } else if job.open.is_some() && !job.opened {
+            let text = "the server does not say how large the file is";
+            return Err(Error::new(ErrorKind::Unsupported, text).into());
+        }
+        let fits = match (&ask.hull, job.open, said.size) {
+            (Some(hull), ..) if ask.count == 1 => {
+                range.start == hull.start && range.end <= hull.end
+            }
+            (Some(hull), ..) => hull.start <= range.start && range.end <= hull.end,
+            (None, Some(Part::Tail(bytes)), Some(size)) => {
+                range == (size.saturating_sub(bytes.max(1))..size)
+            }
+            (None, ..) => false,
+        };
+        let length = response.body().size_hint().exact();
+        if !fits || said.size.is_some_and(|size| range.end > size) {
+            let text = format!(
+                "the server sends bytes {}-{} when asked for {}",
+                range.start, range.end, ask.header
+            );
+            return Err(Error::new(ErrorKind::Corrupt, text).into());
+        }
+        if let Some(length) = length
+            && length != range.end - range.start
+        {
+            let text = format!(
+                "the server sends {length} bytes and calls them {}-{}",
+                range.start, range.end
+            );
+            return Err(Error::new(ErrorKind::Corrupt, text).into());
+        }
+        self.deliver(job, response, Reading::Run { rest: range }).await?;
+        if ask.count > 1 && !job.is_settled() {
+            self.one_range_at_a_time();
+        }
+        Ok(Next::Again)
+    }
+
+    async fn parts(
+        &self,
+        job: &mut Job,
+        ask: &Ask,
+        response: Response<Incoming>,
+        boundary: &str,
+    ) -> Outcome<Next> {
+        let Some(hull) = ask.hull.clone() else {
+            let text = "the server sends several ranges when asked for the end of the file";
+            return Err(Error::new(ErrorKind::Corrupt, text).into());
+        };
+        let owed = job.owed();
+        let parser = Multipart::new(boundary, hull);
+        self.deliver(job, response, Reading::Parts(parser)).await?;
+        if ask.count > 1 && job.owed() == owed {
+            self.one_range_at_a_time();
+        }
+        Ok(Next::Again)
+    }
+
+    /// An answer that leaves the ranges aside: used where it is not much more than was asked for.
+    async fn whole(&self, job: &mut Job, ask: &Ask, response: Response<Incoming>) -> Outcome<Next> {
+        let size = response.body().size_hint().exact();
+        if let Some(size) = size
+            && size / 2 <= job.owed()
+        {
+            self.learn(job, file_info(response.headers(), size))?;
+            self.deliver(job, response, Reading::Run { rest: 0..size }).await?;
+            return Ok(Next::Again);
+        }
+        if ask.count > 1 {
+            self.transport.abandon(response).await;
+            self.one_range_at_a_time();
+            return Ok(Next::Again);
+        }
+        match (&ask.hull, size) {
+            (None, Some(size)) => {
+                // It may know other ranges, and now they can be asked for: by the driver, which
+                // has connections that carry them sooner than this one.
+                self.tell_traits(|traits| traits.suffix = false);
+                self.learn(job, file_info(response.headers(), size))?;
+                job.wanted = Some(Wanted::one(0..0));
+                self.transport.abandon(response).await;
+                Ok(Next::Again)
+            }
+            _ => Ok(Next::Spool(response)),
+        }
+    }
+
+    /// Hands a body on as it arrives.
+    async fn deliver(
+        &self,
+        job: &mut Job,
+        mut response: Response<Incoming>,
+        mut reading: Reading,
+    ) -> Outcome<()> {
+        loop {
+            if job.is_cancelled() && !self.is_nearly_over(&response) {
+                self.transport.abandon(response).await;
+                return Err(Stop::Cancelled);
+            }
+            match self.next_bytes(job.url(), &mut response).await? {
+                Some(bytes) => self.take_in(job, &mut reading, bytes)?,
+                None => break,
+            }
+        }
+        let complete = match &reading {
+            Reading::Run { rest } => rest.is_empty(),
+            Reading::Parts(parser) => parser.is_complete(),
+        };
+        if !complete {
+            let text = "the server's answer ends before the bytes that it announces";
+            return Err(Error::new(ErrorKind::Corrupt, text).into());
+        }
+        job.stop_if_cancelled()
+    }
+
+    fn take_in(&self, job: &mut Job, reading: &mut Reading, mut bytes: Bytes) -> Outcome<()> {
+        match reading {
+            Reading::Run { rest } => {
+                if bytes.len() as u64 > rest.end - rest.start {
+                    let text = "the server's answer is longer than it announces";
+                    return Err(Error::new(ErrorKind::Corrupt, text).into());
+                }
+                let offset = rest.start;
+                rest.start += bytes.len() as u64;
+                self.hand_on(job, offset, &bytes);
+            }
+            Reading::Parts(parser) => {
+                let wrong = |text: &str| {
+                    let text =
+                        format!("the server's answer of several ranges is malformed: {text}");
+                    Error::new(ErrorKind::Corrupt, text)
+                };
+                while let Some(item) = parser.next(&mut bytes).map_err(wrong)? {
+                    match item {
+                        // The version has been told with the answer, if at all.
+                        Item::Size(size) => {
+                            self.learn(job, file_info(&Default::default(), size))?;
+                        }
+                        Item::Data { offset, bytes } => self.hand_on(job, offset, &bytes),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn hand_on(&self, job: &mut Job, offset: u64, bytes: &Bytes) {
+        if job.is_cancelled() {
+            return;
+        }
+        let Some(wanted) = &mut job.wanted else { return };
+        for (offset, bytes) in wanted.take(offset, bytes) {
+            self.teller.tell(Notice::Data { request: job.request, offset, bytes });
+        }
+    }
+
+    /// The next bytes of a body; `None` at its end.
+    pub async fn next_bytes(
+        &self,
+        url: &Url,
+        response: &mut Response<Incoming>,
+    ) -> Outcome<Option<Bytes>> {
+        loop {
+            let frame = self.transport.patiently(response.body_mut().frame(), url).await;
+            match frame.map_err(Stop::Broken)? {
+                None => return Ok(None),
+                // Trailers are passed over.
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(bytes) if !bytes.is_empty() => return Ok(Some(bytes)),
+                    _ => {}
+                },
+                Some(Err(error)) => return Err(self.cut(&error, url)),
+            }
+        }
+    }
+
+    /// HTTP/2 may lose one answer and keep the connection.
+    fn cut(&self, error: &hyper::Error, url: &Url) -> Stop {
+        let error = self.transport.broken(error, url);
+        if self.server.http2 { Stop::Failed(error) } else { Stop::Broken(error) }
+    }
+
+    fn is_nearly_over(&self, response: &Response<Incoming>) -> bool {
+        let left = response.body().size_hint().exact();
+        !self.server.http2 && left.is_some_and(|left| left <= DRAIN_BYTES_MAX)
+    }
+
+    /// Gets an answer out of the way that nobody reads.
+    async fn discard(&self, url: &Url, mut response: Response<Incoming>) -> Outcome<()> {
+        if !self.is_nearly_over(&response) {
+            self.transport.abandon(response).await;
+            return Ok(());
+        }
+        while self.next_bytes(url, &mut response).await?.is_some() {}
+        Ok(())
+    }
+
+    // ---- what an answer teaches --------------------------------------------------------------
+
+    pub fn learn(&self, job: &mut Job, seen: FileInfo) -> Outcome<()> {
+        let info = self.server.learn_info(&job.file, seen)?;
+        match (&mut job.wanted, job.open) {
+            (Some(wanted), _) => wanted.clip(info.size),
+            (none, Some(Part::Tail(bytes))) => {
+                let tail = info.size.saturating_sub(bytes)..info.size;
+                *none = Some(Wanted::one(tail));
+            }
+            (None, _) => {}
+        }
+        if job.open.is_some() && !std::mem::replace(&mut job.opened, true) {
+            self.teller.tell(Notice::Opened { request: job.request, info });
+        }
+        Ok(())
+    }
+
+    fn tell_traits(&self, change: impl FnOnce(&mut ServerTraits)) {
+        if let Some(traits) = self.server.learn_traits(change) {
+            self.teller.tell(Notice::Traits(traits));
+        }
+    }
+
+    fn one_range_at_a_time(&self) {
+        self.tell_traits(|traits| traits.segments_max = 1);
+    }
+}

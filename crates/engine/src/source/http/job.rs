@@ -1,0 +1,117 @@
+//! What the driver asks of a connection, and how far it has come.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use url::Url;
+
+use super::range::Wanted;
+use crate::error::Error;
+use crate::source::{FileRef, Part, RequestTag};
+
+/// An `Open` or a `Fetch`.
+pub struct Job {
+    pub request: RequestTag,
+    pub cancelled: Arc<AtomicBool>,
+    pub file: FileRef,
+    pub open: Option<Part>,
+    /// `None`: the end of a file whose size is not known yet.
+    pub wanted: Option<Wanted>,
+    /// `Opened` has been told.
+    pub opened: bool,
+    /// `Done`, `Failed` or `Redirected` has been told.
+    pub answered: bool,
+}
+
+impl Job {
+    pub fn open(request: RequestTag, file: FileRef, part: Part) -> Self {
+        let wanted = match part {
+            Part::Head(bytes) => Some(Wanted::one(0..bytes)),
+            Part::Tail(_) => None,
+        };
+        Job { open: Some(part), wanted, ..Job::fetch(request, file, Vec::new()) }
+    }
+
+    pub fn fetch(request: RequestTag, file: FileRef, segments: Vec<Range<u64>>) -> Self {
+        Job {
+            request,
+            cancelled: Arc::default(),
+            file,
+            open: None,
+            wanted: Some(Wanted::new(segments)),
+            opened: false,
+            answered: false,
+        }
+    }
+
+    /// Nothing is owed any more.
+    pub fn is_settled(&self) -> bool {
+        (self.open.is_none() || self.opened) && self.wanted.as_ref().is_some_and(Wanted::is_empty)
+    }
+
+    /// Bytes owed, as far as the size is known.
+    pub fn owed(&self) -> u64 {
+        match (&self.wanted, self.open) {
+            (Some(wanted), _) => wanted.bytes(),
+            (None, Some(Part::Tail(bytes))) => bytes,
+            (None, _) => 0,
+        }
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    pub fn stop_if_cancelled(&self) -> Result<(), Stop> {
+        if self.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
+    }
+
+    pub fn url(&self) -> &Url {
+        &self.file.url
+    }
+
+    /// The request for what is owed.
+    pub fn ask(&self, segments_max: u32) -> Ask {
+        match (&self.wanted, self.open) {
+            (Some(wanted), _) if !wanted.is_empty() => {
+                let (header, count) = wanted.header(segments_max as usize);
+                let hull = wanted.hull().filter(|_| count > 1).or_else(|| wanted.first().cloned());
+                Ask { header, count, hull }
+            }
+            (None, Some(Part::Tail(bytes))) => {
+                Ask { header: format!("bytes=-{}", bytes.max(1)), count: 1, hull: None }
+            }
+            // Only the size is to be told.
+            _ => Ask { header: "bytes=0-0".into(), count: 1, hull: Some(0..1) },
+        }
+    }
+}
+
+/// What a round asks for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// The value of `Range`.
+    pub header: String,
+    /// How many ranges it names.
+    pub count: usize,
+    /// From the first byte asked for to the last; `None` for the end of the file.
+    pub hull: Option<Range<u64>>,
+}
+
+/// Why a job ends early.
+pub enum Stop {
+    Failed(Error),
+    Redirected(Url),
+    Cancelled,
+    /// The connection cannot be used any more.
+    Broken(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Failed(error)
+    }
+}
+
+pub type Outcome<T> = Result<T, Stop>;

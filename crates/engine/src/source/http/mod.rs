@@ -1,0 +1,197 @@
+//! Files behind HTTP: ranges by `GET` (RFC 9110, section 14).
+//!
+//! A connection is one TCP connection, kept alive; with HTTP/1.1 it carries one request at a time,
+//! with HTTP/2 many. What servers make of ranges differs, so nothing is believed:
+//!
+//! * every `Content-Range` is held against what was asked, every size and version against what was
+//!   seen at the opening, every body against its announced length;
+//! * a server without multi-range requests is asked for one range after the other, one without
+//!   suffix ranges for the end of the file once its size is known;
+//! * from a server without ranges the file is read once as a whole into a temporary file, which
+//!   serves all requests (see [`super::spool`]).
+//!
+//! What has been learnt is shared by all connections of a server and told as [`Notice::Traits`].
+//! [`connection`] runs the jobs of the driver, [`exchange`] does one job in as many rounds as it
+//! needs, [`whole`] those of servers without ranges; [`transport`] sends and receives, [`answer`]
+//! judges the head of an answer, [`range`] and [`multipart`] read ranges.
+//!
+//! [`Notice::Traits`]: super::Notice::Traits
+
+mod address;
+mod answer;
+mod connection;
+mod exchange;
+mod job;
+mod multipart;
+mod range;
+mod transport;
+mod whole;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use url::Url;
+
+use super::network::Network;
+use super::spool::Spool;
+use super::{FileInfo, FileRef, Link, Server, ServerTraits};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Multi-range requests of more would not fit into the header lines that servers take.
+const SEGMENTS_MAX: u32 = 256;
+
+/// One HTTP server: a host and a port.
+pub struct HttpServer {
+    name: String,
+    host: String,
+    port: u16,
+    http2: bool,
+    silence_timeout: Duration,
+    network: Arc<dyn Network>,
+    learnt: Mutex<Learnt>,
+}
+
+struct Learnt {
+    traits: ServerTraits,
+    /// By the driver's tag for the file.
+    files: BTreeMap<u32, FileState>,
+}
+
+#[derive(Default)]
+struct FileState {
+    info: Option<FileInfo>,
+    spool: Option<Arc<Spool>>,
+}
+
+impl HttpServer {
+    /// The server of a file's address; nothing is sent yet.
+    ///
+    /// # Errors
+    /// `Unsupported` for `https`, `InvalidArgument` for an address without a host.
+    pub fn new(url: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
+        let wrong = |kind, text: &str| Error::new(kind, text).with_url(address::shown(url));
+        match url.scheme() {
+            "http" => {}
+            // To be wrapped around the network's stream in `transport`.
+            "https" => {
+                let error = wrong(ErrorKind::Unsupported, "https is not supported by this version");
+                return Err(error.with_advice("use http:// or root:// where the server has it"));
+            }
+            _ => return Err(wrong(ErrorKind::InvalidArgument, "not an http address")),
+        }
+        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+            return Err(wrong(ErrorKind::InvalidArgument, "the address names no host"));
+        };
+        let traits = ServerTraits {
+            segments_max: SEGMENTS_MAX,
+            // Parts are held back until their end has been seen.
+            segment_bytes_max: 1 << 20,
+            request_bytes_max: 64 << 20,
+            pipelined: config.http2,
+            suffix: true,
+            request_overhead: Duration::from_micros(300),
+            local: false,
+            connections_max: None,
+        };
+        Ok(HttpServer {
+            name: format!("http://{host}:{port}"),
+            host: host.to_owned(),
+            port,
+            http2: config.http2,
+            silence_timeout: config.silence_timeout,
+            network,
+            learnt: Mutex::new(Learnt { traits, files: BTreeMap::new() }),
+        })
+    }
+
+    fn segments_max(&self) -> u32 {
+        self.learnt.lock().traits.segments_max
+    }
+
+    /// Notes a limit of the server; the traits now, if they were others before.
+    fn learn_traits(&self, change: impl FnOnce(&mut ServerTraits)) -> Option<ServerTraits> {
+        let traits = &mut self.learnt.lock().traits;
+        let before = traits.clone();
+        change(traits);
+        (*traits != before).then(|| traits.clone())
+    }
+
+    fn info(&self, file: &FileRef) -> Option<FileInfo> {
+        self.learnt.lock().files.get(&file.tag)?.info.clone()
+    }
+
+    /// Holds what an answer says of a file against what was seen before.
+    ///
+    /// # Errors
+    /// `Corrupt` where it is another version of the file.
+    fn learn_info(&self, file: &FileRef, seen: FileInfo) -> Result<FileInfo> {
+        let mut learnt = self.learnt.lock();
+        let known = learnt.files.entry(file.tag).or_default().info.get_or_insert(seen.clone());
+        let differ = match (&known.version, &seen.version) {
+            (Some(known), Some(seen)) => known != seen,
+            _ => {
+                matches!((known.modified, seen.modified), (Some(known), Some(seen)) if known != seen)
+            }
+        };
+        if known.size != seen.size || differ {
+            return Err(changed(known, &seen).with_url(address::shown(&file.url)));
+        }
+        // Not every answer says all.
+        known.version = known.version.take().or(seen.version);
+        known.modified = known.modified.or(seen.modified);
+        Ok(known.clone())
+    }
+
+    fn spool(&self, file: &FileRef) -> Option<Arc<Spool>> {
+        self.learnt.lock().files.get(&file.tag)?.spool.clone()
+    }
+
+    /// The file's spool, made where there is none; true where it is new.
+    fn start_spool(&self, file: &FileRef) -> std::io::Result<(Arc<Spool>, bool)> {
+        let state = &mut self.learnt.lock().files;
+        let spool = &mut state.entry(file.tag).or_default().spool;
+        match spool {
+            Some(spool) => Ok((spool.clone(), false)),
+            None => Ok((spool.insert(Arc::new(Spool::new()?)).clone(), true)),
+        }
+    }
+
+    fn forget(&self, file: &FileRef) {
+        let state = self.learnt.lock().files.remove(&file.tag);
+        if let Some(spool) = state.and_then(|state| state.spool) {
+            spool.give_up();
+        }
+    }
+}
+
+fn changed(known: &FileInfo, seen: &FileInfo) -> Error {
+    let tell = |info: &FileInfo| {
+        let version = info.version.as_ref().map(|tag| format!(", version {tag}"));
+        let modified = info.modified.map(|seconds| format!(", modified at {seconds} s"));
+        format!("{} bytes{}", info.size, version.or(modified).unwrap_or_default())
+    };
+    let text = format!(
+        "the file on the server is another one now: {} instead of {}",
+        tell(seen),
+        tell(known)
+    );
+    Error::new(ErrorKind::Corrupt, text).with_advice("open it again")
+}
+
+impl Server for HttpServer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn traits(&self) -> ServerTraits {
+        self.learnt.lock().traits.clone()
+    }
+
+    fn run(self: Arc<Self>, link: Link) -> BoxFuture<'static, ()> {
+        Box::pin(connection::run(self, link))
+    }
+}

@@ -1,0 +1,302 @@
+//! Sends requests and waits for answers: one TCP connection at a time, patience, reconnecting.
+
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Empty;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+use tokio::task::AbortHandle;
+use url::Url;
+
+use super::HttpServer;
+use super::address::shown;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::network::Stream;
+
+/// The body of a `GET`.
+pub type NoBody = Empty<Bytes>;
+
+/// What hyper reads at once at the most; also the longest head of an answer.
+const READ_BYTES_MAX: usize = 512 << 10;
+/// Bytes on their way in one HTTP/2 stream, and in all of them: the default of 64 KiB would hold a
+/// link of 100 ms to 5 Mbit/s.
+const WINDOW_STREAM_BYTES: u32 = 16 << 20;
+const WINDOW_CONNECTION_BYTES: u32 = 64 << 20;
+const FRAME_BYTES_MAX: u32 = 256 << 10;
+const HEADER_LIST_BYTES_MAX: u32 = 64 << 10;
+/// Requests at a time on an HTTP/2 connection; servers allow 100 or more.
+const STREAMS_MAX: usize = 100;
+
+/// The way to the server that one connection of the driver owns.
+pub struct Transport {
+    server: Arc<HttpServer>,
+    /// Whose request it is: one at a time with HTTP/1.1.
+    turns: Semaphore,
+    live: Mutex<Option<Live>>,
+    /// TCP connections made so far.
+    connections: AtomicU64,
+    /// Bytes received so far.
+    heard: Arc<AtomicU64>,
+}
+
+struct Live {
+    /// Tells it from the one before.
+    number: u64,
+    sender: Sender,
+    /// It has answered before, so that its end may be that of an idle connection.
+    used: bool,
+    driver: AbortHandle,
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// One sending of a request, and the connection that it was tried on.
+struct Attempt {
+    number: u64,
+    used: bool,
+    answer: hyper::Result<Response<Incoming>>,
+}
+
+enum Sender {
+    Http1(http1::SendRequest<NoBody>),
+    Http2(http2::SendRequest<NoBody>),
+}
+
+impl Transport {
+    pub fn new(server: Arc<HttpServer>) -> Self {
+        let turns = Semaphore::new(if server.http2 { STREAMS_MAX } else { 1 });
+        Transport {
+            server,
+            turns,
+            live: Mutex::new(None),
+            connections: AtomicU64::new(0),
+            heard: Arc::default(),
+        }
+    }
+
+    /// Waits for a request's turn; held until its body has ended or has been abandoned.
+    pub async fn turn(&self) -> Result<SemaphorePermit<'_>> {
+        let closed = |_| Error::new(ErrorKind::Cancelled, "the connection is closed");
+        self.turns.acquire().await.map_err(closed)
+    }
+
+    /// Connects, unless it is connected.
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub async fn connect(&self) -> Result<()> {
+        let mut live = self.live.lock().await;
+        if live.is_none() {
+            *live = Some(self.new_connection().await?);
+        }
+        Ok(())
+    }
+
+    /// Sends a request and waits for the head of its answer. A connection that the server has
+    /// closed since its last answer is replaced once.
+    ///
+    /// # Errors
+    /// Of the connection: none of its requests will be answered.
+    pub async fn send(&self, request: &Request<NoBody>, url: &Url) -> Result<Response<Incoming>> {
+        loop {
+            let attempt = self.send_once(request, url).await?;
+            match attempt.answer {
+                Ok(response) => return Ok(response),
+                Err(error) if attempt.used && is_closed(&error) => {
+                    let mut live = self.live.lock().await;
+                    if live.as_ref().is_some_and(|live| live.number == attempt.number) {
+                        *live = None;
+                    }
+                }
+                Err(error) => return Err(self.broken(&error, url)),
+            }
+        }
+    }
+
+    async fn send_once(&self, request: &Request<NoBody>, url: &Url) -> Result<Attempt> {
+        let mut guard = self.live.lock().await;
+        let live = match guard.take() {
+            Some(live) => live,
+            None => self.new_connection().await?,
+        };
+        let live = guard.insert(live);
+        let (number, used, request) = (live.number, live.used, request.clone());
+        let answer = match &mut live.sender {
+            Sender::Http1(sender) => {
+                let answer = async {
+                    // The end of the last answer may not have been seen yet.
+                    sender.ready().await?;
+                    sender.send_request(request).await
+                };
+                let answer = self.patiently(answer, url).await?;
+                live.used |= answer.is_ok();
+                answer
+            }
+            Sender::Http2(sender) => {
+                let mut sender = sender.clone();
+                drop(guard);
+                let answer = async move {
+                    sender.ready().await?;
+                    sender.send_request(request).await
+                };
+                let answer = self.patiently(answer, url).await?;
+                if let (true, Some(live)) = (answer.is_ok(), &mut *self.live.lock().await) {
+                    live.used = true;
+                }
+                answer
+            }
+        };
+        Ok(Attempt { number, used, answer })
+    }
+
+    /// The rest of an answer is not wanted. With HTTP/1.1 that ends the TCP connection; `connect`
+    /// makes another.
+    pub async fn abandon(&self, response: Response<Incoming>) {
+        drop(response);
+        if !self.server.http2 {
+            *self.live.lock().await = None;
+        }
+    }
+
+    /// Waits for something that the server owes, as long as anything at all comes from it.
+    ///
+    /// # Errors
+    /// `TimedOut` once nothing has come for the configured time.
+    pub async fn patiently<T>(&self, owed: impl Future<Output = T>, url: &Url) -> Result<T> {
+        let mut owed = pin!(owed);
+        let patience = self.server.silence_timeout;
+        loop {
+            let heard = self.heard.load(Ordering::Relaxed);
+            if let Ok(result) = tokio::time::timeout(patience, &mut owed).await {
+                return Ok(result);
+            }
+            if self.heard.load(Ordering::Relaxed) == heard {
+                return Err(silent(patience).with_url(shown(url)));
+            }
+        }
+    }
+
+    /// The connection's end, as hyper tells it.
+    pub fn broken(&self, error: &hyper::Error, url: &Url) -> Error {
+        let mut text = format!("the connection broke: {error}");
+        let mut cause = std::error::Error::source(error);
+        while let Some(inner) = cause {
+            text = format!("{text}: {inner}");
+            cause = inner.source();
+        }
+        let broken = Error::new(ErrorKind::Connection, text).with_url(shown(url));
+        if self.server.http2 {
+            broken
+                .with_advice("if the server does not speak HTTP/2 without TLS, unset FARROOT_HTTP2")
+        } else {
+            broken
+        }
+    }
+
+    async fn new_connection(&self) -> Result<Live> {
+        let server = &self.server;
+        let stream = server.network.connect(&server.host, server.port).await;
+        let stream = stream.map_err(|error| unreachable(&error).with_source(&server.name))?;
+        let io = TokioIo::new(Heard { stream, bytes: self.heard.clone() });
+        let refused = |error: hyper::Error| {
+            let text = format!("the connection could not be set up: {error}");
+            Error::new(ErrorKind::Connection, text).with_source(&server.name)
+        };
+        let (sender, driver) = if server.http2 {
+            let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+                .initial_stream_window_size(WINDOW_STREAM_BYTES)
+                .initial_connection_window_size(WINDOW_CONNECTION_BYTES)
+                .max_frame_size(FRAME_BYTES_MAX)
+                .max_header_list_size(HEADER_LIST_BYTES_MAX)
+                .handshake(io)
+                .await
+                .map_err(refused)?;
+            (Sender::Http2(sender), tokio::spawn(async { drop(connection.await) }))
+        } else {
+            let (sender, connection) = http1::Builder::new()
+                .max_buf_size(READ_BYTES_MAX)
+                .handshake(io)
+                .await
+                .map_err(refused)?;
+            (Sender::Http1(sender), tokio::spawn(async { drop(connection.await) }))
+        };
+        let number = self.connections.fetch_add(1, Ordering::Relaxed);
+        Ok(Live { number, sender, used: false, driver: driver.abort_handle() })
+    }
+}
+
+/// Whatever the reason, another attempt may find the server there.
+fn unreachable(error: &io::Error) -> Error {
+    let error = Error::from_io(error);
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::Connection => error,
+        _ => Error::new(ErrorKind::Connection, format!("not reached: {}", error.message())),
+    }
+}
+
+fn silent(patience: Duration) -> Error {
+    let text = format!("the server has been silent for {} s", patience.as_secs_f64());
+    Error::new(ErrorKind::TimedOut, text)
+}
+
+/// The connection had ended before the answer began.
+fn is_closed(error: &hyper::Error) -> bool {
+    let reset = std::error::Error::source(error)
+        .and_then(|cause| cause.downcast_ref::<io::Error>())
+        .is_some_and(|cause| {
+            matches!(cause.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
+        });
+    error.is_canceled() || error.is_closed() || error.is_incomplete_message() || reset
+}
+
+/// A stream that counts what comes in.
+struct Heard {
+    stream: Box<dyn Stream>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl AsyncRead for Heard {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let result = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
+        self.bytes.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
+        Poll::Ready(result)
+    }
+}
+
+impl AsyncWrite for Heard {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,134 @@
+//! Servers without ranges: the file is read once as a whole, and serves from a temporary file.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use hyper::Response;
+use hyper::body::{Body, Incoming};
+
+use super::address::{get, shown};
+use super::answer::{Head, file_info, judge};
+use super::exchange::Exchange;
+use super::job::{Job, Outcome, Stop};
+use super::range::Wanted;
+use crate::error::{Error, ErrorKind};
+use crate::source::spool::{Spool, Writer};
+use crate::source::{FileRef, Notice};
+
+/// Written to or read from a spool at once.
+const SPOOL_PIECE_BYTES: u64 = 1 << 20;
+
+impl Exchange<'_> {
+    pub fn note_spool(&self, job: &Job, size: Option<u64>) {
+        let size = size.map_or_else(|| "unknown size".into(), |size| format!("{size} bytes"));
+        self.teller.tell(Notice::Note(format!(
+            "{} sends files only as a whole: {} ({size}) is read once into a temporary file",
+            self.server.name,
+            shown(job.url()),
+        )));
+    }
+
+    /// Serves a job from the file as it is written by whichever connection does.
+    pub async fn through_spool(&self, job: &mut Job, spool: &Arc<Spool>) -> Outcome<()> {
+        while !self.serve(job, spool).await? {
+            let _turn = self.transport.turn().await?;
+            let Some(writer) = spool.claim() else { continue };
+            let request = get(job.url(), None, self.server.http2)?;
+            let response = self.transport.send(&request, job.url()).await.map_err(Stop::Broken)?;
+            match judge(&response)? {
+                Head::Whole => return self.as_a_whole(job, spool, writer, response).await,
+                other => {
+                    let text = format!("the server, asked for the whole file, answers {other:?}");
+                    return Err(Error::new(ErrorKind::Corrupt, text).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the whole file and serves a job from it meanwhile.
+    pub async fn as_a_whole(
+        &self,
+        job: &mut Job,
+        spool: &Arc<Spool>,
+        writer: Writer,
+        response: Response<Incoming>,
+    ) -> Outcome<()> {
+        let file = job.file.clone();
+        let serving = async {
+            match self.serve(job, spool).await {
+                // The writer's own error tells more.
+                Ok(false) => {}
+                Ok(true) => drop(self.answer(job, Ok(()))),
+                Err(stop) => drop(self.answer(job, Err(stop))),
+            }
+        };
+        let (written, ()) = futures::join!(self.write(&file, writer, response), serving);
+        written
+    }
+
+    async fn write(
+        &self,
+        file: &FileRef,
+        mut writer: Writer,
+        mut response: Response<Incoming>,
+    ) -> Outcome<()> {
+        let headers = response.headers().clone();
+        if let Some(size) = response.body().size_hint().exact() {
+            self.server.learn_info(file, file_info(&headers, size))?;
+        }
+        let mut size: u64 = 0;
+        while let Some(first) = self.next_bytes(&file.url, &mut response).await? {
+            let mut batch = first.len() as u64;
+            let mut pieces = Vec::from([first]);
+            // What has arrived meanwhile.
+            while batch < SPOOL_PIECE_BYTES
+                && let Some(next) = self.next_bytes(&file.url, &mut response).now_or_never()
+            {
+                let Some(next) = next? else { break };
+                batch += next.len() as u64;
+                pieces.push(next);
+            }
+            size += batch;
+            writer.append(pieces).await.map_err(|error| disk(&error))?;
+        }
+        self.server.learn_info(file, file_info(&headers, size))?;
+        writer.finish();
+        Ok(())
+    }
+
+    /// Delivers from the spool; false where nobody writes what is missing.
+    async fn serve(&self, job: &mut Job, spool: &Spool) -> Outcome<bool> {
+        loop {
+            job.stop_if_cancelled()?;
+            let Some(info) = self.server.info(&job.file) else {
+                // The server told no size: it is known at the end.
+                let progress = spool.reached(u64::MAX).await;
+                match self.server.info(&job.file) {
+                    Some(_) => continue,
+                    None if progress.complete => return Err(Stop::Cancelled),
+                    None => return Ok(false),
+                }
+            };
+            self.learn(job, info)?;
+            let Some(first) = job.wanted.as_ref().and_then(Wanted::first) else { return Ok(true) };
+            let end = first.end.min(first.start.saturating_add(SPOOL_PIECE_BYTES));
+            let piece = first.start..end;
+            if spool.reached(piece.end).await.written < piece.end {
+                return Ok(false);
+            }
+            let bytes = spool.read(piece.clone()).await.map_err(|error| disk(&error))?;
+            if bytes.len() as u64 != piece.end - piece.start {
+                let text = "the temporary file has lost bytes";
+                return Err(Error::new(ErrorKind::Io, text).into());
+            }
+            self.hand_on(job, piece.start, &bytes);
+        }
+    }
+}
+
+/// An error of the temporary file's disk.
+pub fn disk(error: &std::io::Error) -> Error {
+    let text = format!("the file cannot be kept in a temporary file: {error}");
+    Error::new(ErrorKind::Io, text).with_advice("TMPDIR names the directory used")
+}

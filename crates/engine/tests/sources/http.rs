@@ -1,0 +1,132 @@
+//! HTTP servers that keep to the protocol, with all that it leaves open.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Config;
+use engine::source::conformance;
+use engine::source::http::HttpServer;
+use engine::source::network::Tcp;
+use engine::source::{Part, Server};
+use url::Url;
+
+use super::http_server::{Good, Knobs, PLAIN, Ranges};
+use super::talk::{Talk, file};
+
+pub fn server(origin: &Url, config: &Config) -> Arc<dyn Server> {
+    let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    Arc::new(HttpServer::new(origin, config, network).unwrap())
+}
+
+fn content(name: &str) -> Vec<u8> {
+    conformance::files().into_iter().find(|(known, _)| *known == name).unwrap().1
+}
+
+async fn conforms(knobs: Knobs) {
+    let good = Good::start(knobs).await;
+    let config = Config { http2: knobs.http2, ..Config::default() };
+    conformance::check(server(&good.origin, &config), |name| good.url(name)).await;
+}
+
+macro_rules! conformance_of {
+    ($($name:ident: $knobs:expr;)*) => {$(
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $name() {
+            conforms($knobs).await;
+        }
+    )*};
+}
+
+conformance_of! {
+    http1_keeps_the_rules: PLAIN;
+    http2_keeps_the_rules: Knobs { http2: true, ..PLAIN };
+    chunked_answers_keep_the_rules: Knobs { chunked: true, ..PLAIN };
+    closing_servers_keep_the_rules: Knobs { close: true, ..PLAIN };
+    reversed_parts_keep_the_rules: Knobs { ranges: Ranges::Reversed, ..PLAIN };
+    merged_parts_keep_the_rules: Knobs { ranges: Ranges::Merged, ..PLAIN };
+    missing_parts_keep_the_rules: Knobs { ranges: Ranges::Half, ..PLAIN };
+    first_ranges_only_keep_the_rules: Knobs { ranges: Ranges::First, ..PLAIN };
+    single_ranges_only_keep_the_rules: Knobs { ranges: Ranges::Single, ..PLAIN };
+    refused_multi_ranges_keep_the_rules: Knobs { ranges: Ranges::Refused, ..PLAIN };
+    refused_multi_ranges_over_http2_keep_the_rules:
+        Knobs { ranges: Ranges::Refused, http2: true, ..PLAIN };
+    servers_without_suffixes_keep_the_rules: Knobs { ranges: Ranges::NoSuffix, ..PLAIN };
+    servers_without_ranges_keep_the_rules: Knobs { ranges: Ranges::None, ..PLAIN };
+    servers_without_ranges_over_http2_keep_the_rules:
+        Knobs { ranges: Ranges::None, http2: true, ..PLAIN };
+    servers_without_ranges_that_close_keep_the_rules:
+        Knobs { ranges: Ranges::None, close: true, ..PLAIN };
+    servers_without_ranges_or_lengths_keep_the_rules:
+        Knobs { ranges: Ranges::None, chunked: true, ..PLAIN };
+}
+
+#[tokio::test]
+async fn many_segments_are_one_request() {
+    let good = Good::start(PLAIN).await;
+    let mut talk = Talk::with(server(&good.origin, &Config::default()));
+    let large = file(1, &good.url("large.bin"));
+    let info = talk.open(&large, Part::Head(100)).await.info.unwrap();
+    assert_eq!((info.size, info.version.as_deref()), (3_000_017, Some("\"1\"")));
+    let segments: Vec<_> = (0..200).map(|i| i * 1000..i * 1000 + 10).collect();
+    assert_eq!(talk.fetch(&large, &segments).await.bytes().len(), 2000);
+    assert_eq!(good.requests(), 2);
+    // Nothing is owed past the end, so nothing is asked.
+    assert_eq!(talk.fetch(&large, &[4_000_000..4_000_001]).await.bytes(), b"");
+    assert_eq!(good.requests(), 2);
+}
+
+#[tokio::test]
+async fn single_ranges_are_learnt_once() {
+    let good = Good::start(Knobs { ranges: Ranges::First, ..PLAIN }).await;
+    let mut talk = Talk::with(server(&good.origin, &Config::default()));
+    let large = file(1, &good.url("large.bin"));
+    let segments = [0..10, 1000..1010, 2000..2010];
+    let first = talk.fetch(&large, &segments).await;
+    assert_eq!(first.traits.as_ref().unwrap().segments_max, 1);
+    assert_eq!(first.bytes().len(), 30);
+    assert_eq!(good.requests(), 3);
+    let second = talk.fetch(&large, &segments).await;
+    assert!(second.traits.is_none());
+    assert_eq!(good.requests(), 6);
+}
+
+#[tokio::test]
+async fn a_server_without_ranges_is_read_once() {
+    let good = Good::start(Knobs { ranges: Ranges::None, ..PLAIN }).await;
+    let server = server(&good.origin, &Config::default());
+    let large = file(1, &good.url("large.bin"));
+    let mut talk = Talk::with(server.clone());
+    let opened = talk.open(&large, Part::Head(1000)).await;
+    assert_eq!(opened.notes.len(), 1, "{:?}", opened.notes);
+    assert!(opened.notes[0].contains("3000017 bytes"), "{:?}", opened.notes);
+    assert_eq!(opened.info.as_ref().unwrap().size, 3_000_017);
+    assert_eq!(opened.bytes(), content("large.bin")[..1000]);
+    let mut other = Talk::with(server);
+    let far = other.fetch(&large, &[10..20, 2_999_000..2_999_010]).await;
+    assert!(far.notes.is_empty());
+    assert_eq!(far.bytes()[10..], content("large.bin")[2_999_000..2_999_010]);
+    assert_eq!(talk.fetch(&large, &[5..7]).await.bytes(), content("large.bin")[5..7]);
+    assert_eq!(good.requests(), 1);
+}
+
+#[tokio::test]
+async fn a_small_file_without_ranges_needs_no_temporary_file() {
+    let good = Good::start(Knobs { ranges: Ranges::None, ..PLAIN }).await;
+    let mut talk = Talk::with(server(&good.origin, &Config::default()));
+    let opened = talk.open(&file(1, &good.url("small.bin")), Part::Head(65_536)).await;
+    assert!(opened.notes.is_empty(), "{:?}", opened.notes);
+    assert_eq!(opened.bytes(), content("small.bin"));
+}
+
+#[tokio::test]
+async fn a_server_without_suffixes_tells_the_size() {
+    let good = Good::start(Knobs { ranges: Ranges::NoSuffix, ..PLAIN }).await;
+    let mut talk = Talk::with(server(&good.origin, &Config::default()));
+    let large = file(1, &good.url("large.bin"));
+    let tail = talk.open(&large, Part::Tail(1000)).await;
+    assert!(!tail.traits.as_ref().unwrap().suffix);
+    assert_eq!(tail.info.as_ref().unwrap().size, 3_000_017);
+    assert_eq!(tail.bytes(), b"");
+    let end = talk.fetch(&large, &[2_999_017..3_000_017]).await;
+    assert_eq!(end.bytes(), content("large.bin")[2_999_017..]);
+}

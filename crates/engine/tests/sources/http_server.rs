@@ -1,0 +1,239 @@
+//! Servers for the tests: one that serves well within its limits, and one that says anything.
+
+use std::convert::Infallible;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use engine::source::conformance;
+use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
+use hyper::body::{Frame, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use url::Url;
+
+/// What a server makes of `Range`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ranges {
+    All,
+    /// Several ranges are answered by the parts in reverse order.
+    Reversed,
+    /// Several ranges are answered by one part that holds them all.
+    Merged,
+    /// Of several ranges the first is answered, alone.
+    First,
+    /// Of several ranges every second one is answered.
+    Half,
+    /// Several ranges are answered by the whole file.
+    Single,
+    /// Several ranges are refused.
+    Refused,
+    /// The end of the file cannot be asked for.
+    NoSuffix,
+    /// The whole file, whatever is asked.
+    None,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Knobs {
+    pub ranges: Ranges,
+    pub http2: bool,
+    /// The connection ends with each answer.
+    pub close: bool,
+    /// The length of the whole file is not announced.
+    pub chunked: bool,
+}
+
+pub const PLAIN: Knobs = Knobs { ranges: Ranges::All, http2: false, close: false, chunked: false };
+
+/// A server of the conformance suite's files.
+pub struct Good {
+    pub origin: Url,
+    requests: Arc<AtomicUsize>,
+}
+
+impl Good {
+    pub async fn start(knobs: Knobs) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = origin_of(&listener);
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counter = requests.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let counter = counter.clone();
+                let service = service_fn(move |request| {
+                    counter.fetch_add(1, Ordering::Relaxed);
+                    async move { Ok::<_, Infallible>(serve(knobs, &request)) }
+                });
+                let io = TokioIo::new(stream);
+                tokio::spawn(async move {
+                    // Clients leave amid answers: that is their right.
+                    if knobs.http2 {
+                        let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+                        let _ = server.serve_connection(io, service).await;
+                    } else {
+                        let server = hyper::server::conn::http1::Builder::new();
+                        let _ = server.serve_connection(io, service).await;
+                    }
+                });
+            }
+        });
+        Good { origin, requests }
+    }
+
+    pub fn url(&self, name: &str) -> Url {
+        self.origin.join(name).unwrap()
+    }
+
+    pub fn requests(&self) -> usize {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
+fn origin_of(listener: &TcpListener) -> Url {
+    Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap()
+}
+
+type Body = BoxBody<Bytes, Infallible>;
+
+fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
+    let name = request.uri().path().trim_start_matches('/');
+    let files = conformance::files();
+    let Some((_, content)) = files.into_iter().find(|(known, _)| *known == name) else {
+        return answer(knobs, StatusCode::NOT_FOUND, &[], b"no such file".to_vec());
+    };
+    let header = request.headers().get("range").and_then(|value| value.to_str().ok());
+    let Some(ranges) = header.and_then(|header| asked(knobs.ranges, header, content.len())) else {
+        if knobs.ranges == Ranges::Refused && header.is_some_and(|header| header.contains(',')) {
+            return answer(knobs, StatusCode::BAD_REQUEST, &[], Vec::new());
+        }
+        return answer(knobs, StatusCode::OK, &[("etag", "\"1\"".into())], content);
+    };
+    let size = content.len();
+    let place = |range: &Range<usize>| format!("bytes {}-{}/{size}", range.start, range.end - 1);
+    match ranges.as_slice() {
+        [] => {
+            let header = ("content-range", format!("bytes */{size}"));
+            answer(knobs, StatusCode::RANGE_NOT_SATISFIABLE, &[header], Vec::new())
+        }
+        [range] => {
+            let headers = [("content-range", place(range)), ("etag", "\"1\"".into())];
+            answer(knobs, StatusCode::PARTIAL_CONTENT, &headers, content[range.clone()].to_vec())
+        }
+        ranges => {
+            let mut body = Vec::new();
+            for range in ranges {
+                let head = format!("\r\n--sep\r\nContent-Range: {}\r\n\r\n", place(range));
+                body.extend_from_slice(head.as_bytes());
+                body.extend_from_slice(&content[range.clone()]);
+            }
+            body.extend_from_slice(b"\r\n--sep--\r\n");
+            let kind = ("content-type", "multipart/byteranges; boundary=sep".into());
+            answer(knobs, StatusCode::PARTIAL_CONTENT, &[kind], body)
+        }
+    }
+}
+
+/// The ranges that are answered; `None` for the whole file.
+fn asked(ranges: Ranges, header: &str, size: usize) -> Option<Vec<Range<usize>>> {
+    let header = header.strip_prefix("bytes=").unwrap();
+    let mut asked = Vec::new();
+    for range in header.split(',') {
+        let (first, last) = range.split_once('-').unwrap();
+        let range = match (first, last) {
+            ("", _) if ranges == Ranges::NoSuffix => return None,
+            ("", count) => size.saturating_sub(count.parse().unwrap())..size,
+            (first, last) => {
+                first.parse().unwrap()..last.parse::<usize>().unwrap().saturating_add(1).min(size)
+            }
+        };
+        if !range.is_empty() {
+            asked.push(range);
+        }
+    }
+    if asked.len() > 1 {
+        match ranges {
+            Ranges::Reversed => asked.reverse(),
+            Ranges::Merged => asked = Vec::from_iter([asked[0].start..asked[asked.len() - 1].end]),
+            Ranges::First => asked.truncate(1),
+            Ranges::Half => asked = asked.into_iter().step_by(2).collect(),
+            Ranges::Single | Ranges::Refused => return None,
+            Ranges::All | Ranges::NoSuffix | Ranges::None => {}
+        }
+    }
+    (ranges != Ranges::None).then_some(asked)
+}
+
+fn answer(
+    knobs: Knobs,
+    status: StatusCode,
+    headers: &[(&str, String)],
+    body: Vec<u8>,
+) -> Response<Body> {
+    let mut response = Response::builder().status(status);
+    for (name, value) in headers {
+        response = response.header(*name, value);
+    }
+    if knobs.close {
+        response = response.header("connection", "close");
+    }
+    let body = Bytes::from(body);
+    let body = if knobs.chunked {
+        let pieces: Vec<Bytes> = body.chunks(10_000).map(|piece| body.slice_ref(piece)).collect();
+        let frames = pieces.into_iter().map(|piece| Ok(Frame::data(piece)));
+        StreamBody::new(futures::stream::iter(frames)).boxed()
+    } else {
+        Full::new(body).boxed()
+    };
+    response.body(body).unwrap()
+}
+
+/// What a scripted server does with a request.
+pub enum Say {
+    /// These bytes, and then it waits for the next request.
+    Stay(String),
+    /// These bytes, and then it closes the connection.
+    Close(String),
+    /// These bytes, and then nothing for ever.
+    Hang(String),
+}
+
+/// A server that answers the n-th request (from 0, over all connections) as it is told to.
+pub async fn scripted(script: impl Fn(usize, &str) -> Say + Send + Sync + 'static) -> Url {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = origin_of(&listener);
+    let script = Arc::new(script);
+    let count = Arc::new(AtomicUsize::new(0));
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (script, count) = (script.clone(), count.clone());
+            tokio::spawn(async move {
+                let mut head = Vec::new();
+                while let Ok(byte) = stream.read_u8().await {
+                    head.push(byte);
+                    if !head.ends_with(b"\r\n\r\n") {
+                        continue;
+                    }
+                    let text = String::from_utf8(std::mem::take(&mut head)).unwrap();
+                    let (bytes, stays) = match script(count.fetch_add(1, Ordering::Relaxed), &text)
+                    {
+                        Say::Stay(bytes) => (bytes, true),
+                        Say::Close(bytes) => (bytes, false),
+                        Say::Hang(bytes) => {
+                            let _ = stream.write_all(bytes.as_bytes()).await;
+                            return std::future::pending().await;
+                        }
+                    };
+                    if stream.write_all(bytes.as_bytes()).await.is_err() || !stays {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    origin
+}

@@ -1,0 +1,125 @@
+//! Servers that others have written, where this machine has them.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use engine::Config;
+use engine::source::conformance;
+use url::Url;
+
+use super::http::server;
+use super::lay_out;
+
+/// A server's process, ended with the test.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A port that was free just now.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Starts a command and waits until its port answers; `None`, loudly, where it does not exist.
+fn start(command: &mut Command, port: u16) -> Option<Process> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let child =
+        match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
+            Ok(child) => Process(child),
+            Err(error) => {
+                eprintln!("SKIPPED: {name} cannot be started: {error}");
+                return None;
+            }
+        };
+    for _ in 0..200 {
+        if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            return Some(child);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{name} does not listen on port {port} after 10 s");
+}
+
+async fn conforms(port: u16) {
+    let origin: Url = format!("http://127.0.0.1:{port}/").parse().unwrap();
+    let url_of = |name: &str| origin.join(&name.replace(' ', "%20")).unwrap();
+    conformance::check(server(&origin, &Config::default()), url_of).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pythons_own_server_keeps_the_rules() {
+    let directory = tempfile::tempdir().unwrap();
+    lay_out(directory.path());
+    let port = free_port();
+    let mut command = Command::new("python3");
+    command.args(["-m", "http.server", "--bind", "127.0.0.1", &port.to_string()]);
+    let Some(_server) = start(command.current_dir(directory.path()), port) else { return };
+    conforms(port).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn xrootds_http_keeps_the_rules() {
+    let Some(library) = xrd_http() else {
+        eprintln!("SKIPPED: XRootD's HTTP library (libXrdHttp) is not installed");
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    for name in ["data", "run"] {
+        fs::create_dir(root.join(name)).unwrap();
+    }
+    lay_out(&root.join("data"));
+    let ports = [free_port(), free_port()];
+    let (config, log) = (root.join("server.cfg"), root.join("server.log"));
+    fs::write(&config, configuration(root, ports, &library)).unwrap();
+    let mut command = Command::new("xrootd");
+    command.arg("-c").arg(&config).arg("-l").arg(&log);
+    if running_as_root() {
+        // The server refuses to run as root; it takes over the files' owner.
+        own_by_daemon(root);
+        command.args(["-R", "daemon"]);
+    }
+    let Some(_server) = start(&mut command, ports[1]) else { return };
+    conforms(ports[1]).await;
+}
+
+fn configuration(root: &Path, ports: [u16; 2], library: &Path) -> String {
+    let (root, library) = (root.display(), library.display());
+    let [xrootd, http] = ports;
+    format!(
+        "xrd.port {xrootd}\nxrd.allow host localhost\nxrd.allow host 127.0.0.1\nall.export /\n\
+         oss.localroot {root}/data\nall.adminpath {root}/run\nall.pidpath {root}/run\n\
+         xrd.protocol http:{http} {library}\n"
+    )
+}
+
+/// XRootD's HTTP protocol, whichever its version.
+fn xrd_http() -> Option<PathBuf> {
+    let folders =
+        ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
+    folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten().find_map(
+        |entry| {
+            let name = entry.file_name();
+            let name = name.to_str()?;
+            (name.starts_with("libXrdHttp-") && name.ends_with(".so")).then(|| entry.path())
+        },
+    )
+}
+
+fn running_as_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+fn own_by_daemon(root: &Path) {
+    let status = Command::new("chown").args(["-R", "daemon"]).arg(root).status();
+    assert!(status.is_ok_and(|status| status.success()), "chown of the server's files");
+}

@@ -1,0 +1,123 @@
+//! A driver of few words: commands in, everything that comes of them out.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::Error;
+use engine::source::{
+    Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits,
+};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use url::Url;
+
+/// How a request ended.
+#[derive(Debug)]
+pub enum End {
+    Done,
+    Failed(Error),
+    Redirected(Url),
+    /// The connection ended before.
+    Disconnected(Option<Error>),
+}
+
+/// All that was told of a request.
+#[derive(Debug)]
+pub struct Answer {
+    pub info: Option<FileInfo>,
+    /// In the order of its offsets.
+    pub data: Vec<(u64, Vec<u8>)>,
+    pub traits: Option<ServerTraits>,
+    pub notes: Vec<String>,
+    pub end: End,
+}
+
+impl Answer {
+    /// The bytes delivered, one after the other.
+    pub fn bytes(&self) -> Vec<u8> {
+        assert!(matches!(self.end, End::Done), "{:?}", self.end);
+        self.data.iter().flat_map(|(_, bytes)| bytes.clone()).collect()
+    }
+
+    pub fn error(self) -> Error {
+        match self.end {
+            End::Failed(error) | End::Disconnected(Some(error)) => error,
+            other => panic!("not an error: {other:?}"),
+        }
+    }
+}
+
+pub struct Talk {
+    commands: UnboundedSender<Command>,
+    notices: UnboundedReceiver<(ConnectionTag, Notice)>,
+    requests: u64,
+}
+
+impl Talk {
+    pub fn with(server: Arc<dyn Server>) -> Self {
+        let (commands, receiver) = unbounded_channel();
+        let (sender, notices) = unbounded_channel();
+        let link = Link { connection: ConnectionTag(0), commands: receiver, notices: sender };
+        tokio::spawn(server.run(link));
+        Talk { commands, notices, requests: 0 }
+    }
+
+    pub async fn open(&mut self, file: &FileRef, part: Part) -> Answer {
+        let request = self.next();
+        self.commands.send(Command::Open { request, file: file.clone(), part }).unwrap();
+        self.answer(request).await
+    }
+
+    pub async fn fetch(&mut self, file: &FileRef, segments: &[Range<u64>]) -> Answer {
+        let request = self.next();
+        let segments = segments.to_vec();
+        let _ = self.commands.send(Command::Fetch { request, file: file.clone(), segments });
+        self.answer(request).await
+    }
+
+    fn next(&mut self) -> RequestTag {
+        self.requests += 1;
+        RequestTag(self.requests)
+    }
+
+    async fn answer(&mut self, expected: RequestTag) -> Answer {
+        let mut answer = Answer {
+            info: None,
+            data: Vec::new(),
+            traits: None,
+            notes: Vec::new(),
+            end: End::Disconnected(None),
+        };
+        let end = async {
+            while let Some((_, notice)) = self.notices.recv().await {
+                match notice {
+                    Notice::Connected => {}
+                    Notice::Opened { info, .. } => answer.info = Some(info),
+                    Notice::Data { offset, bytes, .. } => {
+                        answer.data.push((offset, bytes.to_vec()));
+                    }
+                    Notice::Traits(traits) => answer.traits = Some(traits),
+                    Notice::Note(text) => answer.notes.push(text),
+                    Notice::Done { request } if request == expected => return End::Done,
+                    Notice::Failed { request, error } if request == expected => {
+                        return End::Failed(error);
+                    }
+                    Notice::Redirected { url, .. } => return End::Redirected(url),
+                    Notice::Disconnected { error } => return End::Disconnected(error),
+                    other => panic!("unexpected {other:?}"),
+                }
+            }
+            End::Disconnected(None)
+        };
+        let limit = Duration::from_secs(20);
+        let ended = tokio::time::timeout(limit, end).await.expect("an answer within 20 s");
+        answer.end = ended;
+        answer.data.sort();
+        answer
+    }
+}
+
+/// A file under a tag.
+pub fn file(tag: u32, url: &Url) -> FileRef {
+    FileRef { tag, url: Arc::new(url.clone()) }
+}
