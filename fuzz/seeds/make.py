@@ -1,0 +1,76 @@
+"""Makes the seeds: python fuzz/seeds/make.py, with ROOT, cramjam and xxhash installed.
+
+They are kept in the repository, so this is needed only for new ones.
+"""
+
+import lzma
+import zlib
+from array import array
+from pathlib import Path
+
+import cramjam
+import ROOT
+import xxhash
+
+HERE = Path(__file__).parent
+CONTENT = b"farroot " * 100
+
+
+def block(tag: bytes, compressed: bytes) -> bytes:
+    """A compression block with ROOT's nine-byte header, behind the length of the content."""
+    sizes = len(compressed).to_bytes(3, "little") + len(CONTENT).to_bytes(3, "little")
+    return len(CONTENT).to_bytes(2, "big") + tag + sizes + compressed
+
+
+def make_blocks() -> None:
+    lz4 = bytes(cramjam.lz4.compress_block(CONTENT, store_size=False))
+    raw = zlib.compressobj(6, zlib.DEFLATED, -15)
+    blocks = {
+        "zlib": block(b"ZL\x08", zlib.compress(CONTENT)),
+        "lzma": block(b"XZ\x00", lzma.compress(CONTENT, check=lzma.CHECK_CRC32)),
+        "lz4": block(b"L4\x01", xxhash.xxh64_digest(lz4) + lz4),
+        "zstd": block(b"ZS\x01", bytes(cramjam.zstd.compress(CONTENT))),
+        "old": block(b"CS\x08", raw.compress(CONTENT) + raw.flush()),
+    }
+    for name, data in blocks.items():
+        (HERE / "block" / f"{name}.bin").write_bytes(data)
+
+
+def make_file(name: str, compression: int) -> None:
+    """A tree with a branch of every simple kind in a directory, as ROOT writes it."""
+    file = ROOT.TFile.Open(str(HERE / "file" / name), "RECREATE", "", compression)
+    file.mkdir("d").cd()
+    tree = ROOT.TTree("t", "a tree")
+    count, numbers, x = array("i", [0]), array("f", [0.0] * 8), array("d", [0.0])
+    flags = array("B", [0] * 3)
+    vector, text = ROOT.std.vector("float")(), ROOT.std.string()
+    texts = ROOT.std.vector("string")()
+    tree.Branch("n", count, "n/I")
+    tree.Branch("numbers", numbers, "numbers[n]/F")
+    tree.Branch("x", x, "x/D")
+    tree.Branch("flags", flags, "flags[3]/O")
+    tree.Branch("vector", vector)
+    tree.Branch("text", text)
+    tree.Branch("texts", texts)
+    for entry in range(20):
+        count[0] = entry % 4
+        for index in range(count[0]):
+            numbers[index] = entry + index / 8
+        x[0] = entry / 3
+        flags[entry % 3] ^= 1
+        vector.clear()
+        texts.clear()
+        for index in range(entry % 3):
+            vector.push_back(index)
+            texts.push_back("x" * index)
+        text.assign(str(entry))
+        tree.Fill()
+        if entry % 8 == 7:
+            tree.FlushBaskets()
+    tree.Write()
+    file.Close()
+
+
+make_blocks()
+make_file("plain.root", 0)
+make_file("zlib.root", 101)

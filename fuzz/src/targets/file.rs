@@ -1,0 +1,96 @@
+//! A whole file that is here: opening, directories, streamer infos, trees, what their branches
+//! mean, and their baskets.
+
+use bytes::Bytes;
+use rootfile::tree::{Basket, BasketPlace, BranchId, Interpretation, Tree};
+use rootfile::{Codecs, File, Known, Progress};
+
+use crate::Target;
+
+pub const TARGET: Target = Target {
+    name: "file",
+    run,
+    seeds,
+    rounds: 3_000,
+    // A block may rightly announce 16 MiB, and a record has several.
+    memory: (64 << 20, 256),
+};
+
+/// More of each only takes longer.
+const TREES_MAX: usize = 4;
+const BRANCHES_MAX: u32 = 64;
+const BASKETS_MAX: usize = 8;
+
+pub fn run(data: &[u8]) {
+    look(data);
+}
+
+/// Looks at everything; how many entries could be decoded.
+fn look(data: &[u8]) -> usize {
+    let bytes = Bytes::copy_from_slice(data);
+    let mut known = Known::new(Some(bytes.len() as u64));
+    known.supply(0, bytes);
+    let Some(file) = all_there(File::open(&known)) else { return 0 };
+    let Some(directories) = all_there(file.directories(&known)) else { return 0 };
+    let mut entries = 0;
+    let keys = directories.iter().flat_map(|directory| {
+        directory.keys.iter().map(|key| match directory.path.as_str() {
+            "" => key.name.clone(),
+            path => format!("{path}/{}", key.name),
+        })
+    });
+    for path in keys.take(TREES_MAX) {
+        if let Some(tree) = all_there(file.tree(&known, &path)) {
+            entries += look_at_tree(&file, &known, &tree);
+        }
+    }
+    entries
+}
+
+/// The result, if there is one. All bytes are known, so that only what lies beyond the end of the
+/// file can be lacking, which must be an error instead.
+fn all_there<T>(read: rootfile::Result<Progress<T>>) -> Option<T> {
+    match read.ok()? {
+        Progress::Ready(result) => Some(result),
+        Progress::NeedsData(needs) => panic!("asks for what there is not: {needs:?}"),
+    }
+}
+
+fn look_at_tree(file: &File, known: &Known, tree: &Tree) -> usize {
+    let mut codecs = Codecs::default();
+    let mut entries = 0;
+    let branches = u32::try_from(tree.branches.len()).unwrap_or(u32::MAX).min(BRANCHES_MAX);
+    for id in (0..branches).map(BranchId) {
+        let Ok(meaning) = Interpretation::of(tree, id, &file.streamers) else { continue };
+        for reference in tree.branches[id.0 as usize].baskets.iter().take(BASKETS_MAX) {
+            let record = match &reference.place {
+                BasketPlace::Stored(range) => known.get(range.clone()),
+                BasketPlace::Embedded(_) => Some(Bytes::new()),
+            };
+            let Some(record) = record else { continue };
+            let Ok(basket) = Basket::read(reference, &record, &mut codecs) else { continue };
+            let mut column = meaning.empty();
+            if meaning.decode(&basket, 0..basket.entries, &mut column).is_ok() {
+                assert_eq!(column.len(), basket.entries, "an array of another length");
+                entries += column.len();
+            }
+        }
+    }
+    entries
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    [
+        &include_bytes!("../../seeds/file/plain.root")[..],
+        include_bytes!("../../seeds/file/zlib.root"),
+    ]
+    .map(<[u8]>::to_vec)
+    .into()
+}
+
+#[test]
+fn the_seeds_are_good() {
+    for seed in seeds() {
+        assert!(look(&seed) >= 6 * 20, "{}", look(&seed));
+    }
+}

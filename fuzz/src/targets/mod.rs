@@ -1,0 +1,43 @@
+//! One target per decoder.
+
+pub mod block;
+pub mod file;
+pub mod messages;
+pub mod scheduler;
+pub mod xrootd_client;
+pub mod xrootd_server;
+
+/// A cursor that never runs out: zeros follow the input.
+pub(crate) struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Input(bytes)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        *first
+    }
+
+    pub fn rest(self) -> &'a [u8] {
+        self.0
+    }
+}
+
+/// Where inputs are cut, so that messages end up in pieces of all sizes.
+pub(crate) fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    let mut step = 0;
+    std::iter::from_fn(move || {
+        step += 1;
+        let (piece, after) = rest.split_at(rest.len().min([1, 3, 24, 100, 5000][step % 5]));
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}

@@ -1,0 +1,48 @@
+//! The served side of XRootD against whatever a client may send.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use xrootd::header::ResponseHeader;
+use xrootd::message::login::SessionId;
+use xrootd::server::{Served, Server, ServerConfig};
+
+use super::{pieces, xrootd_client};
+use crate::Target;
+
+pub const TARGET: Target =
+    Target { name: "xrootd_server", run, seeds, rounds: 10_000, memory: (2 << 20, 4096) };
+
+pub fn run(data: &[u8]) {
+    let mut server = Server::new(ServerConfig::data_server(SessionId([7; 16])));
+    let (mut sent, mut opened) = (Vec::new(), 0);
+    for piece in pieces(data) {
+        let taken = server.handle_bytes(Duration::ZERO, Bytes::copy_from_slice(piece));
+        while let Some(served) = server.poll_event() {
+            if let Served::Request { tag, request } = served {
+                xrootd_client::answer(&mut server, tag, &request, &mut opened);
+            }
+        }
+        while let Some(bytes) = server.poll_transmit() {
+            sent.extend_from_slice(&bytes);
+        }
+        if taken.is_err() {
+            break;
+        }
+    }
+    server.handle_eof(Duration::ZERO);
+    check_frames(&sent);
+}
+
+/// Whatever came in, what goes out is whole answers.
+fn check_frames(mut sent: &[u8]) {
+    while let Some((head, rest)) = sent.split_first_chunk::<{ ResponseHeader::BYTES }>() {
+        let header = ResponseHeader::decode(head).expect("our own header");
+        sent = rest.get(header.length as usize..).expect("our own length");
+    }
+    assert!(sent.is_empty(), "ends inside a header");
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    vec![xrootd_client::conversation().1]
+}
