@@ -97,7 +97,7 @@ def verdict(said, ours, branch):
         if not said["error"].split(": ", 1)[1].startswith("unsupported"):
             theirs = uproots(branch)
             return "refused by both" if theirs is None else f"DIFFERS: {said['error']}"
-        return "unsupported"
+        return "unsupported" if uproots(branch) is not None else "refused by both"
     theirs = uproots(branch)
     if theirs is None:
         return "ours only"

@@ -156,6 +156,9 @@ impl Interpretation {
         if frame.header == 0 {
             let first = stored[0] as usize;
             let bytes = &basket.data[first..stored[entries.len()] as usize];
+            if *scalar == Scalar::Bits {
+                no_referenced_objects(bytes)?;
+            }
             // A shift or a plain division, hoisted out of the loop by the compiler.
             let mut remainders = 0;
             offsets.extend(stored[1..].iter().map(|end| {
@@ -180,7 +183,7 @@ impl Interpretation {
             &basket.data[bounds[0] as usize + frame.skip(bounds)..bounds[1] as usize]
         });
         match scalar {
-            Scalar::Number(_) => numbers.extend_big_endian_pieces(pieces),
+            Scalar::Number(_) | Scalar::Bits => numbers.extend_big_endian_pieces(pieces),
             scalar => pieces.for_each(|piece| extend(*scalar, numbers, piece)),
         }
         Ok(())
@@ -298,7 +301,7 @@ impl Frame {
 /// Adds stored numbers; `bytes` is a whole number of them.
 fn extend(scalar: Scalar, numbers: &mut Numbers, bytes: &[u8]) {
     match (scalar, numbers) {
-        (Scalar::Number(_), numbers) => numbers.extend_big_endian(bytes),
+        (Scalar::Number(_) | Scalar::Bits, numbers) => numbers.extend_big_endian(bytes),
         (Scalar::Widened, Numbers::F64(numbers)) => {
             let (floats, _) = bytes.as_chunks::<4>();
             numbers.extend(floats.iter().map(|float| f64::from(f32::from_be_bytes(*float))));
@@ -318,11 +321,21 @@ fn columns_of_record(record: &Record, bytes: &[u8], size: usize, fields: &mut [(
         let width = layout.fixed_size().unwrap_or_default();
         let pieces = bytes.chunks_exact(size).map(|record| &record[at..at + width]);
         match scalar {
-            Scalar::Number(_) => numbers.extend_big_endian_pieces(pieces),
+            Scalar::Number(_) | Scalar::Bits => numbers.extend_big_endian_pieces(pieces),
             scalar => pieces.for_each(|piece| extend(*scalar, numbers, piece)),
         }
         at += width;
     }
+}
+
+/// The bits of referenced objects have no fixed size. Up to the first such object they do, so it
+/// is found where it is.
+fn no_referenced_objects(bytes: &[u8]) -> Result<()> {
+    let (bits, _) = bytes.as_chunks::<4>();
+    if bits.iter().any(|bits| u32::from_be_bytes(*bits) & value::IS_REFERENCED != 0) {
+        return Err(Error::unsupported("bits of objects that are referenced, in a list"));
+    }
+    Ok(())
 }
 
 fn entries_fill(basket: &Basket<'_>, size: usize) -> bool {

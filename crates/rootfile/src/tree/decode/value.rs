@@ -10,7 +10,7 @@ const BYTE_COUNT: u32 = 0x4000_0000;
 /// Length of a foreign class's checksum, which follows a version of 0.
 const CHECKSUM_LEN: usize = 4;
 /// Set in a TObject's bits where a process id follows (ROOT: `kIsReferenced`).
-const IS_REFERENCED: u32 = 1 << 4;
+pub const IS_REFERENCED: u32 = 1 << 4;
 
 /// Bytes that are consumed from the front.
 #[derive(Debug, Clone)]

@@ -68,7 +68,9 @@ fn part(element: &Element, classes: &Streamers, depth: usize) -> Result<Part> {
         code::TOBJECT => Ok(Part::TObject),
         code::BASE if element.name == "TObject" => Ok(Part::TObject),
         code::BASE => {
-            let base = nested(&element.name, Some(element.base_version), None, classes, depth + 1)?;
+            // Classes without a version say -1.
+            let version = Some(element.base_version).filter(|version| *version >= 0);
+            let base = nested(&element.name, version, None, classes, depth + 1)?;
             Ok(Part::Base(base))
         }
         code::OBJECT | code::ANY => {

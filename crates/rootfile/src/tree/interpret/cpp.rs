@@ -13,7 +13,7 @@ pub enum Type {
         spelled: String,
         item: Box<Type>,
     },
-    /// A class by name.
+    /// A class by its name in streamer infos.
     Class(String),
     /// Pointers, other templates of the standard library.
     Other(String),
@@ -56,7 +56,8 @@ fn spell(kind: &Type) -> String {
         Type::Number(number) => number.typename().into(),
         Type::Text(name) => (*name).into(),
         Type::Vector { spelled, .. } => spelled.clone(),
-        Type::Class(name) | Type::Other(name) => name.clone(),
+        Type::Class(name) => name.replace("> >", ">>").replace("> >", ">>"),
+        Type::Other(name) => name.clone(),
     }
 }
 
@@ -96,7 +97,7 @@ fn parse_nested(name: &str, depth: usize) -> Type {
         (template, _) if COLLECTIONS.contains(&template) => {
             Type::Other(format!("std::{template}<{listed}>"))
         }
-        _ => Type::Class(name.replace("> >", ">>").replace("> >", ">>")),
+        _ => Type::Class(name.into()),
     }
 }
 

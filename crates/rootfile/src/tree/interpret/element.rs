@@ -53,8 +53,8 @@ pub(super) fn interpret(branch: &Branch, classes: &Streamers) -> Result<Interpre
         streamer_type: *streamer_type,
     };
     match fields.branch_type {
-        // The counts of a TClonesArray or a split collection.
-        3 | 4 if *id < 0 && !branch.children.is_empty() => {
+        // The counts of a TClonesArray at the top.
+        3 if *streamer_type == -1 => {
             Ok(Interpretation::new("int32_t", Layout::number(Number::I32), Entry::Fixed))
         }
         31 | 41 => fields.member_of_collection(classes),
@@ -82,13 +82,15 @@ impl Basic {
         let number = match basic {
             code::CHAR => Number::I8,
             code::SHORT => Number::I16,
-            code::INT | code::COUNTER => Number::I32,
+            code::INT => Number::I32,
             code::LONG | code::LONG64 => Number::I64,
             code::FLOAT => Number::F32,
             code::DOUBLE => Number::F64,
             code::UCHAR => Number::U8,
             code::USHORT => Number::U16,
-            code::UINT | code::BITS => Number::U32,
+            // ROOT's counters are signed; uproot's are not.
+            code::UINT | code::COUNTER => Number::U32,
+            code::BITS => return Ok(Some(Basic { scalar: Scalar::Bits, pointer })),
             code::ULONG | code::ULONG64 => Number::U64,
             code::BOOL => Number::Bool,
             code::DOUBLE32 | code::FLOAT16 => {
@@ -117,7 +119,7 @@ impl Fields<'_> {
             let layout = shaped(scalar, &shape);
             return Ok(if basic.pointer {
                 let entry = Entry::Items { header: 1, counted: false };
-                Interpretation::new(format!("{}*", scalar.typename()), layout, entry)
+                Interpretation::new(format!("{}[]", scalar.typename()), layout, entry)
             } else {
                 Interpretation::new(format!("{}{inner}", scalar.typename()), layout, Entry::Fixed)
             });
@@ -134,7 +136,7 @@ impl Fields<'_> {
                 Ok(text(name, header))
             }
             cpp::Type::Vector { spelled, item } => {
-                let layout = self.item_layout(&item, true, classes)?;
+                let layout = self.item_layout(&item, classes)?;
                 // Items of unknown length can only be counted off.
                 let bulk = matches!(layout, Layout::Scalars { .. });
                 Ok(if bulk {
@@ -151,9 +153,14 @@ impl Fields<'_> {
                 } else {
                     (None, None)
                 };
-                let record = class::record(&type_name, version, checksum, classes)
+                let mut record = class::record(&name, version, checksum, classes)
                     .map_err(|e| unsupported_type(e, &name))?;
-                Ok(Interpretation::new(name, Layout::Record(record), Entry::Framed { header: 0 }))
+                if self.id < 0 && self.branch_type == 0 {
+                    // Member after member; only a class's own streamer writes a header.
+                    record.class = None;
+                }
+                let layout = Layout::Record(record);
+                Ok(Interpretation::new(cpp::spelled(&name), layout, Entry::Framed { header: 0 }))
             }
             _ => Err(self.unsupported(&type_name)),
         }
@@ -180,42 +187,36 @@ impl Fields<'_> {
                 name.to_string(),
             ),
             cpp::Type::Vector { spelled, item } => {
-                let layout = Layout::List(Box::new(self.item_layout(&item, false, classes)?));
+                let layout = Layout::List(Box::new(self.item_layout(&item, classes)?));
                 (layout, Entry::Items { header: OBJECT_HEADER, counted: false }, spelled)
             }
             cpp::Type::Class(name)
                 if self.is_whole_object()
                     && self.branch.leaves.iter().all(|leaf| leaf.len <= 1) =>
             {
-                let record = class::record(&type_name, None, None, classes)
+                let record = class::record(&name, None, None, classes)
                     .map_err(|e| unsupported_type(e, &name))?;
-                (Layout::Record(record), bare, name)
+                (Layout::Record(record), bare, cpp::spelled(&name))
             }
             _ => return Err(self.unsupported(&type_name)),
         };
         Ok(Interpretation::new(format!("{spelled}[]"), layout, entry))
     }
 
-    /// The items of a `std::vector`. Objects are read only as items of the outermost one, which
-    /// says in its header how they were streamed.
-    fn item_layout(
-        &self,
-        item: &cpp::Type,
-        outermost: bool,
-        classes: &Streamers,
-    ) -> Result<Layout> {
+    /// The items of a `std::vector`.
+    fn item_layout(&self, item: &cpp::Type, classes: &Streamers) -> Result<Layout> {
         Ok(match item {
             cpp::Type::Number(number) => Layout::number(*number),
             cpp::Type::Text(_) => Layout::Text,
             cpp::Type::Vector { item, .. } => {
-                Layout::List(Box::new(self.item_layout(item, false, classes)?))
+                Layout::List(Box::new(self.item_layout(item, classes)?))
             }
-            cpp::Type::Class(name) if outermost => {
+            cpp::Type::Class(name) => {
                 let record = class::record(name, None, None, classes)
                     .map_err(|e| unsupported_type(e, name))?;
                 Layout::Record(record)
             }
-            cpp::Type::Class(name) | cpp::Type::Other(name) => {
+            cpp::Type::Other(name) => {
                 return Err(self.unsupported(&format!("collection of {name}")));
             }
         })

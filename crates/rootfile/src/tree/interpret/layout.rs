@@ -51,6 +51,9 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scalar {
     Number(Number),
+    /// The bits of a TObject: a `uint32_t`, which a process id follows where the object is
+    /// referenced.
+    Bits,
     /// Stored as `float`, meant as `double` (`Double32_t` without a range).
     Widened,
     Reduced(Reduced),
@@ -122,7 +125,7 @@ impl Scalar {
     pub fn size(self) -> usize {
         match self {
             Scalar::Number(number) => number.size(),
-            Scalar::Widened => 4,
+            Scalar::Widened | Scalar::Bits => 4,
             Scalar::Reduced(reduced) => reduced.size(),
         }
     }
@@ -131,6 +134,7 @@ impl Scalar {
     pub fn typename(self) -> &'static str {
         match self {
             Scalar::Number(number) => number.typename(),
+            Scalar::Bits => Number::U32.typename(),
             Scalar::Widened => "float",
             Scalar::Reduced(reduced) => reduced.typename(),
         }
@@ -139,6 +143,7 @@ impl Scalar {
     fn empty(self) -> Numbers {
         match self {
             Scalar::Number(number) => number.empty(),
+            Scalar::Bits => Numbers::U32(Vec::new()),
             Scalar::Widened => Numbers::F64(Vec::new()),
             Scalar::Reduced(reduced) if reduced.is_double() => Numbers::F64(Vec::new()),
             Scalar::Reduced(_) => Numbers::F32(Vec::new()),
