@@ -1,10 +1,12 @@
 //! Every file of the shared collection opens, and its trees are as uproot sees them.
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
 use bytes::Bytes;
+use rootfile::streamer::{Element, StreamerInfo, Streamers, code};
 use rootfile::{File, Known};
 
 #[path = "support/feed.rs"]
@@ -66,6 +68,40 @@ fn every_object_is_read_or_left_unread() {
             }
         }
     }
+}
+
+/// What a type code means on disk, where several codes mean the same.
+fn on_disk(element: &Element) -> i32 {
+    match element.type_code {
+        code::TOBJECT | code::TNAMED => code::BASE,
+        code::COUNTER => code::INT,
+        code::LONG => code::LONG64,
+        code::OBJECT => code::ANY,
+        code::BASKET_SEEKS => code::COUNTED + code::INT,
+        code::UCHAR if matches!(element.type_name.as_str(), "bool" | "Bool_t") => code::BOOL,
+        code => code,
+    }
+}
+
+#[test]
+fn builtin_layouts_are_those_that_files_carry() {
+    let builtin = Streamers::default();
+    let mut compared = BTreeSet::new();
+    for path in files() {
+        let bytes = Bytes::from(std::fs::read(&path).expect("a readable file"));
+        let mut known = Known::new(Some(bytes.len() as u64));
+        let file = feed::until_ready(&bytes, &mut known, File::open).unwrap();
+        for info in file.streamers.infos().filter(|info| info.checksum != 0) {
+            let Some(ours) = builtin.info(&info.class, Some(info.version)) else { continue };
+            let members = |info: &StreamerInfo| {
+                let all = info.elements.iter();
+                all.map(|element| (element.name.clone(), on_disk(element))).collect::<Vec<_>>()
+            };
+            assert_eq!(members(ours), members(info), "{} {}", info.class, info.version);
+            compared.insert((info.class.clone(), info.version));
+        }
+    }
+    assert!(compared.is_empty() || compared.len() > 40, "{compared:?}");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! of streamer infos has to be read before there are any. The table spells members as C++ does:
 //! `T name`, `T name[5]` for a fixed array, `T *name[count]` for a counted one, `T name[]` for one
 //! with its length in front, `T *name` for a pointer to an object, and a base class by its name
-//! alone. (Source: streamer infos as written by ROOT 4.00 to 6.40; `TBranch::Streamer` and
-//! `TTree::Streamer` for versions from before there were streamer infos.)
+//! alone. (Source: streamer infos as written by ROOT 4.00 to 6.40, `io/doc/TFile/ttree.md` for 3.02;
+//! `TBranch::Streamer` and `TTree::Streamer` for versions from before there were streamer infos.)
 
 use super::{Element, StreamerInfo, code};
 use crate::cursor::Basic;

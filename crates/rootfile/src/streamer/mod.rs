@@ -1,6 +1,6 @@
 //! Streamer infos: how each version of each class was written (ROOT: `TStreamerInfo`).
 //!
-//! A file carries the streamer infos of the classes in it. Together with those of [`builtin`]
+//! A file carries the streamer infos of the classes in it. Together with builtin ones
 //! they are compiled once, when the file is opened, into a [`Layout`] for each version of a
 //! class; reading an object then follows its layout without looking at names.
 
