@@ -1,4 +1,67 @@
 //! The ROOT file format: bytes to structures, without I/O.
+//!
+//! # The format in one page
+//!
+//! A file is a header and then records, one behind the other. Everything is big-endian.
+//!
+//! ```text
+//! file   = header record record …        header   where the first record, the streamer infos and the
+//!                                                 end are; the first record is the top directory
+//! record = key content                   key      lengths, class, name, cycle, offset
+//! content                                either as it is, or compressed in blocks of at most 16 MB
+//! ```
+//!
+//! * A **directory**'s content leads to its key list, a record of copies of the keys in it. Several
+//!   keys of one name have different **cycles**; the highest is the newest. Directories are in the
+//!   key list of the one above.
+//! * An **object**'s content is its members in the order that the **streamer info** of its class and
+//!   version says. A record of streamer infos comes with the file, so classes that nobody else knows
+//!   can be read. Pointers are written as the object, or as a reference to where it was written.
+//! * A **tree** is an object that says where its data are. It has **branches**, a branch has
+//!   **leaves** (what an entry is made of) and **baskets**: records of a run of entries each. For each
+//!   basket the tree knows its first entry, offset and length, so that reading three columns of a
+//!   thousand touches only their baskets. Baskets of all branches are flushed together at the end of
+//!   a **cluster**, and lie near each other.
+//!
+//! # How reading goes
+//!
+//! No function here asks where bytes come from. What is there is in a [`Known`]; what lacks is the
+//! answer. Whoever has the bytes supplies them and calls again:
+//!
+//! ```
+//! # use bytes::Bytes;
+//! use rootfile::{File, Known, Progress};
+//!
+//! # fn fetch(file: &Bytes, range: std::ops::Range<u64>) -> Bytes {
+//! #     file.slice(range.start as usize..range.end.min(file.len() as u64) as usize)
+//! # }
+//! # let bytes = Bytes::from_static(include_bytes!("../testdata/clustered.root"));
+//! let mut known = Known::new(None);
+//! let mut round_trips = 0;
+//! let file = loop {
+//!     match File::open(&known)? {
+//!         Progress::Ready(file) => break file,
+//!         Progress::NeedsData(needs) => {
+//!             round_trips += 1;
+//!             for range in needs.required.into_iter().chain(needs.wished) {
+//!                 known.supply(range.start, fetch(&bytes, range));
+//!             }
+//!         }
+//!     }
+//! };
+//! let Progress::Ready(tree) = file.tree(&known, "events")? else { panic!("was wished for") };
+//! assert_eq!((round_trips, tree.entries), (2, 100));
+//! # Ok::<(), rootfile::Error>(())
+//! ```
+//!
+//! Then [`tree::Interpretation`] says what a branch's baskets mean, and decodes them into an
+//! [`Array`].
+//!
+//! # What this does not do
+//!
+//! It does not fetch, cache, retry, or decide what to read next; it has no threads and no clock.
+//! Bytes are not trusted: counts are checked against what is there before memory is taken, every
+//! error says at which offset, and no input makes it panic.
 
 pub mod array;
 pub mod block;
