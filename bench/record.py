@@ -94,10 +94,10 @@ def one_line(row: dict) -> str:
 
 def as_text(experiment: Experiment, lines: list[dict]) -> str:
     factor, unit = SHOWN[experiment.figure]
-    head = f"{'link':16} {'peer':26} {'median':>9} {'min':>9} {'max':>9} {'ratio':>6}"
+    head = f"{'link':22} {'peer':26} {'median':>9} {'min':>9} {'max':>9} {'ratio':>6}"
     text = [experiment.about, f"{head} {'MB':>7} {'conns':>6}   [{unit}]"]
     for line in lines:
-        start = f"{line['link']:16} {line['peer']:26}"
+        start = f"{line['link']:22} {line['peer']:26}"
         if "median" not in line:
             text.append(f"{start} failed: {line['why']}")
             continue

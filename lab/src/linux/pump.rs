@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use crate::packet::{OFFLOAD_HEADER_LEN, Packet};
 const PACKET_MAX: usize = OFFLOAD_HEADER_LEN + u16::MAX as usize;
 /// Packets read from one device before the others get their turn.
 const BATCH: usize = 64;
-/// The highest priority an ordinary thread can have, so that packets are not late when CPUs are busy.
+/// Used where real-time scheduling is not allowed: the most that an ordinary thread can have.
 const NICENESS: i32 = -20;
 
 const STOP: u64 = u64::MAX;
@@ -52,8 +53,7 @@ impl Pump {
         epoll::add(&poller, &timer, epoll::EventData::new_u64(TIMER), readable)?;
         let devices = Devices { devices, poller, timer, buffer: vec![0; PACKET_MAX] };
         let thread = std::thread::Builder::new().name("farlab-pump".into()).spawn(move || {
-            // Without the right to it the pump runs at normal priority; `check` shows the jitter.
-            let _ = rustix::process::setpriority_process(None, NICENESS);
+            raise_priority();
             devices.run(&network);
         })?;
         Ok(Pump { stop, thread: Some(thread) })
@@ -66,6 +66,17 @@ impl Drop for Pump {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// Packets shall not be late because other programs keep the CPUs busy, so this thread goes first. Where
+/// that is not allowed it runs as any other; `farroot-lab check` shows the jitter.
+fn raise_priority() {
+    let thread = rustix::thread::gettid().as_raw_pid().to_string();
+    let mut real_time = Command::new("chrt");
+    real_time.args(["--fifo", "--pid", "10", &thread]).stdout(Stdio::null()).stderr(Stdio::null());
+    if !real_time.status().is_ok_and(|status| status.success()) {
+        let _ = rustix::process::setpriority_process(None, NICENESS);
     }
 }
 

@@ -3,6 +3,7 @@
 mod args;
 mod signals;
 
+use std::io::Write as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
@@ -57,8 +58,14 @@ fn ask(verb: &Verb) -> Result<ExitCode> {
     if let Some(why) = answer.strip_prefix("error: ") {
         return Err(Error::other(line, why));
     }
-    println!("{answer}");
+    print(&format!("{answer}\n"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes to standard output, where a reader that has gone away is an error and no panic.
+fn print(text: &str) -> Result<()> {
+    let written = std::io::stdout().write_all(text.as_bytes());
+    written.map_err(|error| Error::other("writing the answer", error.to_string()))
 }
 
 /// Becomes `farroot-lab` again, as root of a new user namespace with a `/run` of its own. Returns only
@@ -162,22 +169,24 @@ fn check(arguments: &CheckArguments, signals: &Signals) -> Result<ExitCode> {
     let found = linux::check(&lab, NEAR, FAR, Duration::from_secs(arguments.seconds))?;
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let trips = &found.round_trips;
-    println!("connect        {:9.3} ms", ms(found.connect));
-    println!(
-        "round trip     {:9.3} ms median, {:.3} least, {:.3} most of {}",
+    let windows: Vec<String> =
+        found.ramp_up_bytes.iter().map(|bytes| format!("{:.0}", *bytes as f64 / 1448.0)).collect();
+    let text = format!(
+        "connect        {:9.3} ms\n\
+         round trip     {:9.3} ms median, {:.3} least, {:.3} most of {}\n\
+         ramp-up        {} segments after 1, 2, 3... round trips\n\
+         rate           {:9.1} MB/s = {:.1} Mbit/s, headers included\n\
+         link           {}\n",
+        ms(found.connect),
         ms(trips[trips.len() / 2]),
         ms(trips[0]),
         ms(trips[trips.len() - 1]),
-        trips.len()
-    );
-    let windows: Vec<String> =
-        found.ramp_up_bytes.iter().map(|bytes| format!("{:.0}", *bytes as f64 / 1448.0)).collect();
-    println!("ramp-up        {} segments after 1, 2, 3... round trips", windows.join(" "));
-    println!(
-        "rate           {:9.1} MB/s = {:.1} Mbit/s, headers included",
+        trips.len(),
+        windows.join(" "),
         found.rate / 1e6,
-        found.rate * 8e-6
+        found.rate * 8e-6,
+        lab.stats(),
     );
-    println!("link           {}", lab.stats());
+    print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
