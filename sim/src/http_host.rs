@@ -1,0 +1,92 @@
+//! A simulated HTTP/1.1 server with ranges, over simulated links.
+
+use std::convert::Infallible;
+use std::ops::Range;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, RANGE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::sync::mpsc;
+
+use crate::Files;
+use crate::link::End;
+
+const BOUNDARY: &str = "simulated-boundary";
+
+/// Serves `files` to every connection that comes, until the world ends.
+pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) {
+    tokio::spawn(async move {
+        while let Some(end) = accepted.recv().await {
+            let files = files.clone();
+            let service = service_fn(move |request| {
+                let response = answer(&files, &request);
+                async move { Ok::<_, Infallible>(response) }
+            });
+            tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(end), service));
+        }
+    });
+}
+
+fn answer<B>(files: &Files, request: &Request<B>) -> Response<Full<Bytes>> {
+    let Some(content) = files.get(request.uri().path()) else {
+        return with_status(StatusCode::NOT_FOUND, Bytes::new());
+    };
+    let asked = request.headers().get(RANGE).and_then(|value| value.to_str().ok());
+    let size = content.len() as u64;
+    let ranges: Option<Vec<Range<u64>>> = asked
+        .and_then(|value| value.strip_prefix("bytes="))
+        .map(|value| value.split(',').filter_map(|range| parse(range.trim(), size)).collect());
+    let part = |range: &Range<u64>| content.slice(range.start as usize..range.end as usize);
+    let said = |range: &Range<u64>| format!("bytes {}-{}/{size}", range.start, range.end - 1);
+    let mut response = match ranges.as_deref() {
+        None => with_status(StatusCode::OK, content.clone()),
+        Some([]) => with_status(StatusCode::RANGE_NOT_SATISFIABLE, Bytes::new()),
+        Some([one]) => {
+            let mut response = with_status(StatusCode::PARTIAL_CONTENT, part(one));
+            set(&mut response, CONTENT_RANGE, &said(one));
+            response
+        }
+        Some(several) => {
+            let mut body = Vec::new();
+            for range in several {
+                let head = format!("\r\n--{BOUNDARY}\r\nContent-Range: {}\r\n\r\n", said(range));
+                body.extend_from_slice(head.as_bytes());
+                body.extend_from_slice(&part(range));
+            }
+            body.extend_from_slice(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+            let mut response = with_status(StatusCode::PARTIAL_CONTENT, body.into());
+            let kind = format!("multipart/byteranges; boundary={BOUNDARY}");
+            set(&mut response, CONTENT_TYPE, &kind);
+            response
+        }
+    };
+    set(&mut response, ACCEPT_RANGES, "bytes");
+    response
+}
+
+/// `first-last`, `first-` or `-length`, as half-open bytes within the file.
+fn parse(text: &str, size: u64) -> Option<Range<u64>> {
+    let (first, last) = text.split_once('-')?;
+    let range = match (first, last) {
+        ("", length) => size.saturating_sub(length.parse().ok()?)..size,
+        (first, "") => first.parse().ok()?..size,
+        (first, last) => first.parse().ok()?..size.min(last.parse::<u64>().ok()?.checked_add(1)?),
+    };
+    (range.start < range.end).then_some(range)
+}
+
+fn with_status(status: StatusCode, body: Bytes) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    response
+}
+
+fn set(response: &mut Response<Full<Bytes>>, name: hyper::header::HeaderName, value: &str) {
+    if let Ok(value) = value.parse() {
+        response.headers_mut().insert(name, value);
+    }
+}

@@ -1,0 +1,39 @@
+//! The requests of a read as readable lines: what golden logs are made of.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use engine::fetch::trace::{Records, RequestKind};
+
+/// One line a connection and a request, in the order in which they were made; times in round
+/// trips since the first, connections in the order of their first request.
+pub fn lines(records: &Records, rtt: Duration) -> String {
+    let trips = |time: Duration| time.as_secs_f64() / rtt.as_secs_f64();
+    let mut out = String::new();
+    let mut begun: BTreeMap<String, usize> = BTreeMap::new();
+    for connection in &records.connections {
+        let time = trips(connection.started);
+        *begun.entry(format!("{time:>6.2}  connect {}", connection.source)).or_default() += 1;
+    }
+    for (line, count) in begun {
+        let _ = writeln!(out, "{line} x {count}");
+    }
+    for request in &records.requests {
+        let what = match request.kind {
+            RequestKind::Open if request.segments.is_empty() => "open, tail".to_owned(),
+            RequestKind::Open => format!("open, head {}", request.segments[0].end),
+            RequestKind::Fetch => "fetch".to_owned(),
+        };
+        let asked: u64 = request.segments.iter().map(|s| s.end - s.start).sum();
+        let first = request.segments.first().map_or(0, |segment| segment.start);
+        let _ = write!(out, "{:>6.2}  #{:<2} {what}", trips(request.sent), request.connection);
+        if request.kind == RequestKind::Fetch {
+            let ranges = request.segments.len();
+            let _ = write!(out, " {ranges} ranges, {asked} bytes from {first}");
+        }
+        let done = request.done.map_or("never".to_owned(), |done| format!("{:.2}", trips(done)));
+        let _ = writeln!(out, "; {} bytes came by {done}", request.received);
+    }
+    out
+}

@@ -1,0 +1,90 @@
+//! How many round trips a cold read takes: exact, since time is virtual and only delay counts.
+
+use std::time::Duration;
+
+use engine::Step;
+use sim::link::Link;
+use sim::network::World;
+use sim::xrootd_host::Behaviour;
+use sim::{http_host, one_file, round_trips, xrootd_host};
+
+const RTT: Duration = Duration::from_millis(100);
+const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
+
+fn columns() -> Vec<String> {
+    ["Muon_pt", "flat_0", "flat_5"].map(String::from).to_vec()
+}
+
+/// Reads three columns from a cold start; returns the time it took and the log of requests.
+async fn three_columns(world: &World, url: &str) -> (f64, String) {
+    let engine = sim::engine(world);
+    let started = tokio::time::Instant::now();
+    let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
+    let columns = tree.columns(&columns()).expect("are there");
+    let batch = tree.read(columns, 0..u64::MAX).await.expect("reads");
+    let took = round_trips(started.elapsed(), RTT);
+    assert_eq!(batch.len(), 6_000);
+    (took, sim::log::lines(&engine.trace().records(), RTT))
+}
+
+#[test]
+fn over_xrootd_a_cold_read_takes_four_round_trips() {
+    let (took, log) = sim::run(async {
+        let world = World::default();
+        let files = one_file("/nano.root", FILE);
+        let accepted = world.host("server", 1094, Link::delay(RTT));
+        xrootd_host::serve(accepted, files, Behaviour::default());
+        three_columns(&world, "root://server:1094//nano.root").await
+    });
+    assert!(took < 4.01, "{took:.3} round trips:\n{log}");
+    golden("xrootd_three_columns", &log);
+}
+
+#[test]
+fn over_http_a_cold_read_takes_three_round_trips() {
+    let (took, log) = sim::run(async {
+        let world = World::default();
+        let accepted = world.host("server", 80, Link::delay(RTT));
+        http_host::serve(accepted, one_file("/nano.root", FILE));
+        three_columns(&world, "http://server:80/nano.root").await
+    });
+    assert!(took < 3.01, "{took:.3} round trips:\n{log}");
+    golden("http_three_columns", &log);
+}
+
+/// Waiting for one batch after the other would cost a round trip each; reading ahead costs none.
+#[test]
+fn batches_do_not_wait_for_each_other() {
+    let took = sim::run(async {
+        let world = World::default();
+        let accepted = world.host("server", 1094, Link::delay(RTT));
+        xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
+        let engine = sim::engine(&world);
+        let started = tokio::time::Instant::now();
+        let url = "root://server:1094//nano.root";
+        let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
+        let chosen = tree.columns(&columns()).expect("are there");
+        let mut batches = tree.batches(chosen, 0..u64::MAX, Step::Entries(500)).expect("plans");
+        let mut entries = 0;
+        while let Some(batch) = batches.next().await {
+            entries += batch.expect("reads").len();
+        }
+        assert_eq!(entries, 6_000);
+        round_trips(started.elapsed(), RTT)
+    });
+    assert!(took < 4.01, "{took:.3} round trips");
+}
+
+/// Compares with the log kept beside this test; `GOLDEN=write` writes it anew.
+fn golden(name: &str, log: &str) {
+    let path = format!("{}/tests/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("GOLDEN").is_some_and(|value| value == "write") {
+        std::fs::write(&path, log).expect("can be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == log,
+        "the requests of this read have changed; if that is right, run this test with \
+         GOLDEN=write and let the review see it.\n--- kept\n{kept}\n--- now\n{log}"
+    );
+}
