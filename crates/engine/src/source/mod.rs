@@ -18,6 +18,8 @@
 
 #[doc(hidden)]
 pub mod conformance;
+#[doc(hidden)]
+pub mod faulty;
 pub mod http;
 pub mod local;
 pub mod network;

@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use engine::source::conformance;
@@ -102,8 +102,8 @@ type Body = BoxBody<Bytes, Infallible>;
 
 fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
     let name = request.uri().path().trim_start_matches('/');
-    let files = conformance::files();
-    let Some((_, content)) = files.into_iter().find(|(known, _)| *known == name) else {
+    static FILES: LazyLock<[(&str, Vec<u8>); 4]> = LazyLock::new(conformance::files);
+    let Some((_, content)) = FILES.iter().find(|(known, _)| *known == name) else {
         return answer(knobs, StatusCode::NOT_FOUND, &[], b"no such file".to_vec());
     };
     let header = request.headers().get("range").and_then(|value| value.to_str().ok());
@@ -111,7 +111,7 @@ fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
         if knobs.ranges == Ranges::Refused && header.is_some_and(|header| header.contains(',')) {
             return answer(knobs, StatusCode::BAD_REQUEST, &[], Vec::new());
         }
-        return answer(knobs, StatusCode::OK, &[("etag", "\"1\"".into())], content);
+        return answer(knobs, StatusCode::OK, &[("etag", "\"1\"".into())], content.clone());
     };
     let size = content.len();
     let place = |range: &Range<usize>| format!("bytes {}-{}/{size}", range.start, range.end - 1);
