@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::budget::Budgets;
-use crate::estimate::{Meter, RoundTrip, bytes_in};
+use crate::estimate::{Meter, Plateau, RoundTrip, bytes_in};
 use crate::ids::{RequestId, ServerId, Time};
 use crate::split::Pipe;
 
@@ -21,10 +21,7 @@ const IN_FLIGHT_MIN: u64 = 256 << 10;
 /// While the window doubles, this many windows keep the connection busy until the next request
 /// gets there: one is delivered before, two more in the round trip that follows.
 const WINDOWS_AHEAD: u64 = 4;
-/// The rate has to grow by this part in a round trip, else the connection may be at its limit;
-/// after this many such round trips it is (as BBR leaves its start-up).
-const GROWTH_PART: u64 = 4;
-const FULL_AFTER: u32 = 3;
+
 /// The same before it is usable: it may never be.
 const IN_FLIGHT_CONNECTING: u64 = 128 << 10;
 
@@ -47,35 +44,7 @@ pub(crate) struct Connection {
     pub in_flight: u64,
     pub meter: Meter,
     window: u64,
-    start_up: StartUp,
-}
-
-/// Whether a connection still gets faster.
-#[derive(Debug, Default)]
-struct StartUp {
-    best: u64,
-    since: Time,
-    stale: u32,
-}
-
-impl StartUp {
-    /// A round trip has passed, or not yet; it delivered at this rate.
-    fn observe(&mut self, now: Time, rate: u64, rtt: Time) {
-        if now < self.since.saturating_add(rtt) {
-            return;
-        }
-        self.since = now;
-        if rate >= self.best.saturating_add(self.best / GROWTH_PART) && rate > 0 {
-            self.best = rate;
-            self.stale = 0;
-        } else {
-            self.stale = self.stale.saturating_add(1);
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.stale >= FULL_AFTER
-    }
+    start_up: Plateau,
 }
 
 impl Connection {
@@ -89,7 +58,7 @@ impl Connection {
             in_flight: 0,
             meter: Meter::new(),
             window: WINDOW_INITIAL,
-            start_up: StartUp::default(),
+            start_up: Plateau::default(),
         }
     }
 
@@ -129,7 +98,7 @@ impl Connection {
         if halvings > 0 {
             let window = self.window(rtt) >> halvings.min(63);
             self.window = window.max(WINDOW_INITIAL);
-            self.start_up = StartUp { since: now, ..StartUp::default() };
+            self.start_up = Plateau::default();
         }
     }
 
@@ -140,7 +109,7 @@ impl Connection {
             return IN_FLIGHT_CONNECTING;
         }
         let pipe = bytes_in(self.meter.rate(), rtt.unwrap_or(Time::ZERO));
-        let ahead = match self.start_up.is_over() {
+        let ahead = match self.start_up.is_reached() {
             true => 0,
             false => self.window(rtt).saturating_mul(WINDOWS_AHEAD),
         };

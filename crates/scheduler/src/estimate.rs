@@ -130,6 +130,45 @@ impl Meter {
 /// Clocks and schedulers jitter by about this much.
 const SPAN_MIN: Time = Time::from_micros(100);
 
+/// Whether a rate still grows, judged once a round trip.
+#[derive(Debug, Default)]
+pub(crate) struct Plateau {
+    best: u64,
+    judged: Option<Time>,
+    stale: u32,
+}
+
+/// A rate grows if it gains this part of itself in a round trip. TCP's start doubles it.
+const GROWTH_PART: u64 = 4;
+/// After this many round trips without growth it stands (as BBR leaves its start-up).
+const STANDS_AFTER: u32 = 3;
+
+impl Plateau {
+    pub(crate) fn observe(&mut self, now: Time, rate: u64, rtt: Time) {
+        if self.judged.is_some_and(|judged| now < judged.saturating_add(rtt)) {
+            return;
+        }
+        self.judged = Some(now);
+        if rate > self.best.saturating_add(self.best / GROWTH_PART) {
+            self.best = rate;
+            self.stale = 0;
+        } else {
+            self.stale = self.stale.saturating_add(1);
+        }
+    }
+
+    /// The rate stands.
+    pub(crate) fn is_reached(&self) -> bool {
+        self.stale >= STANDS_AFTER
+    }
+
+    /// Something has changed that may let it grow again, from then on.
+    pub(crate) fn disturb(&mut self, from: Time) {
+        self.judged = Some(from);
+        self.stale = 0;
+    }
+}
+
 /// Bytes that arrive in `span` at `rate` bytes per second.
 pub(crate) fn bytes_in(rate: u64, span: Time) -> u64 {
     let bytes = u128::from(rate).saturating_mul(span.as_nanos()) / 1_000_000_000;
@@ -193,5 +232,24 @@ mod tests {
         assert_eq!(meter.rate(), 0);
         meter.record(mark, ms(100), 1 << 20, Some(ms(100)));
         assert_eq!(meter.rate(), 20 << 20);
+    }
+
+    #[test]
+    fn a_rate_stands_after_three_round_trips_without_growth() {
+        let mut plateau = Plateau::default();
+        let rates = [10, 20, 40, 44, 44, 45, 90, 90, 90, 90];
+        let stands: Vec<bool> = rates
+            .iter()
+            .zip(1..)
+            .map(|(rate, trip)| {
+                plateau.observe(ms(100 * trip), *rate, ms(100));
+                plateau.observe(ms(100 * trip + 50), *rate, ms(100));
+                plateau.is_reached()
+            })
+            .collect();
+        let (no, yes) = (false, true);
+        assert_eq!(stands, [no, no, no, no, no, yes, no, no, no, yes]);
+        plateau.disturb(ms(1000));
+        assert!(!plateau.is_reached());
     }
 }

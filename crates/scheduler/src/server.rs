@@ -86,7 +86,7 @@ impl Server {
             opens: BTreeSet::new(),
             queued: [0; 2],
             warm_up: false,
-            growth: Growth::new(),
+            growth: Growth::default(),
             round_trip,
             meter: Meter::new(),
             reached: false,

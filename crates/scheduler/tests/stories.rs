@@ -227,18 +227,117 @@ fn when_all_connections_break_new_ones_carry_on() {
 #[test]
 fn more_connections_where_each_is_slow_and_not_where_the_link_is_full() {
     let read = |link: Link| {
-        let mut world = World::new(Budgets::default(), xrootd(), link);
-        for part in 0..40 {
+        let budgets = Budgets { connections_per_server_max: 64, ..Budgets::default() };
+        let mut world = World::new(budgets, xrootd(), link);
+        for part in 0..100 {
             world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
         }
         world.run();
         (world.flows_made, world.now)
     };
     let (flows, took) = read(Link { flow_rate: Some(1_000_000), ..Link::new(ms(100)) });
-    assert_eq!(flows, 16);
-    assert!(took < ms(3_400), "40 MB at 16 MB/s and a start: {took:?}");
-    let (flows, _) = read(Link::new(ms(20)).rate(4_000_000));
-    assert!(flows <= 16, "{flows}");
+    assert_eq!(flows, 64);
+    assert!(took < ms(6_500), "100 MB, 16 MB/s at first, 64 MB/s at last: {took:?}");
+    let (flows, took) = read(Link::new(ms(20)).rate(10_000_000));
+    assert_eq!(flows, 32, "the first step that can be judged brings nothing: it is the last");
+    assert!(took < ms(10_500), "{took:?}");
+}
+
+#[test]
+fn work_and_transfer_overlap() {
+    // 8 batches of 7.5 MB at 25 MB/s and 50 ms: 0.3 s each, and 0.3 s of work on each.
+    let mut world = World::new(Budgets::default(), xrootd(), Link::new(ms(50)).rate(GBIT / 5));
+    world.consumer = Consumer::Keeps;
+    let batches: Vec<Vec<WantId>> = (0..8u64)
+        .map(|batch| {
+            let piece = |piece: u64| batch * 7_500_000 + piece * 75_000;
+            (0..100).map(|n| world.hint(piece(n)..piece(n + 1), batch)).collect()
+        })
+        .collect();
+    let promote = |world: &mut World, batch: usize| {
+        for want in batches.get(batch).into_iter().flatten() {
+            world.scheduler.promote(world.now, *want);
+        }
+    };
+    promote(&mut world, 0);
+    let mut first = None;
+    for (number, batch) in batches.iter().enumerate() {
+        world.run_while(|world| batch.iter().any(|want| !world.ready.contains_key(want)));
+        first.get_or_insert(world.now);
+        promote(&mut world, number + 1);
+        world.run_until(world.now + ms(300));
+        for want in batch {
+            world.scheduler.release(world.now, *want);
+        }
+    }
+    let work = world.now - first.unwrap();
+    assert!(first.unwrap() < ms(700), "{first:?}");
+    assert!(work <= ms(2_400 + 120), "8 x 0.3 s of work took {work:?}");
+}
+
+#[test]
+fn a_local_file_is_read_in_large_pieces_by_few() {
+    let traits = ServerTraits {
+        pipelined: true,
+        distance_hint_rtt: Some(Time::ZERO),
+        max_connections: Some(2),
+        request_overhead: Time::from_micros(50),
+        ..ServerTraits::default()
+    };
+    let link = Link {
+        login: false,
+        overhead: Time::from_micros(50),
+        ..Link::new(Time::from_micros(10)).rate(2_000_000_000)
+    };
+    let mut world = World::new(Budgets::default(), traits, link);
+    for part in 0..200 {
+        world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
+    }
+    world.run();
+    let fetches = world.scheduler.snapshot().fetches;
+    assert!(fetches <= 400, "{fetches}");
+    assert_eq!(world.flows_made, 2);
+    assert!(world.now <= ms(115), "200 MB at 2 GB/s took {:?}", world.now);
+}
+
+#[test]
+fn a_thousand_files_open_side_by_side() {
+    let mut scheduler = Scheduler::new(Budgets::default());
+    let mut now = Time::ZERO;
+    let server = scheduler.add_server(now, xrootd());
+    for _ in 0..1_576 {
+        let file = scheduler.add_file(now);
+        scheduler.add_source(now, file, server);
+        scheduler.open(now, file, 4_000, 0);
+    }
+    let (mut trips, mut opened, mut connections) = (0, 0, 0);
+    while opened < 1_576 {
+        let mut sent = Vec::new();
+        while let Some(action) = scheduler.poll_action(now) {
+            match action {
+                Action::Connect { connection, .. } => {
+                    connections += 1;
+                    scheduler.handle_connected(now, connection);
+                }
+                Action::Open { request, .. } => sent.push(request),
+                other => panic!("{other:?}"),
+            }
+        }
+        trips += 1;
+        assert!(trips <= 20, "{opened} opened after {trips} round trips");
+        now += ms(100);
+        for request in sent {
+            scheduler.handle_opened(now, request, 1_000_000);
+            scheduler.handle_data(now, request, 0..4_000);
+            scheduler.handle_done(now, request);
+        }
+        while let Some(event) = scheduler.poll_event() {
+            assert!(matches!(event, Event::Opened { .. }), "{event:?}");
+            opened += 1;
+        }
+    }
+    assert!(connections <= 16);
+    assert!(trips <= 13, "{trips}");
 }
 
 #[test]
