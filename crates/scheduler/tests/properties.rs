@@ -187,6 +187,32 @@ impl Model {
             Op::Resize(n, cost) => {
                 self.with_want(n, |model, want| model.scheduler.resize(now, want, cost))
             }
+            Op::Data(n, bytes) => self.deliver(n, bytes),
+            Op::Done(n) => self.with_request(n, |model, request| {
+                model.end_request(request);
+                model.scheduler.handle_done(now, request);
+            }),
+            Op::Failed(n, retryable) => self.with_request(n, |model, request| {
+                model.end_request(request);
+                model.scheduler.handle_failed(now, request, Failure { retryable });
+            }),
+            Op::RemoveFile(file) => self.remove_file(file),
+            Op::Pass(ms) => self.now += Time::from_millis(ms),
+            Op::Timeout => {
+                if let Some(at) = self.scheduler.poll_timeout() {
+                    self.now = self.now.max(at);
+                    self.scheduler.handle_timeout(self.now);
+                }
+            }
+            _ => self.apply_to_places(op),
+        }
+        self.drain();
+    }
+
+    /// What happens to connections, files and sources.
+    fn apply_to_places(&mut self, op: &Op) {
+        let now = self.now;
+        match *op {
             Op::Connected(n) => {
                 if let Some(connection) = pick(&self.connections, n) {
                     self.scheduler.handle_connected(now, connection);
@@ -198,15 +224,6 @@ impl Model {
                     self.scheduler.handle_disconnected(now, connection, Failure { retryable });
                 }
             }
-            Op::Data(n, bytes) => self.deliver(n, bytes),
-            Op::Done(n) => self.with_request(n, |model, request| {
-                model.end_request(request);
-                model.scheduler.handle_done(now, request);
-            }),
-            Op::Failed(n, retryable) => self.with_request(n, |model, request| {
-                model.end_request(request);
-                model.scheduler.handle_failed(now, request, Failure { retryable });
-            }),
             Op::Open(file) => {
                 if !self.removed.contains(&self.files[file]) {
                     self.opening.insert(self.files[file]);
@@ -226,16 +243,8 @@ impl Model {
                 let source = self.sources[n % self.sources.len()];
                 self.scheduler.handle_source_failed(now, source);
             }
-            Op::RemoveFile(file) => self.remove_file(file),
-            Op::Pass(ms) => self.now += Time::from_millis(ms),
-            Op::Timeout => {
-                if let Some(at) = self.scheduler.poll_timeout() {
-                    self.now = self.now.max(at);
-                    self.scheduler.handle_timeout(self.now);
-                }
-            }
+            _ => unreachable!("{op:?} happens to wants, requests or time"),
         }
-        self.drain();
     }
 
     fn with_want(&mut self, n: usize, act: impl FnOnce(&mut Self, WantId)) {

@@ -65,6 +65,22 @@ fn a_long_read_keeps_the_pipe_full() {
 }
 
 #[test]
+fn one_request_at_a_time_keeps_the_pipe_full_as_well() {
+    let link = Link { login: false, ..Link::new(ms(100)).rate(GBIT) };
+    let mut world = World::new(Budgets::default(), http(), link);
+    world.open(14_000, 14_000);
+    for part in 0..240 {
+        world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
+    }
+    world.run_while(|world| world.ready.len() < 80);
+    let (start, ready) = (world.now, world.ready.len());
+    world.run();
+    let bytes = (world.ready.len() - ready) as f64 * 1e6;
+    let rate = bytes / (world.now - start).as_secs_f64();
+    assert!(rate >= 0.9 * GBIT as f64, "{:.0} of {GBIT}", rate);
+}
+
+#[test]
 fn memory_stays_within_its_budget_and_a_slow_consumer_stops_the_fetching() {
     let budgets = Budgets { memory_bytes_max: 8 * MIB, ..Budgets::default() };
     let mut world = World::new(budgets, xrootd(), Link::new(ms(20)).rate(GBIT));
