@@ -44,6 +44,13 @@ impl Method {
         name
     }
 
+    /// Whether its first credential is its last, so that it can leave before the server asks.
+    pub fn is_one_step(&self) -> bool {
+        match self {
+            Method::Unix { .. } | Method::Host => true,
+        }
+    }
+
     /// Begins an authentication.
     pub fn exchange(&self) -> Box<dyn Exchange> {
         match self {

@@ -145,8 +145,10 @@ pub struct Client {
     ready: VecDeque<RequestId>,
     /// To be sent again at a time the server has named.
     delayed: BTreeSet<(Time, RequestId)>,
-    /// Whether anything left before the login was answered.
+    /// Whether anything was asked before the session was up.
     ahead: bool,
+    /// The credential that left before the server asked for it.
+    auth_ahead: Option<StreamId>,
     greeting: Option<Greeting>,
     flags: ServerFlags,
     session: SessionId,
@@ -181,6 +183,7 @@ impl Client {
             ready: VecDeque::new(),
             delayed: BTreeSet::new(),
             ahead: false,
+            auth_ahead: None,
             greeting: None,
             flags: ServerFlags::default(),
             session: SessionId::default(),

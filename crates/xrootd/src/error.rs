@@ -8,6 +8,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::header::StreamId;
+use crate::response::Redirect;
 use crate::states::Illegal;
 
 /// Bytes that are not the message they should be.
@@ -174,6 +175,8 @@ pub enum RequestError {
     Session(#[from] SessionError),
     #[error("the server put the answer off and never gave it")]
     TimedOut,
+    #[error("the server sends to an address that cannot be read: {0}")]
+    StrangeRedirect(DecodeError),
     #[error("the server asked to wait longer than {} s in all", .0.as_secs())]
     WaitedTooLong(Duration),
     #[error(transparent)]
@@ -187,7 +190,7 @@ impl RequestError {
             RequestError::Server(error) => error.code.is_retryable(),
             RequestError::Session(error) => error.is_retryable(),
             RequestError::TimedOut | RequestError::WaitedTooLong(_) => true,
-            RequestError::Misuse(_) => false,
+            RequestError::StrangeRedirect(_) | RequestError::Misuse(_) => false,
         }
     }
 }
@@ -213,8 +216,8 @@ pub enum SessionError {
     TlsRequired,
     #[error("the server is busy and asks to come back in {} s", .0.as_secs())]
     Busy(Duration),
-    #[error("the server sends its clients elsewhere at login")]
-    Moved,
+    #[error("the server sends its clients to {}:{}", .0.host, .0.port)]
+    Moved(Box<Redirect>),
 }
 
 impl SessionError {
@@ -229,7 +232,7 @@ impl SessionError {
             SessionError::Protocol(_)
             | SessionError::NoAuthentication { .. }
             | SessionError::TlsRequired
-            | SessionError::Moved => false,
+            | SessionError::Moved(_) => false,
         }
     }
 }

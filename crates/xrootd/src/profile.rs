@@ -7,8 +7,9 @@ use crate::message::protocol::ServerFlags;
 /// How a session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// Everything leaves at once: handshake, login, and whatever is asked before the answers.
-    /// A server that wants authentication closes the connection on this.
+    /// Everything leaves at once: handshake, login, and whatever is asked before the answers. A
+    /// server that wants authentication closes the connection on this, unless its profile says
+    /// what it wants: then the credential leaves in the burst, too.
     Burst,
     /// Nothing is asked before the server has answered the login.
     Careful,
@@ -119,12 +120,7 @@ pub struct Profile {
 impl Profile {
     /// How to begin with a server: in a burst unless that is known to fail.
     pub fn start(&self) -> Start {
-        let refused = self.burst == Some(false);
-        if refused || matches!(self.authentication, Authentication::Needed(_)) {
-            Start::Careful
-        } else {
-            Start::Burst
-        }
+        if self.burst == Some(false) { Start::Careful } else { Start::Burst }
     }
 }
 
@@ -136,9 +132,9 @@ mod tests {
     fn a_burst_is_tried_until_it_is_known_to_fail() {
         let mut profile = Profile::default();
         assert_eq!(profile.start(), Start::Burst);
-        profile.authentication = Authentication::Needed("&P=unix".to_owned());
-        assert_eq!(profile.start(), Start::Careful);
-        profile = Profile { burst: Some(false), ..Profile::default() };
+        profile.burst = Some(true);
+        assert_eq!(profile.start(), Start::Burst);
+        profile.burst = Some(false);
         assert_eq!(profile.start(), Start::Careful);
     }
 

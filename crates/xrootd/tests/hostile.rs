@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use xrootd::client::{Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
+use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
 use xrootd::error::{ErrorCode, ProtocolError, RequestError, ServerError, SessionError};
 use xrootd::header::{Handle, RequestHeader, ResponseHeader, Status, StreamId};
+use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::handshake::{self, Greeting, Kind};
 use xrootd::message::login::SessionId;
 use xrootd::message::open::OpenOptions;
@@ -13,6 +14,7 @@ use xrootd::message::protocol::{ProtocolAnswer, ServerFlags};
 use xrootd::message::readv::Segment;
 use xrootd::message::{Login, Message, Open, Ping, Protocol};
 use xrootd::profile::{Authentication, Profile, Start};
+use xrootd::response::Redirect;
 use xrootd::server::{Served, Server, ServerConfig};
 
 const NOW: Duration = Duration::from_secs(1);
@@ -232,7 +234,7 @@ fn servers_that_want_more_than_a_login() {
     let wants = login(Status::Ok, b"0123456789abcdef&P=unix\0");
     let (error, retry, profile) = end_of(&wants, true);
     assert!(matches!(error, SessionError::AuthenticationFirst { .. }));
-    assert_eq!((retry, profile.start()), (HowToRetry::Careful, Start::Careful));
+    assert_eq!(retry, HowToRetry::Careful);
     assert_eq!(profile.authentication, Authentication::Needed("&P=unix".to_owned()));
 
     let unknown = login(Status::Ok, b"0123456789abcdef&P=gsi,v:1\0");
@@ -251,7 +253,63 @@ fn servers_that_want_more_than_a_login() {
     let nine = Duration::from_secs(9);
     assert_eq!(end_of(&later, true).1, HowToRetry::After(nine));
     let moved = login(Status::Redirect, b"\0\0\x04\x46elsewhere");
-    assert_eq!(end_of(&moved, true).0, SessionError::Moved);
+    let elsewhere = SessionError::Moved(Redirect::to_host("elsewhere", 1094, None).into());
+    assert_eq!(end_of(&moved, true).0, elsewhere);
+}
+
+#[test]
+fn a_credential_sent_ahead_that_is_refused_means_care_the_next_time() {
+    let config = ClientConfig::new("tester", "test", 7);
+    let authentication = Authentication::Needed("&P=unix".to_owned());
+    let profile = Profile { authentication, ..Profile::default() };
+    let mut client = Client::new(config, profile, Start::Burst);
+    client.stat(NOW, "/a");
+    let flight = client.poll_transmit(NOW).unwrap();
+    assert!(flight.ends_with(b"/a"), "everything leaves at once");
+    let refusal = ServerError { code: ErrorCode::NOT_AUTHORIZED, message: "no".to_owned() };
+    let said = [
+        greeting(),
+        negotiated(ServerFlags::IS_SERVER),
+        frame(LOGIN, Status::Ok, b"0123456789abcdef&P=unix\0"),
+        frame(3, Status::Error, &refusal.encode()),
+    ];
+    client.handle_bytes(NOW, said.concat().into()).unwrap();
+    let told = events(&mut client);
+    let Some(Event::SessionFailed { retry, .. }) = told.last() else { panic!("{told:?}") };
+    assert_eq!((*retry, client.profile().start()), (HowToRetry::Careful, Start::Careful));
+}
+
+#[test]
+fn a_redirection_to_nowhere_fails_its_request_alone() {
+    let Asked { mut client, read, .. } = asked();
+    let odd = frame(OPEN, Status::Redirect, b"\xff\xff\xff\xffhttp://elsewhere/a");
+    client.handle_bytes(NOW, [up(), odd].concat().into()).unwrap();
+    let failed = events(&mut client).into_iter().filter_map(|event| match event {
+        Event::Failed { request, error: RequestError::StrangeRedirect(_) } => Some(request),
+        _ => None,
+    });
+    assert_eq!(failed.collect::<Vec<_>>(), [RequestId(read.0 - 1), read]);
+    assert!(!client.is_closed());
+}
+
+#[test]
+fn a_listing_in_several_parts_is_put_together() {
+    let Asked { mut client, .. } = asked();
+    let list = client.dirlist(NOW, "/", DirlistOptions::default());
+    let parts = [
+        frame(READ + 1, Status::OkSoFar, b"a.tx"),
+        frame(READ + 1, Status::OkSoFar, b""),
+        frame(READ + 1, Status::OkSoFar, b"t\nb.txt"),
+        frame(READ + 1, Status::Ok, b"\0"),
+    ];
+    client.handle_bytes(NOW, [up(), parts.concat()].concat().into()).unwrap();
+    let found = events(&mut client).into_iter().find_map(|event| match event {
+        Event::Answer { request, answer: Answer::Entries(entries) } if request == list => {
+            Some(entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>())
+        }
+        _ => None,
+    });
+    assert_eq!(found, Some(vec!["a.txt".to_owned(), "b.txt".to_owned()]));
 }
 
 #[test]

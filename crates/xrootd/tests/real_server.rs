@@ -415,17 +415,37 @@ fn authentication() {
     assert!(matches!(error, SessionError::AuthenticationFirst { .. }), "{error}");
     assert_eq!(retry, HowToRetry::Careful);
 
+    // With care: login, authentication, everything else. With what is known now: all at once.
     let profile = wire.client.profile().clone();
-    assert_eq!(profile.start(), Start::Careful);
-    let mut wire = server.connect(config, profile.clone(), Start::Burst);
+    for (start, flights) in [(Start::Careful, 3), (profile.start(), 1)] {
+        let mut wire = server.connect(config.clone(), profile.clone(), start);
+        let (file, _) = wire.open(NUMBERS);
+        let now = wire.now();
+        let read = wire.client.read(now, file, 10..20);
+        assert_eq!(wire.count_data(read, 0), 10);
+        assert_eq!(wire.flights, flights);
+    }
+
+    for start in [Start::Careful, Start::Burst] {
+        let mut wire = server.connect(anonymous(), profile.clone(), start);
+        wire.open(NUMBERS);
+        let Event::SessionFailed { error, retry } = wire.until(ended) else { unreachable!() };
+        assert!(matches!(error, SessionError::NoAuthentication { .. }), "{error}");
+        assert_eq!(retry, HowToRetry::No);
+    }
+}
+
+#[test]
+fn a_credential_that_is_not_wanted_does_no_harm() {
+    let Some(server) = Xrootd::start("unwanted", "") else { return };
+    let authentication = Authentication::Needed("&P=unix".to_owned());
+    let profile = Profile { authentication, ..Profile::default() };
+    let config = ClientConfig::new("tester", "real_server", 1);
+    let mut wire = server.connect(config, profile, Start::Burst);
     let (file, _) = wire.open(NUMBERS);
     let now = wire.now();
     let read = wire.client.read(now, file, 10..20);
     assert_eq!(wire.count_data(read, 0), 10);
-    assert_eq!(wire.flights, 3, "login, authentication, everything else");
-
-    let mut wire = server.connect(anonymous(), profile, Start::Careful);
-    let Event::SessionFailed { error, retry } = wire.until(ended) else { unreachable!() };
-    assert!(matches!(error, SessionError::NoAuthentication { .. }), "{error}");
-    assert_eq!(retry, HowToRetry::No);
+    assert_eq!(wire.flights, 1);
+    assert_eq!(wire.client.profile().authentication, Authentication::NotNeeded);
 }

@@ -204,7 +204,10 @@ impl Client {
             }
             Status::Redirect => {
                 self.finished(id, stream);
-                self.moved(id, Redirect::decode(&body)?);
+                match Redirect::decode(&body) {
+                    Ok(target) => self.moved(id, target),
+                    Err(error) => self.fail(id, RequestError::StrangeRedirect(error)),
+                }
                 Ok(())
             }
             Status::Wait => {

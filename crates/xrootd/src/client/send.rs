@@ -59,7 +59,8 @@ impl Client {
     fn may_send(&self) -> bool {
         match self.machine.state() {
             ClientState::Up => true,
-            ClientState::Authenticating | ClientState::Closed => false,
+            ClientState::Authenticating => self.auth_ahead.is_some(),
+            ClientState::Closed => false,
             _ => self.start == Start::Burst,
         }
     }

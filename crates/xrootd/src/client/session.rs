@@ -1,19 +1,21 @@
 //! The beginning of a session: handshake, protocol, login, authentication; and its end.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 
 use super::event::{Answer, Event, HowToRetry, ServerInfo};
 use super::streams::{Kind, Owner};
 use super::{Client, What};
-use crate::auth::offers;
+use crate::auth::{Method, Offer, offers};
 use crate::error::{ErrorCode, ProtocolError, RequestError, ServerError, SessionError};
-use crate::header::Status;
+use crate::header::{Status, StreamId};
 use crate::message::handshake::{self, Greeting};
 use crate::message::login::{Ability, VERSION_5_DEFERRED_ANSWERS};
 use crate::message::protocol::{ClientFlags, Expect, ServerFlags};
 use crate::message::{Auth, Login, Message, Protocol};
 use crate::profile::{Authentication, Start};
-use crate::response::decode_wait;
+use crate::response::{Redirect, decode_wait};
 use crate::states::{ClientState, ClientStep};
 
 /// The protocol version that the client speaks: 5.2.0.
@@ -44,6 +46,23 @@ impl Client {
             about: format!("&xrd.appname={}", self.config.app),
         };
         self.put(Owner::Login, Kind::Control, |stream| login.frame(stream));
+        self.authenticate_ahead();
+    }
+
+    /// Where the server is known to want authentication, the credential leaves behind the login
+    /// if one is all it takes; otherwise nothing may leave before the server has asked.
+    fn authenticate_ahead(&mut self) {
+        let Authentication::Needed(offered) = &self.profile.authentication else { return };
+        if self.start == Start::Careful {
+            return;
+        }
+        self.methods = self.known_methods(offered);
+        match self.methods.pop_front() {
+            Some((method, arguments)) if method.is_one_step() => {
+                self.auth_ahead = self.authenticate(&method, &arguments);
+            }
+            _ => self.start = Start::Careful,
+        }
     }
 
     /// The answer to the handshake.
@@ -85,7 +104,8 @@ impl Client {
                 Ok(())
             }
             (_, Status::Redirect) => {
-                self.end(SessionError::Moved, HowToRetry::No);
+                let target = Box::new(Redirect::decode(body)?);
+                self.end(SessionError::Moved(target), HowToRetry::No);
                 Ok(())
             }
             (_, status) => Err(ProtocolError::UnexpectedStatus {
@@ -113,44 +133,62 @@ impl Client {
         if answer.security.is_empty() {
             self.machine.step(ClientStep::LoginAnswered)?;
             self.profile.authentication = Authentication::NotNeeded;
+            if let Some(stream) = self.auth_ahead {
+                // It was not wanted after all, which the server says and means no more by.
+                self.streams.abandon(stream, Owner::Nobody);
+            }
             self.up();
             return Ok(());
         }
         self.machine.step(ClientStep::LoginChallenged)?;
         self.profile.authentication = Authentication::Needed(answer.security.clone());
         self.offered = answer.security;
-        if self.ahead {
-            // The server meets what came behind the login with an error and closes.
-            let offered = self.offered.clone();
-            self.end(SessionError::AuthenticationFirst { offered }, HowToRetry::Careful);
+        if self.auth_ahead.is_some() {
             return Ok(());
         }
-        self.methods = offers(&self.offered)
-            .into_iter()
-            .flat_map(|offer| {
-                let mut known = self.config.authentication.iter();
-                let method = known.find(|method| method.name() == offer.name).cloned();
-                method.map(|method| (method, offer.arguments))
-            })
-            .collect();
+        if self.ahead {
+            self.burst_refused();
+            return Ok(());
+        }
+        self.methods = self.known_methods(&self.offered);
         self.try_next_method(None);
         Ok(())
     }
 
+    /// The server meets what came before the authentication with an error and closes.
+    fn burst_refused(&mut self) {
+        let offered = self.offered.clone();
+        self.end(SessionError::AuthenticationFirst { offered }, HowToRetry::Careful);
+    }
+
+    /// What the server offers and the client may use, in the server's order.
+    fn known_methods(&self, offered: &str) -> VecDeque<(Method, String)> {
+        let common = |offer: Offer| {
+            let mut known = self.config.authentication.iter();
+            let method = known.find(|method| method.name() == offer.name)?;
+            Some((method.clone(), offer.arguments))
+        };
+        offers(offered).into_iter().filter_map(common).collect()
+    }
+
     /// Begins with the next protocol that both sides know.
     fn try_next_method(&mut self, refusal: Option<ServerError>) {
-        let Some((method, arguments)) = self.methods.pop_front() else {
-            let error = match refusal {
-                Some(error) => SessionError::Refused { step: Auth::NAME, error },
-                None => SessionError::NoAuthentication { offered: self.offered.clone() },
-            };
-            self.end(error, HowToRetry::No);
+        if let Some((method, arguments)) = self.methods.pop_front() {
+            self.authenticate(&method, &arguments);
             return;
+        }
+        let error = match refusal {
+            Some(error) => SessionError::Refused { step: Auth::NAME, error },
+            None => SessionError::NoAuthentication { offered: self.offered.clone() },
         };
+        self.end(error, HowToRetry::No);
+    }
+
+    fn authenticate(&mut self, method: &Method, arguments: &str) -> Option<StreamId> {
         let mut exchange = method.exchange();
-        let auth = Auth { protocol: method.wire_name(), credential: exchange.begin(&arguments) };
+        let auth = Auth { protocol: method.wire_name(), credential: exchange.begin(arguments) };
         self.exchange = Some((auth.protocol, exchange));
-        self.put(Owner::Auth, Kind::Control, |stream| auth.frame(stream));
+        self.put(Owner::Auth, Kind::Control, |stream| auth.frame(stream))
     }
 
     fn authenticate_further(&mut self, challenge: &Bytes) -> Result<(), ProtocolError> {
@@ -173,7 +211,12 @@ impl Client {
 
     fn session_refused(&mut self, step: Owner, name: &'static str, error: ServerError) {
         if step == Owner::Auth {
-            self.try_next_method(Some(error));
+            if self.auth_ahead.take().is_some() && self.ahead {
+                self.profile.burst = Some(false);
+                self.burst_refused();
+            } else {
+                self.try_next_method(Some(error));
+            }
         } else if error.code == ErrorCode::TLS_REQUIRED {
             self.end(SessionError::TlsRequired, HowToRetry::No);
         } else {
