@@ -157,9 +157,10 @@ impl File {
         Ok(Progress::Ready(tree.map_err(|error| error.within(path).at(key.seek))?))
     }
 
-    /// Whether the key's object is a tree.
+    /// Whether the key's object is a tree with data. A `TChain` is one by name only.
     pub fn is_tree(&self, key: &Key) -> bool {
-        self.streamers.inherits(&key.class, "TTree")
+        let is = |class| self.streamers.inherits(&key.class, class);
+        is("TTree") && !is("TChain")
     }
 
     /// The object at a path, with all that is in it.

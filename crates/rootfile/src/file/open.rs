@@ -8,7 +8,9 @@
 //!
 //! The first step tells where the key list and the streamer infos are; the second one fetches both.
 //! ROOT writes a tree's own record last before them, when the file is closed, so the second step
-//! wishes for what lies in front of the key list too: with it, a tree needs no third step.
+//! wishes for what lies in front of the key list too: with it, a tree needs no third step. Where
+//! earlier versions of a tree were deleted, the key list may have moved into a gap that they left,
+//! and the tree is at the end of the file.
 
 use std::ops::Range;
 
@@ -29,12 +31,9 @@ use crate::streamer::Streamers;
 /// below what a new TCP connection carries in its first round trip.
 pub const HEAD_LEN: u64 = 4096;
 
-/// Bytes to wish for in front of the key list. Records of trees are 4 to 20 kB for a hundred
+/// Bytes to wish for in front of the key list, and at the end of the file. Records of trees are 4 to 20 kB for a hundred
 /// branches, 100 to 400 kB for 1,600; at 1 Gbit/s this much takes 1 ms, a round trip up to 200.
 pub const TREE_LEN_GUESS: u64 = 128 * 1024;
-
-/// Wishes behind the key list end here, lest a file with much behind it is read as a whole.
-const TAIL_LEN_MAX: u64 = 1024 * 1024;
 
 impl File {
     /// Opens a file from the bytes that are there, or says which ones are needed.
@@ -103,24 +102,22 @@ fn lacks(progress: Progress<Bytes>) -> Vec<Range<u64>> {
     }
 }
 
-/// What is worth fetching together with the key list: the region of the tree's own record, and
-/// everything behind the key list. The streamer infos may lie on either side of it.
+/// What is worth fetching together with the key list: what lies in front of it and of the streamer
+/// infos, which may lie on either side of it, and the end of the file.
 fn wishes(
     known: &Known,
     header: &Header,
     keys: &Range<u64>,
     required: &[Range<u64>],
 ) -> Vec<Range<u64>> {
-    let tail = if header.seek_info > 0 && header.seek_info < keys.start {
-        header.seek_info.max(keys.start.saturating_sub(TREE_LEN_GUESS))
-    } else {
-        keys.start
-    };
-    let start = tail.saturating_sub(TREE_LEN_GUESS).max(header.begin);
+    let infos_in_front =
+        (keys.start.saturating_sub(TREE_LEN_GUESS)..keys.start).contains(&header.seek_info);
+    let tail = if infos_in_front { header.seek_info } else { keys.start };
+    let front = tail.saturating_sub(TREE_LEN_GUESS).max(header.begin)..keys.start;
     let end = header.end.min(known.size().unwrap_or(u64::MAX));
-    let end = end.min(keys.end.saturating_add(TAIL_LEN_MAX)).max(keys.end);
+    let last = end.saturating_sub(TREE_LEN_GUESS).max(keys.end)..end;
     let mut wished = Vec::new();
-    for gap in known.missing(start..end) {
+    for gap in [front, last].into_iter().flat_map(|range| known.missing(range)) {
         subtract(gap, required, &mut wished);
     }
     wished
@@ -152,4 +149,42 @@ fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
     let offset = header.seek_info + key.key_len;
     let list = read_object(&Streamers::default(), &key.class, &content, key.key_len, offset)?;
     Streamers::of_list(&list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wished(end: u64, keys: Range<u64>, infos: Range<u64>) -> Vec<Range<u64>> {
+        let header = Header {
+            version: 62806,
+            big: false,
+            begin: 100,
+            end,
+            name_len: 58,
+            compress: 101,
+            seek_info: infos.start,
+            info_len: infos.end - infos.start,
+        };
+        wishes(&Known::new(Some(end)), &header, &keys, &[keys.clone(), infos])
+    }
+
+    #[test]
+    fn the_tree_is_in_front_of_what_is_written_last() {
+        let in_front = [368_928..500_000, 509_000..510_000];
+        assert_eq!(wished(510_000, 500_000..501_000, 501_000..509_000), in_front);
+        assert_eq!(wished(510_000, 508_000..509_000, 500_000..508_000), in_front);
+    }
+
+    #[test]
+    fn the_tree_is_at_the_end_where_the_key_list_filled_a_gap() {
+        let both = [68_928..200_000, 868_928..1_000_000];
+        assert_eq!(wished(1_000_000, 200_000..201_000, 201_000..202_000), both);
+    }
+
+    #[test]
+    fn streamer_infos_far_away_are_no_landmark() {
+        let expected = [368_928..500_000, 501_000..501_100];
+        assert_eq!(wished(501_100, 500_000..501_000, 300..9_000), expected);
+    }
 }
