@@ -1,6 +1,13 @@
 //! The `farroot` command. A verb is a file; no logic that a library user would miss.
 
+mod cat;
+mod ls;
+mod outcome;
+mod plan;
+mod reading;
 pub mod serve;
+mod show;
+mod table;
 mod units;
 
 use std::ffi::OsString;
@@ -18,13 +25,18 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Ls(ls::Arguments),
+    Show(show::Arguments),
+    Plan(plan::Arguments),
+    Cat(cat::Arguments),
     Serve(serve::Arguments),
 }
 
 /// Runs the command with its arguments, the program's own name first. The wheel's `farroot` and
 /// Cargo's are both this function.
 ///
-/// The exit code is 0, 1 when the work failed, 2 when the arguments cannot be understood.
+/// The exit code is 0, 1 when the work failed, 2 when the arguments cannot be understood, 130
+/// after Ctrl-C.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let command = match Command::try_parse_from(arguments) {
         Ok(command) => command,
@@ -34,16 +46,13 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    let done = match command.verb {
+    outcome::exit_code(match command.verb {
+        Verb::Ls(arguments) => ls::run(&arguments),
+        Verb::Show(arguments) => show::run(&arguments),
+        Verb::Plan(arguments) => plan::run(&arguments),
+        Verb::Cat(arguments) => cat::run(&arguments),
         Verb::Serve(arguments) => serve::run(arguments),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("farroot: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The verb on the command line.
 
-use std::io;
+use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,6 +9,7 @@ use clap::Args;
 
 use super::shaped::Shape;
 use super::{Config, Server};
+use crate::outcome::Outcome;
 use crate::units::{parse_rate, parse_time};
 
 /// Serve the files below a folder over XRootD and HTTP, read-only
@@ -44,7 +45,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// What is in the way, for the terminal.
-pub fn run(arguments: Arguments) -> Result<(), String> {
+pub fn run(arguments: Arguments) -> Outcome {
     let Arguments { dir, port, http_port, address, rtt, rate, flow_rate } = arguments;
     let config = Config {
         address,
@@ -60,14 +61,15 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
         }
         _ => format!("cannot serve {}: {error}", dir.display()),
     })?;
-    println!("{}", server.root_url());
-    println!("{}", server.http_url());
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}\n{}", server.root_url(), server.http_url())?;
     if !shape.is_plain() {
-        println!("{}", description(&shape));
+        writeln!(out, "{}", description(&shape))?;
     }
+    drop(out);
     let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let waited = wait.and_then(|runtime| runtime.block_on(tokio::signal::ctrl_c()));
-    waited.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))
+    Ok(waited.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))?)
 }
 
 fn description(shape: &Shape) -> String {

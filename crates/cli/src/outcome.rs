@@ -1,0 +1,51 @@
+//! How a verb ends, and what the shell is told.
+
+use std::io;
+use std::process::ExitCode;
+
+/// Why a verb has not done what it was asked.
+#[derive(Debug)]
+pub enum Failure {
+    /// To be read by a person: what, where, what to do.
+    Message(String),
+    /// Ctrl-C.
+    Interrupted,
+    /// Whoever read the output has enough, as `head` does.
+    OutputClosed,
+}
+
+pub type Outcome = Result<(), Failure>;
+
+impl From<engine::Error> for Failure {
+    fn from(error: engine::Error) -> Self {
+        Failure::Message(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::OutputClosed,
+            _ => Failure::Message(format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Failure::Message(message)
+    }
+}
+
+/// Tells the person what was in the way, and the shell.
+pub fn exit_code(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
+        Err(Failure::Message(message)) => {
+            eprintln!("farroot: {message}");
+            ExitCode::FAILURE
+        }
+        // As shells report a process that the signal has ended.
+        Err(Failure::Interrupted) => ExitCode::from(130),
+    }
+}

@@ -1,0 +1,72 @@
+//! What the reading verbs share: the engine, Ctrl-C, columns and entries on the command line.
+
+use std::ops::Range;
+
+use clap::Args;
+use engine::address::split_tree;
+use engine::{Column, Config, Engine, Tree};
+
+use crate::outcome::{Failure, Outcome};
+
+/// Starts an engine as the environment configures it, and does the work until Ctrl-C.
+///
+/// # Errors
+/// Those of the work; `Interrupted`.
+pub fn with_engine(work: impl AsyncFnOnce(&Engine) -> Outcome) -> Outcome {
+    let engine = Engine::start(Config::from_env()?)?;
+    engine.block_on(async {
+        tokio::select! {
+            outcome = work(&engine) => outcome,
+            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+        }
+    })
+}
+
+/// A tree, and columns and entries of it.
+#[derive(Debug, Args)]
+pub struct Selection {
+    /// FILE:TREE, where FILE is a URL or a path; the tree may be left out where there is only one
+    #[arg(value_name = "FILE:TREE")]
+    address: String,
+    /// Columns: names, paths and globs such as 'Jet_*', separated by commas
+    #[arg(short, long, value_delimiter = ',')]
+    columns: Vec<String>,
+    /// First entry
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    entry_start: u64,
+    /// Entry before which to stop
+    #[arg(long, value_name = "N")]
+    entry_stop: Option<u64>,
+}
+
+impl Selection {
+    /// Opens the tree.
+    pub async fn open(&self, engine: &Engine) -> engine::Result<Tree> {
+        let (file, tree) = split_tree(&self.address);
+        engine.open_tree(file, tree).await
+    }
+
+    /// The columns that were named, or all that can be read.
+    pub fn columns(&self, tree: &Tree) -> engine::Result<Vec<Column>> {
+        match self.columns.is_empty() {
+            true => Ok(tree.all_columns()),
+            false => tree.columns(&self.columns),
+        }
+    }
+
+    /// The entries that were named, as far as there are any.
+    pub fn entries(&self, tree: &Tree) -> Range<u64> {
+        let stop = self.entry_stop.unwrap_or(u64::MAX).min(tree.num_entries());
+        self.entry_start.min(stop)..stop
+    }
+
+    /// Whether somebody has said where to stop.
+    pub fn has_stop(&self) -> bool {
+        self.entry_stop.is_some()
+    }
+
+    /// The names that were given, none for all.
+    pub fn patterns(&self) -> &[String] {
+        &self.columns
+    }
+}

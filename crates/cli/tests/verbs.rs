@@ -1,0 +1,103 @@
+//! The command as a shell sees it: what it prints, and its exit code.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+use cli::serve::{Config, Server};
+
+/// A folder with small files as ROOT writes them.
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/file")
+}
+
+fn file() -> String {
+    folder().join("zlib.root").display().to_string()
+}
+
+fn farroot(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_farroot")).args(arguments).output().expect("it runs")
+}
+
+fn printed(arguments: &[&str]) -> String {
+    let output = farroot(arguments);
+    let text = String::from_utf8(output.stdout).expect("text");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {error}");
+    assert_eq!(error, "", "quiet where all is well");
+    text
+}
+
+const VALUES: &str = "\
+n,numbers,flags,text,texts
+0,[],\"[true, false, false]\",0,[]
+1,[1],\"[true, true, false]\",1,[]
+2,\"[2, 2.125]\",\"[true, true, true]\",2,\"[, x]\"
+";
+const VALUES_ASKED: [&str; 4] = ["-c", "n,numbers,flags,text*", "--entry-stop", "3"];
+
+#[test]
+fn ls_lists_objects() {
+    assert_eq!(
+        printed(&["ls", "-r", &file()]),
+        "\
+name   class        stored  content  title
+d;1    TDirectory    101 B     60 B  d
+d/t;1  TTree       1.10 kB  4.05 kB  a tree
+"
+    );
+    assert_eq!(printed(&["ls", &file()]).lines().count(), 2);
+}
+
+#[test]
+fn show_tells_types_and_sizes() {
+    let all = printed(&["show", &format!("{}:d/t", file())]);
+    for line in [
+        "numbers  float[]                         3   399 B    437 B    1.1",
+        "flags    bool[3]                         3   267 B    267 B    1.0",
+        "texts    std::vector<std::string>        3   410 B    536 B    1.3",
+        "d/t: 20 entries in 3 clusters, 7 branches; 2.45 kB stored, 2.82 kB uncompressed",
+    ] {
+        assert!(all.lines().any(|have| have == line), "{line} is not in\n{all}");
+    }
+    assert_eq!(printed(&["show", &file(), "-c", "text*"]).lines().count(), 4);
+}
+
+#[test]
+fn plan_names_what_a_read_needs() {
+    let plan = printed(&["plan", &file(), "-c", "n,numbers", "--entry-stop", "9", "--ranges"]);
+    let expected = "\
+column   baskets  stored  decoded  first byte  last byte
+n              2   192 B    220 B         377       1318
+numbers        2   281 B    348 B         473       1458
+473 B of 9.50 kB in 4 baskets, 2 ranges where neighbours are joined
+";
+    assert!(plan.starts_with(expected), "{plan}");
+    assert!(plan.ends_with("\n377-614\n1222-1458\n"), "{plan}");
+}
+
+#[test]
+fn cat_prints_the_same_from_disk_and_over_both_protocols() {
+    let server = Server::start(Config::new(folder())).unwrap();
+    for place in [
+        file(),
+        format!("{}zlib.root:d/t", server.root_url()),
+        format!("{}zlib.root:d/t", server.http_url()),
+    ] {
+        let arguments = [&["cat", &place][..], &VALUES_ASKED].concat();
+        assert_eq!(printed(&arguments), VALUES, "{place}");
+    }
+}
+
+#[test]
+fn an_error_says_what_and_where() {
+    let no_column = farroot(&["cat", &file(), "-c", "Numbers"]);
+    assert_eq!(no_column.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&no_column.stdout), "");
+    let said = String::from_utf8_lossy(&no_column.stderr).into_owned();
+    assert_eq!(said, "farroot: no branch is called \"Numbers\"; did you mean numbers?\n");
+    let no_file = farroot(&["ls", "no/such/file.root"]);
+    assert_eq!(no_file.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&no_file.stderr).contains("no/such/file.root"));
+    assert_eq!(farroot(&["cat"]).status.code(), Some(2));
+    assert_eq!(farroot(&["serve", "no/such/folder"]).status.code(), Some(1));
+}
