@@ -86,6 +86,24 @@ fn a_tree_in_directories_needs_only_what_the_wishes_left_out() {
     assert_eq!(steps(&file, None, "outer/inner/small").len(), 2);
 }
 
+/// uproot writes the key list first: then the trees' places are known before the streamer infos.
+#[test]
+fn key_lists_that_come_with_the_head_say_where_the_trees_are() {
+    let file = testdata("by_uproot.root");
+    let size = file.len() as u64;
+    let mut known = Known::new(Some(size));
+    known.supply(0, file.slice(..1_024));
+    let Ok(Progress::NeedsData(needs)) = File::open(&known) else { panic!("it lacks the infos") };
+    let wanted: u64 = needs.wished.iter().map(|range| range.end - range.start).sum();
+    assert!(wanted > 0 && wanted < size / 2, "{needs:?} of {size}");
+    for range in needs.required.iter().chain(&needs.wished) {
+        known.supply(range.start, file.slice(range.start as usize..range.end as usize));
+    }
+    let Ok(Progress::Ready(opened)) = File::open(&known) else { panic!("nothing lacks") };
+    let name = opened.keys()[0].name.clone();
+    assert!(matches!(opened.tree(&known, &name), Ok(Progress::Ready(_))));
+}
+
 #[test]
 fn a_known_size_lets_the_first_step_wish_for_the_tail() {
     let file = testdata("clustered.root");

@@ -500,6 +500,7 @@ impl Driver {
                 self.trace.note(Some(state.file.0), format!("redirected to {}", display_url(url)));
                 self.add_source(state.file, server, url.clone());
                 self.scheduler.remove_source(self.clock.now(), state.source);
+                self.scheduler.handle_done(self.clock.now(), request);
                 if let Some(file) = self.files.get_mut(&state.file) {
                     file.sources.remove(&state.source);
                 }

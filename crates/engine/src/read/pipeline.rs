@@ -46,6 +46,9 @@ struct Pipeline {
     lacking: Vec<usize>,
     /// The next batch to be assembled.
     next: usize,
+    /// Batches before this one are waited for: they are demands, and what is decoded for them
+    /// counts as the consumer's.
+    awaited: usize,
     ready: VecDeque<Batch>,
 }
 
@@ -74,7 +77,9 @@ pub fn start(job: Job, plan: Plan) -> Batches {
     tokio::spawn(async move {
         let lacking = plan.batches.iter().map(|batch| batch.items.len()).collect();
         let held = plan.items.iter().map(|_| None).collect();
-        let pipeline = Pipeline { job, plan, held, lacking, next: 0, ready: VecDeque::new() };
+        let awaited = usize::from(job.urgent);
+        let ready = VecDeque::new();
+        let pipeline = Pipeline { job, plan, held, lacking, next: 0, awaited, ready };
         if let Err(error) = pipeline.run(&sender, &asked).await {
             let _ = sender.send(Err(error)).await;
         }
@@ -90,7 +95,6 @@ impl Pipeline {
             self.decode(at, bytes, None, &decoded_sender);
         }
         let mut open = wanted_items.len();
-        let mut promoted = usize::from(self.job.urgent);
         self.assemble()?;
         while self.next < self.plan.batches.len() || !self.ready.is_empty() {
             tokio::select! {
@@ -104,7 +108,7 @@ impl Pipeline {
                     let Some(batch) = self.ready.pop_front() else { continue };
                     slot.send(Ok(batch));
                     // The consumer works on a batch: the one after it will be waited for next.
-                    promoted = promote(&wants, &first_of_batch, promoted, self.next + 1);
+                    self.wait_for(self.next + 1, &wants, &first_of_batch);
                 }
                 grant = wants.next(), if open > 0 => {
                     let Some(grant) = grant else { open = 0; continue };
@@ -114,7 +118,7 @@ impl Pipeline {
                     self.decode(at, grant.bytes, Some(grant.permit), &decoded_sender);
                 }
                 () = waiting.notified() => {
-                    promoted = promote(&wants, &first_of_batch, promoted, self.next + 1);
+                    self.wait_for(self.next + 1, &wants, &first_of_batch);
                 }
                 () = sender.closed() => return Ok(()),
             }
@@ -180,7 +184,27 @@ impl Pipeline {
         });
     }
 
+    /// The consumer waits for the batches before `until`. What they hold is given back to the
+    /// budget, or a batch larger than the budget could never be completed.
+    fn wait_for(&mut self, until: usize, wants: &Wants, first_of_batch: &[usize]) {
+        let until = until.min(self.plan.batches.len());
+        if until <= self.awaited {
+            return;
+        }
+        wants.promote(first_of_batch[self.awaited]..first_of_batch[until]);
+        for batch in self.awaited..until {
+            for at in &self.plan.batches[batch].items {
+                if let Some((_, permit)) = &mut self.held[*at] {
+                    *permit = None;
+                }
+            }
+        }
+        self.awaited = until;
+    }
+
     fn take(&mut self, at: usize, array: Array, permit: Option<Permit>) {
+        let ahead = self.plan.items[at].batches.start >= self.awaited;
+        let permit = permit.filter(|_| ahead);
         if let Some(permit) = &permit {
             permit.resize(array.nbytes() as u64);
         }
@@ -245,14 +269,6 @@ impl Pipeline {
     fn name(&self, error: Error) -> Error {
         error.with_url(self.job.remote.url())
     }
-}
-
-fn promote(wants: &Wants, first_of_batch: &[usize], done: usize, until: usize) -> usize {
-    let until = until.min(first_of_batch.len() - 1);
-    if until > done {
-        wants.promote(first_of_batch[done]..first_of_batch[until]);
-    }
-    until.max(done)
 }
 
 /// Decodes the wanted entries of one basket.

@@ -61,6 +61,12 @@ impl File {
                     .map_err(|error| error.within("streamer infos"))?,
                 header,
             })),
+            (Progress::Ready(list), infos) => {
+                let required = lacks(infos);
+                let top = Directory::read("", &list, keys.start)?;
+                let wished = trees_of(known, &header, &top, &required);
+                Ok(Progress::NeedsData(Needs { required, wished }))
+            }
             (list, infos) => {
                 let required = [lacks(list), lacks(infos)].concat();
                 let wished = wishes(known, &header, &keys, &required);
@@ -100,6 +106,31 @@ fn lacks(progress: Progress<Bytes>) -> Vec<Range<u64>> {
         Progress::Ready(_) => Vec::new(),
         Progress::NeedsData(needs) => needs.required,
     }
+}
+
+/// What is worth fetching together with the streamer infos, where the key list came with the head
+/// (uproot writes it first): the trees' own records, the nearest first, up to the usual guess.
+fn trees_of(
+    known: &Known,
+    header: &Header,
+    top: &Directory,
+    required: &[Range<u64>],
+) -> Vec<Range<u64>> {
+    let mut wished = Vec::new();
+    let mut room = TREE_LEN_GUESS;
+    // Which classes derive from TTree is not known yet; these three are what ROOT brings.
+    let trees = ["TTree", "TNtuple", "TNtupleD"];
+    for key in top.keys.iter().filter(|key| trees.contains(&&*key.class)) {
+        let Ok(range) = header.range(key.seek, key.record_len, "tree") else { continue };
+        if key.record_len > room {
+            continue;
+        }
+        room -= key.record_len;
+        for gap in known.missing(range) {
+            subtract(gap, required, &mut wished);
+        }
+    }
+    wished
 }
 
 /// What is worth fetching together with the key list: what lies in front of it and of the streamer
