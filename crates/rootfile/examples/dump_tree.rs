@@ -52,6 +52,7 @@ fn branch_json(tree: &Tree, branch: &Branch) -> Value {
         BranchKind::Plain => "TBranch",
         BranchKind::Element { .. } => "TBranchElement",
         BranchKind::Other { class } => class,
+        BranchKind::Unreadable { .. } => "unreadable",
     };
     let count = match branch.kind {
         BranchKind::Element { count: Some(count), .. } => {

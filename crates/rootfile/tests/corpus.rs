@@ -7,6 +7,7 @@ use std::process::Command;
 
 use bytes::Bytes;
 use rootfile::streamer::{Element, StreamerInfo, Streamers, code};
+use rootfile::tree::BranchKind;
 use rootfile::{File, Known};
 
 #[path = "support/feed.rs"]
@@ -43,6 +44,8 @@ fn every_tree_is_understood() {
                 let tree = feed::until_ready(&bytes, &mut known, |known| file.tree(known, &path))
                     .unwrap_or_else(|error| panic!("{name}: {error}"));
                 for branch in &tree.branches {
+                    let readable = !matches!(branch.kind, BranchKind::Unreadable { .. });
+                    assert!(readable, "{name}: {branch:?}");
                     let covered = branch.baskets.last().map_or(0, |basket| basket.entries.end);
                     let entries = if branch.leaves.is_empty() { 0 } else { branch.entries };
                     let said = covered.saturating_sub(branch.first_entry);

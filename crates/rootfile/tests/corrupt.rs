@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
+use rootfile::tree::BranchKind;
 use rootfile::{File, Known, Progress};
 
 fn testdata(name: &str) -> Vec<u8> {
@@ -62,6 +63,27 @@ fn mutated(mut file: Vec<u8>, mutations: Vec<(prop::sample::Index, u32, bool)>) 
         file[at..at + len].copy_from_slice(&bytes[4 - len..]);
     }
     file
+}
+
+/// One wrong byte in one branch: a tree that can still be read, but for that branch.
+#[test]
+fn a_branch_that_cannot_be_read_leaves_the_others() {
+    let mut file = testdata("plain.root");
+    let names = b"\x05fixed\x0dfixed[2][3]/F";
+    let at = file.windows(names.len()).position(|part| part == names).expect("the branch");
+    // In front of the names are TObject's 10 bytes, TNamed's 6, and the branch's version.
+    assert_eq!(file[at - 18..at - 16], [0, 13]);
+    file[at - 17] = 99;
+    let mut known = Known::new(Some(file.len() as u64));
+    known.supply(0, Bytes::from(file));
+    let Ok(Progress::Ready(file)) = File::open(&known) else { panic!("a good file") };
+    let Ok(Progress::Ready(tree)) = file.tree(&known, "events") else { panic!("a good tree") };
+    let unreadable: Vec<bool> = tree
+        .branches
+        .iter()
+        .map(|branch| matches!(branch.kind, BranchKind::Unreadable { .. }))
+        .collect();
+    assert_eq!(unreadable, [false, true, false, false, false, false]);
 }
 
 #[test]

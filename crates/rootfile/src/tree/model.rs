@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
+use crate::error::Error;
+
 /// Position of a branch in [`Tree::branches`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BranchId(pub u32);
@@ -79,6 +81,8 @@ pub enum BranchKind {
     },
     /// `TBranchObject` and other classes, by name.
     Other { class: String },
+    /// A branch whose own metadata can't be read; the others of the tree are not concerned.
+    Unreadable { why: Error },
 }
 
 /// A TLeaf of any class.

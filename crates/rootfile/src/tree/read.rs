@@ -15,7 +15,8 @@ const DEPTH_MAX: usize = 64;
 /// `file_end` end the list of their branch.
 ///
 /// # Errors
-/// `Corrupt` where the tree lacks what it must have or a branch contains itself.
+/// `Corrupt` where the tree lacks what it must have or a branch contains itself. A branch whose
+/// own metadata can't be read is there as [`BranchKind::Unreadable`].
 pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
     let tree = objects.root();
     let mut reader = Reader {
@@ -51,16 +52,16 @@ struct Reader {
     ids: BTreeMap<ObjectId, BranchId>,
     leaves: BTreeMap<ObjectId, (BranchId, u32)>,
     /// Objects that count others, to be looked up when all are read.
-    counts: Vec<Counts>,
+    counts: Vec<(BranchId, Counts)>,
     seen: BTreeSet<ObjectId>,
 }
 
 struct Counts {
-    branch: BranchId,
     /// `fBranchCount` and `fBranchCount2`.
     branches: [Option<ObjectId>; 2],
-    /// `fLeafCount` of each leaf.
+    /// `fLeafCount` of each leaf, and the leaves themselves.
     leaves: Vec<Option<ObjectId>>,
+    leaf_ids: Vec<ObjectId>,
 }
 
 impl Reader {
@@ -79,18 +80,44 @@ impl Reader {
             self.branches[parent.0 as usize].children.push(id);
         }
         self.ids.insert(object.id, id);
-        if object.unread().is_some() {
-            self.branches.push(unread_branch(object, id, parent));
-            return Ok(());
+        let (branch, counts, children) = match self.parts(object, parent) {
+            Ok(parts) => parts,
+            Err(why) => {
+                self.branches.push(unreadable(object, why, parent, id));
+                return Ok(());
+            }
+        };
+        for (n, leaf) in counts.leaf_ids.iter().enumerate() {
+            self.leaves.insert(*leaf, (id, n as u32));
         }
-        let name = object.string("fName")?;
-        let within = |error: Error| error.within(&name);
-        self.branches.push(self.one_branch(object, parent).map_err(within)?);
-        self.leaves(object, id).map_err(within)?;
-        for child in object.objects("fBranches").map_err(within)?.into_iter().flatten() {
-            self.branch(child, Some(id), depth + 1).map_err(within)?;
+        let name = branch.name.clone();
+        self.branches.push(branch);
+        self.counts.push((id, counts));
+        for child in children {
+            self.branch(child, Some(id), depth + 1).map_err(|error| error.within(&name))?;
         }
         Ok(())
+    }
+
+    /// A branch, what its counts refer to, and the branches below it.
+    fn parts<'a>(
+        &self,
+        object: ObjectRef<'a>,
+        parent: Option<BranchId>,
+    ) -> Result<(Branch, Counts, Vec<ObjectRef<'a>>)> {
+        let mut branch = self.one_branch(object, parent)?;
+        let mut counts = Counts {
+            branches: [pointer(object, "fBranchCount")?, pointer(object, "fBranchCount2")?],
+            leaves: Vec::new(),
+            leaf_ids: Vec::new(),
+        };
+        for leaf in object.objects("fLeaves")?.into_iter().flatten() {
+            branch.leaves.push(read_leaf(leaf).map_err(|error| error.within("leaf"))?);
+            counts.leaves.push(pointer(leaf, "fLeafCount")?);
+            counts.leaf_ids.push(leaf.id);
+        }
+        let children = object.objects("fBranches")?.into_iter().flatten().collect();
+        Ok((branch, counts, children))
     }
 
     fn one_branch(&self, object: ObjectRef<'_>, parent: Option<BranchId>) -> Result<Branch> {
@@ -114,46 +141,39 @@ impl Reader {
         })
     }
 
-    fn leaves(&mut self, object: ObjectRef<'_>, id: BranchId) -> Result<()> {
-        let mut counts = Counts {
-            branch: id,
-            branches: ["fBranchCount", "fBranchCount2"].map(|name| pointer(object, name)),
-            leaves: Vec::new(),
-        };
-        for (n, leaf) in object.objects("fLeaves")?.into_iter().flatten().enumerate() {
-            self.leaves.insert(leaf.id, (id, n as u32));
-            counts.leaves.push(pointer(leaf, "fLeafCount"));
-            let leaf = read_leaf(leaf).map_err(|error| error.within("leaf"))?;
-            self.branches[id.0 as usize].leaves.push(leaf);
-        }
-        self.counts.push(counts);
-        Ok(())
-    }
-
+    /// Looks up what counts what, now that all branches and leaves are known.
     fn resolve_counts(&mut self) {
-        for counts in std::mem::take(&mut self.counts) {
-            let branch = &mut self.branches[counts.branch.0 as usize];
+        for (id, counts) in std::mem::take(&mut self.counts) {
+            let branch = &mut self.branches[id.0 as usize];
             let [first, second] =
-                counts.branches.map(|object| object.and_then(|id| self.ids.get(&id).copied()));
-            if let BranchKind::Element { count, count2, .. } = &mut branch.kind {
-                (*count, *count2) = (first, second);
+                counts.branches.map(|object| object.map(|id| self.ids.get(&id).copied()));
+            let leaves = counts.leaves.iter().map(|object| object.map(|id| self.leaves.get(&id)));
+            let mut lost = [first, second].contains(&Some(None));
+            for (leaf, count) in branch.leaves.iter_mut().zip(leaves) {
+                lost |= count == Some(None);
+                leaf.count = count.flatten().copied();
             }
-            for (leaf, object) in branch.leaves.iter_mut().zip(counts.leaves) {
-                leaf.count = object.and_then(|id| self.leaves.get(&id).copied());
+            if lost {
+                let why =
+                    Error::unsupported("what counts its elements is in no branch of the tree");
+                branch.kind = BranchKind::Unreadable { why };
+            } else if let BranchKind::Element { count, count2, .. } = &mut branch.kind {
+                (*count, *count2) = (first.flatten(), second.flatten());
             }
         }
     }
 }
 
-/// A branch of which only the class is known.
-fn unread_branch(object: ObjectRef<'_>, id: BranchId, parent: Option<BranchId>) -> Branch {
+/// A branch of which not even the metadata can be read.
+fn unreadable(object: ObjectRef<'_>, why: Error, parent: Option<BranchId>, id: BranchId) -> Branch {
+    let unnamed = |_| format!("unreadable {} {}", object.class(), id.0);
     Branch {
-        name: format!("unreadable {} {}", object.class(), id.0),
-        title: object.unread().map(|unread| unread.why.to_string()).unwrap_or_default(),
+        name: object.string("fName").unwrap_or_else(unnamed),
+        title: object.string("fTitle").unwrap_or_default(),
         parent,
         children: Vec::new(),
         leaves: Vec::new(),
-        kind: BranchKind::Other { class: object.class().to_owned() },
+        kind: BranchKind::Unreadable { why },
         baskets: Vec::new(),
         entries: 0,
         first_entry: 0,
@@ -289,11 +309,11 @@ fn aliases(tree: ObjectRef<'_>) -> Result<Vec<(String, String)>> {
     named.map(|alias| Ok((alias.string("fName")?, alias.string("fTitle")?))).collect()
 }
 
-/// The object that a member points to, if it does.
-fn pointer(object: ObjectRef<'_>, name: &str) -> Option<ObjectId> {
+/// The object that a member points to; `None` for a null pointer, and for versions that lack it.
+fn pointer(object: ObjectRef<'_>, name: &str) -> Result<Option<ObjectId>> {
     match object.member(name) {
-        Some(Value::Object(id)) => Some(*id),
-        _ => None,
+        Some(_) => Ok(object.pointed(name)?.map(|target| target.id)),
+        None => Ok(None),
     }
 }
 

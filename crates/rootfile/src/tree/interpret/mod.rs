@@ -50,6 +50,7 @@ impl Interpretation {
             BranchKind::Other { class } => {
                 Err(Error::unsupported(format!("branch of class {class}")))
             }
+            BranchKind::Unreadable { why } => Err(why.clone()),
         };
         outcome.map_err(|e| e.within(&this.name))
     }
