@@ -6,14 +6,15 @@
 use std::io::{self, BufWriter, Write};
 
 use bytes::Bytes;
-use rootfile::tree::{
-    Basket, BasketPlace, BasketRef, BranchId, BranchKind, Interpretation, Tree, interpret,
-};
-use rootfile::{Array, Codecs, Error, File, Known, Numbers, Result};
+use rootfile::tree::{BranchId, BranchKind, Tree, interpret};
+use rootfile::{Array, Codecs, File, Known, Numbers};
 use serde_json::{Value, json};
 
 #[path = "../tests/support/feed.rs"]
 mod feed;
+
+#[path = "../tests/support/columns.rs"]
+mod columns;
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args().nth(1).ok_or("usage: dump_arrays FILE")?;
@@ -57,7 +58,7 @@ fn dump_tree(
         if let BranchKind::Element { branch_type, streamer_type, .. } = &branch.kind {
             line["codes"] = json!([branch_type, streamer_type]);
         }
-        match read_branch(tree, id, file, bytes, &mut codecs) {
+        match columns::read_branch(tree, id, file, bytes, &mut codecs) {
             Ok(column) => {
                 line["form"] = form(&column);
                 writeln!(output, "{line}")?;
@@ -70,44 +71,6 @@ fn dump_tree(
         }
     }
     Ok(())
-}
-
-fn read_branch(
-    tree: &Tree,
-    id: BranchId,
-    file: &File,
-    bytes: &Bytes,
-    codecs: &mut Codecs,
-) -> Result<Array> {
-    let interpretation = Interpretation::of(tree, id, &file.streamers)?;
-    let branch = &tree.branches[id.0 as usize];
-    let mut column = interpretation.empty();
-    column.reserve(branch.entries as usize, branch.total_bytes as usize);
-    for (index, reference) in branch.baskets.iter().enumerate() {
-        let within = |error: Error| error.within(&format!("basket {index}"));
-        let mut basket =
-            Basket::read(reference, record(bytes, reference), codecs).map_err(within)?;
-        if interpretation.needs_counts(&basket)
-            && let Some(counter) = interpretation.counter()
-        {
-            let counts = read_branch(tree, counter, file, bytes, &mut Codecs::new())?;
-            let entries = reference.entries.start as usize..reference.entries.end as usize;
-            interpretation
-                .offsets_from_counts(&mut basket, &counts.slice(entries))
-                .map_err(within)?;
-        }
-        interpretation.decode(&basket, 0..basket.entries, &mut column).map_err(within)?;
-    }
-    Ok(column)
-}
-
-fn record<'a>(bytes: &'a Bytes, reference: &BasketRef) -> &'a [u8] {
-    match &reference.place {
-        BasketPlace::Stored(range) => {
-            bytes.get(range.start as usize..range.end as usize).unwrap_or_default()
-        }
-        BasketPlace::Embedded(_) => &[],
-    }
 }
 
 fn form(array: &Array) -> Value {

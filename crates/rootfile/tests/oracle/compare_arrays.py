@@ -1,10 +1,12 @@
 """Compares every column that `examples/dump_arrays.rs` decodes with what uproot reads, bit by bit.
 
-usage: compare_arrays.py DUMP_ARRAYS FILE...
+usage: compare_arrays.py [--table TABLE] DUMP_ARRAYS FILE...
 
-Prints one line per file and one per difference; ends with 1 where there is any.
+Prints one line per file and one per difference; ends with 1 where there is any. TABLE is where the
+counts go as a page of documentation.
 """
 
+import argparse
 import json
 import subprocess
 import sys
@@ -51,7 +53,8 @@ class Columns:
 
 def difference(ours, theirs):
     """What is different between two layouts, or None."""
-    if theirs.is_indexed or theirs.is_list and not isinstance(theirs, ak.contents.ListOffsetArray):
+    plain_list = isinstance(theirs, ak.contents.ListOffsetArray)
+    if theirs.is_indexed or (theirs.is_list and not plain_list):
         theirs = theirs.to_packed()
     if ours.is_list and theirs.is_list and not ours.is_regular:
         theirs = theirs.to_ListOffsetArray64(True)
@@ -128,7 +131,8 @@ def compare(program, path):
             if kind == "DIFFERS":
                 print(f"  {tree} {said['name']} ({branch.typename}): {outcome}")
             elif kind == "unsupported":
-                lacking[branch.typename] += 1
+                reason = said["error"].split("unsupported: ", 1)[1]
+                lacking[branch.typename, reason] += 1
     if process.returncode:
         print(f"  dump_arrays ended with {process.returncode}")
         counts["DIFFERS"] += 1
@@ -136,18 +140,60 @@ def compare(program, path):
     return counts, lacking
 
 
+PAGE = """# What reads equal to uproot
+
+Every branch of every TTree in the shared collection of files, compared bit by bit with what
+uproot {uproot} reads. Made by `crates/rootfile/tests/oracle/compare_arrays.py --table`.
+
+* **equal**: same type, same numbers. **group**: only groups other branches, in both.
+* **unsupported**: uproot reads it, farroot says that it cannot. **differs**: would be a bug.
+* **only farroot**: uproot refuses it. **neither**: both refuse it.
+
+| file | equal | unsupported | differs | only farroot | neither | group |
+|---|---:|---:|---:|---:|---:|---:|
+{rows}
+
+## Unsupported
+
+| branches | uproot's type | reason |
+|---:|---|---|
+{lacking}
+"""
+COLUMNS = ["equal", "unsupported", "DIFFERS", "ours only", "refused by both", "group"]
+
+
+def write_table(path, results, lacking):
+    total = sum((counts for _, counts in results), Counter())
+    rows = [*results, ("**all**", total)]
+    lines = [f"| {name} | {' | '.join(str(counts[c]) for c in COLUMNS)} |" for name, counts in rows]
+    reasons = [
+        f"| {count} | `{typename}` | {reason} |"
+        for (typename, reason), count in sorted(lacking.items(), key=lambda item: (-item[1], item))
+    ]
+    page = PAGE.format(uproot=uproot.__version__, rows="\n".join(lines), lacking="\n".join(reasons))
+    Path(path).write_text(page)
+
+
 def main():
     warnings.filterwarnings("ignore")
-    program, *paths = sys.argv[1:]
-    counts, lacking = Counter(), Counter()
-    for path in paths:
-        more, types = compare(program, path)
-        counts += more
-        lacking += types
-    print("all:", dict(counts))
-    for typename, count in lacking.most_common():
-        print(f"  unsupported: {count} x {typename}")
-    sys.exit(1 if counts["DIFFERS"] else 0)
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--table")
+    arguments.add_argument("program")
+    arguments.add_argument("files", nargs="+")
+    said = arguments.parse_args()
+    results, lacking = [], Counter()
+    for path in said.files:
+        counts, reasons = compare(said.program, path)
+        results.append((Path(path).name, counts))
+        lacking += reasons
+    total = sum((counts for _, counts in results), Counter())
+    print("all:", dict(total))
+    for (typename, reason), count in lacking.most_common():
+        print(f"  unsupported: {count} x {typename}: {reason}")
+    if said.table:
+        write_table(said.table, results, lacking)
+    sys.exit(1 if total["DIFFERS"] else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

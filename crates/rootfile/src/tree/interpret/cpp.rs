@@ -82,8 +82,11 @@ fn parse_nested(name: &str, depth: usize) -> Type {
             Type::Class(name.into())
         };
     };
-    let parsed: Vec<Type> =
-        arguments.iter().map(|argument| parse_nested(argument, depth + 1)).collect();
+    let parsed: Vec<Type> = arguments
+        .iter()
+        .filter(|argument| !is_allocator(argument))
+        .map(|argument| parse_nested(argument, depth + 1))
+        .collect();
     let listed = parsed.iter().map(spell).collect::<Vec<_>>().join(", ");
     match (template, &parsed[..]) {
         ("vector", [item]) => {
@@ -119,7 +122,13 @@ fn number(name: &str) -> Option<Number> {
     })
 }
 
-/// `vector<pair<int,float> >` as `vector` and its arguments; allocators and the like are kept.
+/// Whether a template's argument says where its items live, which makes no difference in a file.
+fn is_allocator(argument: &str) -> bool {
+    let name = argument.split('<').next().unwrap_or(argument).trim();
+    name.ends_with("llocator") && argument.contains('<')
+}
+
+/// `vector<pair<int,float> >` as `vector` and its arguments.
 fn split_template(name: &str) -> Option<(&str, Vec<&str>)> {
     let (template, rest) = name.split_once('<')?;
     let inner = rest.strip_suffix('>')?;
@@ -155,6 +164,7 @@ mod tests {
                 "std::vector<std::vector<std::vector<std::string>>>",
             ),
             ("ROOT::VecOps::RVec<int>", "RVec<int32_t>"),
+            ("vector<float,ROOT::Detail::VecOps::RAdoptAllocator<float> >", "std::vector<float>"),
             (
                 "vector<ElementLink<DataVector<xAOD::Jet_v1> > >",
                 "std::vector<ElementLink<DataVector<xAOD::Jet_v1>>>",
