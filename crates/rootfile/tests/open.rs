@@ -245,6 +245,22 @@ fn what_is_not_there_is_said_with_what_is() {
 }
 
 #[test]
+fn a_directory_that_was_never_written_is_empty() {
+    let file = testdata("clustered.root");
+    let (mut known, opened) = open(&file);
+    let opened = opened.unwrap();
+    let outer = feed::until_ready(&file, &mut known, |known| opened.find(known, "outer")).unwrap();
+    const SEEK_KEYS: u64 = 26;
+    let place = (outer.seek + outer.key_len + SEEK_KEYS) as usize;
+    let empty = patched(&file, place, &[0; 4]);
+    let mut known = Known::new(Some(empty.len() as u64));
+    let list = feed::until_ready(&empty, &mut known, |known| opened.directory(known, "outer"));
+    assert!(list.unwrap().keys.is_empty());
+    let list = feed::until_ready(&empty, &mut known, |known| opened.directories(known));
+    assert_eq!(list.unwrap().len(), 2);
+}
+
+#[test]
 fn directories_that_contain_themselves_end() {
     let file = testdata("clustered.root");
     let (mut known, opened) = open(&file);

@@ -202,6 +202,10 @@ impl File {
             let mut cursor = Cursor::new(&record, key.seek);
             cursor.skip(usize::try_from(key.key_len).unwrap_or(usize::MAX))?;
             let place = DirectoryRecord::read(&mut cursor)?;
+            if place.seek_keys == 0 || place.keys_len == 0 {
+                // It was made and never written to.
+                return Ok(Progress::Ready(Directory { path: path.into(), keys: Vec::new() }));
+            }
             let range = self.header.range(place.seek_keys, place.keys_len, "key list")?;
             let list = ready!(bytes_of(known, range, "key list")?);
             Ok(Progress::Ready(Directory::read(path, &list, place.seek_keys)?))

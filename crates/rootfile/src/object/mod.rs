@@ -53,8 +53,7 @@ pub struct Object {
 /// An object that is skipped because nothing says how to read it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unread {
-    /// All of it, from its version on; from its class's name on for [`Value::Object`]s whose
-    /// class has no version.
+    /// All of it, from its header (byte count and version) on where its class has one.
     pub bytes: Bytes,
     pub why: Error,
 }
