@@ -48,8 +48,10 @@ def make(path: Path, entries: int) -> None:
         for start in range(0, entries, CLUSTER_ENTRIES):
             columns = batch(rng, min(CLUSTER_ENTRIES, entries - start))
             if start == 0:
-                types = {name: column.dtype if isinstance(column, np.ndarray) else column.type.content
-                         for name, column in columns.items()}
+                types = {
+                    name: column.dtype if isinstance(column, np.ndarray) else column.type.content
+                    for name, column in columns.items()
+                }
                 file.mktree("Events", types)
             file["Events"].extend(columns)
     unfinished.rename(path)
