@@ -112,3 +112,18 @@ fn a_missing_file_before_another_shifts_the_slots_without_mixing_the_bytes() {
     expect(&pair, found, b, 0..50);
     assert_eq!(pair.client.profile().handles, Profile::default().handles);
 }
+
+#[test]
+fn a_handle_that_was_another_files_is_not_guessed() {
+    let mut pair = Pair::new(Start::Burst);
+    let (a, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+    pair.settle();
+    let begun = pair.now;
+    pair.client.close(pair.now, a);
+    let (b, _) = pair.client.open(pair.now, "/b", OpenOptions::FOR_READING);
+    let read = pair.client.read(pair.now, b, 0..50);
+    pair.settle();
+    expect(&pair, read, b, 0..50);
+    // A server that serves side by side might have read /a before it closed it.
+    assert_eq!(pair.now - begun, 2 * RTT, "the read waits for the open");
+}

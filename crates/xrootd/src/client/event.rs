@@ -83,7 +83,8 @@ pub enum Event {
     Notice {
         text: String,
     },
-    /// The last event there is: the session has ended, and all its requests have failed.
+    /// The session has ended, and all its requests have failed. What is asked after this fails
+    /// at once.
     SessionFailed {
         error: SessionError,
         retry: HowToRetry,

@@ -3,6 +3,10 @@
 //! A server gives the lowest free slot of its table as handle. What a file that is being opened
 //! will be called can therefore be foretold, and reads of it can leave with the open. The guess is
 //! verified against the open's answer before any byte of such a read is passed on.
+//!
+//! A handle that has stood for a file before is never guessed again in the same session: a server
+//! that serves requests side by side could still take it for the old file, and the open's answer
+//! would not show it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,6 +57,8 @@ pub enum Verdict {
 pub struct Files {
     table: BTreeMap<FileId, File>,
     taken: BTreeSet<u32>,
+    /// Handles that stand or have stood for a file.
+    used: BTreeSet<Handle>,
     next: u32,
     /// Whether every open so far went as foreseen; a mismatch after one that did not says
     /// nothing about the server.
@@ -61,7 +67,13 @@ pub struct Files {
 
 impl Files {
     pub fn new() -> Self {
-        Files { table: BTreeMap::new(), taken: BTreeSet::new(), next: 0, clean: true }
+        Files {
+            table: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            used: BTreeSet::new(),
+            next: 0,
+            clean: true,
+        }
     }
 
     /// A new file, not yet asked for.
@@ -88,14 +100,15 @@ impl Files {
     }
 
     /// The open leaves: the file is thought to get the lowest free slot. The handle is guessed
-    /// unless `again` (the open was put off once) or the server is known to be unpredictable.
+    /// unless `again` (the open was put off once), the server is known to be unpredictable, or
+    /// the handle has been used.
     pub fn opening(&mut self, id: FileId, order: HandleOrder, again: bool) {
         let slot = (0..).find(|slot| !self.taken.contains(slot));
         if let (Some(file), Some(slot)) = (self.table.get_mut(&id), slot) {
             self.taken.insert(slot);
             file.slot = Some(slot);
             self.clean &= !again;
-            let guess = if again { None } else { order.guess(slot) };
+            let guess = order.guess(slot).filter(|handle| !again && !self.used.contains(handle));
             file.state = State::Opening { guess };
         }
     }
@@ -121,6 +134,7 @@ impl Files {
         size: Option<u64>,
         order: &mut HandleOrder,
     ) -> Verdict {
+        self.used.insert(handle);
         let Some(file) = self.table.get_mut(&id) else { return Verdict::NoGuess };
         let guess = match file.state {
             State::Opening { guess } => guess,
@@ -165,6 +179,11 @@ impl Files {
         self.table.get_mut(&id).and_then(|file| file.slot.take())
     }
 
+    /// A file that nobody wants was opened under this handle.
+    pub fn note_handle(&mut self, handle: Handle) {
+        self.used.insert(handle);
+    }
+
     /// A slot taken by [`Files::take_slot`] is free.
     pub fn free_slot(&mut self, slot: Option<u32>) {
         if let Some(slot) = slot {
@@ -202,10 +221,15 @@ mod tests {
             assert_eq!(files.opened(id, handle, None, &mut order), Verdict::Right);
         }
         assert_eq!(order, HandleOrder::LittleEndian);
-        files.closing(ids[1]);
         let next = files.add();
         files.opening(next, order, false);
-        assert_eq!(guess(&files, next), Some(Handle::from_slot(1)), "the slot that became free");
+        assert_eq!(guess(&files, next), Some(Handle::from_slot(3)));
+        files.closing(ids[1]);
+        let again = files.add();
+        files.opening(again, order, false);
+        assert_eq!(guess(&files, again), None, "its handle will have stood for another file");
+        let verdict = files.opened(again, Handle::from_slot(1), None, &mut order);
+        assert_eq!(verdict, Verdict::NoGuess);
     }
 
     #[test]

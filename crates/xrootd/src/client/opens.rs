@@ -123,6 +123,7 @@ impl Client {
     pub(super) fn close_abandoned(&mut self, handle: Handle, slot: Option<u32>) {
         // Without a free stream id the handle is kept until the session ends.
         self.put(Owner::Nobody, Kind::Control, |stream| Close { handle }.frame(stream));
+        self.files.note_handle(handle);
         self.files.free_slot(slot);
     }
 }

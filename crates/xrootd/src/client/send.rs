@@ -101,18 +101,21 @@ impl Client {
             // The server has been told once to look again.
             request.options = request.options.without(OpenOptions::REFRESH);
         }
-        *tries += 1;
         let request = request.clone();
         let sent = self.launch(id, Kind::Control, |stream| request.frame(stream));
         if let Sent::Yes = sent {
             self.files.opening(file, self.profile.handles, again);
+            if let Some(What::Open { tries, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.what) {
+                *tries += 1;
+            }
         }
         sent
     }
 
     fn send_close(&mut self, id: RequestId, file: FileId) -> Sent {
         match self.files.get(file).map(|file| &file.state) {
-            Some(State::Opening { .. }) => Sent::Yes, // `settle` sends it after the open.
+            // It is sent when the open has been answered.
+            Some(State::Opening { .. }) => Sent::Yes,
             Some(&State::Open { handle, .. }) => {
                 let close = Close { handle };
                 let sent = self.launch(id, Kind::Control, |stream| close.frame(stream));
