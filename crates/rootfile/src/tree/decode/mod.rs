@@ -154,21 +154,11 @@ impl Interpretation {
         let last = offsets[offsets.len() - 1];
         offsets.reserve(entries.len());
         if frame.header == 0 {
-            let first = stored[0] as usize;
-            let bytes = &basket.data[first..stored[entries.len()] as usize];
+            let bytes = &basket.data[stored[0] as usize..stored[entries.len()] as usize];
             if *scalar == Scalar::Bits {
                 no_referenced_objects(bytes)?;
             }
-            // A shift or a plain division, hoisted out of the loop by the compiler.
-            let mut remainders = 0;
-            offsets.extend(stored[1..].iter().map(|end| {
-                let reach = *end as usize - first;
-                remainders |= reach % size;
-                last + (reach / size) as i64
-            }));
-            if remainders != 0 {
-                return Err(partial_item(size));
-            }
+            push_ends(offsets, stored, size)?;
             extend(*scalar, numbers, bytes);
             return Ok(());
         }
@@ -326,6 +316,30 @@ fn columns_of_record(record: &Record, bytes: &[u8], size: usize, fields: &mut [(
         }
         at += width;
     }
+}
+
+/// Adds where the entries at `stored` bytes end, counted in items of `size` bytes.
+fn push_ends(offsets: &mut Vec<i64>, stored: &[u32], size: usize) -> Result<()> {
+    #[inline(always)]
+    fn push(offsets: &mut Vec<i64>, stored: &[u32], size: u32) -> bool {
+        let (first, last) = (stored[0], offsets[offsets.len() - 1]);
+        let mut remainders = 0;
+        offsets.extend(stored[1..].iter().map(|end| {
+            let reach = end - first;
+            remainders |= reach % size;
+            last + i64::from(reach / size)
+        }));
+        remainders == 0
+    }
+    // Divisions by a power of two that is known to the compiler are vector shifts.
+    let whole = match size {
+        1 => push(offsets, stored, 1),
+        2 => push(offsets, stored, 2),
+        4 => push(offsets, stored, 4),
+        8 => push(offsets, stored, 8),
+        _ => push(offsets, stored, u32::try_from(size).map_err(|_| partial_item(size))?),
+    };
+    if whole { Ok(()) } else { Err(partial_item(size)) }
 }
 
 /// The bits of referenced objects have no fixed size. Up to the first such object they do, so it
