@@ -13,7 +13,7 @@ use url::Url;
 use xrootd::client::{Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
 use xrootd::error::{ErrorCode, RequestError, SessionError};
 use xrootd::message::open::OpenOptions;
-use xrootd::profile::{Authentication, Profile, Start};
+use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 use xrootd::response::Redirect;
 
 use super::network::{Network, Stream};
@@ -212,8 +212,22 @@ impl XrootdServer {
         }
     }
 
+    /// Adds what a session has learnt; what it does not know it does not erase.
     fn learn(&self, session: &Session) {
-        *self.profile.lock() = session.client.profile().clone();
+        let learnt = session.client.profile();
+        let mut profile = self.profile.lock();
+        if learnt.authentication != Authentication::Unknown {
+            profile.authentication = learnt.authentication.clone();
+        }
+        if learnt.handles != HandleOrder::Unknown {
+            profile.handles = learnt.handles;
+        }
+        if learnt.readv != ReadvLimits::default() {
+            profile.readv = learnt.readv;
+        }
+        profile.burst = learnt.burst.or(profile.burst);
+        profile.version = learnt.version.or(profile.version);
+        profile.flags = learnt.flags.or(profile.flags);
     }
 
     fn unreachable(&self, error: &std::io::Error) -> Error {
@@ -294,10 +308,16 @@ impl Server for XrootdServer {
     }
 }
 
+/// The protocol's own parts of an address. Paths go over the wire as they are, so what a URL has
+/// to escape (a space as `%20`) is put back.
 fn parse(url: &Url) -> Result<xrootd::url::Url> {
-    xrootd::url::Url::parse(url.as_str()).map_err(|error| {
-        Error::new(ErrorKind::InvalidArgument, error.to_string()).with_url(url.as_str())
-    })
+    let wrong =
+        |why: String| Error::new(ErrorKind::InvalidArgument, why).with_url(super::display_url(url));
+    let mut parsed =
+        xrootd::url::Url::parse(url.as_str()).map_err(|error| wrong(error.to_string()))?;
+    let path = percent_encoding::percent_decode_str(&parsed.path).decode_utf8();
+    parsed.path = path.map_err(|_| wrong("a path that is not UTF-8".into()))?.into_owned();
+    Ok(parsed)
 }
 
 /// Where a file is after a redirection: the target's host with the file's own path, unless the

@@ -4,10 +4,12 @@ use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Config;
 use engine::source::conformance;
+use engine::source::network::Tcp;
 use url::Url;
 
 use super::http::server;
@@ -66,7 +68,7 @@ async fn pythons_own_server_keeps_the_rules() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn xrootds_http_keeps_the_rules() {
+async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     let Some(library) = xrd_http() else {
         eprintln!("SKIPPED: XRootD's HTTP library (libXrdHttp) is not installed");
         return;
@@ -89,6 +91,10 @@ async fn xrootds_http_keeps_the_rules() {
     }
     let Some(_server) = start(&mut command, ports[1]) else { return };
     conforms(ports[1]).await;
+    let origin: Url = format!("root://127.0.0.1:{}//", ports[0]).parse().unwrap();
+    let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    let server = engine::source::server_for(&origin, &Config::default(), network).unwrap();
+    conformance::check(server, |name| origin.join(name).unwrap()).await;
 }
 
 fn configuration(root: &Path, ports: [u16; 2], library: &Path) -> String {
