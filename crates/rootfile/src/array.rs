@@ -166,20 +166,23 @@ impl Array {
         Ok(Some(joined))
     }
 
-    /// Makes room for `entries` more entries that take about `bytes` in the file.
+    /// Makes room for `entries` more entries that take about `bytes` in the file. Only a hint: what
+    /// a file says of its size may be a lie, and too much is not taken.
     pub fn reserve(&mut self, entries: usize, bytes: usize) {
         match self {
-            Array::Numbers { numbers, shape } => numbers.reserve(entries * width(shape)),
+            Array::Numbers { numbers, shape } => {
+                numbers.reserve(entries.saturating_mul(width(shape)));
+            }
             Array::List { offsets, content } => {
-                offsets.reserve(entries);
+                reserve(offsets, entries);
                 // How the bytes divide is known only where the items are of fixed size.
                 if let Array::Numbers { numbers, .. } = &mut **content {
                     numbers.reserve(bytes / numbers.item_len());
                 }
             }
             Array::Strings { offsets, bytes: text } => {
-                offsets.reserve(entries);
-                text.reserve(bytes.saturating_sub(entries));
+                reserve(offsets, entries);
+                reserve(text, bytes.saturating_sub(entries));
             }
             Array::Record { fields, .. } => {
                 for (_, field) in fields {
@@ -188,6 +191,11 @@ impl Array {
             }
         }
     }
+}
+
+/// Makes room where there is any; where there is none, adding will say so.
+fn reserve<T>(vec: &mut Vec<T>, additional: usize) {
+    let _ = vec.try_reserve(additional);
 }
 
 fn width(shape: &[usize]) -> usize {

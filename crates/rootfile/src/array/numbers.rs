@@ -108,7 +108,7 @@ impl Numbers {
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {
-        for_any!(self, vec => vec.reserve(additional));
+        for_any!(self, vec => super::reserve(vec, additional));
     }
 
     pub(super) fn append(&mut self, more: &Numbers) -> Result<()> {

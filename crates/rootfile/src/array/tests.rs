@@ -66,6 +66,16 @@ proptest! {
 }
 
 #[test]
+fn absurd_reservations_are_not_made() {
+    for kind in 0..5 {
+        let mut array = build(kind, 2, &[1, 2]);
+        let before = array.clone();
+        array.reserve(usize::MAX, usize::MAX);
+        assert_eq!(array, before);
+    }
+}
+
+#[test]
 fn nothing_joined_is_nothing() {
     assert_eq!(Array::concat(vec![]), Ok(None));
 }

@@ -73,10 +73,11 @@ impl Interpretation {
     /// `Corrupt` where counts and bytes disagree.
     pub fn offsets_from_counts(&self, basket: &mut Basket<'_>, counts: &Array) -> Result<()> {
         let size = self.layout.fixed_size().ok_or_else(no_offsets)?;
-        let mut offsets = Vec::with_capacity(basket.entries + 1);
+        let counts = integers(counts)?;
+        let mut offsets = Vec::with_capacity(counts.len() + 1);
         let mut at = 0usize;
         offsets.push(0);
-        for count in integers(counts)? {
+        for count in counts {
             at = count
                 .checked_mul(size)
                 .and_then(|bytes| at.checked_add(bytes))
@@ -219,6 +220,12 @@ impl Interpretation {
             let mut bytes = Bytes::new(basket.data);
             let mut skipped = column.empty_like();
             for entry in 0..entries.end {
+                if bytes.is_empty() {
+                    return Err(Error::corrupt(format!(
+                        "{entry} entries fill a basket of {}",
+                        basket.entries
+                    )));
+                }
                 frame.open(bytes.rest(), None)?;
                 bytes.take(header)?;
                 let target = if entry < entries.start { &mut skipped } else { &mut *column };

@@ -60,6 +60,11 @@ fn nested(
 fn part(element: &Element, classes: &Streamers, depth: usize) -> Result<Part> {
     let member = |layout| Part::Member(element.name.clone(), layout);
     let shape: Vec<usize> = element.dimensions.iter().map(|len| *len as usize).collect();
+    let numbers =
+        element.dimensions.iter().try_fold(1u32, |product, len| product.checked_mul(*len));
+    if numbers.is_none_or(|numbers| numbers == 0) {
+        return Err(Error::corrupt(format!("array of dimensions {shape:?}")));
+    }
     match Basic::of(element.type_code, &element.title)? {
         Some(basic) if !basic.pointer => return Ok(member(shaped(basic.scalar, &shape))),
         _ => {}
