@@ -83,6 +83,8 @@ fn seeds() -> Vec<Vec<u8>> {
     [
         &include_bytes!("../../seeds/file/plain.root")[..],
         include_bytes!("../../seeds/file/zlib.root"),
+        include_bytes!("../../../crates/rootfile/testdata/split.root"),
+        include_bytes!("../../../crates/rootfile/testdata/members.root"),
     ]
     .map(<[u8]>::to_vec)
     .into()
