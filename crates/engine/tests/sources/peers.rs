@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Config;
-use engine::source::conformance;
 use engine::source::network::Tcp;
+use engine::source::{Part, conformance};
 use url::Url;
 
 use super::http::server;
 use super::lay_out;
+use super::talk::{Talk, file};
 
 /// A server's process, ended with the test.
 struct Process(Child);
@@ -91,10 +92,24 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     }
     let Some(_server) = start(&mut command, ports[1]) else { return };
     conforms(ports[1]).await;
+    serves_ranges(ports[1]).await;
     let origin: Url = format!("root://127.0.0.1:{}//", ports[0]).parse().unwrap();
     let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
     let server = engine::source::server_for(&origin, &Config::default(), network).unwrap();
     conformance::check(server, |name| origin.join(name).unwrap()).await;
+}
+
+/// The file is not read as a whole, and many ranges come in one answer.
+async fn serves_ranges(port: u16) {
+    let origin: Url = format!("http://127.0.0.1:{port}/").parse().unwrap();
+    let mut talk = Talk::with(server(&origin, &Config::default()));
+    let large = file(1, &origin.join("large.bin").unwrap());
+    let opened = talk.open(&large, Part::Head(1000)).await;
+    assert!(opened.notes.is_empty() && opened.traits.is_none(), "{opened:?}");
+    let segments: Vec<_> = (0..250).map(|i| i * 10_000..i * 10_000 + 2000).collect();
+    let fetched = talk.fetch(&large, &segments).await;
+    assert!(fetched.notes.is_empty() && fetched.traits.is_none(), "{:?}", fetched.traits);
+    assert_eq!(fetched.bytes().len(), 500_000);
 }
 
 fn configuration(root: &Path, ports: [u16; 2], library: &Path) -> String {

@@ -230,6 +230,8 @@ impl Transport {
         } else {
             let (sender, connection) = http1::Builder::new()
                 .max_buf_size(READ_BYTES_MAX)
+                // XRootD 5 knows `Range` only when it is written so.
+                .title_case_headers(true)
                 .handshake(io)
                 .await
                 .map_err(refused)?;
