@@ -137,13 +137,6 @@ impl<'a> Basket<'a> {
         };
         Ok(Basket { data, entry_offsets, entries })
     }
-
-    /// Where entry `index` lies in `data`, if the basket says so.
-    pub fn entry(&self, index: usize) -> Option<&'a [u8]> {
-        let offsets = self.entry_offsets.as_ref()?;
-        let (start, stop) = (*offsets.get(index)?, *offsets.get(index + 1)?);
-        self.data.get(start as usize..stop as usize)
-    }
 }
 
 /// The fields of TKey and TBasket that matter.

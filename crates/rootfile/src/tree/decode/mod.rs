@@ -2,7 +2,7 @@
 //!
 //! Decoding appends: many baskets go into one column that has room for all of them, and nothing is
 //! copied twice. Numbers of fixed size are converted as one run; lists of numbers as one run and
-//! one pass over the offsets; everything else value by value ([`mod@value`]).
+//! one pass over the offsets; everything else value by value (`value.rs`).
 
 mod value;
 

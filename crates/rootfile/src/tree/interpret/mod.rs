@@ -3,11 +3,11 @@
 //! An [`Interpretation`] says two things. The [`Layout`] is the type of an entry: numbers, lists,
 //! text, records, nested. The [`Entry`] is how one entry is laid out in a basket, which is where
 //! bulk decoding is won: the same `float[]` comes bare (counted leaves), after ten bytes
-//! (`std::vector`), or after one (pointers). Decoding itself is in [`crate::tree::decode`].
+//! (`std::vector`), or after one (pointers). Decoding itself is in `tree/decode`.
 //!
-//! One file per kind of branch: [`mod@plain`] (TBranch, where leaves tell all), [`element`]
-//! (TBranchElement); [`cpp`] reads C++ type names, [`class`] looks into streamer info,
-//! [`reduced`] knows `Float16_t` and `Double32_t`.
+//! One file per kind of branch: `plain.rs` (TBranch, where leaves tell all), `element.rs`
+//! (TBranchElement); `cpp.rs` reads C++ type names, `class.rs` looks into streamer info,
+//! `reduced.rs` knows `Float16_t` and `Double32_t`.
 
 mod class;
 mod cpp;
