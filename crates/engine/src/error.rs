@@ -10,8 +10,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// No such file, directory, tree or branch.
+    /// No such file.
     NotFound,
+    /// No directory, tree or branch of that name in the file.
+    NotInFile,
     /// The server knows who asks and refuses.
     PermissionDenied,
     /// The server wants to know who asks.
@@ -155,7 +157,7 @@ impl From<rootfile::Error> for Error {
             K::Corrupt(_) | K::Checksum(_) => ErrorKind::Corrupt,
             K::Unsupported(_) => ErrorKind::Unsupported,
             K::Limit(_) => ErrorKind::LimitReached,
-            K::NotFound(_) => ErrorKind::NotFound,
+            K::NotFound(_) => ErrorKind::NotInFile,
         };
         Error::new(kind, error.to_string())
     }

@@ -23,6 +23,7 @@ pub mod report;
 pub mod source;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use config::Config;
 pub use error::{Error, ErrorKind, Result};
@@ -32,9 +33,14 @@ pub use read::file::{File, KeyInfo};
 pub use read::pipeline::Batches;
 pub use read::plan::{Plan, Step};
 pub use read::tree::Tree;
+pub use rootfile::tree::BranchId;
 pub use rootfile::{Array, Numbers};
 
+use futures::stream::{self, StreamExt, TryStreamExt};
 use source::network::{Network, Tcp};
+
+/// Files that [`Engine::open_trees`] opens at one time.
+const OPENS_MAX: usize = 32;
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone.
 #[derive(Clone)]
@@ -84,6 +90,29 @@ impl Engine {
         runtime.block_on(future)
     }
 
+    /// Waits as [`Engine::block_on`] does, but asks `give_up` once every `pause`; `None`, and the
+    /// future is dropped, when it says yes. For callers that signals must reach.
+    ///
+    /// # Panics
+    /// As [`Engine::block_on`].
+    pub fn block_on_until<F: Future>(
+        &self,
+        future: F,
+        pause: Duration,
+        mut give_up: impl FnMut() -> bool,
+    ) -> Option<F::Output> {
+        self.block_on(async {
+            let mut future = std::pin::pin!(future);
+            loop {
+                match tokio::time::timeout(pause, &mut future).await {
+                    Ok(output) => return Some(output),
+                    Err(_) if give_up() => return None,
+                    Err(_) => {}
+                }
+            }
+        })
+    }
+
     /// Opens a file: `root://`, `http://`, `file://` or a local path.
     pub async fn open(&self, address: &str) -> Result<File> {
         let url = address::parse(address)?;
@@ -99,7 +128,10 @@ impl Engine {
         let trees = file.tree_paths().await?;
         match trees.as_slice() {
             [only] => file.tree(only).await,
-            [] => Err(Error::new(ErrorKind::NotFound, "the file holds no tree").with_url(address)),
+            [] => {
+                let error = Error::new(ErrorKind::NotInFile, "the file holds no tree");
+                Err(error.with_url(address))
+            }
             several => Err(Error::new(
                 ErrorKind::InvalidArgument,
                 format!("the file holds several trees: {}", several.join(", ")),
@@ -107,6 +139,12 @@ impl Engine {
             .with_url(address)
             .with_advice("say which one, as in FILE:TREE")),
         }
+    }
+
+    /// Opens many trees side by side, in the order of their places.
+    pub async fn open_trees(&self, places: Vec<Place>) -> Result<Vec<Tree>> {
+        let open = |place: Place| async move { place.open(self).await };
+        stream::iter(places).map(open).buffered(OPENS_MAX).try_collect().await
     }
 
     /// Reads many trees as one, in steps.
@@ -125,7 +163,7 @@ impl Engine {
     }
 
     /// Time that all decoding threads together have spent.
-    pub fn decoding(&self) -> std::time::Duration {
+    pub fn decoding(&self) -> Duration {
         self.inner.decoders.busy()
     }
 }

@@ -15,6 +15,28 @@ pub struct Column {
     pub interpretation: Arc<Interpretation>,
 }
 
+impl Column {
+    /// The type of an entry as Awkward spells it: `float32`, `var * 3 * int16`, `string`.
+    pub fn datashape(&self) -> String {
+        datashape(&self.interpretation.empty())
+    }
+}
+
+fn datashape(array: &Array) -> String {
+    match array {
+        Array::Numbers { numbers, shape } => {
+            let dimensions = shape.iter().map(|length| format!("{length} * "));
+            dimensions.chain([numbers.dtype().to_owned()]).collect()
+        }
+        Array::List { content, .. } => format!("var * {}", datashape(content)),
+        Array::Strings { .. } => "string".into(),
+        Array::Record { fields, .. } => {
+            let fields = fields.iter().map(|(name, field)| format!("{name}: {}", datashape(field)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
 /// Columns of some entries.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {

@@ -9,17 +9,29 @@ use super::columns::Batch;
 use super::pipeline::Batches;
 use super::plan::Step;
 use crate::Engine;
-use crate::error::{Error, Result};
+use super::tree::Tree;
+use crate::error::{Error, ErrorKind, Result};
 
 /// Files opened ahead of the one being read: their metadata comes while data flows.
 const OPEN_AHEAD: usize = 3;
 
 /// One tree in one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Place {
     pub url: String,
     /// Path of the tree; `None` takes the only one there is.
     pub tree: Option<String>,
+    /// The tree itself, where it is open already.
+    pub open: Option<Tree>,
+}
+
+impl Place {
+    pub(crate) async fn open(&self, engine: &Engine) -> Result<Tree> {
+        match &self.open {
+            Some(tree) => Ok(tree.clone()),
+            None => engine.open_tree(&self.url, self.tree.as_deref()).await,
+        }
+    }
 }
 
 /// What is read of every tree.
@@ -76,11 +88,16 @@ impl Parts {
                     None => self.present = None,
                 }
             }
-            let opened = self.opening.pop_front()?.await;
+            // Taken from the queue only when done: a caller may stop waiting and come again.
+            let opened = self.opening.front_mut()?.await;
+            self.opening.pop_front();
             match opened {
                 Ok(Ok(started)) => self.present = Some(started),
                 Ok(Err(error)) => return Some(Err(self.give_up(error))),
-                Err(_) => return None,
+                Err(error) => {
+                    let error = Error::new(ErrorKind::Io, format!("opening a file: {error}"));
+                    return Some(Err(self.give_up(error)));
+                }
             }
         }
     }
@@ -115,7 +132,7 @@ async fn start(
     wish: Wish,
     urgent: bool,
 ) -> Result<Started> {
-    let tree = engine.open_tree(&place.url, place.tree.as_deref()).await?;
+    let tree = place.open(&engine).await?;
     let columns = match &wish.patterns {
         Some(patterns) => tree.columns(patterns).map_err(|e| e.with_url(&*place.url))?,
         None => tree.all_columns(),

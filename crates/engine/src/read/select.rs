@@ -45,16 +45,18 @@ impl Names {
     /// path, a last name, or a glob with `*`, `?` and `[…]` over either.
     ///
     /// # Errors
-    /// `NotFound` for a plain name that no branch has, with the names that come near;
+    /// `NotInFile` for a plain name that no branch has, with the names that come near;
     /// `InvalidArgument` for a glob that cannot be read.
     pub fn select(&self, patterns: &[String]) -> Result<Vec<BranchId>> {
         let mut chosen = Vec::new();
         for pattern in patterns {
-            if is_glob(pattern) {
+            if let Some(branch) = self.find(pattern) {
+                chosen.push(branch);
+            } else if is_glob(pattern) {
                 let glob = Glob::new(pattern)?;
                 chosen.extend(self.iter().filter(|(_, path)| glob.matches(path)).map(|(b, _)| b));
             } else {
-                chosen.push(self.find(pattern).ok_or_else(|| self.no_such(pattern))?);
+                return Err(self.no_such(pattern));
             }
         }
         let mut seen = std::collections::BTreeSet::new();
@@ -71,7 +73,7 @@ impl Names {
             .collect();
         near.sort();
         let near: Vec<&str> = near.into_iter().take(3).map(|(_, path)| path).collect();
-        let error = Error::new(ErrorKind::NotFound, format!("no branch is called {name:?}"));
+        let error = Error::new(ErrorKind::NotInFile, format!("no branch is called {name:?}"));
         if near.is_empty() {
             error.with_advice("`farroot show` lists the branches")
         } else {
@@ -147,7 +149,7 @@ mod tests {
     #[test]
     fn a_wrong_name_is_told_what_comes_near() {
         let error = select(&["muon_Pt"]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert_eq!(error.kind(), ErrorKind::NotInFile);
         assert!(error.to_string().contains("did you mean Muon_pt"), "{error}");
         assert!(!select(&["completely_else"]).unwrap_err().to_string().contains("did you mean"));
     }

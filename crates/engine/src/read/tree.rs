@@ -84,6 +84,20 @@ impl Tree {
         rootfile::tree::interpret::typename(&self.inner.tree, branch, streamers)
     }
 
+    /// Whether the branch only groups others, and has no entries of its own.
+    pub fn is_group(&self, branch: BranchId) -> bool {
+        rootfile::tree::interpret::is_group(&self.inner.tree.branches[branch.0 as usize])
+    }
+
+    /// One branch as a column.
+    ///
+    /// # Errors
+    /// As [`Tree::interpretation`].
+    pub fn column(&self, branch: BranchId) -> Result<Column> {
+        let interpretation = self.interpretation(branch)?;
+        Ok(Column { name: self.inner.names.path(branch).to_owned(), branch, interpretation })
+    }
+
     /// The columns that `patterns` name.
     ///
     /// # Errors
@@ -92,9 +106,7 @@ impl Tree {
         let mut columns = Vec::new();
         for branch in self.inner.names.select(patterns)? {
             let name = self.inner.names.path(branch).to_owned();
-            let named = patterns.iter().any(|pattern| {
-                !super::select::is_glob(pattern) && self.inner.names.find(pattern) == Some(branch)
-            });
+            let named = patterns.iter().any(|p| self.inner.names.find(p) == Some(branch));
             match self.interpretation(branch) {
                 Ok(interpretation) => columns.push(Column { name, branch, interpretation }),
                 Err(error) if named => columns.extend(self.below(branch, error)?),
