@@ -1,10 +1,12 @@
 //! Opening a file and finding things in it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use rootfile::key::Key;
 use rootfile::{Known, Needs, Progress};
 use url::Url;
 
@@ -115,30 +117,36 @@ impl File {
         &self.inner.decoders
     }
 
-    /// Every key of the file, directory by directory; `recursive` off stays at the top.
+    /// Every key of the file, each directory followed by what is in it; `recursive` off stays at
+    /// the top.
     pub async fn keys(&self, recursive: bool) -> Result<Vec<KeyInfo>> {
-        let top = vec![self.inner.file.top.clone()];
         let directories = if recursive {
             self.reading(|file, known| file.directories(known)).await?
         } else {
-            top
+            vec![self.inner.file.top.clone()]
         };
+        let mut below: BTreeMap<String, Vec<Key>> =
+            directories.into_iter().map(|d| (d.path, d.keys)).collect();
         let mut found = Vec::new();
-        for directory in directories {
-            for key in directory.keys {
-                let path = match &*directory.path {
-                    "" => key.name,
-                    above => format!("{above}/{}", key.name),
-                };
-                found.push(KeyInfo {
-                    path,
-                    cycle: key.cycle,
-                    class: key.class,
-                    title: key.title,
-                    stored_bytes: key.record_len,
-                    object_bytes: key.content_len,
-                });
+        let mut open = vec![(String::new(), below.remove("").unwrap_or_default().into_iter())];
+        while let Some((above, keys)) = open.last_mut() {
+            let Some(key) = keys.next() else {
+                open.pop();
+                continue;
+            };
+            let path =
+                if above.is_empty() { key.name.clone() } else { format!("{above}/{}", key.name) };
+            if let Some(keys) = key.is_directory().then(|| below.remove(&path)).flatten() {
+                open.push((path.clone(), keys.into_iter()));
             }
+            found.push(KeyInfo {
+                path,
+                cycle: key.cycle,
+                class: key.class,
+                title: key.title,
+                stored_bytes: key.record_len,
+                object_bytes: key.content_len,
+            });
         }
         Ok(found)
     }
