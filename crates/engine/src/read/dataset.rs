@@ -8,8 +8,8 @@ use tokio::task::JoinHandle;
 use super::columns::Batch;
 use super::pipeline::Batches;
 use super::plan::Step;
-use crate::Engine;
 use super::tree::Tree;
+use crate::Engine;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Files opened ahead of the one being read: their metadata comes while data flows.
