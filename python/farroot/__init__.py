@@ -1,0 +1,60 @@
+"""farroot reads ROOT data that is far away as if it were near.
+
+>>> import farroot
+>>> tree = farroot.open("root://eos.example//data/f.root:Events")  # doctest: +SKIP
+>>> tree.arrays(["Muon_pt", "Jet_*"], entry_stop=10_000)  # doctest: +SKIP
+
+The names are uproot's. NumPy, Awkward and pandas are imported when they are first needed.
+"""
+
+from __future__ import annotations
+
+from ._config import config
+from .dataset import Files, Report, concatenate, iterate, num_entries
+from .errors import (
+    ConnectionFailedError,
+    CorruptError,
+    Error,
+    InvalidArgumentError,
+    KeyInFileError,
+    LimitReachedError,
+    NotFoundError,
+    PermissionDeniedError,
+    ReadError,
+    TimedOutError,
+    UnauthenticatedError,
+    UnreadableWarning,
+    UnsupportedError,
+)
+from .file import Directory, File, open  # noqa: A004
+from .report import ReadReport, report
+from .tree import Branch, Tree
+
+__all__ = [
+    "Branch",
+    "ConnectionFailedError",
+    "CorruptError",
+    "Directory",
+    "Error",
+    "File",
+    "Files",
+    "InvalidArgumentError",
+    "KeyInFileError",
+    "LimitReachedError",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "ReadError",
+    "ReadReport",
+    "Report",
+    "TimedOutError",
+    "Tree",
+    "UnauthenticatedError",
+    "UnreadableWarning",
+    "UnsupportedError",
+    "concatenate",
+    "config",
+    "iterate",
+    "num_entries",
+    "open",
+    "report",
+]

@@ -1,0 +1,178 @@
+"""Which columns a call means, and how decoded ones become its result."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _core, _libraries
+from ._filters import Filter, is_glob
+from ._libraries import How, Library
+from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError
+
+if TYPE_CHECKING:
+    from .branches import HasBranches
+    from .tree import Branch
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A column of the result: one branch, or several under the name of their parent."""
+
+    name: str
+    branch: Branch
+    parts: tuple[Chosen, ...] | None = None
+
+    def leaves(self) -> Iterator[Branch]:
+        """The branches that are read for it."""
+        if self.parts is None:
+            yield self.branch
+        else:
+            for part in self.parts:
+                yield from part.leaves()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a call says about the columns that it wants."""
+
+    expressions: str | Iterable[str] | None = None
+    filter_name: Filter = None
+    filter_typename: Filter = None
+    filter_branch: Callable[[Branch], bool] | None = None
+    cut: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.cut is not None:
+            raise UnsupportedError(
+                "cut is not evaluated by this version; read the columns that it names and mask them"
+            )
+
+    def of(self, place: HasBranches) -> list[Chosen]:
+        """The columns, each under another name.
+
+        Raises:
+            KeyInFileError: for a name that no branch has, or a glob that none matches.
+        """
+        if self.expressions is None:
+            return _named(_accepted(self._filtered(place)))
+        one = isinstance(self.expressions, str)
+        names = [self.expressions] if one else list(self.expressions)
+        found: list[Chosen] = []
+        for name in names:
+            if not isinstance(name, str):
+                raise InvalidArgumentError(f"an expression is a name or a glob, not {name!r}")
+            found.extend(_expressed(place, name))
+        return _named(found)
+
+    def _filtered(self, place: HasBranches) -> list[tuple[str, Branch]]:
+        items = place.items(
+            filter_name=self.filter_name,
+            filter_typename=self.filter_typename,
+            filter_branch=self.filter_branch,
+            full_paths=False,
+        )
+        own = place.itself
+        # A branch without branches stands for itself.
+        return [(own.name, own)] if own is not None and not len(place) else items
+
+
+def _expressed(place: HasBranches, name: str) -> list[Chosen]:
+    branch = place.find(name)
+    if branch is not None:
+        return [one(name, branch)]
+    if not is_glob(name):
+        raise place.no_such(name)
+    matching = _accepted(place.items(filter_name=name, full_paths=False))
+    if not matching:
+        raise KeyInFileError(f"no readable branch matches {name!r}; in {place.tree.address}")
+    return matching
+
+
+def one(name: str, branch: Branch) -> Chosen:
+    """A branch as a column of its own; one that only groups others as those, nested."""
+    if not branch.is_group:
+        return Chosen(name, branch)
+    parts = [one(child.name, child) for child in branch.branches]
+    return Chosen(name, branch, tuple(_named(parts)))
+
+
+def _accepted(items: list[tuple[str, Branch]]) -> list[Chosen]:
+    """Columns of branches that a filter has let through.
+
+    A branch that only groups others is left out where each of those comes by itself.
+    What cannot be read is left out with a warning.
+    """
+    leaves = {branch.number for _, branch in items if not branch.is_group}
+    chosen: list[Chosen] = []
+    nested: set[int] = set()
+    unreadable: list[Branch] = []
+    for name, branch in items:
+        if branch.number in nested:
+            continue
+        if branch.is_group:
+            below = branch.values()
+            own = [b for b in below if not b.is_group]
+            if all(b.number in leaves for b in own) or not all(b.is_readable for b in own):
+                continue
+            nested.update(b.number for b in below)
+            chosen.append(one(name, branch))
+        elif branch.is_readable:
+            chosen.append(Chosen(name, branch))
+        else:
+            unreadable.append(branch)
+    if unreadable:
+        _warn(unreadable)
+    return chosen
+
+
+def _warn(unreadable: list[Branch]) -> None:
+    shown = ", ".join(f"{branch.path} ({branch.typename})" for branch in unreadable[:5])
+    more = f" and {len(unreadable) - 5} more" if len(unreadable) > 5 else ""
+    warnings.warn(
+        f"left out, since this version cannot read them: {shown}{more}; "
+        f"in {unreadable[0].tree.address}",
+        UnreadableWarning,
+        stacklevel=5,
+    )
+
+
+def _named(chosen: list[Chosen]) -> list[Chosen]:
+    """The same columns, each branch once; of those of one name, later ones by their path."""
+    taken: dict[str, Chosen] = {}
+    for each in chosen:
+        before = taken.get(each.name)
+        if before is None:
+            taken[each.name] = each
+        elif before.branch.number != each.branch.number and each.branch.path not in taken:
+            taken[each.branch.path] = Chosen(each.branch.path, each.branch, each.parts)
+    return list(taken.values())
+
+
+def leaf_numbers(chosen: list[Chosen]) -> list[int]:
+    """The branches to be read, each once."""
+    numbers = (branch.number for each in chosen for branch in each.leaves())
+    return list(dict.fromkeys(numbers))
+
+
+def assemble(
+    chosen: list[Chosen],
+    columns: Sequence[_core.Column],
+    into: Library,
+    how: How,
+    start: int,
+    stop: int,
+) -> Any:
+    """Decoded columns, in the order of `leaf_numbers`, as the caller wants them."""
+    by_number = dict(zip(leaf_numbers(chosen), columns, strict=True))
+
+    def array(each: Chosen) -> Any:
+        if each.parts is None:
+            column = by_number[each.branch.number]
+            return into.array(column, each.branch.typename, start)
+        return into.nested({part.name: array(part) for part in each.parts})
+
+    arrays = {each.name: array(each) for each in chosen}
+    return _libraries.group(into, how, arrays, start, stop)

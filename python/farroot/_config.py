@@ -1,0 +1,47 @@
+"""Settings of the engine, of which none is needed for good speed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _core
+
+
+def config(
+    *,
+    memory: int | str | None = None,
+    decode_threads: int | None = None,
+    connections: int | None = None,
+    connections_max: int | None = None,
+    connect_timeout: float | None = None,
+    silence_timeout: float | None = None,
+    user: str | None = None,
+) -> dict[str, Any]:
+    """Changes settings of this process before its first read, and returns all of them.
+
+    Each has a ``FARROOT_*`` environment variable of its name, which is the default.
+
+    Args:
+        memory: Bytes held at one time, in flight, waiting or decoded and not yet handed out, as
+            a number or ``"2 GB"``. Arrays in the caller's hands are the caller's.
+        decode_threads: Threads that decompress and decode.
+        connections: Connections to a server that are begun at the first moment.
+        connections_max: Connections to one server at the most.
+        connect_timeout: Seconds to wait for a TCP connection.
+        silence_timeout: Seconds that a connection which owes data may stay silent.
+        user: The name sent at login.
+
+    Raises:
+        InvalidArgumentError: for a value that makes no sense, and once reading has begun.
+    """
+    settings = {
+        "memory": _core.parse_bytes(memory) if isinstance(memory, str) else memory,
+        "decode_threads": decode_threads,
+        "connections": connections,
+        "connections_max": connections_max,
+        "connect_timeout": connect_timeout,
+        "silence_timeout": silence_timeout,
+        "user": user,
+    }
+    given = {name: value for name, value in settings.items() if value is not None}
+    return _core.configure(**given)

@@ -1,0 +1,118 @@
+"""The engine, as thin as it can be: columns are read here, and given their shape in Python."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Numbers:
+    """Numbers; the array's first dimension is the entry."""
+
+    __match_args__ = ("array",)
+    @property
+    def array(self) -> NDArray[Any]: ...
+
+class List:
+    """Entry ``i`` is ``content[offsets[i]:offsets[i + 1]]``."""
+
+    __match_args__ = ("offsets", "content")
+    @property
+    def offsets(self) -> NDArray[np.int64]: ...
+    @property
+    def content(self) -> Column: ...
+
+class Strings:
+    """Entry ``i`` is ``bytes[offsets[i]:offsets[i + 1]]``, in whatever encoding was written."""
+
+    __match_args__ = ("offsets", "bytes")
+    @property
+    def offsets(self) -> NDArray[np.int64]: ...
+    @property
+    def bytes(self) -> NDArray[np.uint8]: ...
+
+class Record:
+    """Fields of equal length."""
+
+    __match_args__ = ("length", "fields")
+    @property
+    def length(self) -> int: ...
+    @property
+    def fields(self) -> list[tuple[str, Column]]: ...
+
+Column = Numbers | List | Strings | Record
+
+class File:
+    @property
+    def url(self) -> str: ...
+    @property
+    def size(self) -> int: ...
+    def keys(self, recursive: bool) -> list[tuple[str, int, str, str]]:
+        """Path, cycle, class and title of each key."""
+
+    def tree(self, path: str) -> Tree: ...
+
+class Tree:
+    @property
+    def file(self) -> File: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def num_entries(self) -> int: ...
+    @property
+    def aliases(self) -> list[tuple[str, str]]: ...
+    def branches(self) -> list[tuple[str, int | None]]:
+        """Name and parent of each branch, by number, in the tree's depth-first order."""
+
+    def branch_title(self, branch: int) -> str: ...
+    def branch_bytes(self, branch: int) -> tuple[int, int, int]:
+        """Compressed and uncompressed bytes, and number of baskets."""
+
+    def typename(self, branch: int) -> str: ...
+    def is_group(self, branch: int) -> bool: ...
+    def datashape(self, branch: int) -> str:
+        """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""
+
+    def read(self, branches: Sequence[int], start: int, stop: int) -> list[Column]: ...
+    def batches(
+        self,
+        branches: Sequence[int],
+        start: int,
+        stop: int,
+        *,
+        step_entries: int | None = None,
+        step_bytes: int | None = None,
+    ) -> Batches: ...
+
+class Batches:
+    def next(self) -> tuple[int, int, list[Column]] | None:
+        """First and last entry (half open) and the columns; None after the last batch."""
+
+class Parts:
+    def next(self) -> tuple[int, int, int, list[Column]] | None:
+        """Number of the place, entries (half open) in its tree, and the columns."""
+
+def open_file(url: str) -> File: ...
+def open_tree(url: str, path: str | None) -> Tree: ...
+def open_trees(places: Sequence[tuple[str, str | None]]) -> list[Tree]: ...
+def split_tree(address: str) -> tuple[str, str | None]: ...
+def parts(
+    places: Sequence[tuple[str, str | None, Tree | None]],
+    branches: Sequence[str],
+    *,
+    step_entries: int | None = None,
+    step_bytes: int | None = None,
+) -> Parts: ...
+def parse_bytes(text: str) -> int: ...
+def configure(**settings: Any) -> dict[str, Any]: ...
+def report(file: File | None) -> tuple[str, str]:
+    """Figures as JSON, and the same as text."""
+
+def timeline(file: File, width: int) -> tuple[str, str]:
+    """SVG, and text of ``width`` characters a line."""
+
+def main(argv: Sequence[str]) -> int: ...

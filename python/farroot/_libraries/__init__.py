@@ -1,0 +1,93 @@
+"""What arrays are made of: NumPy, Awkward or pandas, each imported when first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from .._core import Column
+
+#: How columns are grouped: None for the library's own table, or a container type.
+How = type[tuple[Any, ...]] | type[list[Any]] | type[dict[str, Any]] | str | None
+
+
+class Library(Protocol):
+    """One of the array libraries."""
+
+    def array(self, column: Column, typename: str, start: int) -> Any:
+        """One column; ``typename`` is the C++ type, ``start`` the number of the first entry."""
+
+    def table(self, arrays: dict[str, Any], start: int, stop: int) -> Any:
+        """Columns of the entries ``start`` to ``stop`` as the library groups them."""
+
+    def nested(self, arrays: dict[str, Any]) -> Any:
+        """The sub-branches of a branch as one array."""
+
+    def zipped(self, arrays: dict[str, Any]) -> Any:
+        """As `table`, with lists of equal lengths in one list of records."""
+
+    def concatenate(self, tables: Sequence[Any]) -> Any:
+        """Tables, or arrays, one after the other."""
+
+
+_NAMES = {
+    "ak": "awkward",
+    "awkward": "awkward",
+    "np": "numpy",
+    "numpy": "numpy",
+    "pd": "pandas",
+    "pandas": "pandas",
+}
+
+
+def library(name: str) -> Library:
+    """The library of that name.
+
+    Raises:
+        InvalidArgumentError: for a name that is none of them.
+        ModuleNotFoundError: for one that is not installed.
+    """
+    known = _NAMES.get(str(name).lower())
+    if known == "awkward":
+        from .awkward import Awkward
+
+        return Awkward()
+    if known == "numpy":
+        from .numpy import NumPy
+
+        return NumPy()
+    if known == "pandas":
+        from .pandas import Pandas
+
+        return Pandas()
+    raise InvalidArgumentError(f'library is "ak", "np" or "pd", not {name!r}')
+
+
+def group(into: Library, how: How, arrays: dict[str, Any], start: int, stop: int) -> Any:
+    """Arrays by name as the caller wants them together."""
+    if how is None:
+        return into.table(arrays, start, stop)
+    if how is tuple:
+        return tuple(arrays.values())
+    if how is list:
+        return list(arrays.values())
+    if how is dict:
+        return arrays
+    if how == "zip":
+        return into.zipped(arrays)
+    raise InvalidArgumentError(f'how is None, tuple, list, dict or "zip", not {how!r}')
+
+
+def concatenate(into: Library, grouped: Sequence[Any]) -> Any:
+    """Results of `group`, one after the other."""
+    if len(grouped) == 1:
+        return grouped[0]
+    first = grouped[0]
+    if isinstance(first, dict):
+        return {name: into.concatenate([each[name] for each in grouped]) for name in first}
+    if isinstance(first, (tuple, list)):
+        return type(first)(into.concatenate(each) for each in zip(*grouped, strict=True))
+    return into.concatenate(grouped)

@@ -1,0 +1,116 @@
+"""Columns as Awkward arrays, on the engine's own memory: no buffer is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os.path import commonprefix
+from typing import TYPE_CHECKING, Any
+
+import awkward as ak
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+
+if TYPE_CHECKING:
+    from .._core import Column
+
+#: The typename of a leaf list; its record has no name of its own.
+_LEAF_LIST = "struct {"
+
+
+class Awkward:
+    def array(self, column: Column, typename: str, start: int) -> Any:
+        return ak.Array(to_layout(column, typename))
+
+    def table(self, arrays: dict[str, Any], start: int, stop: int) -> Any:
+        layouts = [array.layout for array in arrays.values()]
+        length = None if layouts else stop - start
+        return ak.Array(ak.contents.RecordArray(layouts, list(arrays), length=length))
+
+    def nested(self, arrays: dict[str, Any]) -> Any:
+        return self.table(arrays, 0, 0)
+
+    def zipped(self, arrays: dict[str, Any]) -> Any:
+        """Lists whose counts agree become one list of records, named by what names share."""
+        flat = {name: array for name, array in arrays.items() if not _is_list(array)}
+        together: list[dict[str, Any]] = []
+        for name, array in arrays.items():
+            if name in flat:
+                continue
+            for lists in together:
+                if _same_counts(array, next(iter(lists.values()))):
+                    lists[name] = array
+                    break
+            else:
+                together.append({name: array})
+        table = dict(flat)
+        for number, lists in enumerate(together):
+            common = _common_name(list(lists))
+            name = common.strip("_./")
+            if not name or name in table:
+                table[f"jagged{number}"] = ak.zip(lists)
+            else:
+                inner = {each[len(common) :].strip("_./"): a for each, a in lists.items()}
+                table[name] = ak.zip(inner)
+        return self.table(table, 0, 0)
+
+    def concatenate(self, tables: Sequence[Any]) -> Any:
+        return ak.concatenate(tables)
+
+
+def to_layout(column: Column, typename: str = "") -> Any:
+    """One column as an Awkward layout; a record of class type carries the name of its class."""
+    match column:
+        case _core.Numbers(array):
+            return _regular(array)
+        case _core.List(offsets, content):
+            return ak.contents.ListOffsetArray(ak.index.Index64(offsets), to_layout(content))
+        case _core.Strings(offsets, encoded):
+            characters = ak.contents.NumpyArray(encoded, parameters={"__array__": "char"})
+            return ak.contents.ListOffsetArray(
+                ak.index.Index64(offsets), characters, parameters={"__array__": "string"}
+            )
+        case _core.Record(length, fields):
+            named = typename and not typename.startswith(_LEAF_LIST)
+            return ak.contents.RecordArray(
+                [to_layout(field) for _, field in fields],
+                [name for name, _ in fields],
+                length=length,
+                parameters={"__record__": typename} if named else None,
+            )
+
+
+def _regular(array: NDArray[Any]) -> Any:
+    """A NumPy array of any shape, its inner dimensions as regular lists."""
+    layout: Any = ak.contents.NumpyArray(array.reshape(-1))
+    lengths = array.shape
+    for axis in range(len(lengths) - 1, 0, -1):
+        outer = int(np.prod(lengths[:axis]))
+        layout = ak.contents.RegularArray(layout, lengths[axis], zeros_length=outer)
+    return layout
+
+
+def _is_list(array: Any) -> bool:
+    """Whether an entry is a list of single things: what counts can be compared of."""
+
+    def is_jagged(layout: Any) -> bool:
+        return isinstance(layout, ak.contents.ListOffsetArray)
+
+    return (
+        is_jagged(array.layout)
+        and array.layout.parameter("__array__") is None
+        and not is_jagged(array.layout.content)
+    )
+
+
+def _same_counts(a: Any, b: Any) -> bool:
+    return bool(np.array_equal(ak.num(a, axis=1), ak.num(b, axis=1)))
+
+
+def _common_name(names: list[str]) -> str:
+    """What all names begin with, up to a separator; empty if that is nothing."""
+    if len(names) == 1:
+        return names[0][: max(names[0].rfind(separator) for separator in "_./") + 1]
+    common = commonprefix(names)  # noqa: RUF071, not of paths
+    return common[: max(common.rfind(separator) for separator in "_./") + 1]

@@ -1,0 +1,77 @@
+"""Columns as NumPy arrays.
+
+Numbers keep the engine's own memory. What NumPy has no array for becomes an array of objects, as
+uproot does: each list a view of the content, each string a ``str``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from .._core import Column
+
+
+class NumPy:
+    def array(self, column: Column, typename: str, start: int) -> NDArray[Any]:
+        return to_numpy(column)
+
+    def table(self, arrays: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
+        return arrays
+
+    def nested(self, arrays: dict[str, Any]) -> dict[str, Any]:
+        return arrays
+
+    def zipped(self, arrays: dict[str, Any]) -> Any:
+        raise InvalidArgumentError('how="zip" needs library="ak"')
+
+    def concatenate(self, tables: Sequence[Any]) -> Any:
+        if isinstance(tables[0], dict):
+            return {name: self.concatenate([each[name] for each in tables]) for name in tables[0]}
+        return np.concatenate(tables)
+
+
+def to_numpy(column: Column) -> NDArray[Any]:
+    """One column; only numbers and records of numbers are not arrays of objects."""
+    match column:
+        case _core.Numbers(array):
+            return array
+        case _core.List(offsets, content):
+            return _objects(offsets, to_numpy(content))
+        case _core.Strings(offsets, encoded):
+            return _text(offsets, encoded)
+        case _core.Record(length, fields):
+            return _records(length, fields)
+
+
+def _objects(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]:
+    out = np.empty(len(offsets) - 1, dtype=object)
+    bounds = offsets.tolist()
+    for entry, (begin, end) in enumerate(pairwise(bounds)):
+        out[entry] = content[begin:end]
+    return out
+
+
+def _text(offsets: NDArray[np.int64], encoded: NDArray[np.uint8]) -> NDArray[Any]:
+    out = np.empty(len(offsets) - 1, dtype=object)
+    bounds, raw = offsets.tolist(), encoded.tobytes()
+    for entry, (begin, end) in enumerate(pairwise(bounds)):
+        out[entry] = raw[begin:end].decode("utf-8", errors="surrogateescape")
+    return out
+
+
+def _records(length: int, fields: list[tuple[str, Column]]) -> NDArray[Any]:
+    arrays = [(name, to_numpy(field)) for name, field in fields]
+    dtype = np.dtype([(name, array.dtype, array.shape[1:]) for name, array in arrays])
+    out = np.empty(length, dtype=dtype)
+    for name, array in arrays:
+        out[name] = array
+    return out

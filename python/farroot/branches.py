@@ -1,0 +1,339 @@
+"""What trees and branches have in common: branches under them, and reading those."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from . import _core, _libraries
+from ._choice import Choice, Chosen, assemble, leaf_numbers
+from ._entries import StepSize, entry_range, step
+from ._filters import Filter, predicate
+from ._libraries import How, Library
+from .errors import InvalidArgumentError, KeyInFileError
+
+if TYPE_CHECKING:
+    from .tree import Branch, Tree
+
+
+class Writable(Protocol):
+    def write(self, text: str, /) -> object: ...
+
+
+class HasBranches:
+    """A mapping from names to branches that reads many of them at once."""
+
+    _tree: Tree
+    #: The branch itself; None for a tree.
+    _number: int | None
+
+    @property
+    def branches(self) -> list[Branch]:
+        """The branches directly below, in the order of the file."""
+        return [self._tree._branch(number) for number in self._tree._children(self._number)]
+
+    @property
+    def tree(self) -> Tree:
+        return self._tree
+
+    @property
+    def itself(self) -> Branch | None:
+        """The branch that this is; None for a tree."""
+        return None if self._number is None else self._tree._branch(self._number)
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries."""
+        return self._tree._num_entries
+
+    # -- names ---------------------------------------------------------------------------------
+
+    def items(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Branch], bool] | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+    ) -> list[tuple[str, Branch]]:
+        """Names and branches, depth first.
+
+        Args:
+            filter_name: None, a name, a glob, ``"/regex/flags"``, a function of a name, or
+                several of these; tried on the name and on the path.
+            filter_typename: The same, for the C++ type.
+            filter_branch: A function of the :class:`Branch`, or None.
+            recursive: Whether branches of branches come too.
+            full_paths: Whether these are named by their path, ``parent/child``, or by the last
+                part of it.
+        """
+        by_name, by_type = predicate(filter_name), predicate(filter_typename)
+        found: list[tuple[str, Branch]] = []
+        for path, branch in self._walk("", recursive):
+            named = by_name(branch.name) or by_name(path) or by_name("/" + path)
+            if (
+                named
+                and (filter_typename is None or by_type(branch.typename))
+                and (filter_branch is None or filter_branch(branch))
+            ):
+                found.append((path if full_paths else branch.name, branch))
+        return found
+
+    def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Branch]]:
+        for branch in self.branches:
+            path = prefix + branch.name
+            yield path, branch
+            if recursive:
+                yield from branch._walk(path + "/", recursive)
+
+    def keys(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Branch], bool] | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+    ) -> list[str]:
+        """Names of the branches below; the arguments are those of :meth:`items`."""
+        items = self.items(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+            full_paths=full_paths,
+        )
+        return [name for name, _ in items]
+
+    def values(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Branch], bool] | None = None,
+        recursive: bool = True,
+    ) -> list[Branch]:
+        """The branches below; the arguments are those of :meth:`items`."""
+        items = self.items(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+        )
+        return [branch for _, branch in items]
+
+    def typenames(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Branch], bool] | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+    ) -> dict[str, str]:
+        """C++ types by name, as uproot spells them; the arguments are those of :meth:`items`."""
+        items = self.items(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+            full_paths=full_paths,
+        )
+        return {name: branch.typename for name, branch in items}
+
+    def __getitem__(self, where: str | int) -> Branch:
+        """The branch of that path or, below any branch, of that name; or by position.
+
+        Raises:
+            KeyInFileError: where there is none, with the names that come near.
+        """
+        if not isinstance(where, str):
+            return self.branches[operator.index(where)]
+        found = self.find(where)
+        if found is None:
+            raise self.no_such(where)
+        return found
+
+    def find(self, where: str) -> Branch | None:
+        """As ``self[where]``, or None."""
+        path = where.strip("/")
+        below = None
+        for full, branch in self._walk("", True):
+            if full == path:
+                return branch
+            if below is None and branch.name == path and not where.startswith("/"):
+                below = branch
+        return below
+
+    def no_such(self, where: str) -> KeyInFileError:
+        """The error for a name that no branch has, with those that come near."""
+        import difflib
+
+        keys = self.keys()
+        folded = {key.lower(): key for key in keys}
+        near = [folded[key] for key in difflib.get_close_matches(where.lower(), folded, n=3)]
+        if near:
+            hint = "did you mean " + " or ".join(map(repr, near)) + "?"
+        else:
+            shown = ", ".join(map(repr, keys[:10])) + (", ..." if len(keys) > 10 else "")
+            hint = f"there are {shown}" if keys else "there are none"
+        error = KeyInFileError(f"no branch is called {where!r}; {hint}; in {self._tree.address}")
+        error.url = self._tree.url
+        return error
+
+    def __contains__(self, where: object) -> bool:
+        return isinstance(where, str) and self.find(where) is not None
+
+    def __iter__(self) -> Iterator[Branch]:
+        return iter(self.branches)
+
+    def __len__(self) -> int:
+        """Number of branches directly below, as in uproot; see :attr:`num_entries`."""
+        return len(self._tree._children(self._number))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.keys()
+
+    def show(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Branch], bool] | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+        name_width: int = 20,
+        typename_width: int = 24,
+        interpretation_width: int = 30,
+        stream: Writable | None = None,
+    ) -> None:
+        """Prints a table of names, C++ types and the types of an entry as Awkward spells them.
+
+        Args:
+            name_width, typename_width, interpretation_width: Characters of each column, at
+                least 3; what is longer is cut.
+            stream: Where to write, an object with a ``write(str)`` method; None is ``stdout``.
+        """
+        widths = (name_width, typename_width, interpretation_width)
+        if min(widths) < 3:
+            raise InvalidArgumentError("columns are at least 3 characters wide")
+        stream = sys.stdout if stream is None else stream
+
+        def line(cells: Sequence[str]) -> str:
+            fitted = (
+                cell if len(cell) <= width else cell[: width - 3] + "..."
+                for cell, width in zip(cells, widths, strict=True)
+            )
+            padded = (cell.ljust(width) for cell, width in zip(fitted, widths, strict=True))
+            return " | ".join(padded).rstrip() + "\n"
+
+        stream.write(line(("name", "typename", "interpretation")))
+        stream.write("-+-".join("-" * width for width in widths) + "\n")
+        for name, branch in self.items(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+            full_paths=full_paths,
+        ):
+            stream.write(line((name, branch.typename, branch.interpretation)))
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Branch], bool] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        library: str = "ak",
+        how: How = None,
+    ) -> Any:
+        """Reads columns, all at once.
+
+        Args:
+            expressions: Names, paths or globs of branches; None takes all that the filters
+                accept and this version can read. A branch of branches comes as one nested
+                column.
+            cut: Not yet; must be None.
+            filter_name, filter_typename, filter_branch: See :meth:`items`; only without
+                ``expressions``.
+            entry_start, entry_stop: Half-open range of entries; None is the beginning and the
+                end, negative numbers count from the end.
+            library: ``"ak"``, ``"np"`` or ``"pd"``.
+            how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
+                or ``dict`` for these; ``"zip"`` (Awkward only) puts lists that have the same
+                counts into lists of records.
+
+        Raises:
+            KeyInFileError: for a name that no branch has.
+            UnsupportedError: for a named branch of a type that cannot be read yet.
+        """
+        into = _libraries.library(library)
+        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
+        chosen = choice.of(self)
+        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        columns = self._tree._live().read(leaf_numbers(chosen), start, stop)
+        return assemble(chosen, columns, into, how, start, stop)
+
+    def iterate(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Branch], bool] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        step_size: StepSize = "100 MB",
+        library: str = "ak",
+        how: How = None,
+        report: bool = False,
+    ) -> Iterator[Any]:
+        """Reads columns step by step; what comes next is fetched and decoded meanwhile.
+
+        Args:
+            step_size: Entries in a step, or the bytes that they take decoded, as ``"100 MB"``.
+            report: Whether to give pairs of arrays and :class:`~farroot.Report`.
+
+        The other arguments are those of :meth:`arrays`. Fetching begins with the call; closing
+        or dropping the iterator ends it.
+        """
+        into = _libraries.library(library)
+        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
+        chosen = choice.of(self)
+        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        batches = self._tree._live().batches(leaf_numbers(chosen), start, stop, **step(step_size))
+        return self._steps(batches, chosen, into, how, report)
+
+    def _steps(
+        self,
+        batches: _core.Batches,
+        chosen: list[Chosen],
+        into: Library,
+        how: How,
+        report: bool,
+    ) -> Iterator[Any]:
+        from .dataset import Report
+
+        while (batch := batches.next()) is not None:
+            start, stop, columns = batch
+            arrays = assemble(chosen, columns, into, how, start, stop)
+            del batch, columns
+            if report:
+                url, path = self._tree.url, self._tree.object_path
+                yield arrays, Report(url, path, start, stop)
+            else:
+                yield arrays
+            del arrays

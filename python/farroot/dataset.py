@@ -1,0 +1,280 @@
+"""Many files read as one."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from . import _core, _libraries
+from ._choice import Choice, assemble, leaf_numbers
+from ._entries import StepSize, entry_range, step
+from ._filters import Filter
+from ._libraries import How, Library
+from .errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from .file import Address, split
+from .tree import Branch, Tree
+
+#: One file or several: addresses (local ones may be globs), a dict of addresses and tree paths,
+#: open trees, or an iterable of these.
+Files = Address | Tree | Mapping[Any, str | None] | Iterable["Files"]
+
+_BRACES = re.compile(r"{([^{}]*)}")
+
+
+@dataclass(frozen=True)
+class Report:
+    """Which entries a step of an iteration holds.
+
+    ``tree_entry_*`` count from the beginning of the file's tree, ``global_entry_*`` from the
+    beginning of the first file's. All ranges are half open.
+    """
+
+    file_path: str
+    object_path: str | None
+    tree_entry_start: int
+    tree_entry_stop: int
+    global_offset: int = 0
+
+    @property
+    def global_entry_start(self) -> int:
+        return self.tree_entry_start + self.global_offset
+
+    @property
+    def global_entry_stop(self) -> int:
+        return self.tree_entry_stop + self.global_offset
+
+    #: As uproot calls them too.
+    start = global_entry_start
+    stop = global_entry_stop
+
+
+@dataclass(frozen=True)
+class _Place:
+    """One tree: where it is, or the open tree itself."""
+
+    url: str
+    path: str | None
+    tree: Tree | None = None
+
+    def opened(self) -> Tree:
+        if self.tree is not None:
+            return self.tree
+        core = _core.open_tree(self.url, self.path)
+        return Tree(core, self.url, core.path if self.path is None else self.path)
+
+
+def iterate(
+    files: Files,
+    expressions: str | Iterable[str] | None = None,
+    cut: str | None = None,
+    *,
+    filter_name: Filter = None,
+    filter_typename: Filter = None,
+    filter_branch: Callable[[Branch], bool] | None = None,
+    step_size: StepSize = "100 MB",
+    library: str = "ak",
+    how: How = None,
+    report: bool = False,
+) -> Iterator[Any]:
+    """Reads columns of many files, step by step; no step reaches over the end of a file.
+
+    The next files are opened, and what comes next is fetched and decoded, while the caller works
+    on a step. The first file decides which columns these are: names that only others have are
+    not looked for.
+
+    Args:
+        files: ``"FILE:TREE"`` or a list of these, a dict ``{FILE: TREE}``, open trees. Without a
+            tree, the only one in the file is meant. Local files may be globs.
+        report: Whether to give pairs of arrays and :class:`Report`.
+
+    The other arguments are those of :meth:`Tree.iterate`.
+
+    Raises:
+        NotFoundError: no such file.
+        KeyInFileError: no such tree or branch in one of them.
+    """
+    into = _libraries.library(library)
+    choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
+    places = _places(files)
+    return _steps(places, choice, step(step_size), into, how, report)
+
+
+def _steps(
+    places: list[_Place],
+    choice: Choice,
+    step: dict[str, int],
+    into: Library,
+    how: How,
+    report: bool,
+) -> Iterator[Any]:
+    first = places[0].opened()
+    chosen = choice.of(first)
+    paths = [first._branch(number).path for number in leaf_numbers(chosen)]
+    opened = [_Place(places[0].url, places[0].path, first), *places[1:]]
+    located = [
+        (each.url, each.path, None if each.tree is None else each.tree._live()) for each in opened
+    ]
+    parts = _core.parts(located, paths, **step)
+    offset, current, end = 0, 0, 0
+    while (part := parts.next()) is not None:
+        number, start, stop, columns = part
+        if number != current:
+            offset, current = offset + end, number
+        end = stop
+        arrays = assemble(chosen, columns, into, how, start + offset, stop + offset)
+        del part, columns
+        if report:
+            place = opened[number]
+            yield arrays, Report(place.url, place.path, start, stop, offset)
+        else:
+            yield arrays
+        del arrays
+
+
+def concatenate(
+    files: Files,
+    expressions: str | Iterable[str] | None = None,
+    cut: str | None = None,
+    *,
+    filter_name: Filter = None,
+    filter_typename: Filter = None,
+    filter_branch: Callable[[Branch], bool] | None = None,
+    entry_start: int | None = None,
+    entry_stop: int | None = None,
+    library: str = "ak",
+    how: How = None,
+) -> Any:
+    """Reads columns of many files into one array each.
+
+    Args:
+        files: See :func:`iterate`.
+        entry_start, entry_stop: Half-open range of entries of all files together; negative
+            numbers count from the end of the last.
+
+    The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
+    """
+    into = _libraries.library(library)
+    choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
+    places = _places(files)
+    if entry_start is None and entry_stop is None:
+        grouped = list(_steps(places, choice, {}, into, how, False))
+    else:
+        grouped = _ranged(places, choice, entry_start, entry_stop, into, how)
+    if grouped:
+        return _libraries.concatenate(into, grouped)
+    return (
+        places[0]
+        .opened()
+        .arrays(
+            expressions,
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            entry_stop=0,
+            library=library,
+            how=how,
+        )
+    )
+
+
+def _ranged(
+    places: list[_Place],
+    choice: Choice,
+    entry_start: int | None,
+    entry_stop: int | None,
+    into: Library,
+    how: How,
+) -> list[Any]:
+    """The columns of those files that a range of all entries touches."""
+    trees = _opened(places)
+    start, stop = entry_range(sum(tree.num_entries for tree in trees), entry_start, entry_stop)
+    running = []
+    offset = 0
+    for tree in trees:
+        begin = min(max(start - offset, 0), tree.num_entries)
+        end = min(max(stop - offset, 0), tree.num_entries)
+        if begin < end:
+            chosen = choice.of(tree)
+            batches = tree._live().batches(leaf_numbers(chosen), begin, end)
+            running.append((chosen, batches, offset))
+        offset += tree.num_entries
+    grouped = []
+    for chosen, batches, offset in running:
+        while (batch := batches.next()) is not None:
+            begin, end, columns = batch
+            grouped.append(assemble(chosen, columns, into, how, begin + offset, end + offset))
+    return grouped
+
+
+def num_entries(files: Files) -> Iterator[tuple[str, str, int]]:
+    """File, path of the tree in it and number of entries, for each of many files.
+
+    Args:
+        files: See :func:`iterate`.
+    """
+    for tree in _opened(_places(files)):
+        yield tree.url, tree.object_path, tree.num_entries
+
+
+def _opened(places: list[_Place]) -> list[Tree]:
+    """All trees, opened side by side."""
+    absent = [place for place in places if place.tree is None]
+    cores = iter(_core.open_trees([(place.url, place.path) for place in absent]))
+    trees = []
+    for place in places:
+        if place.tree is not None:
+            trees.append(place.tree)
+        else:
+            core = next(cores)
+            trees.append(Tree(core, place.url, core.path if place.path is None else place.path))
+    return trees
+
+
+def _places(files: Files) -> list[_Place]:
+    places = list(dict.fromkeys(_each_place(files)))
+    if not places:
+        raise NotFoundError(f"no file matches {files!r}")
+    return places
+
+
+def _each_place(files: Files) -> Iterator[_Place]:
+    if isinstance(files, Tree):
+        yield _Place(files._url, files.object_path, files)
+    elif isinstance(files, (str, os.PathLike)):
+        url, path = split(files)
+        yield from (_Place(match, path) for match in _matches(url))
+    elif isinstance(files, Mapping):
+        for address, path in files.items():
+            if path is not None and not isinstance(path, str):
+                raise InvalidArgumentError(f"the path of a tree is a string, not {path!r}")
+            yield from (_Place(match, path) for match in _matches(os.fspath(address)))
+    elif isinstance(files, Iterable):
+        for each in files:
+            yield from _each_place(each)
+    else:
+        raise InvalidArgumentError(
+            "files are addresses, a dict of addresses and tree paths, open trees, or several of "
+            f"these, not {files!r}"
+        )
+
+
+def _matches(url: str) -> list[str]:
+    """Local files that a glob with ``*``, ``?``, ``[]`` and ``{a,b}`` matches, by name."""
+    if not any(letter in url for letter in "*?[{"):
+        return [url]
+    if "://" in url:
+        if "*" in url or "{" in url:
+            raise UnsupportedError(f"this version lists no remote files; name them: {url}")
+        return [url]
+    url = os.path.expanduser(url)
+    if os.path.exists(url):
+        return [url]
+    pieces = _BRACES.split(url)
+    choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
+    patterns = ["".join(choice) for choice in product(*choices)]
+    return [match for pattern in patterns for match in sorted(glob.glob(pattern))]

@@ -1,0 +1,75 @@
+"""What can go wrong, as classes to catch.
+
+Every error is a :class:`Error`, and also the built-in exception that Python people would expect
+in its place: a missing file is a ``FileNotFoundError``, a missing branch a ``KeyError``.
+"""
+
+from __future__ import annotations
+
+
+class Error(Exception):
+    """Anything that farroot raises.
+
+    Attributes:
+        url: The file concerned, or None.
+        byte_range: The bytes concerned, half open, in the file, or None.
+        source: The server that was asked, or None.
+        retryable: Whether the same call may succeed later.
+    """
+
+    url: str | None = None
+    byte_range: tuple[int, int] | None = None
+    source: str | None = None
+    retryable: bool = False
+
+    def __str__(self) -> str:
+        # KeyError would show the message quoted and escaped.
+        return str(self.args[0]) if self.args else ""
+
+
+class NotFoundError(Error, FileNotFoundError):
+    """No such file."""
+
+
+class KeyInFileError(Error, KeyError):
+    """No directory, tree or branch of that name in the file."""
+
+
+class PermissionDeniedError(Error, PermissionError):
+    """The server or the operating system knows who asks and refuses."""
+
+
+class UnauthenticatedError(PermissionDeniedError):
+    """The server wants to know who asks."""
+
+
+class TimedOutError(Error, TimeoutError):
+    """Nothing came within the time allowed."""
+
+
+class ConnectionFailedError(Error, ConnectionError):
+    """The server could not be reached, or the connection broke."""
+
+
+class CorruptError(Error, ValueError):
+    """The bytes contradict the format, their checksum or each other."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Known to exist, not readable by this version."""
+
+
+class LimitReachedError(Error, ValueError):
+    """A configured or sane limit would be exceeded."""
+
+
+class InvalidArgumentError(Error, ValueError):
+    """The caller's own arguments."""
+
+
+class ReadError(Error, OSError):
+    """The server or the disk failed to deliver."""
+
+
+class UnreadableWarning(UserWarning):
+    """Branches that this version cannot read were left out of a read of many."""

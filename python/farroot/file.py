@@ -1,0 +1,269 @@
+"""Files and the directories in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._filters import Filter, predicate
+from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
+from .tree import Branch, Tree
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .report import ReadReport
+
+#: Classes that :class:`Tree` reads.
+TREE_CLASSES = ("TTree", "TNtuple", "TNtupleD")
+_DIRECTORY_CLASSES = ("TDirectory", "TDirectoryFile")
+
+Address = str | os.PathLike[str]
+
+
+def open(address: Address | Mapping[str, str | None]) -> File | Directory | Tree | Branch:  # noqa: A001
+    """Opens a file, or something in it.
+
+    Args:
+        address: A URL (``root://``, ``http://``, ``https://``, ``file://``) or a local path,
+            with ``:object/path`` after it for something in the file; a path-like object, which
+            is never split; or a dict of one file and the path in it.
+
+    Returns:
+        A :class:`File`; with a path in it, the :class:`Tree`, :class:`Directory` or
+        :class:`Branch` there.
+
+    Raises:
+        NotFoundError: no such file.
+        KeyInFileError: nothing of that name in the file.
+    """
+    url, path = split(address)
+    if path is None:
+        return File(url)
+    try:
+        return Tree(_core.open_tree(url, path), url, path)
+    except (KeyInFileError, UnsupportedError):
+        # Not a tree: a directory, a branch, or a name for which the file gives better advice.
+        return File(url)[path]
+
+
+def split(address: Address | Mapping[str, str | None]) -> tuple[str, str | None]:
+    """The file and the path in it that an address means."""
+    if isinstance(address, str):
+        url, path = _core.split_tree(address)
+        return _expanded(url), path
+    if isinstance(address, os.PathLike):
+        return _expanded(os.fspath(address)), None
+    if isinstance(address, Mapping) and len(address) == 1:
+        ((url, path),) = address.items()
+        return _expanded(os.fspath(url)), path
+    raise InvalidArgumentError(
+        f"a file is a URL, a path or a dict of one file and the path in it, not {address!r}"
+    )
+
+
+def _expanded(url: str) -> str:
+    return url if "://" in url else os.path.expanduser(url)
+
+
+class Directory:
+    """A mapping from names to what is in a directory of a file.
+
+    Keys are ``name;cycle`` or, below directories, ``directory/name;cycle``; without a cycle, the
+    highest one is meant.
+    """
+
+    def __init__(self, file: File, path: str) -> None:
+        self._file = file
+        self._path = path
+
+    @property
+    def file(self) -> File:
+        return self._file
+
+    @property
+    def object_path(self) -> str:
+        """Where the directory is in the file; empty at the top."""
+        return self._path
+
+    @property
+    def url(self) -> str:
+        """The file's address, without secrets."""
+        return self._file._url_shown
+
+    @property
+    def file_path(self) -> str:
+        """As :attr:`url`; uproot's name for it."""
+        return self.url
+
+    def classnames(
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> dict[str, str]:
+        """Classes of the objects, by key.
+
+        Args:
+            recursive: Whether objects in directories below come too.
+            cycle: Whether keys end with ``;cycle``.
+            filter_name: None, a name, a glob, ``"/regex/flags"``, a function of a name, or
+                several of these; tried on the key without its cycle.
+            filter_classname: The same, for the class.
+        """
+        by_name, by_class = predicate(filter_name), predicate(filter_classname)
+        prefix = f"{self._path}/" if self._path else ""
+        found: dict[str, str] = {}
+        for path, number, classname, _ in self._file._keys():
+            if not path.startswith(prefix):
+                continue
+            name = path[len(prefix) :]
+            if (recursive or "/" not in name) and by_name(name) and by_class(classname):
+                found.setdefault(f"{name};{number}" if cycle else name, classname)
+        return found
+
+    def keys(
+        self,
+        *,
+        recursive: bool = True,
+        cycle: bool = True,
+        filter_name: Filter = None,
+        filter_classname: Filter = None,
+    ) -> list[str]:
+        """Names of the objects; the arguments are those of :meth:`classnames`."""
+        found = self.classnames(
+            recursive=recursive,
+            cycle=cycle,
+            filter_name=filter_name,
+            filter_classname=filter_classname,
+        )
+        return list(found)
+
+    def __getitem__(self, where: str) -> Tree | Directory | Branch:
+        """The tree, directory or branch (``tree/branch``) at a path.
+
+        Raises:
+            KeyInFileError: nothing of that name.
+            UnsupportedError: an object of a class that cannot be read yet.
+        """
+        path = "/".join(part for part in where.replace(":", "/").split("/") if part)
+        whole = f"{self._path}/{path}" if self._path else path
+        try:
+            return self._file._tree_at(whole)
+        except (KeyInFileError, UnsupportedError) as error:
+            other = self._other(whole)
+            if other is None:
+                raise error from None
+            return other
+
+    def _other(self, path: str) -> Directory | Branch | None:
+        """What is at a path that is no tree's."""
+        name = path.split(";")[0]
+        for key, _, classname, _ in self._file._keys():
+            if key == name and classname in _DIRECTORY_CLASSES:
+                return Directory(self._file, name)
+            if name.startswith(f"{key}/") and classname in TREE_CLASSES:
+                return self._file._tree_at(key)[path[len(key) + 1 :]]
+        return None
+
+    def __contains__(self, where: object) -> bool:
+        if not isinstance(where, str):
+            return False
+        return where.strip("/") in self.keys(cycle=";" in where)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.keys(cycle=False)
+
+    def __enter__(self) -> Directory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Nothing to be done: a directory holds nothing open."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {'/' + self._path!r} in {self.url}>"
+
+
+class File(Directory):
+    """An open ROOT file, which is also its top directory; a context manager.
+
+    It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
+    when first used.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__(self, "")
+        self._url = url
+        self._url_shown = url
+        self._core: _core.File | None = _core.open_file(url)
+        self._pid = os.getpid()
+        self._url_shown = self._core.url
+        self._known_keys: list[tuple[str, int, str, str]] | None = None
+
+    def _live(self) -> _core.File:
+        """The engine's file, opened again after a fork."""
+        if self._core is None:
+            raise InvalidArgumentError(f"the file was closed: {self._url_shown}")
+        if self._pid != os.getpid():
+            self._core = _core.open_file(self._url)
+            self._pid = os.getpid()
+        return self._core
+
+    def _keys(self) -> list[tuple[str, int, str, str]]:
+        if self._known_keys is None:
+            self._known_keys = self._live().keys(True)
+        return self._known_keys
+
+    def _tree_at(self, path: str) -> Tree:
+        return Tree(self._live().tree(path), self._url, path)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole file."""
+        return self._live().size
+
+    @property
+    def closed(self) -> bool:
+        return self._core is None
+
+    def close(self) -> None:
+        """Lets go of the file; trees that were taken from it can still be read."""
+        self._core = None
+
+    def report(self) -> ReadReport:
+        """What reading the file has cost so far: bytes, requests, round trips, time."""
+        from .report import ReadReport
+
+        return ReadReport(_core.report(self._live()))
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return File, (self._url,)

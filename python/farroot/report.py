@@ -1,0 +1,57 @@
+"""What reading has cost: bytes, requests, round trips, and where the time went."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from . import _core
+
+
+class ReadReport(Mapping[str, Any]):
+    """A mapping of figures; as text, a short account.
+
+    Keys:
+        bytes_received: Bytes that have arrived from all servers, metadata included.
+        bytes_wanted: Those of them that somebody wanted.
+        over_read: ``bytes_received / bytes_wanted - 1``.
+        requests, segments: Requests sent, and the ranges of bytes in them.
+        connections: Connections begun.
+        serial_round_trips: Times at which a connection was begun or a request left while
+            nothing was under way: waits for the distance that nothing else hid.
+        wall_s: Seconds from the first request to the last byte.
+        waiting_s: Of these, with a request unanswered.
+        decoding_s: Seconds that decoding took, added over all threads and files.
+        sources: For each server a dict of ``name``, ``bytes_received``, ``requests``,
+            ``failures``, ``connections``, ``connect_s``, ``first_byte_s``, ``opening_s`` and
+            ``rate`` in bytes a second.
+        notes: Things worth knowing: redirections, servers without ranges.
+    """
+
+    def __init__(self, json_and_text: tuple[str, str]) -> None:
+        figures, self._text = json_and_text
+        self._figures: dict[str, Any] = json.loads(figures)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._figures[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._figures)
+
+    def __len__(self) -> int:
+        return len(self._figures)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<ReadReport {self._figures!r}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self._text)
+
+
+def report() -> ReadReport:
+    """What everything that this process has read has cost; see :class:`ReadReport`."""
+    return ReadReport(_core.report(None))

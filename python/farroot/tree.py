@@ -1,0 +1,228 @@
+"""Trees and their branches."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import _core, _libraries
+from ._choice import assemble, leaf_numbers, one
+from ._entries import entry_range
+from .branches import HasBranches
+from .errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .report import ReadReport
+
+
+class Tree(HasBranches):
+    """A TTree of an open file: a mapping from names to branches, with entries to be read.
+
+    It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
+    when first used.
+    """
+
+    def __init__(self, core: _core.Tree, url: str, object_path: str) -> None:
+        self._core = core
+        self._pid = os.getpid()
+        self._url = url
+        self._object_path = object_path
+        self._num_entries = core.num_entries
+        self._names = core.branches()
+        self._below: dict[int | None, list[int]] = {}
+        for number, (_, parent) in enumerate(self._names):
+            self._below.setdefault(parent, []).append(number)
+        self._tree = self
+        self._number = None
+
+    def _live(self) -> _core.Tree:
+        """The engine's tree, opened again after a fork."""
+        if self._pid != os.getpid():
+            self._core = _core.open_tree(self._url, self._object_path)
+            self._pid = os.getpid()
+        return self._core
+
+    def _children(self, number: int | None) -> list[int]:
+        return self._below.get(number, [])
+
+    def _branch(self, number: int) -> Branch:
+        return Branch(self, number)
+
+    @property
+    def name(self) -> str:
+        """The tree's own name, without directory and cycle."""
+        return self._core.name
+
+    @property
+    def title(self) -> str:
+        return self._core.title
+
+    @property
+    def object_path(self) -> str:
+        """Where the tree is in the file, as it was asked for."""
+        return self._object_path
+
+    @property
+    def url(self) -> str:
+        """The file's address, without secrets."""
+        return self._core.file.url
+
+    #: As uproot calls it.
+    file_path = url
+
+    @property
+    def address(self) -> str:
+        """File and tree, as :func:`farroot.open` takes them."""
+        return f"{self.url}:{self._object_path}"
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Names and formulas that the file keeps with the tree (``TTree::SetAlias``)."""
+        return dict(self._core.aliases)
+
+    def report(self) -> ReadReport:
+        """What reading the tree's file has cost so far: bytes, requests, round trips, time."""
+        from .report import ReadReport
+
+        return ReadReport(_core.report(self._live().file))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self._url, self._object_path)
+
+    def __enter__(self) -> Tree:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Nothing to be done: the connection ends with the last use of the file."""
+
+    def __repr__(self) -> str:
+        return f"<Tree {self._object_path!r} ({len(self)} branches) in {self.url}>"
+
+
+def _reopen(url: str, object_path: str) -> Tree:
+    return Tree(_core.open_tree(url, object_path), url, object_path)
+
+
+class Branch(HasBranches):
+    """A branch of a tree; itself a mapping to the branches below it."""
+
+    def __init__(self, tree: Tree, number: int) -> None:
+        self._tree = tree
+        self._number: int = number
+
+    @property
+    def number(self) -> int:
+        """Position among all branches of the tree, depth first."""
+        return self._number
+
+    @property
+    def name(self) -> str:
+        return self._tree._names[self._number][0]
+
+    @property
+    def title(self) -> str:
+        return self._tree._live().branch_title(self._number)
+
+    @property
+    def parent(self) -> Tree | Branch:
+        """What the branch is directly below of."""
+        above = self._tree._names[self._number][1]
+        return self._tree if above is None else self._tree._branch(above)
+
+    @property
+    def path(self) -> str:
+        """Names from the tree to here, with slashes between."""
+        above = self.parent
+        return f"{above.path}/{self.name}" if isinstance(above, Branch) else self.name
+
+    @property
+    def typename(self) -> str:
+        """The C++ type, as uproot spells it: ``float``, ``int32_t[]``, ``std::vector<float>``."""
+        return self._tree._live().typename(self._number)
+
+    @property
+    def interpretation(self) -> str:
+        """The type of an entry in Awkward's spelling; ``group`` or ``unsupported`` without one."""
+        try:
+            return self._tree._live().datashape(self._number)
+        except UnsupportedError:
+            return "group" if self.is_group else "unsupported"
+
+    @property
+    def is_group(self) -> bool:
+        """Whether the branch only groups those below it, and has no entries of its own."""
+        return self._tree._live().is_group(self._number)
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether this version can read the branch's own entries."""
+        try:
+            self._tree._live().datashape(self._number)
+        except UnsupportedError:
+            return False
+        return True
+
+    @property
+    def compressed_bytes(self) -> int:
+        """Bytes of the branch's own baskets in the file."""
+        return self._tree._live().branch_bytes(self._number)[0]
+
+    @property
+    def uncompressed_bytes(self) -> int:
+        """Bytes of the branch's own baskets when uncompressed."""
+        return self._tree._live().branch_bytes(self._number)[1]
+
+    @property
+    def compression_ratio(self) -> float:
+        """Uncompressed by compressed bytes; 1.0 where there are none."""
+        compressed, uncompressed, _ = self._tree._live().branch_bytes(self._number)
+        return uncompressed / compressed if compressed else 1.0
+
+    @property
+    def num_baskets(self) -> int:
+        """Number of the branch's own baskets."""
+        return self._tree._live().branch_bytes(self._number)[2]
+
+    def array(
+        self,
+        *,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        library: str = "ak",
+    ) -> Any:
+        """Reads the branch.
+
+        Args:
+            entry_start, entry_stop: Half-open range of entries; None is the beginning and the
+                end, negative numbers count from the end.
+            library: ``"ak"`` for an Awkward array, ``"np"`` for a NumPy array whose first
+                dimension is the entry, ``"pd"`` for a Series indexed by entry. A branch that
+                only groups others gives a record array, a dict, or a DataFrame.
+
+        Raises:
+            UnsupportedError: for a type that cannot be read yet, naming branch and type.
+        """
+        into = _libraries.library(library)
+        chosen = [one(self.name, self)]
+        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        columns = self._tree._live().read(leaf_numbers(chosen), start, stop)
+        arrays = assemble(chosen, columns, into, tuple, start, stop)
+        (array,) = arrays
+        return array
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Branch) and self._tree is other._tree
+        return same and self._number == other._number
+
+    def __hash__(self) -> int:
+        return hash((id(self._tree), self._number))
+
+    def __repr__(self) -> str:
+        return f"<Branch {self.path!r} ({self.typename}) of {self._tree!r}>"

@@ -1,0 +1,134 @@
+//! Columns as NumPy arrays on the engine's own memory: each vector is moved, none is copied.
+
+use engine::Array;
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+
+/// Numbers; the first dimension is the entry.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Numbers {
+    #[pyo3(get)]
+    array: Py<PyAny>,
+}
+
+/// Entry `i` is `content[offsets[i]:offsets[i + 1]]`.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct List {
+    #[pyo3(get)]
+    offsets: Py<PyArray1<i64>>,
+    #[pyo3(get)]
+    content: Py<PyAny>,
+}
+
+/// Entry `i` is `bytes[offsets[i]:offsets[i + 1]]`.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Strings {
+    #[pyo3(get)]
+    offsets: Py<PyArray1<i64>>,
+    #[pyo3(get)]
+    bytes: Py<PyArray1<u8>>,
+}
+
+/// Fields of equal length.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Record {
+    #[pyo3(get)]
+    length: usize,
+    fields: Vec<(String, Py<PyAny>)>,
+}
+
+#[pymethods]
+impl Numbers {
+    #[classattr]
+    fn __match_args__() -> (&'static str,) {
+        ("array",)
+    }
+}
+
+#[pymethods]
+impl List {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str) {
+        ("offsets", "content")
+    }
+}
+
+#[pymethods]
+impl Strings {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str) {
+        ("offsets", "bytes")
+    }
+}
+
+#[pymethods]
+impl Record {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str) {
+        ("length", "fields")
+    }
+
+    #[getter]
+    fn fields(&self, py: Python<'_>) -> Vec<(String, Py<PyAny>)> {
+        self.fields.iter().map(|(name, field)| (name.clone(), field.clone_ref(py))).collect()
+    }
+}
+
+/// One column as one of the classes above.
+pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
+    Ok(match array {
+        Array::Numbers { numbers, shape } => {
+            Py::new(py, Numbers { array: shaped(flat(py, numbers)?, &shape)?.unbind() })?.into_any()
+        }
+        Array::List { offsets, content } => {
+            let offsets = offsets.into_pyarray(py).unbind();
+            Py::new(py, List { offsets, content: column(py, *content)? })?.into_any()
+        }
+        Array::Strings { offsets, bytes } => {
+            let offsets = offsets.into_pyarray(py).unbind();
+            Py::new(py, Strings { offsets, bytes: bytes.into_pyarray(py).unbind() })?.into_any()
+        }
+        Array::Record { entries, fields } => {
+            let fields = fields
+                .into_iter()
+                .map(|(name, field)| Ok((name, column(py, field)?)))
+                .collect::<PyResult<_>>()?;
+            Py::new(py, Record { length: entries, fields })?.into_any()
+        }
+    })
+}
+
+/// The columns of a batch, in order.
+pub fn columns(py: Python<'_>, batch: engine::Batch) -> PyResult<Vec<Py<PyAny>>> {
+    batch.columns.into_iter().map(|(_, array)| column(py, array)).collect()
+}
+
+fn flat<'py>(py: Python<'py>, numbers: engine::Numbers) -> PyResult<Bound<'py, PyAny>> {
+    use engine::Numbers as N;
+    Ok(match numbers {
+        // One byte each, zero or one: what NumPy's bool is.
+        N::Bool(vec) => vec.into_pyarray(py).call_method1("view", ("bool",))?,
+        N::I8(vec) => vec.into_pyarray(py).into_any(),
+        N::I16(vec) => vec.into_pyarray(py).into_any(),
+        N::I32(vec) => vec.into_pyarray(py).into_any(),
+        N::I64(vec) => vec.into_pyarray(py).into_any(),
+        N::U8(vec) => vec.into_pyarray(py).into_any(),
+        N::U16(vec) => vec.into_pyarray(py).into_any(),
+        N::U32(vec) => vec.into_pyarray(py).into_any(),
+        N::U64(vec) => vec.into_pyarray(py).into_any(),
+        N::F32(vec) => vec.into_pyarray(py).into_any(),
+        N::F64(vec) => vec.into_pyarray(py).into_any(),
+    })
+}
+
+/// A view with the inner dimensions that every entry has.
+fn shaped<'py>(flat: Bound<'py, PyAny>, shape: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    if shape.is_empty() {
+        return Ok(flat);
+    }
+    let width: usize = shape.iter().product();
+    let entries = flat.len()?.checked_div(width).unwrap_or(0);
+    let mut full = vec![entries];
+    full.extend(shape);
+    flat.call_method1("reshape", (full,))
+}

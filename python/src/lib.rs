@@ -1,0 +1,30 @@
+//! The Python package's extension module: translates, releases the interpreter, moves buffers.
+//!
+//! No decisions are made here. Names, filters and array libraries are Python's (`farroot/*.py`);
+//! fetching and decoding are the engine's.
+
+mod columns;
+mod command;
+mod error;
+mod file;
+mod report;
+mod runtime;
+mod tree;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::columns::{List, Numbers, Record, Strings};
+    #[pymodule_export]
+    use super::command::main;
+    #[pymodule_export]
+    use super::file::{File, open_file, open_tree, open_trees, split_tree};
+    #[pymodule_export]
+    use super::report::{report, timeline};
+    #[pymodule_export]
+    use super::runtime::{configure, parse_bytes};
+    #[pymodule_export]
+    use super::tree::{Batches, Parts, Tree, parts};
+}

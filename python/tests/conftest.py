@@ -1,0 +1,107 @@
+"""Files to read: made by uproot, and the shared corpus where it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+
+from .corpus import corpus_folder
+
+#: Entries of the made files: enough for several baskets, few enough for Python loops.
+ENTRIES = 1000
+BASKET = 170
+
+
+def columns(seed: int, entries: int = ENTRIES) -> dict[str, Any]:
+    """Columns of every type that uproot can write."""
+    random = np.random.default_rng(seed)
+    data: dict[str, Any] = {}
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
+        info = np.iinfo(name)
+        data[name] = random.integers(info.min, info.max, entries, dtype=name, endpoint=True)
+    data["float32"] = random.normal(size=entries).astype(np.float32)
+    data["float64"] = random.normal(size=entries)
+    data["float64"][::97] = np.nan
+    data["bool"] = random.random(entries) < 0.5
+    data["fixed"] = random.normal(size=(entries, 3)).astype(np.float32)
+    data["matrix"] = random.integers(0, 100, size=(entries, 2, 3), dtype=np.int16)
+    counts = random.poisson(1.5, entries)
+    data["jagged"] = ak.unflatten(random.normal(size=counts.sum()).astype(np.float32), counts)
+    data["other"] = ak.unflatten(random.integers(-9, 9, counts.sum(), dtype=np.int64), counts)
+    data["text"] = [f"entry {i}" * (i % 40) for i in range(entries)]
+    return data
+
+
+def write(path: Path, seed: int, entries: int = ENTRIES, tree: str = "events") -> Path:
+    """A file with one tree of several baskets."""
+    data = columns(seed, entries)
+    with uproot.recreate(path, compression=uproot.ZLIB(1)) as file:
+        for begin in range(0, entries, BASKET):
+            step = {name: column[begin : begin + BASKET] for name, column in data.items()}
+            if begin == 0:
+                _plant(file, tree, step)
+            else:
+                file[tree].extend(step)
+    return path
+
+
+def _plant(file: Any, path: str, columns: dict[str, Any]) -> None:
+    """Writes a TTree; a plain assignment would write an RNTuple."""
+    types = {name: _type(column) for name, column in columns.items()}
+    file.mktree(path, types).extend(columns)
+
+
+def _type(column: Any) -> Any:
+    if isinstance(column, ak.Array):
+        return column.type.content
+    if isinstance(column, list):
+        return str
+    return np.dtype((column.dtype, column.shape[1:]))
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a tree ``events`` of 1,000 entries in six baskets."""
+    return write(tmp_path_factory.mktemp("made") / "made.root", seed=1)
+
+
+@pytest.fixture(scope="session")
+def several(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Three files of one kind with 300, 1 and 500 entries."""
+    folder = tmp_path_factory.mktemp("several")
+    sizes = (300, 1, 500)
+    return [write(folder / f"part{n}.root", n, size) for n, size in enumerate(sizes)]
+
+
+@pytest.fixture(scope="session")
+def nested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with trees, directories and a histogram."""
+    path = tmp_path_factory.mktemp("nested") / "nested.root"
+    with uproot.recreate(path) as file:
+        _plant(file, "top", {"x": np.arange(5)})
+        _plant(file, "one/two/tree", {"y": np.arange(7)})
+        file["one/hist"] = np.histogram(np.arange(10))
+        _plant(file, "top", {"x": np.arange(6)})
+    return path
+
+
+@pytest.fixture(scope="session")
+def corpus() -> Path:
+    """The shared corpus of real files."""
+    folder = corpus_folder()
+    if folder is None:
+        pytest.skip("THE CORPUS IS NOT HERE: set FARROOT_CORPUS to test against real files")
+    return folder
+
+
+@pytest.fixture
+def opened(made: Path) -> Iterator[Any]:
+    """The made tree, as uproot reads it."""
+    with uproot.open(made) as file:
+        yield file["events"]

@@ -1,0 +1,38 @@
+"""When two arrays count as equal: same type, same numbers, NaN where NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import awkward as ak
+import numpy as np
+
+
+def same_awkward(ours: Any, theirs: Any) -> bool:
+    """Equal in type, parameters included, and in every value."""
+    if str(ak.type(ours)) != str(ak.type(theirs)):
+        return False
+    return bool(ak.array_equal(ours, theirs, equal_nan=True))
+
+
+def same_numpy(ours: Any, theirs: Any) -> bool:
+    """Equal in dtype and shape and, for objects, in what these hold."""
+    if isinstance(ours, dict):
+        return list(ours) == list(theirs) and all(same_numpy(ours[k], theirs[k]) for k in ours)
+    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+        return False
+    if ours.dtype == object:
+        return all(map(_same_entry, ours, theirs))
+    if ours.dtype.names is not None:
+        return all(same_numpy(ours[name], theirs[name]) for name in ours.dtype.names)
+    return bool(np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == "f"))
+
+
+def _same_entry(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, np.ndarray) and isinstance(theirs, np.ndarray):
+        return same_numpy(ours, theirs)
+    if isinstance(ours, np.ndarray):
+        # uproot has classes of its own for vectors of vectors and of strings.
+        items = list(theirs)
+        return len(ours) == len(items) and all(map(_same_entry, ours, items))
+    return bool(ours == theirs)

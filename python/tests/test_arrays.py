@@ -1,0 +1,200 @@
+"""What reading gives, beside what uproot gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pandas as pd
+import pytest
+import uproot
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import farroot
+
+from .conftest import ENTRIES
+from .corpus import corpus_folder
+from .same import same_awkward, same_numpy
+
+ENTRY = st.one_of(st.none(), st.integers(-ENTRIES - 10, ENTRIES + 10))
+
+
+@pytest.fixture(scope="module")
+def tree(made: Path) -> farroot.Tree:
+    tree = farroot.open(f"{made}:events")
+    assert isinstance(tree, farroot.Tree)
+    return tree
+
+
+@pytest.fixture(scope="module")
+def theirs(made: Path) -> Any:
+    return uproot.open(f"{made}:events")
+
+
+def test_awkward(tree: farroot.Tree, theirs: Any) -> None:
+    ours, expected = tree.arrays(), theirs.arrays()
+    assert ak.fields(ours) == ak.fields(expected)
+    assert same_awkward(ours, expected)
+    for branch in tree:
+        assert same_awkward(branch.array(), theirs[branch.name].array()), branch.name
+
+
+def test_numpy(tree: farroot.Tree, theirs: Any) -> None:
+    assert same_numpy(tree.arrays(library="np"), theirs.arrays(library="np"))
+    for branch in tree:
+        array = branch.array(library="np")
+        assert same_numpy(array, theirs[branch.name].array(library="np")), branch.name
+
+
+def test_pandas(tree: farroot.Tree, theirs: Any) -> None:
+    flat = ["int8", "uint64", "float32", "float64", "bool"]
+    ours = tree.arrays(flat, library="pd", entry_start=10, entry_stop=700)
+    expected = theirs.arrays(flat, library="pd", entry_start=10, entry_stop=700)
+    pd.testing.assert_frame_equal(ours, expected)
+    pd.testing.assert_series_equal(
+        tree["int8"].array(library="pd", entry_start=-5),
+        theirs["int8"].array(library="pd", entry_start=-5),
+    )
+    objects = tree.arrays(["jagged", "fixed", "text"], library="pd", entry_stop=50)
+    for name in objects.columns:
+        entries = theirs[name].array(library="np", entry_stop=50)
+        assert all(np.array_equal(a, b) for a, b in zip(objects[name], entries, strict=True))
+
+
+@settings(max_examples=60, deadline=None)
+@given(start=ENTRY, stop=ENTRY)
+def test_entry_ranges_are_uproots(made: Path, start: int | None, stop: int | None) -> None:
+    names = ["int16", "jagged", "text", "matrix"]
+    ours = farroot.open(f"{made}:events")
+    assert isinstance(ours, farroot.Tree)
+    with uproot.open(f"{made}:events") as theirs:
+        expected = theirs.arrays(names, entry_start=start, entry_stop=stop)
+    assert same_awkward(ours.arrays(names, entry_start=start, entry_stop=stop), expected)
+
+
+def test_expressions_name_columns_as_uproot(tree: farroot.Tree, theirs: Any) -> None:
+    assert ak.fields(tree.arrays("int8")) == ["int8"]
+    assert ak.fields(tree.arrays(["text", "int8", "text"])) == ["text", "int8"]
+    assert ak.fields(tree.arrays(["float*", "int8"])) == ["float32", "float64", "int8"]
+    for wanted in ("*int*", "/f.*/", ["bool", "jag*"], "absent"):
+        ours, expected = tree.arrays(filter_name=wanted), theirs.arrays(filter_name=wanted)
+        assert ak.fields(ours) == ak.fields(expected)
+    assert ak.fields(tree.arrays(filter_typename="float*")) == ak.fields(
+        theirs.arrays(filter_typename="float*")
+    )
+
+
+@pytest.mark.parametrize("library", ["ak", "np", "pd"])
+def test_containers(tree: farroot.Tree, theirs: Any, library: str) -> None:
+    names = ["int8", "float32"]
+    for how in (tuple, list, dict):
+        ours = tree.arrays(names, library=library, how=how)
+        expected = theirs.arrays(names, library=library, how=how)
+        assert type(ours) is type(expected) is how
+        if how is dict:
+            assert list(ours) == list(expected)
+            ours, expected = ours.values(), expected.values()
+        for mine, other in zip(ours, expected, strict=True):
+            assert type(mine) is type(other)
+            assert np.array_equal(np.asarray(mine), np.asarray(other))
+
+
+def test_zip_puts_lists_of_equal_counts_together(tree: farroot.Tree) -> None:
+    zipped = tree.arrays(["jagged", "other", "int8"], how="zip")
+    assert str(zipped.type.content) == (
+        "{int8: int8, jagged0: var * {jagged: float32, other: int64}}"
+    )
+    assert zipped["jagged0", "other"].tolist() == tree["other"].array().tolist()
+    with pytest.raises(farroot.InvalidArgumentError):
+        tree.arrays("int8", how="zip", library="np")
+
+
+@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
+def test_zip_names_are_uproots(corpus: Path) -> None:
+    ours = farroot.open(f"{corpus / 'uproot-HZZ.root'}:events")
+    assert isinstance(ours, farroot.Tree)
+    theirs = uproot.open(f"{corpus / 'uproot-HZZ.root'}:events")
+    names = ["NMuon", "Muon_Px", "Muon_Py", "Jet_Px", "Jet_Py", "Photon_E", "Photon_Px"]
+    assert same_awkward(ours.arrays(names, how="zip"), theirs.arrays(names, how="zip"))
+
+
+@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
+def test_branches_that_group_others_come_nested(corpus: Path) -> None:
+    name = "uproot-issue-85.root"
+    file, ours = uproot.open(corpus / name), farroot.open(corpus / name)
+    assert isinstance(ours, farroot.File)
+    nested = 0
+    for key in file.keys(filter_classname="TTree"):
+        for branch in file[key].branches:
+            mine = ours[key][branch.name]
+            assert isinstance(mine, farroot.Branch)
+            if not mine.is_group or not all(b.is_readable for b in mine.values() if not b.is_group):
+                continue
+            assert same_awkward(mine.array(), branch.array()), branch.name
+            nested += 1
+    assert nested
+
+
+def test_every_entry_range_may_be_empty(tree: farroot.Tree, theirs: Any) -> None:
+    ours = tree.arrays(entry_start=5, entry_stop=5)
+    assert same_awkward(ours, theirs.arrays(entry_start=5, entry_stop=5))
+    numpy = tree.arrays(entry_start=5, entry_stop=5, library="np")
+    expected = theirs.arrays(entry_start=5, entry_stop=5, library="np")
+    assert same_numpy(numpy, expected)
+
+
+def test_what_is_not_done_yet_says_so(tree: farroot.Tree) -> None:
+    with pytest.raises(NotImplementedError, match="cut"):
+        tree.arrays("int8", cut="int8 > 3")
+    with pytest.raises(farroot.InvalidArgumentError, match="library"):
+        tree.arrays("int8", library="cupy")
+    with pytest.raises(farroot.InvalidArgumentError, match="how"):
+        tree.arrays("int8", how="outer")
+    with pytest.raises(farroot.InvalidArgumentError):
+        tree.arrays([3])  # type: ignore[list-item]
+
+
+def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
+    from farroot._libraries.awkward import to_layout
+
+    numbers = [tree[name].number for name in ("float64", "bool", "matrix", "jagged", "text")]
+    columns = tree._live().read(numbers, 0, ENTRIES)
+    flat, boolean, matrix, jagged, text = columns
+    assert np.shares_memory(to_layout(flat).data, flat.array)
+    assert np.shares_memory(to_layout(boolean).data, boolean.array)
+    assert np.shares_memory(to_layout(matrix).content.content.data, matrix.array)
+    assert np.shares_memory(to_layout(jagged).offsets.data, jagged.offsets)
+    assert np.shares_memory(to_layout(jagged).content.data, jagged.content.array)
+    assert np.shares_memory(to_layout(text).offsets.data, text.offsets)
+    assert np.shares_memory(to_layout(text).content.data, text.bytes)
+    record = tree.arrays(["float64"])
+    assert record.layout.content("float64").data.flags.writeable
+
+
+def test_numpy_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
+    from farroot._libraries.numpy import to_numpy
+
+    flat, jagged = tree._live().read([tree[n].number for n in ("float64", "jagged")], 0, ENTRIES)
+    assert to_numpy(flat) is flat.array
+    lists = to_numpy(jagged)
+    assert all(np.shares_memory(lists[n], jagged.content.array) for n in range(9) if len(lists[n]))
+
+
+def test_the_report_counts_what_was_read(made: Path) -> None:
+    tree = farroot.open(f"{made}:events")
+    assert isinstance(tree, farroot.Tree)
+    opening = tree.report()["bytes_received"]
+    tree.arrays("float64")
+    report = tree.report()
+    assert report["bytes_received"] - opening >= tree["float64"].compressed_bytes
+    assert report["bytes_received"] - opening <= made.stat().st_size
+    assert report["requests"] >= 1
+    assert sum(source["failures"] for source in report["sources"]) == 0
+    assert sum(source["requests"] for source in report["sources"]) == report["requests"]
+    assert "round trips" in str(report)
+    assert farroot.report()["requests"] >= report["requests"]
+    json.dumps(dict(report))

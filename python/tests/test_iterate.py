@@ -1,0 +1,173 @@
+"""Reading in steps, and many files as one."""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pandas as pd
+import pytest
+import uproot
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import farroot
+
+from .conftest import ENTRIES
+from .same import same_awkward, same_numpy
+
+NAMES = ["int32", "jagged", "text"]
+
+
+@pytest.fixture
+def tree(made: Path) -> farroot.Tree:
+    tree = farroot.open(f"{made}:events")
+    assert isinstance(tree, farroot.Tree)
+    return tree
+
+
+@settings(max_examples=25, deadline=None)
+@given(step=st.integers(1, ENTRIES + 10), start=st.integers(0, 500), length=st.integers(0, 600))
+def test_steps_of_entries_are_uproots(made: Path, step: int, start: int, length: int) -> None:
+    step = max(step, (length + 19) // 20)
+    arguments: dict[str, Any] = {
+        "entry_start": start,
+        "entry_stop": start + length,
+        "step_size": step,
+        "report": True,
+    }
+    tree = farroot.open(f"{made}:events")
+    assert isinstance(tree, farroot.Tree)
+    with uproot.open(f"{made}:events") as theirs:
+        expected = list(theirs.iterate(NAMES, **arguments))
+    steps = list(tree.iterate(NAMES, **arguments))
+    assert len(steps) == len(expected)
+    for (ours, mine), (other, report) in zip(steps, expected, strict=True):
+        assert same_awkward(ours, other)
+        assert (mine.start, mine.stop) == (report.start, report.stop)
+        assert mine.tree_entry_start == report.tree_entry_start
+
+
+def test_steps_of_bytes(tree: farroot.Tree) -> None:
+    whole = tree.arrays(NAMES)
+    for size in ("1 kB", "20 kB", "1 GB"):
+        steps = list(tree.iterate(NAMES, step_size=size))
+        assert ak.array_equal(ak.concatenate(steps), whole)
+        if size == "20 kB":
+            assert len(steps) > 1
+            assert max(step.nbytes for step in steps) < 4 * 20_000
+    assert len(list(tree.iterate(NAMES, step_size="1 GB"))) == 1
+
+
+def test_steps_that_make_no_sense(tree: farroot.Tree) -> None:
+    for wrong in (0, -3, 1.5, "many", "3 parsec", None):
+        with pytest.raises(farroot.InvalidArgumentError):
+            tree.iterate(NAMES, step_size=wrong)  # type: ignore[arg-type]
+
+
+def test_an_iteration_may_be_left_early(tree: farroot.Tree) -> None:
+    for _ in range(20):
+        for step in tree.iterate(NAMES, step_size=50):
+            assert len(step) == 50
+            break
+    steps = tree.iterate(NAMES, step_size=50)
+    next(steps)
+    del steps
+    gc.collect()
+    assert len(tree.arrays(NAMES)) == ENTRIES
+
+
+def test_many_files(several: list[Path]) -> None:
+    files = {str(path): "events" for path in several}
+    expected = uproot.concatenate(files, NAMES)
+    assert same_awkward(farroot.concatenate(files, NAMES), expected)
+    reports = []
+    arrays = []
+    for array, report in farroot.iterate(files, NAMES, step_size=200, report=True):
+        assert len(array) == report.stop - report.start == len(array)
+        arrays.append(array)
+        reports.append((Path(report.file_path).name, report.tree_entry_start, report.start))
+    assert same_awkward(ak.concatenate(arrays), expected)
+    assert reports == [
+        ("part0.root", 0, 0),
+        ("part0.root", 200, 200),
+        ("part1.root", 0, 300),
+        ("part2.root", 0, 301),
+        ("part2.root", 200, 501),
+        ("part2.root", 400, 701),
+    ]
+
+
+def test_ways_to_say_files(several: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = several[0].parent
+    monkeypatch.chdir(folder)
+    tree = farroot.open(f"{several[1]}:events")
+    for files in (
+        [f"{path}:events" for path in several],
+        several,
+        [several[0], tree, {several[2]: "events"}],
+        f"{folder}/part*.root:events",
+        "part[012].root:events",
+        "part{0,1,2}.root:events",
+        {"part*.root": "events"},
+        f"{folder}/part*.root",
+    ):
+        counted = [entries for _, _, entries in farroot.num_entries(files)]
+        assert counted == [300, 1, 500], files
+        assert len(farroot.concatenate(files, "int8")) == 801
+    with pytest.raises(FileNotFoundError, match="absent"):
+        farroot.concatenate("absent*.root:events", "int8")
+    for wrong in (3, None, [3], {"part0.root": 3}):
+        with pytest.raises(farroot.InvalidArgumentError):
+            farroot.concatenate(wrong, "int8")  # type: ignore[arg-type]
+    with pytest.raises(NotImplementedError, match="remote"):
+        farroot.concatenate("root://host//part*.root:events", "int8")
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"), [(None, None), (0, 0), (299, 302), (-10, None), (310, -5), (900, None)]
+)
+def test_ranges_over_many_files(several: list[Path], start: int | None, stop: int | None) -> None:
+    files = [f"{path}:events" for path in several]
+    ours = farroot.concatenate(files, NAMES, entry_start=start, entry_stop=stop)
+    whole = uproot.concatenate(files, NAMES)
+    assert same_awkward(ours, whole[slice(start, stop)])
+
+
+@pytest.mark.parametrize("library", ["np", "pd"])
+def test_other_libraries_over_many_files(several: list[Path], library: str) -> None:
+    files = [f"{path}:events" for path in several]
+    names = ["int32", "float64"]
+    ours = farroot.concatenate(files, names, library=library)
+    expected = uproot.concatenate(files, names, library=library)
+    if library == "pd":
+        pd.testing.assert_frame_equal(ours, expected)
+    else:
+        assert same_numpy(ours, expected)
+    for how in (tuple, list, dict):
+        grouped = farroot.concatenate(files, names, library=library, how=how)
+        assert type(grouped) is how
+        first = grouped["int32"] if isinstance(grouped, dict) else grouped[0]
+        assert np.array_equal(np.asarray(first), np.asarray(expected["int32"]))
+
+
+def test_errors_name_the_file(several: list[Path], tmp_path: Path, nested: Path) -> None:
+    absent = tmp_path / "absent.root"
+    with pytest.raises(farroot.NotFoundError, match=r"absent\.root"):
+        farroot.concatenate([f"{several[0]}:events", f"{absent}:events"], "int8")
+    with pytest.raises(farroot.KeyInFileError, match=r"nested\.root"):
+        farroot.concatenate([f"{several[0]}:events", f"{nested}:top"], "int8")
+    with pytest.raises(farroot.KeyInFileError, match=r"nested\.root"):
+        farroot.concatenate([f"{several[0]}:events", f"{nested}:events"], "int8")
+
+
+def test_steps_arrive_before_a_later_file_fails(several: list[Path], tmp_path: Path) -> None:
+    steps = farroot.iterate([f"{several[0]}:events", f"{tmp_path / 'no.root'}:events"], "int8")
+    assert len(next(steps)) == 300
+    with pytest.raises(FileNotFoundError):
+        next(steps)
+    with pytest.raises(StopIteration):
+        next(steps)

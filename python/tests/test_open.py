@@ -1,0 +1,126 @@
+"""Opening files and finding things in them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import uproot
+
+import farroot
+
+
+def test_addresses_of_a_file(nested: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(nested.parent)
+    for address in (nested, str(nested), f"file://{nested}", nested.name, {str(nested): None}):
+        file = farroot.open(address)
+        assert isinstance(file, farroot.File), address
+        assert file.size == nested.stat().st_size
+
+
+def test_addresses_of_a_tree(nested: Path) -> None:
+    for address in (
+        f"{nested}:one/two/tree",
+        f"{nested}:one/two/tree;1",
+        {str(nested): "one/two/tree"},
+        {nested: "one/two/tree"},
+    ):
+        tree = farroot.open(address)
+        assert isinstance(tree, farroot.Tree), address
+        assert tree.num_entries == 7
+        assert tree.name == "tree"
+
+
+def test_keys_and_classes_are_uproots(nested: Path) -> None:
+    with farroot.open(nested) as ours, uproot.open(nested) as theirs:
+        assert isinstance(ours, farroot.File)
+        assert ours.keys() == theirs.keys()
+        assert ours.keys(cycle=False) == theirs.keys(cycle=False)
+        assert ours.keys(recursive=False) == theirs.keys(recursive=False)
+        assert ours.classnames() == theirs.classnames()
+        assert ours.keys(filter_classname="T*") == theirs.keys(filter_classname="T*")
+        assert ours.keys(filter_name="*tree") == theirs.keys(filter_name="*tree")
+        assert list(ours) == theirs.keys()
+
+
+def test_directories_and_cycles(nested: Path) -> None:
+    file = farroot.open(nested)
+    assert isinstance(file, farroot.File)
+    assert "one/two/tree" in file
+    assert "one/two/tree;1" in file
+    assert "one/two/tree;7" not in file
+    assert "nothing" not in file
+    one = file["one"]
+    assert isinstance(one, farroot.Directory)
+    assert one.keys(cycle=False) == ["two", "two/tree", "hist"]
+    assert one["two"]["tree"]["y"].array().tolist() == list(range(7))
+    assert isinstance(farroot.open(f"{nested}:one/two"), farroot.Directory)
+    branch = farroot.open(f"{nested}:one/two/tree/y")
+    assert isinstance(branch, farroot.Branch)
+    for cycle, entries in ((1, 5), (2, 6)):
+        tree = file[f"top;{cycle}"]
+        assert isinstance(tree, farroot.Tree)
+        assert tree.num_entries == entries
+    assert file["top"].num_entries == 6
+
+
+def test_what_is_not_there(nested: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as no_file:
+        farroot.open(tmp_path / "no.root")
+    assert isinstance(no_file.value, farroot.NotFoundError)
+    assert "no.root" in str(no_file.value)
+    assert no_file.value.url is not None
+    assert no_file.value.url.endswith("no.root")
+    assert not no_file.value.retryable
+    for where in ("nothing", "one/nothing", "nothing/at/all", "top;9"):
+        with pytest.raises(KeyError) as no_key:
+            farroot.open({str(nested): where})
+        assert isinstance(no_key.value, farroot.KeyInFileError)
+        assert not isinstance(no_key.value, FileNotFoundError)
+    with pytest.raises(NotImplementedError, match=r"one/hist|TH1"):
+        farroot.open(f"{nested}:one/hist")
+
+
+def test_arguments_that_make_no_sense() -> None:
+    for wrong in (3, None, b"f.root", {}, {"a": None, "b": None}):
+        with pytest.raises(farroot.InvalidArgumentError):
+            farroot.open(wrong)  # type: ignore[arg-type]
+    with pytest.raises(NotImplementedError, match="gopher"):
+        farroot.open("gopher://host/f.root")
+
+
+@pytest.mark.parametrize("keep", [0, 1, 50, 200, 2000])
+def test_truncated_files_are_errors(made: Path, tmp_path: Path, keep: int) -> None:
+    broken = tmp_path / "broken.root"
+    broken.write_bytes(made.read_bytes()[:keep])
+    with pytest.raises(farroot.Error, match=r"broken\.root"):
+        farroot.open(f"{broken}:events")
+
+
+def test_not_a_root_file(tmp_path: Path) -> None:
+    other = tmp_path / "other.root"
+    other.write_bytes(b"PK\x03\x04" + bytes(5000))
+    with pytest.raises(farroot.CorruptError):
+        farroot.open(other)
+
+
+def test_a_closed_file_says_so(nested: Path) -> None:
+    with farroot.open(nested) as file:
+        assert isinstance(file, farroot.File)
+        tree = file["top"]
+    assert file.closed
+    with pytest.raises(ValueError, match="closed"):
+        file.keys()
+    assert isinstance(tree, farroot.Tree)
+    assert tree["x"].array().tolist() == list(range(6))
+
+
+def test_errors_survive_pickling(tmp_path: Path) -> None:
+    import pickle
+
+    with pytest.raises(farroot.NotFoundError) as raised:
+        farroot.open(tmp_path / "no.root")
+    again = pickle.loads(pickle.dumps(raised.value))
+    assert type(again) is farroot.NotFoundError
+    assert str(again) == str(raised.value)
+    assert again.url == raised.value.url
