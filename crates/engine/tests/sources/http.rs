@@ -119,6 +119,18 @@ async fn a_small_file_without_ranges_needs_no_temporary_file() {
 }
 
 #[tokio::test]
+async fn the_size_alone_costs_one_request() {
+    for ranges in [Ranges::All, Ranges::None] {
+        let good = Good::start(Knobs { ranges, ..PLAIN }).await;
+        let mut talk = Talk::with(server(&good.origin, &Config::default()));
+        let opened = talk.open(&file(1, &good.url("large.bin")), Part::Head(0)).await;
+        assert_eq!(opened.info.as_ref().unwrap().size, 3_000_017);
+        assert!(opened.bytes().is_empty() && opened.notes.is_empty());
+        assert_eq!(good.requests(), 1, "{ranges:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_without_suffixes_tells_the_size() {
     let good = Good::start(Knobs { ranges: Ranges::NoSuffix, ..PLAIN }).await;
     let mut talk = Talk::with(server(&good.origin, &Config::default()));

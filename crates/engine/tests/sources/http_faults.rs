@@ -202,6 +202,31 @@ async fn refusals_have_their_kinds_and_leave_the_connection_usable() {
 }
 
 #[tokio::test]
+async fn the_password_is_sent_and_not_shown() {
+    let origin = scripted(|_, head| {
+        // "me:secret", RFC 4648.
+        if head.contains("Authorization: Basic bWU6c2VjcmV0\r\n") && !head.contains("/missing") {
+            Say::Stay(say("206 OK", &["Content-Range: bytes 0-9/100"], "0123456789"))
+        } else {
+            Say::Stay(say("403 Forbidden", &[], ""))
+        }
+    })
+    .await;
+    let mut url = origin.join("f").unwrap();
+    url.set_username("me").unwrap();
+    url.set_password(Some("secret")).unwrap();
+    let server = server(&url, &Config::default());
+    assert!(!server.name().contains("secret"));
+    let mut talk = Talk::with(server);
+    assert_eq!(talk.open(&file(1, &url), Part::Head(10)).await.bytes(), b"0123456789");
+    let missing = url.join("/missing").unwrap();
+    assert_eq!(missing.password(), Some("secret"));
+    let error = talk.open(&file(2, &missing), Part::Head(10)).await.error();
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    assert!(!error.to_string().contains("secret"), "{error}");
+}
+
+#[tokio::test]
 async fn redirections_are_passed_on() {
     let answer =
         opened(say("307 Temporary Redirect", &["Location: http://other:81/x?y"], "")).await;

@@ -248,6 +248,11 @@ impl Exchange<'_> {
             self.one_range_at_a_time();
             return Ok(Next::Again);
         }
+        if let (Some(size), 0) = (size, job.owed()) {
+            self.learn(job, file_info(response.headers(), size))?;
+            self.transport.abandon(response).await;
+            return Ok(Next::Again);
+        }
         match (&ask.hull, size) {
             (None, Some(size)) => {
                 // It may know other ranges, and now they can be asked for: by the driver, which
