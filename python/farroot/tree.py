@@ -218,8 +218,9 @@ class Branch(HasBranches):
         return array
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, Branch) and self._tree is other._tree
-        return same and self._number == other._number
+        if not isinstance(other, Branch):
+            return False
+        return self._tree is other._tree and self._number == other._number
 
     def __hash__(self) -> int:
         return hash((id(self._tree), self._number))

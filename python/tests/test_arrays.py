@@ -91,7 +91,8 @@ def test_expressions_name_columns_as_uproot(tree: farroot.Tree, theirs: Any) -> 
 @pytest.mark.parametrize("library", ["ak", "np", "pd"])
 def test_containers(tree: farroot.Tree, theirs: Any, library: str) -> None:
     names = ["int8", "float32"]
-    for how in (tuple, list, dict):
+    containers: tuple[Any, ...] = (tuple, list, dict)
+    for how in containers:
         ours = tree.arrays(names, library=library, how=how)
         expected = theirs.arrays(names, library=library, how=how)
         assert type(ours) is type(expected) is how

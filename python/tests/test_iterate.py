@@ -147,7 +147,8 @@ def test_other_libraries_over_many_files(several: list[Path], library: str) -> N
         pd.testing.assert_frame_equal(ours, expected)
     else:
         assert same_numpy(ours, expected)
-    for how in (tuple, list, dict):
+    containers: tuple[Any, ...] = (tuple, list, dict)
+    for how in containers:
         grouped = farroot.concatenate(files, names, library=library, how=how)
         assert type(grouped) is how
         first = grouped["int32"] if isinstance(grouped, dict) else grouped[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uproot
@@ -19,12 +20,13 @@ def test_addresses_of_a_file(nested: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_addresses_of_a_tree(nested: Path) -> None:
-    for address in (
+    addresses: tuple[Any, ...] = (
         f"{nested}:one/two/tree",
         f"{nested}:one/two/tree;1",
         {str(nested): "one/two/tree"},
         {nested: "one/two/tree"},
-    ):
+    )
+    for address in addresses:
         tree = farroot.open(address)
         assert isinstance(tree, farroot.Tree), address
         assert tree.num_entries == 7

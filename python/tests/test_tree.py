@@ -16,7 +16,7 @@ from .corpus import corpus_folder
 #: Files of the corpus with branches below branches.
 NESTED = ("uproot-issue-250.root", "uproot-HZZ-objects.root", "uproot-issue431b.root")
 
-FILTERS = (
+FILTERS: tuple[Any, ...] = (
     None,
     "int32",
     "*int*",
