@@ -34,7 +34,7 @@ fmt: $(VENV)/.ready ## format everything
 fmt-check:
 	$(CARGO) fmt --all --check
 
-clippy:
+clippy: $(VENV)/.ready
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
 
 ruff: $(VENV)/.ready

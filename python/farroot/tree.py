@@ -88,6 +88,22 @@ class Tree(HasBranches):
 
         return ReadReport(_core.report(self._live().file))
 
+    def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> str:
+        """The requests for the tree's file over time, one line a connection.
+
+        A dot is a request on its way, ``#`` bytes arriving.
+
+        Args:
+            path: Where to draw the same as an SVG picture, offset in the file over time.
+            width: Characters of a line.
+        """
+        from pathlib import Path
+
+        svg, text = _core.timeline(self._live().file, width)
+        if path is not None:
+            Path(path).write_text(svg, encoding="utf-8")
+        return text
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._url, self._object_path)
 

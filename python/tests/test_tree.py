@@ -116,3 +116,11 @@ def test_branches_below_branches_are_named_as_by_uproot(corpus: Path, name: str)
             for below in branch.branches:
                 assert below.path == f"{branch.name}/{below.name}"
                 assert below.parent == branch
+
+
+def test_the_timeline_is_text_and_a_picture(tree: farroot.Tree, tmp_path: Path) -> None:
+    tree.arrays(filter_name="int32")
+    text = tree.timeline(tmp_path / "timeline.svg", width=60)
+    assert "#" in text
+    assert max(len(line) for line in text.splitlines()) <= 70
+    assert (tmp_path / "timeline.svg").read_text().startswith("<svg")
