@@ -55,7 +55,7 @@ endif
 test: test-rust test-python ## every test, Rust and Python
 
 test-rust: xrootd $(VENV)/.ready
-	$(CARGO) test --workspace $(LOCKED)
+	$(CARGO) test --workspace --no-fail-fast $(LOCKED)
 
 test-python: xrootd
 ifneq ($(wildcard python/pyproject.toml),)
