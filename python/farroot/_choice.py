@@ -170,8 +170,7 @@ def assemble(
 
     def array(each: Chosen) -> Any:
         if each.parts is None:
-            column = by_number[each.branch.number]
-            return into.array(column, each.branch.typename, start)
+            return into.array(by_number[each.branch.number], start)
         return into.nested({part.name: array(part) for part in each.parts})
 
     arrays = {each.name: array(each) for each in chosen}

@@ -1,11 +1,33 @@
 """The engine, as thin as it can be: columns are read here, and given their shape in Python."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "Batches",
+    "File",
+    "List",
+    "Numbers",
+    "Parts",
+    "Record",
+    "Strings",
+    "Tree",
+    "configure",
+    "main",
+    "open_file",
+    "open_tree",
+    "open_trees",
+    "parse_bytes",
+    "parts",
+    "report",
+    "split_tree",
+    "timeline",
+]
+
+@final
 class Numbers:
     """Numbers; the array's first dimension is the entry."""
 
@@ -13,6 +35,7 @@ class Numbers:
     @property
     def array(self) -> NDArray[Any]: ...
 
+@final
 class List:
     """Entry ``i`` is ``content[offsets[i]:offsets[i + 1]]``."""
 
@@ -22,6 +45,7 @@ class List:
     @property
     def content(self) -> Column: ...
 
+@final
 class Strings:
     """Entry ``i`` is ``bytes[offsets[i]:offsets[i + 1]]``, in whatever encoding was written."""
 
@@ -31,10 +55,15 @@ class Strings:
     @property
     def bytes(self) -> NDArray[np.uint8]: ...
 
+@final
 class Record:
     """Fields of equal length."""
 
-    __match_args__ = ("length", "fields")
+    __match_args__ = ("name", "length", "fields")
+    @property
+    def name(self) -> str | None:
+        """The class; None for a leaf list."""
+
     @property
     def length(self) -> int: ...
     @property
@@ -42,6 +71,7 @@ class Record:
 
 Column = Numbers | List | Strings | Record
 
+@final
 class File:
     @property
     def url(self) -> str: ...
@@ -52,6 +82,7 @@ class File:
 
     def tree(self, path: str) -> Tree: ...
 
+@final
 class Tree:
     @property
     def file(self) -> File: ...
@@ -72,6 +103,7 @@ class Tree:
     def branch_bytes(self, branch: int) -> tuple[int, int, int]:
         """Compressed and uncompressed bytes, and number of baskets."""
 
+    def branch_entries(self, branch: int) -> int: ...
     def typename(self, branch: int) -> str: ...
     def is_group(self, branch: int) -> bool: ...
     def datashape(self, branch: int) -> str:
@@ -88,10 +120,12 @@ class Tree:
         step_bytes: int | None = None,
     ) -> Batches: ...
 
+@final
 class Batches:
     def next(self) -> tuple[int, int, list[Column]] | None:
         """First and last entry (half open) and the columns; None after the last batch."""
 
+@final
 class Parts:
     def next(self) -> tuple[int, int, int, list[Column]] | None:
         """Number of the place, entries (half open) in its tree, and the columns."""

@@ -1,5 +1,7 @@
 //! Columns as NumPy arrays on the engine's own memory: each vector is moved, none is copied.
 
+use std::sync::Arc;
+
 use engine::Array;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -29,9 +31,10 @@ pub struct Strings {
     bytes: Py<PyArray1<u8>>,
 }
 
-/// Fields of equal length.
+/// Fields of equal length, of objects of a class or, without one, of a leaf list.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Record {
+    class: Option<Arc<str>>,
     #[pyo3(get)]
     length: usize,
     fields: Vec<(String, Py<PyAny>)>,
@@ -64,8 +67,14 @@ impl Strings {
 #[pymethods]
 impl Record {
     #[classattr]
-    fn __match_args__() -> (&'static str, &'static str) {
-        ("length", "fields")
+    fn __match_args__() -> (&'static str, &'static str, &'static str) {
+        ("name", "length", "fields")
+    }
+
+    /// The class; `None` for a leaf list.
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.class.as_deref()
     }
 
     #[getter]
@@ -88,12 +97,12 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
             let offsets = offsets.into_pyarray(py).unbind();
             Py::new(py, Strings { offsets, bytes: bytes.into_pyarray(py).unbind() })?.into_any()
         }
-        Array::Record { entries, fields } => {
+        Array::Record { class, entries, fields } => {
             let fields = fields
                 .into_iter()
                 .map(|(name, field)| Ok((name, column(py, field)?)))
                 .collect::<PyResult<_>>()?;
-            Py::new(py, Record { length: entries, fields })?.into_any()
+            Py::new(py, Record { class, length: entries, fields })?.into_any()
         }
     })
 }

@@ -84,7 +84,7 @@ fn form(array: &Array) -> Value {
         Array::Strings { offsets, bytes } => {
             json!({ "strings": bytes.len(), "count": offsets.len() })
         }
-        Array::Record { entries, fields } => json!({
+        Array::Record { entries, fields, .. } => json!({
             "record": fields.iter().map(|(name, field)| json!([name, form(field)])).collect::<Vec<_>>(),
             "count": entries,
         }),

@@ -5,6 +5,7 @@
 //! entries. (Source: Awkward Array's `ListOffsetArray`, Arrow's `LargeList`.)
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
@@ -22,8 +23,8 @@ pub enum Array {
     List { offsets: Vec<i64>, content: Box<Array> },
     /// Entry `i` is `bytes[offsets[i]..offsets[i + 1]]`, in whatever encoding was written.
     Strings { offsets: Vec<i64>, bytes: Vec<u8> },
-    /// Fields of equal length.
-    Record { entries: usize, fields: Vec<(String, Array)> },
+    /// Fields of equal length, of objects of a class or, without one, of a leaf list.
+    Record { class: Option<Arc<str>>, entries: usize, fields: Vec<(String, Array)> },
 }
 
 impl Array {
@@ -64,7 +65,8 @@ impl Array {
                 Array::List { offsets: vec![0], content: Box::new(content.empty_like()) }
             }
             Array::Strings { .. } => Array::Strings { offsets: vec![0], bytes: Vec::new() },
-            Array::Record { fields, .. } => Array::Record {
+            Array::Record { class, fields, .. } => Array::Record {
+                class: class.clone(),
                 entries: 0,
                 fields: fields.iter().map(|(name, f)| (name.clone(), f.empty_like())).collect(),
             },
@@ -92,7 +94,8 @@ impl Array {
                 let (offsets, inner) = slice_offsets(offsets, entries);
                 Array::Strings { offsets, bytes: bytes[inner].to_vec() }
             }
-            Array::Record { fields, .. } => Array::Record {
+            Array::Record { class, fields, .. } => Array::Record {
+                class: class.clone(),
                 entries: entries.len(),
                 fields: fields
                     .iter()
@@ -128,9 +131,9 @@ impl Array {
                 Ok(())
             }
             (
-                Array::Record { entries, fields },
-                Array::Record { entries: more, fields: more_fields },
-            ) if fields.len() == more_fields.len() => {
+                Array::Record { class, entries, fields },
+                Array::Record { class: more_class, entries: more, fields: more_fields },
+            ) if class == more_class && fields.len() == more_fields.len() => {
                 *entries += more;
                 for ((name, field), (more_name, more_field)) in fields.iter_mut().zip(more_fields) {
                     if name != more_name {

@@ -87,7 +87,7 @@ fn point(x: Vec<f64>, y: Vec<f64>) -> Array {
     let entries = x.len();
     let fields =
         vec![("fX".into(), numbers(Numbers::F64(x))), ("fY".into(), numbers(Numbers::F64(y)))];
-    Array::Record { entries, fields }
+    Array::Record { class: Some("TVector2".into()), entries, fields }
 }
 
 fn inner(a: Vec<f32>) -> Array {
@@ -96,7 +96,7 @@ fn inner(a: Vec<f32>) -> Array {
         ("a".into(), numbers(Numbers::F32(a))),
         ("b".into(), numbers(Numbers::I32(vec![2; entries]))),
     ];
-    Array::Record { entries, fields }
+    Array::Record { class: Some("Inner".into()), entries, fields }
 }
 
 #[track_caller]

@@ -17,8 +17,8 @@ How = type[tuple[Any, ...]] | type[list[Any]] | type[dict[str, Any]] | str | Non
 class Library(Protocol):
     """One of the array libraries."""
 
-    def array(self, column: Column, typename: str, start: int) -> Any:
-        """One column; ``typename`` is the C++ type, ``start`` the number of the first entry."""
+    def array(self, column: Column, start: int) -> Any:
+        """One column; ``start`` is the number of the first entry."""
 
     def table(self, arrays: dict[str, Any], start: int, stop: int) -> Any:
         """Columns of the entries ``start`` to ``stop`` as the library groups them."""

@@ -15,13 +15,10 @@ from .. import _core
 if TYPE_CHECKING:
     from .._core import Column
 
-#: The typename of a leaf list; its record has no name of its own.
-_LEAF_LIST = "struct {"
-
 
 class Awkward:
-    def array(self, column: Column, typename: str, start: int) -> Any:
-        return ak.Array(to_layout(column, typename))
+    def array(self, column: Column, start: int) -> Any:
+        return ak.Array(to_layout(column))
 
     def table(self, arrays: dict[str, Any], start: int, stop: int) -> Any:
         layouts = [array.layout for array in arrays.values()]
@@ -59,8 +56,8 @@ class Awkward:
         return ak.concatenate(tables)
 
 
-def to_layout(column: Column, typename: str = "") -> Any:
-    """One column as an Awkward layout; a record of class type carries the name of its class."""
+def to_layout(column: Column) -> Any:
+    """One column as an Awkward layout; a record of objects carries the name of their class."""
     match column:
         case _core.Numbers(array):
             return _regular(array)
@@ -71,13 +68,12 @@ def to_layout(column: Column, typename: str = "") -> Any:
             return ak.contents.ListOffsetArray(
                 ak.index.Index64(offsets), characters, parameters={"__array__": "string"}
             )
-        case _core.Record(length, fields):
-            named = typename and not typename.startswith(_LEAF_LIST)
+        case _core.Record(name, length, fields):
             return ak.contents.RecordArray(
                 [to_layout(field) for _, field in fields],
-                [name for name, _ in fields],
+                [field for field, _ in fields],
                 length=length,
-                parameters={"__record__": typename} if named else None,
+                parameters=None if name is None else {"__record__": name},
             )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NumPy:
-    def array(self, column: Column, typename: str, start: int) -> NDArray[Any]:
+    def array(self, column: Column, start: int) -> NDArray[Any]:
         return to_numpy(column)
 
     def table(self, arrays: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def to_numpy(column: Column) -> NDArray[Any]:
             return _objects(offsets, to_numpy(content))
         case _core.Strings(offsets, encoded):
             return _text(offsets, encoded)
-        case _core.Record(length, fields):
+        case _core.Record(_, length, fields):
             return _records(length, fields)
 
 

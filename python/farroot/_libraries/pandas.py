@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Pandas:
-    def array(self, column: Column, typename: str, start: int) -> Any:
+    def array(self, column: Column, start: int) -> Any:
         array = to_numpy(column)
         if array.ndim > 1 or array.dtype.names is not None:
             rows = np.empty(len(array), dtype=object)

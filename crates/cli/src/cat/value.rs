@@ -107,6 +107,7 @@ mod tests {
         };
         assert_eq!((shown(&list, 0), shown(&list, 1)), ("[]".into(), "[a, bc]".into()));
         let record = Array::Record {
+            class: None,
             entries: 1,
             fields: vec![
                 ("x".into(), numbers(&[2.5], &[])),

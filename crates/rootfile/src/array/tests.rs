@@ -33,6 +33,7 @@ fn build(kind: usize, entries: usize, seed: &[u8]) -> Array {
             Array::Strings { offsets, bytes }
         }
         _ => Array::Record {
+            class: kind.is_multiple_of(2).then(|| "Point".into()),
             entries,
             fields: (0..4).map(|kind| (format!("f{kind}"), build(kind, entries, seed))).collect(),
         },

@@ -115,7 +115,7 @@ impl Interpretation {
                     extend(*scalar, numbers, bytes);
                     Ok(())
                 }
-                (Layout::Record(record), Array::Record { entries: count, fields }) => {
+                (Layout::Record(record), Array::Record { entries: count, fields, .. }) => {
                     *count += entries.len();
                     columns_of_record(record, bytes, size, fields);
                     Ok(())

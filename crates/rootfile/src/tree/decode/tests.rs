@@ -63,7 +63,7 @@ fn counted_vectors(number: Number) -> Interpretation {
 
 fn object() -> Layout {
     let parts = vec![Part::TObject, Part::Member("x".into(), Layout::number(Number::F32))];
-    Layout::Record(Record { class: Some(("P".into(), 3)), parts })
+    Layout::Record(Record { class: Some("P".into()), version: Some(3), parts })
 }
 
 fn list(offsets: &[i64], numbers: Numbers) -> Array {
@@ -77,6 +77,7 @@ fn samples() -> Vec<(&'static str, Interpretation, Basket<'static>)> {
     let bare = Entry::Items { header: 0, counted: false };
     let pair = Layout::Record(Record {
         class: None,
+        version: None,
         parts: vec![
             Part::Member("a".into(), Layout::number(Number::I16)),
             Part::Member("b".into(), float()),
@@ -113,6 +114,7 @@ fn values_of_every_kind() {
             shape: vec![3],
         },
         Array::Record {
+            class: None,
             entries: 2,
             fields: vec![
                 (
@@ -140,6 +142,7 @@ fn values_of_every_kind() {
         Array::List {
             offsets: vec![0, 2],
             content: Box::new(Array::Record {
+                class: Some("P".into()),
                 entries: 2,
                 fields: vec![(
                     "x".into(),

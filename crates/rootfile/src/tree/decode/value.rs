@@ -82,7 +82,7 @@ pub fn append(layout: &Layout, bytes: &mut Bytes<'_>, column: &mut Array) -> Res
             append_list(item, bytes, content)?;
             offsets.push(content.len() as i64);
         }
-        (Layout::Record(record), Array::Record { entries, fields }) => {
+        (Layout::Record(record), Array::Record { entries, fields, .. }) => {
             append_record(record, bytes, &mut fields.iter_mut())?;
             *entries += 1;
         }
@@ -116,9 +116,9 @@ fn append_record(
     bytes: &mut Bytes<'_>,
     fields: &mut std::slice::IterMut<'_, (String, Array)>,
 ) -> Result<()> {
-    let end = match &record.class {
-        Some((name, version)) => Some(object_end(name, *version, bytes)?),
-        None => None,
+    let end = match (&record.class, record.version) {
+        (Some(name), Some(version)) => Some(object_end(name, version, bytes)?),
+        _ => None,
     };
     for part in &record.parts {
         match part {

@@ -54,7 +54,7 @@ fn nested(
             .map_err(|e| e.within(&format!("{name}::{}", element.name)))?;
         parts.push(part);
     }
-    Ok(Record { class: Some((class.class.clone(), class.version)), parts })
+    Ok(Record { class: Some(class.class.clone()), version: Some(class.version), parts })
 }
 
 fn part(element: &Element, classes: &Streamers, depth: usize) -> Result<Part> {

@@ -157,7 +157,7 @@ impl Fields<'_> {
                     .map_err(|e| unsupported_type(e, &name))?;
                 if self.id < 0 && self.branch_type == 0 {
                     // Member after member; only a class's own streamer writes a header.
-                    record.class = None;
+                    record.version = None;
                 }
                 let layout = Layout::Record(record);
                 Ok(Interpretation::new(cpp::spelled(&name), layout, Entry::Framed { header: 0 }))

@@ -31,9 +31,11 @@ pub enum Layout {
 /// Members of an object or of a leaf list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// Name and version of a class whose objects start with byte count and version; `None` for
-    /// leaf lists.
-    pub class: Option<(String, i32)>,
+    /// The class; `None` for leaf lists.
+    pub class: Option<String>,
+    /// The class's version where objects start with byte count and version; `None` where there is
+    /// no such header.
+    pub version: Option<i32>,
     pub parts: Vec<Part>,
 }
 
@@ -178,7 +180,8 @@ impl Layout {
             Layout::Record(record) => {
                 let mut fields = Vec::new();
                 record.empty_fields(&mut fields);
-                Array::Record { entries: 0, fields }
+                let class = record.class.as_ref().map(|name| super::cpp::spelled(name).into());
+                Array::Record { class, entries: 0, fields }
             }
         }
     }
@@ -187,7 +190,7 @@ impl Layout {
 impl Record {
     /// Only leaf lists: an object's TObject and foreign versions make its length vary.
     fn fixed_size(&self) -> Option<usize> {
-        if self.class.is_some() {
+        if self.version.is_some() {
             return None;
         }
         self.parts.iter().try_fold(0usize, |sum, part| match part {

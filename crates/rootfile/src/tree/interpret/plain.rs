@@ -56,7 +56,7 @@ fn leaf_list(leaves: &[Leaf]) -> Result<Interpretation> {
         names.push(format!("{}{} {};", scalar.typename(), brackets(&shape), leaf.name));
         parts.push(Part::Member(leaf.name.clone(), Layout::Scalars { scalar, shape }));
     }
-    let layout = Layout::Record(Record { class: None, parts });
+    let layout = Layout::Record(Record { class: None, version: None, parts });
     Ok(Interpretation::new(format!("struct {{{}}}", names.join(" ")), layout, Entry::Fixed))
 }
 
