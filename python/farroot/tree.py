@@ -159,6 +159,13 @@ class Branch(HasBranches):
         return f"{above.path}/{self.name}" if isinstance(above, Branch) else self.name
 
     @property
+    def num_entries(self) -> int:
+        """Number of entries, which differs from the tree's where filling was not finished."""
+        if self.is_group:
+            return self._tree.num_entries
+        return self._tree._live().branch_entries(self._number)
+
+    @property
     def typename(self) -> str:
         """The C++ type, as uproot spells it: ``float``, ``int32_t[]``, ``std::vector<float>``."""
         return self._tree._live().typename(self._number)

@@ -95,6 +95,12 @@ impl Tree {
         Ok((branch.zip_bytes, branch.total_bytes, branch.baskets.len()))
     }
 
+    /// Number of entries of the branch, which may differ from the tree's.
+    fn branch_entries(&self, py: Python<'_>, branch: u32) -> PyResult<u64> {
+        let branch = self.branch(py, branch)?;
+        Ok(self.inner(py)?.metadata().branches[branch.0 as usize].entries)
+    }
+
     fn typename(&self, py: Python<'_>, branch: u32) -> PyResult<String> {
         Ok(self.inner(py)?.typename(self.branch(py, branch)?))
     }

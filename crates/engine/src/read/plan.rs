@@ -59,7 +59,8 @@ impl Plan {
     /// # Errors
     /// `Corrupt` where a branch has no basket for some of the entries.
     pub fn new(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
-        let entries = entries.start.min(tree.entries)..entries.end.min(tree.entries);
+        let there = entries_there(tree, columns);
+        let entries = entries.start.min(there)..entries.end.min(there);
         let starts = batch_starts(tree, columns, &entries, step);
         let mut items = Vec::new();
         for at in 0..columns.len() {
@@ -84,6 +85,13 @@ impl Plan {
     pub fn stored_bytes(&self) -> u64 {
         self.items.iter().filter_map(|item| item.range.as_ref()).map(|r| r.end - r.start).sum()
     }
+}
+
+/// Entries that may be asked for: the tree's or, where a job died before the tree's record was
+/// brought up to date, those of the longest branch.
+pub(super) fn entries_there(tree: &Tree, columns: &[Column]) -> u64 {
+    let branches = columns.iter().map(|column| tree.branches[column.branch.0 as usize].entries);
+    branches.fold(tree.entries, u64::max)
 }
 
 /// First entries of the batches and, last, the end.

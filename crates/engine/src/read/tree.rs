@@ -180,7 +180,7 @@ impl Tree {
 
     /// Reads columns for a range of entries (cut to those there are), all at once.
     pub async fn read(&self, columns: Vec<Column>, entries: Range<u64>) -> Result<Batch> {
-        let end = entries.end.min(self.num_entries());
+        let end = entries.end.min(super::plan::entries_there(&self.inner.tree, &columns));
         let entries = entries.start.min(end)..end;
         let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
         let nothing =
