@@ -25,8 +25,9 @@ TABLE = REPOSITORY / "docs" / "corpus.md"
 
 OUTCOMES = {
     "equal": "read, equal to uproot's in type and value",
-    "alone": "read here; uproot cannot read it",
-    "unsupported": "refused with a clear error",
+    "unsupported": "uproot reads it; refused here with a clear error",
+    "only farroot": "read here; uproot cannot",
+    "neither": "refused by both",
     "group": "only groups other branches",
     "different": "read, and not what uproot reads: a fault",
     "failed": "neither read nor clearly refused: a fault",
@@ -48,9 +49,9 @@ class Outcome:
     file: str
     trees: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    #: Faults in words, and types that were refused.
+    #: Faults in words; types that were refused, and why.
     faults: list[str] = field(default_factory=list)
-    refused: Counter[str] = field(default_factory=Counter)
+    refused: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
 def compare(path: Path) -> Outcome:
@@ -81,7 +82,7 @@ def _compare_tree(theirs: Any, ours: Any, where: str, outcome: Outcome) -> None:
         if kind in FAULTS:
             outcome.faults.append(f"{where}:{our.path} ({their.typename}): {why}")
         elif kind == "unsupported":
-            outcome.refused[their.typename] += 1
+            outcome.refused[their.typename, _reason(why)] += 1
 
 
 def _deep(branches: Any) -> Iterator[Any]:
@@ -95,17 +96,17 @@ def _compare_branch(theirs: Any, ours: farroot.Branch) -> tuple[str, str]:
         return "group", ""
     try:
         array = ours.array()
-    except farroot.UnsupportedError as error:
-        told = ours.name in str(error)
-        return ("unsupported", "") if told else ("failed", f"names no branch: {error}")
     except farroot.Error as error:
-        return _refused_by_both(theirs, error)
+        if not _can_be_read(theirs):
+            return "neither", ""
+        told = isinstance(error, farroot.UnsupportedError) and ours.name in str(error)
+        return "unsupported" if told else "failed", f"{type(error).__name__}: {error}"
     except Exception as error:
         return "failed", f"{type(error).__name__}: {error}"
     try:
         expected = theirs.array()
     except Exception:
-        return "alone", ""
+        return "only farroot", ""
     if ours.typename != theirs.typename:
         return "different", f"the type is spelled {ours.typename}"
     if not same_awkward(array, expected):
@@ -113,12 +114,18 @@ def _compare_branch(theirs: Any, ours: farroot.Branch) -> tuple[str, str]:
     return "equal", ""
 
 
-def _refused_by_both(theirs: Any, error: farroot.Error) -> tuple[str, str]:
+def _can_be_read(theirs: Any) -> bool:
     try:
-        theirs.array()
+        # The first entries tell; objects take uproot long.
+        theirs.array(entry_stop=2)
     except Exception:
-        return "unsupported", ""
-    return "failed", f"{type(error).__name__}: {error}"
+        return False
+    return True
+
+
+def _reason(error: str) -> str:
+    """Why a branch was refused, without where it is."""
+    return error.split("unsupported: ", 1)[-1].split(";")[0].split(" (at byte")[0]
 
 
 def compare_all(folder: Path) -> list[Outcome]:
@@ -131,7 +138,7 @@ def table(outcomes: list[Outcome]) -> str:
     """The counts as a page of the documentation."""
     kinds = [kind for kind in OUTCOMES if any(outcome.counts[kind] for outcome in outcomes)]
     total: Counter[str] = Counter()
-    refused: Counter[str] = Counter()
+    refused: Counter[tuple[str, str]] = Counter()
     for outcome in outcomes:
         total.update(outcome.counts)
         refused.update(outcome.refused)
@@ -153,9 +160,14 @@ def table(outcomes: list[Outcome]) -> str:
     sums = " | ".join(f"**{total[kind]}**" for kind in kinds)
     lines += [f"| **all** | **{sum(o.trees for o in outcomes)}** | {sums} |", ""]
     if refused:
-        lines += ["Types refused most often:", "", "| type | branches |", "|---|---:|"]
-        most = sorted(refused.items(), key=lambda item: (-item[1], item[0]))[:25]
-        lines += [f"| `{name.replace('|', chr(92) + '|')}` | {count} |" for name, count in most]
+        lines += [
+            "What is refused here and read by uproot:",
+            "",
+            "| branches | type | reason |",
+            "|---:|---|---|",
+        ]
+        most = sorted(refused.items(), key=lambda item: (-item[1], item[0]))
+        lines += [f"| {count} | `{name}` | {reason} |" for (name, reason), count in most]
         lines.append("")
     return "\n".join(lines)
 

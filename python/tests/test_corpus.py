@@ -18,7 +18,7 @@ NUMPY_FILES = (
     "uproot-sample-5.24.00-zlib.root",
     "uproot-HZZ.root",
     "uproot-leaflist.root",
-    "uproot-issue-1229.root",
+    "uproot-issue-589.root",
     "uproot-foriter2.root",
 )
 
