@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
@@ -39,7 +39,8 @@ pub struct XrootdServer {
     network: Arc<dyn Network>,
     /// What the server allows, as its connections have learnt it.
     profile: Mutex<Profile>,
-    begun: AtomicU32,
+    /// A connection has sent everything at once, which tells what the server thinks of it.
+    has_burst: AtomicBool,
     /// Somebody has asked for the limits of vectored reads.
     asked_limits: AtomicBool,
 }
@@ -57,36 +58,43 @@ impl XrootdServer {
             config: client,
             network,
             profile: Mutex::new(Profile::default()),
-            begun: AtomicU32::new(0),
+            has_burst: AtomicBool::new(false),
             asked_limits: AtomicBool::new(false),
         })
     }
 
-    /// The first connection to an unknown server sends everything at once; those beside it ask
-    /// politely, so that nothing is lost where the server wants to know who asks first.
-    fn start(&self) -> Start {
-        let first = self.begun.fetch_add(1, Ordering::Relaxed) == 0;
+    /// Of the connections to an unknown server, the first that has something to ask sends
+    /// everything at once; those beside it ask politely, so that nothing is lost where the server
+    /// wants to know who asks first.
+    fn start(&self, has_questions: bool) -> Start {
         let profile = self.profile.lock();
         let known = profile.burst.is_some() || profile.authentication != Authentication::Unknown;
-        if known || first { profile.start() } else { Start::Careful }
+        if known || (has_questions && !self.has_burst.swap(true, Ordering::Relaxed)) {
+            profile.start()
+        } else {
+            Start::Careful
+        }
     }
 
     async fn converse(&self, link: &mut Link) -> Result<()> {
-        let start = self.start();
-        let profile = self.profile.lock().clone();
-        let mut session = Session::new(Client::new(self.config.clone(), profile, start));
+        // How to begin depends on whether there is anything to ask.
+        let mut early = Early::default();
         let connecting = self.network.connect(&self.host, self.port);
         tokio::pin!(connecting);
         let mut stream = loop {
             tokio::select! {
                 biased;
                 command = link.commands.recv() => match command {
-                    Some(command) => session.command(command, link),
+                    Some(command) => early.take(command, link),
                     None => return Ok(()),
                 },
                 stream = &mut connecting => break stream.map_err(|e| self.unreachable(&e))?,
             }
         };
+        let start = self.start(!early.commands.is_empty());
+        let profile = self.profile.lock().clone();
+        let mut session = Session::new(Client::new(self.config.clone(), profile, start));
+        early.commands.into_iter().for_each(|command| session.command(command, link));
         self.transfer(&mut *stream, &mut session, link).await
     }
 
@@ -330,6 +338,25 @@ fn redirected(file: &str, target: &Redirect) -> Result<Url> {
     let from = xrootd::url::Url::parse(file).map_err(|e| wrong(e.to_string()))?;
     let next = target.follow(&from).map_err(|e| wrong(e.to_string()))?;
     Url::parse(&next.to_string()).map_err(|e| wrong(e.to_string()))
+}
+
+/// Commands that came before the connection was up.
+#[derive(Default)]
+struct Early {
+    commands: Vec<Command>,
+}
+
+impl Early {
+    fn take(&mut self, command: Command, link: &Link) {
+        let Command::Cancel { request: cancelled } = command else {
+            return self.commands.push(command);
+        };
+        self.commands.retain(|command| match command {
+            Command::Open { request, .. } | Command::Fetch { request, .. } => *request != cancelled,
+            _ => true,
+        });
+        link.tell(Notice::Done { request: cancelled });
+    }
 }
 
 /// One connection's protocol state and what the driver calls its parts.
