@@ -1,0 +1,162 @@
+"""The same reads over XRootD and HTTP, from `farroot serve` and, where it is, a real xrootd."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import awkward as ak
+import pytest
+
+import farroot
+
+from .same import same_awkward
+
+NAMES = ["int32", "jagged", "text"]
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[str]:
+    """``farroot serve`` in a process of its own; gives ``host:port`` for both protocols."""
+    command = [sys.executable, "-m", "farroot", "serve", str(folder), "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            address = re.match(r"root://([^/]+)//", process.stdout.readline())
+            assert address is not None
+            yield address.group(1)
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def served(made: Path) -> Iterator[str]:
+    with serving(made.parent) as host:
+        yield host
+
+
+@pytest.fixture(scope="module")
+def real_xrootd(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    program = shutil.which("xrootd")
+    if program is None:
+        pytest.skip("XROOTD IS NOT INSTALLED: not tested against a real server")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    run = tmp_path_factory.mktemp("xrootd")
+    config = run / "xrootd.cfg"
+    config.write_text(
+        f"xrd.port {port}\nall.export /\noss.localroot {made.parent}\n"
+        f"all.adminpath {run}\nall.pidpath {run}\nxrd.network nodnr\n"
+    )
+    # The server refuses to run as root; the folders must be nobody's to use then.
+    run.chmod(0o777)
+    for folder in made.parents[:3]:
+        folder.chmod(0o755)
+    user = ["-R", "nobody"] if run.owner() == "root" else []
+    command = [program, "-c", str(config), "-l", str(run / "log"), "-n", "test", *user]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait_for(port, process)
+            yield f"127.0.0.1:{port}"
+        finally:
+            process.kill()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(200):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        assert process.poll() is None, "xrootd ended at once"
+        time.sleep(0.05)
+    pytest.fail("xrootd does not listen")
+
+
+def _reads_as_the_local_file(url: str, made: Path) -> None:
+    local, tree = farroot.open(f"{made}:events"), farroot.open(f"{url}:events")
+    assert isinstance(local, farroot.Tree)
+    assert isinstance(tree, farroot.Tree)
+    assert tree.typenames() == local.typenames()
+    assert same_awkward(tree.arrays(), local.arrays())
+    steps = list(tree.iterate(NAMES, step_size=70))
+    assert same_awkward(ak.concatenate(steps), local.arrays(NAMES))
+    ranged = tree.arrays(NAMES, entry_start=-300, entry_stop=-20)
+    assert same_awkward(ranged, local.arrays(NAMES, entry_start=-300, entry_stop=-20))
+
+
+@pytest.mark.parametrize("scheme", ["root", "http"])
+def test_served_files_read_as_local_ones(served: str, made: Path, scheme: str) -> None:
+    slashes = "//" if scheme == "root" else "/"
+    _reads_as_the_local_file(f"{scheme}://{served}{slashes}{made.name}", made)
+
+
+def test_a_real_server(real_xrootd: str, made: Path) -> None:
+    _reads_as_the_local_file(f"root://{real_xrootd}//{made.name}", made)
+
+
+@pytest.mark.parametrize("scheme", ["root", "http"])
+def test_absent_remote_files(served: str, scheme: str) -> None:
+    slashes = "//" if scheme == "root" else "/"
+    with pytest.raises(FileNotFoundError, match=r"absent\.root") as absent:
+        farroot.open(f"{scheme}://{served}{slashes}absent.root")
+    assert isinstance(absent.value, farroot.NotFoundError)
+
+
+@pytest.mark.parametrize("scheme", ["root", "http"])
+def test_many_remote_files(several: list[Path], scheme: str) -> None:
+    slashes = "//" if scheme == "root" else "/"
+    with serving(several[0].parent) as host:
+        urls = [f"{scheme}://{host}{slashes}{path.name}" for path in several]
+        files = dict.fromkeys(urls, "events")
+        assert [entries for _, _, entries in farroot.num_entries(files)] == [300, 1, 500]
+        ours = farroot.concatenate(files, NAMES)
+    expected = farroot.concatenate({str(path): "events" for path in several}, NAMES)
+    assert same_awkward(ours, expected)
+
+
+def test_the_report_names_servers_and_hides_secrets(served: str, made: Path) -> None:
+    tree = farroot.open(f"http://user:hidden@{served}/{made.name}:events")
+    assert isinstance(tree, farroot.Tree)
+    tree.arrays("int32")
+    report = tree.report()
+    assert report["serial_round_trips"] >= 1
+    assert any(served in source["name"] for source in report["sources"])
+    for shown in (str(report), repr(report), tree.url, repr(tree), tree.address):
+        assert "hidden" not in shown
+    with pytest.raises(farroot.KeyInFileError) as error:
+        tree["absent"]
+    assert "hidden" not in str(error.value)
+
+
+def test_a_server_that_dies_is_an_error(made: Path) -> None:
+    with serving(made.parent) as host:
+        tree = farroot.open(f"root://{host}//{made.name}:events")
+    assert isinstance(tree, farroot.Tree)
+    with pytest.raises(ConnectionError) as lost:
+        tree.arrays("float64")
+    assert isinstance(lost.value, farroot.Error)
+    assert lost.value.retryable
+
+
+def test_columns_cost_few_round_trips(made: Path) -> None:
+    """Counted on a link of 40 ms: over XRootD, from the address to three columns."""
+    script = (
+        "import sys, farroot\n"
+        "tree = farroot.open(sys.argv[1])\n"
+        "tree.arrays(['int32', 'jagged', 'text'], library='np')\n"
+        "print(tree.report()['serial_round_trips'])\n"
+    )
+    with serving(made.parent, "--rtt", "40ms") as host:
+        url = f"root://{host}//{made.name}:events"
+        done = subprocess.run(
+            [sys.executable, "-c", script, url], capture_output=True, text=True, check=True
+        )
+    assert int(done.stdout) <= 5
