@@ -17,7 +17,10 @@ def entry_range(entries: int, entry_start: int | None, entry_stop: int | None) -
     def position(given: int | None, default: int) -> int:
         if given is None:
             return default
-        given = int(given)
+        try:
+            given = operator.index(given)
+        except TypeError:
+            raise InvalidArgumentError(f"an entry is a whole number, not {given!r}") from None
         return min(entries, max(0, given + entries if given < 0 else given))
 
     start = position(entry_start, 0)

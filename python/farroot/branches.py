@@ -160,13 +160,16 @@ class HasBranches:
     def find(self, where: str) -> Branch | None:
         """As ``self[where]``, or None."""
         path = where.strip("/")
-        below = None
-        for full, branch in self._walk("", True):
-            if full == path:
+        here = self._tree._number_at(f"{self.itself.path}/{path}" if self.itself else path)
+        if here is not None:
+            return self._tree._branch(here)
+        if where.startswith("/"):
+            return None
+        for number in self._tree._numbers_of(path):
+            branch = self._tree._branch(number)
+            if self.itself is None or branch.path.startswith(f"{self.itself.path}/"):
                 return branch
-            if below is None and branch.name == path and not where.startswith("/"):
-                below = branch
-        return below
+        return None
 
     def no_such(self, where: str) -> KeyInFileError:
         """The error for a name that no branch has, with those that come near."""
@@ -314,7 +317,10 @@ class HasBranches:
         choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
         chosen = choice.of(self)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        batches = self._tree._live().batches(leaf_numbers(chosen), start, stop, **step(step_size))
+        steps = step(step_size)
+        if not chosen:
+            return iter(())
+        batches = self._tree._live().batches(leaf_numbers(chosen), start, stop, **steps)
         return self._steps(batches, chosen, into, how, report)
 
     def _steps(

@@ -114,6 +114,8 @@ def _steps(
 ) -> Iterator[Any]:
     first = places[0].opened()
     chosen = choice.of(first)
+    if not chosen:
+        return
     paths = [first._branch(number).path for number in leaf_numbers(chosen)]
     opened = [_Place(places[0].url, places[0].path, first), *places[1:]]
     located = [

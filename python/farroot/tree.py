@@ -32,8 +32,15 @@ class Tree(HasBranches):
         self._num_entries = core.num_entries
         self._names = core.branches()
         self._below: dict[int | None, list[int]] = {}
-        for number, (_, parent) in enumerate(self._names):
+        self._by_name: dict[str, list[int]] = {}
+        self._by_path: dict[str, int] = {}
+        self._paths: list[str] = []
+        for number, (name, parent) in enumerate(self._names):
+            path = name if parent is None else f"{self._paths[parent]}/{name}"
+            self._paths.append(path)
             self._below.setdefault(parent, []).append(number)
+            self._by_name.setdefault(name, []).append(number)
+            self._by_path.setdefault(path, number)
         self._tree = self
         self._number = None
 
@@ -46,6 +53,13 @@ class Tree(HasBranches):
 
     def _children(self, number: int | None) -> list[int]:
         return self._below.get(number, [])
+
+    def _number_at(self, path: str) -> int | None:
+        return self._by_path.get(path)
+
+    def _numbers_of(self, name: str) -> list[int]:
+        """Branches of that name, depth first."""
+        return self._by_name.get(name, [])
 
     def _branch(self, number: int) -> Branch:
         return Branch(self, number)
@@ -155,8 +169,7 @@ class Branch(HasBranches):
     @property
     def path(self) -> str:
         """Names from the tree to here, with slashes between."""
-        above = self.parent
-        return f"{above.path}/{self.name}" if isinstance(above, Branch) else self.name
+        return self._tree._paths[self._number]
 
     @property
     def num_entries(self) -> int:

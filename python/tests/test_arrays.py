@@ -157,6 +157,8 @@ def test_what_is_not_done_yet_says_so(tree: farroot.Tree) -> None:
         tree.arrays("int8", how="outer")
     with pytest.raises(farroot.InvalidArgumentError):
         tree.arrays([3])  # type: ignore[list-item]
+    with pytest.raises(farroot.InvalidArgumentError, match="whole number"):
+        tree.arrays("int8", entry_start=1.5)  # type: ignore[arg-type]
 
 
 def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:

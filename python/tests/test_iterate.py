@@ -68,6 +68,11 @@ def test_steps_that_make_no_sense(tree: farroot.Tree) -> None:
             tree.iterate(NAMES, step_size=wrong)  # type: ignore[arg-type]
 
 
+def test_no_columns_are_no_steps(tree: farroot.Tree, made: Path) -> None:
+    assert list(tree.iterate(filter_name="absent")) == []
+    assert list(farroot.iterate(f"{made}:events", filter_name="absent")) == []
+
+
 def test_an_iteration_may_be_left_early(tree: farroot.Tree) -> None:
     for _ in range(20):
         for step in tree.iterate(NAMES, step_size=50):
