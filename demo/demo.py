@@ -18,6 +18,8 @@ HERE = Path(__file__).parent
 FOLDER = HERE.parent / "build" / "demo"
 COLUMNS = ["Muon_pt", "Jet_pt", "flat_00"]
 RTT_MS = 100
+#: The best of so many runs counts: the first one pays for cold disks and libraries.
+RUNS = 2
 CLIENTS = ["farroot", "uproot"]
 
 
@@ -45,9 +47,13 @@ def main() -> int:
 
 
 def measure(rtt_ms: int) -> dict[str, dict]:
-    """Every client's result, cold, from a server that far away."""
+    """Every client's best result, each on a cold connection, from a server that far away."""
     with served(rtt_ms) as url:
-        return {client: read(client, url) for client in CLIENTS}
+        rounds = [{client: read(client, url) for client in CLIENTS} for _ in range(RUNS)]
+    return {
+        client: min((results[client] for results in rounds), key=lambda result: result["seconds"])
+        for client in CLIENTS
+    }
 
 
 @contextmanager

@@ -12,7 +12,7 @@ const COLOURS: [&str; 8] =
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 90.0;
-const RIGHT: f64 = 20.0;
+const RIGHT: f64 = 40.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 
