@@ -140,6 +140,23 @@ def test_branches_that_group_others_come_nested(corpus: Path) -> None:
     assert nested
 
 
+@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
+def test_what_cannot_be_read_is_left_out_with_a_warning(corpus: Path) -> None:
+    tree = farroot.open(f"{corpus / 'uproot-issue407.root'}:E")
+    assert isinstance(tree, farroot.Tree)
+    refused = [b for b in tree.values() if not b.is_group and not b.is_readable]
+    assert refused
+    with pytest.warns(farroot.UnreadableWarning, match=refused[0].name) as caught:
+        arrays = tree.arrays(how=dict)
+    assert caught[0].filename == __file__
+    assert arrays
+    assert refused[0].name not in arrays
+    with pytest.raises(NotImplementedError, match=refused[0].name):
+        tree.arrays([refused[0].path])
+    with pytest.raises(farroot.UnsupportedError, match=refused[0].name):
+        refused[0].array()
+
+
 def test_every_entry_range_may_be_empty(tree: farroot.Tree, theirs: Any) -> None:
     ours = tree.arrays(entry_start=5, entry_stop=5)
     assert same_awkward(ours, theirs.arrays(entry_start=5, entry_stop=5))

@@ -28,14 +28,14 @@ def outcomes(corpus: Path) -> list[Outcome]:
     return compare_all(corpus)
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_every_branch_is_equal_or_refused(outcomes: list[Outcome]) -> None:
     print(table(outcomes))
     faults = [fault for outcome in outcomes for fault in outcome.faults]
     assert not faults, "\n".join(faults[:50])
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(600)
 def test_the_documented_table_is_up_to_date(outcomes: list[Outcome]) -> None:
     assert TABLE.read_text() == table(outcomes), "run `python -m tests.corpus` in python/"
 

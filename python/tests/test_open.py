@@ -66,6 +66,18 @@ def test_directories_and_cycles(nested: Path) -> None:
     assert file["top"].num_entries == 6
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["one;1/two;1/tree;1", "one;1/two/tree", "/one/two/tree", "one//two/tree", "one/two/tree/"],
+)
+def test_ways_to_spell_a_path(nested: Path, path: str) -> None:
+    file = farroot.open(nested)
+    assert isinstance(file, farroot.File)
+    for tree in (file[path], farroot.open(f"{nested}:{path}"), farroot.open({nested: path})):
+        assert isinstance(tree, farroot.Tree)
+        assert tree["y"].array().tolist() == list(range(7))
+
+
 def test_what_is_not_there(nested: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as no_file:
         farroot.open(tmp_path / "no.root")

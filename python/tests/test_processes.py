@@ -179,6 +179,44 @@ def test_a_refused_port_is_an_error_at_once() -> None:
             assert refused.value.retryable
 
 
+@pytest.mark.parametrize("scheme", ["root", "http"])
+def test_a_silent_server_is_left_in_bounded_time(scheme: str) -> None:
+    script = (
+        "import sys, farroot\n"
+        "try:\n"
+        "    farroot.open(sys.argv[1])\n"
+        "except TimeoutError as error:\n"
+        "    assert isinstance(error, farroot.TimedOutError) and error.retryable\n"
+        "    sys.exit(42)\n"
+    )
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(64)
+        url = f"{scheme}://127.0.0.1:{silent.getsockname()[1]}//f.root"
+        environment = {**os.environ, "FARROOT_SILENCE_TIMEOUT": "0.3"}
+        done = subprocess.run(
+            [sys.executable, "-c", script, url], env=environment, check=False, timeout=50
+        )
+    assert done.returncode == 42
+
+
+def test_a_small_budget_reads_the_same(made: Path) -> None:
+    script = (
+        "import sys, farroot\n"
+        "tree = farroot.open(sys.argv[1])\n"
+        "print(sum(len(step) for step in tree.iterate(step_size=300)), len(tree.arrays()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, f"{made}:events"],
+        env={**os.environ, "FARROOT_MEMORY": "10 kB"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=50,
+    )
+    assert done.stdout.split() == [str(ENTRIES), str(ENTRIES)]
+
+
 def test_settings_are_made_before_the_first_read(made: Path) -> None:
     script = (
         "import farroot, sys\n"
