@@ -23,7 +23,7 @@ _DIRECTORY_CLASSES = ("TDirectory", "TDirectoryFile")
 Address = str | os.PathLike[str]
 
 
-def open(address: Address | Mapping[str, str | None]) -> File | Directory | Tree | Branch:  # noqa: A001
+def open(address: Address | Mapping[Any, str | None]) -> File | Directory | Tree | Branch:  # noqa: A001
     """Opens a file, or something in it.
 
     Args:
@@ -49,7 +49,7 @@ def open(address: Address | Mapping[str, str | None]) -> File | Directory | Tree
         return File(url)[path]
 
 
-def split(address: Address | Mapping[str, str | None]) -> tuple[str, str | None]:
+def split(address: Address | Mapping[Any, str | None]) -> tuple[str, str | None]:
     """The file and the path in it that an address means."""
     if isinstance(address, str):
         url, path = _core.split_tree(address)
