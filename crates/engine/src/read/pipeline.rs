@@ -5,7 +5,6 @@
 //! budget (permits live until a batch is handed out) and the consumer (a batch waits until the
 //! one before has been taken).
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -49,7 +48,6 @@ struct Pipeline {
     /// Batches before this one are waited for: they are demands, and what is decoded for them
     /// counts as the consumer's.
     awaited: usize,
-    ready: VecDeque<Batch>,
 }
 
 /// Batches on their way, in order; after an error nothing more comes. Dropping it ends the read.
@@ -78,8 +76,7 @@ pub fn start(job: Job, plan: Plan) -> Batches {
         let lacking = plan.batches.iter().map(|batch| batch.items.len()).collect();
         let held = plan.items.iter().map(|_| None).collect();
         let awaited = usize::from(job.urgent);
-        let ready = VecDeque::new();
-        let pipeline = Pipeline { job, plan, held, lacking, next: 0, awaited, ready };
+        let pipeline = Pipeline { job, plan, held, lacking, next: 0, awaited };
         if let Err(error) = pipeline.run(&sender, &asked).await {
             let _ = sender.send(Err(error)).await;
         }
@@ -95,20 +92,17 @@ impl Pipeline {
             self.decode(at, bytes, None, &decoded_sender);
         }
         let mut open = wanted_items.len();
-        self.assemble()?;
-        while self.next < self.plan.batches.len() || !self.ready.is_empty() {
+        while self.next < self.plan.batches.len() {
+            let complete = self.lacking[self.next] == 0;
             tokio::select! {
                 biased;
-                Some((at, array, permit)) = decoded.recv() => {
-                    self.take(at, array?, permit);
-                    self.assemble()?;
-                }
-                slot = sender.reserve(), if !self.ready.is_empty() => {
+                Some((at, array, permit)) = decoded.recv() => self.take(at, array?, permit),
+                slot = sender.reserve(), if complete => {
                     let Ok(slot) = slot else { return Ok(()) };
-                    let Some(batch) = self.ready.pop_front() else { continue };
-                    slot.send(Ok(batch));
-                    // The consumer works on a batch: the one after it will be waited for next.
-                    self.wait_for(self.next + 1, &wants, &first_of_batch);
+                    // Assembled only now: until it can be handed out, what a batch is made of
+                    // counts against the budget.
+                    slot.send(Ok(self.batch(self.next)?));
+                    self.next += 1;
                 }
                 grant = wants.next(), if open > 0 => {
                     let Some(grant) = grant else { open = 0; continue };
@@ -212,17 +206,6 @@ impl Pipeline {
             self.lacking[batch] -= 1;
         }
         self.held[at] = Some((Arc::new(array), permit));
-    }
-
-    /// Moves every complete batch, in order, to where the consumer takes it.
-    fn assemble(&mut self) -> Result<()> {
-        while self.next < self.plan.batches.len() && self.lacking[self.next] == 0 {
-            let number = self.next;
-            self.next += 1;
-            let batch = self.batch(number)?;
-            self.ready.push_back(batch);
-        }
-        Ok(())
     }
 
     fn batch(&mut self, number: usize) -> Result<Batch> {

@@ -115,10 +115,12 @@ fn batch_starts(tree: &Tree, columns: &[Column], entries: &Range<u64>, step: Ste
     starts
 }
 
-/// What a column takes in memory, as the branch's own totals say.
+/// What a column takes in memory, as the branch's own totals say; offsets take eight bytes an
+/// entry here and four in the file.
 fn decoded_bytes_per_entry(tree: &Tree, column: &Column) -> f64 {
     let branch = &tree.branches[column.branch.0 as usize];
-    branch.total_bytes as f64 / branch.entries.max(1) as f64
+    let offsets = if branch.entry_offset_len > 0 { 4.0 } else { 0.0 };
+    branch.total_bytes as f64 / branch.entries.max(1) as f64 + offsets
 }
 
 fn column_items(

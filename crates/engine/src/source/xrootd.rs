@@ -351,11 +351,14 @@ impl Early {
         let Command::Cancel { request: cancelled } = command else {
             return self.commands.push(command);
         };
+        let before = self.commands.len();
         self.commands.retain(|command| match command {
             Command::Open { request, .. } | Command::Fetch { request, .. } => *request != cancelled,
             _ => true,
         });
-        link.tell(Notice::Done { request: cancelled });
+        if self.commands.len() < before {
+            link.tell(Notice::Done { request: cancelled });
+        }
     }
 }
 
