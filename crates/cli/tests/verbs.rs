@@ -68,7 +68,7 @@ fn plan_names_what_a_read_needs() {
     let expected = "\
 column   baskets  stored  decoded  first byte  last byte
 n              2   192 B    220 B         377       1318
-numbers        2   281 B    348 B         473       1458
+numbers        2   281 B    412 B         473       1458
 473 B of 9.50 kB in 4 baskets, 2 ranges where neighbours are joined
 ";
     assert!(plan.starts_with(expected), "{plan}");
