@@ -177,7 +177,7 @@ impl File {
         &self,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<T>>,
     ) -> Result<T> {
-        // A copy shares the bytes; what is fetched meanwhile is merged afterwards.
+        // A copy shares the bytes. Of two readers at once the later one's copy stays.
         let mut known = self.inner.known.lock().clone();
         let file = &self.inner.file;
         let result = progress(&self.inner.remote, &mut known, |known| read(file, known)).await;
