@@ -9,10 +9,9 @@ use bytes::Bytes;
 
 use crate::array::Numbers;
 use crate::error::{Error, Result};
-use crate::streamer::{Kind, Layout};
+use crate::streamer::{Kind, Layout, Special};
 
 pub use reader::read_object;
-pub(crate) use special::Special;
 
 /// Position of an object in [`Objects`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

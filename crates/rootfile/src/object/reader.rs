@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Object, ObjectId, Objects, Unread, Value};
+use super::{Object, ObjectId, Objects, Unread, Value, special};
 use crate::array::Numbers;
 use crate::cursor::{Basic, Cursor};
 use crate::error::{Error, ErrorKind, Result};
@@ -159,7 +159,8 @@ impl Reader<'_> {
         let special = class.id.and_then(|known| self.streamers.class(known).special.as_ref());
         let done = match special {
             Some((special, layout)) if !special.has_header() => {
-                special.read(self, 0, cursor).map(|values| self.set(id, 0, layout, values))
+                special::read(*special, self, 0, cursor)
+                    .map(|values| self.set(id, 0, layout, values))
             }
             _ => self.with_header(id, class, cursor),
         };
@@ -231,7 +232,7 @@ impl Reader<'_> {
         };
         let version = i32::from(header.version);
         if let Some((special, layout)) = &known.special {
-            let values = special.read(self, header.version, cursor)?;
+            let values = special::read(*special, self, header.version, cursor)?;
             self.set(id, version, layout, values);
             return Ok(());
         }

@@ -1,27 +1,11 @@
-//! Classes whose streamers are written by hand in ROOT, which streamer infos do not describe.
+//! Reading objects of classes whose streamers are written by hand in ROOT.
 
 use super::Value;
 use super::reader::Reader;
 use crate::array::Numbers;
-use crate::cursor::{Basic, Cursor};
+use crate::cursor::Cursor;
 use crate::error::Result;
-
-/// How the objects of such a class are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Special {
-    Object,
-    List,
-    ObjArray,
-    ClonesArray,
-    Map,
-    Ref,
-    RefArray,
-    Datime,
-    /// `TString` or `std::string` in place of a class.
-    Text,
-    Array(Basic),
-    Basket,
-}
+use crate::streamer::Special;
 
 /// In an object's bits: it is referenced, and an identifier follows (ROOT: `kIsReferenced`).
 const REFERENCED: u32 = 1 << 4;
@@ -30,111 +14,51 @@ const HAS_BYTE_COUNT: u16 = 1 << 14;
 /// In a clones array's bits: written member by member (ROOT: `kBypassStreamer`).
 const BYPASS_STREAMER: u32 = 1 << 12;
 
-impl Special {
-    /// Name of the member that holds a collection's objects.
-    pub(crate) const ITEMS: &str = "items";
-
-    pub(crate) const ALL: &[(&str, Special)] = &[
-        ("TObject", Special::Object),
-        ("TList", Special::List),
-        ("THashList", Special::List),
-        ("TObjArray", Special::ObjArray),
-        ("TClonesArray", Special::ClonesArray),
-        ("TMap", Special::Map),
-        ("TRef", Special::Ref),
-        ("TRefArray", Special::RefArray),
-        ("TDatime", Special::Datime),
-        ("TString", Special::Text),
-        ("string", Special::Text),
-        ("TArrayC", Special::Array(Basic::I8)),
-        ("TArrayS", Special::Array(Basic::I16)),
-        ("TArrayI", Special::Array(Basic::I32)),
-        ("TArrayL", Special::Array(Basic::I64)),
-        ("TArrayL64", Special::Array(Basic::I64)),
-        ("TArrayF", Special::Array(Basic::F32)),
-        ("TArrayD", Special::Array(Basic::F64)),
-        ("TBasket", Special::Basket),
-    ];
-
-    /// Names of the values that [`Special::read`] gives.
-    pub(crate) fn members(self) -> &'static [&'static str] {
-        match self {
-            Special::Object => &["fUniqueID", "fBits"],
-            Special::List => &["fName", Special::ITEMS, "options"],
-            Special::ObjArray => &["fName", "fLowerBound", Special::ITEMS],
-            Special::ClonesArray => &["fName", "fClass", "fLowerBound", Special::ITEMS],
-            Special::Map => &["fName", Special::ITEMS],
-            Special::Ref => &["fUniqueID", "fBits", "process"],
-            Special::RefArray => &["fName", "fLowerBound", "process", "fUIDs"],
-            Special::Datime => &["fDatime"],
-            Special::Text => &["text"],
-            Special::Array(_) => &["fArray"],
-            Special::Basket => &["bytes"],
+/// The values of an object, in the order of [`Special::members`].
+pub(super) fn read(
+    special: Special,
+    reader: &mut Reader<'_>,
+    version: u16,
+    cursor: &mut Cursor<'_>,
+) -> Result<Vec<Value>> {
+    match special {
+        Special::Object => tobject(cursor).map(|(id, bits)| vec![id, bits.into()]),
+        Special::Ref => {
+            let (id, bits) = tobject(cursor)?;
+            Ok(vec![id, bits.into(), Value::Uint(cursor.u16()?.into())])
         }
-    }
-
-    /// Whether a version (and a byte count) is in front, as for most classes.
-    pub(crate) fn has_header(self) -> bool {
-        match self {
-            Special::List
-            | Special::ObjArray
-            | Special::ClonesArray
-            | Special::Map
-            | Special::RefArray => true,
-            Special::Object
-            | Special::Ref
-            | Special::Datime
-            | Special::Text
-            | Special::Array(_)
-            | Special::Basket => false,
+        Special::Datime => Ok(vec![Value::Uint(cursor.u32()?.into())]),
+        Special::Text => Ok(vec![Value::Text(cursor.text()?)]),
+        Special::Array(basic) => {
+            let count = cursor.count(basic.size())?;
+            Ok(vec![Value::Numbers(basic.read(cursor, count)?)])
         }
-    }
-
-    pub(super) fn read(
-        self,
-        reader: &mut Reader<'_>,
-        version: u16,
-        cursor: &mut Cursor<'_>,
-    ) -> Result<Vec<Value>> {
-        match self {
-            Special::Object => tobject(cursor).map(|(id, bits)| vec![id, bits.into()]),
-            Special::Ref => {
-                let (id, bits) = tobject(cursor)?;
-                Ok(vec![id, bits.into(), Value::Uint(cursor.u16()?.into())])
-            }
-            Special::Datime => Ok(vec![Value::Uint(cursor.u32()?.into())]),
-            Special::Text => Ok(vec![Value::Text(cursor.text()?)]),
-            Special::Array(basic) => {
-                let count = cursor.count(basic.size())?;
-                Ok(vec![Value::Numbers(basic.read(cursor, count)?)])
-            }
-            Special::List => list(reader, version, cursor),
-            Special::ObjArray => {
-                let (name, _) = collection_name(version, 2, cursor)?;
-                let count = cursor.count(4)?;
-                let lower = Value::Int(cursor.i32()?.into());
-                Ok(vec![name, lower, reader.many(count, cursor, Reader::pointer)?])
-            }
-            Special::Map => {
-                let (name, _) = collection_name(version, 2, cursor)?;
-                let count = cursor.count(8)?;
-                let pair = |to: &mut Reader<'_>, at: &mut Cursor<'_>| {
-                    Ok(Value::List(vec![to.pointer(at)?, to.pointer(at)?]))
-                };
-                Ok(vec![name, reader.many(count, cursor, pair)?])
-            }
-            Special::ClonesArray => clones_array(reader, version, cursor),
-            Special::RefArray => {
-                let (name, _) = collection_name(version, 0, cursor)?;
-                let count = cursor.count(4)?;
-                let lower = Value::Int(cursor.i32()?.into());
-                let process = Value::Uint(cursor.u16()?.into());
-                let ids = Value::Numbers(Numbers::U32(cursor.u32s(count)?));
-                Ok(vec![name, lower, process, ids])
-            }
-            // A basket inside of a tree: its bytes are for the basket's own reader.
-            Special::Basket => Ok(vec![Value::Text(cursor.take(cursor.remaining())?)]),
+        Special::List => list(reader, version, cursor),
+        Special::ObjArray => {
+            let (name, _) = collection_name(version, 2, cursor)?;
+            let count = cursor.count(4)?;
+            let lower = Value::Int(cursor.i32()?.into());
+            Ok(vec![name, lower, reader.many(count, cursor, Reader::pointer)?])
         }
+        Special::Map => {
+            let (name, _) = collection_name(version, 2, cursor)?;
+            let count = cursor.count(8)?;
+            let pair = |to: &mut Reader<'_>, at: &mut Cursor<'_>| {
+                Ok(Value::List(vec![to.pointer(at)?, to.pointer(at)?]))
+            };
+            Ok(vec![name, reader.many(count, cursor, pair)?])
+        }
+        Special::ClonesArray => clones_array(reader, version, cursor),
+        Special::RefArray => {
+            let (name, _) = collection_name(version, 0, cursor)?;
+            let count = cursor.count(4)?;
+            let lower = Value::Int(cursor.i32()?.into());
+            let process = Value::Uint(cursor.u16()?.into());
+            let ids = Value::Numbers(Numbers::U32(cursor.u32s(count)?));
+            Ok(vec![name, lower, process, ids])
+        }
+        // A basket inside of a tree: its bytes are for the basket's own reader.
+        Special::Basket => Ok(vec![Value::Text(cursor.take(cursor.remaining())?)]),
     }
 }
 

@@ -8,14 +8,14 @@ mod builtin;
 mod collection;
 mod layout;
 mod read;
+mod special;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use collection::{Collection, Item};
 pub use layout::{Count, Kind, Layout, Member};
-
-use crate::object::Special;
+pub(crate) use special::Special;
 
 /// Type codes of streamer elements (ROOT: `TVirtualStreamerInfo::EReadWrite`).
 pub mod code {

@@ -1,0 +1,81 @@
+//! Classes whose streamers are written by hand in ROOT, which streamer infos do not describe.
+
+use crate::cursor::Basic;
+
+/// How the objects of such a class are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Special {
+    Object,
+    List,
+    ObjArray,
+    ClonesArray,
+    Map,
+    Ref,
+    RefArray,
+    Datime,
+    /// `TString` or `std::string` in place of a class.
+    Text,
+    Array(Basic),
+    Basket,
+}
+
+impl Special {
+    /// Name of the member that holds a collection's objects.
+    pub(crate) const ITEMS: &str = "items";
+
+    pub(crate) const ALL: &[(&str, Special)] = &[
+        ("TObject", Special::Object),
+        ("TList", Special::List),
+        ("THashList", Special::List),
+        ("TObjArray", Special::ObjArray),
+        ("TClonesArray", Special::ClonesArray),
+        ("TMap", Special::Map),
+        ("TRef", Special::Ref),
+        ("TRefArray", Special::RefArray),
+        ("TDatime", Special::Datime),
+        ("TString", Special::Text),
+        ("string", Special::Text),
+        ("TArrayC", Special::Array(Basic::I8)),
+        ("TArrayS", Special::Array(Basic::I16)),
+        ("TArrayI", Special::Array(Basic::I32)),
+        ("TArrayL", Special::Array(Basic::I64)),
+        ("TArrayL64", Special::Array(Basic::I64)),
+        ("TArrayF", Special::Array(Basic::F32)),
+        ("TArrayD", Special::Array(Basic::F64)),
+        ("TBasket", Special::Basket),
+    ];
+
+    /// Names of an object's values, in the order in which they are read.
+    pub(crate) fn members(self) -> &'static [&'static str] {
+        match self {
+            Special::Object => &["fUniqueID", "fBits"],
+            Special::List => &["fName", Special::ITEMS, "options"],
+            Special::ObjArray => &["fName", "fLowerBound", Special::ITEMS],
+            Special::ClonesArray => &["fName", "fClass", "fLowerBound", Special::ITEMS],
+            Special::Map => &["fName", Special::ITEMS],
+            Special::Ref => &["fUniqueID", "fBits", "process"],
+            Special::RefArray => &["fName", "fLowerBound", "process", "fUIDs"],
+            Special::Datime => &["fDatime"],
+            Special::Text => &["text"],
+            Special::Array(_) => &["fArray"],
+            Special::Basket => &["bytes"],
+        }
+    }
+
+    /// Whether a version (and a byte count) is in front, as for most classes.
+    pub(crate) fn has_header(self) -> bool {
+        match self {
+            Special::List
+            | Special::ObjArray
+            | Special::ClonesArray
+            | Special::Map
+            | Special::RefArray => true,
+            Special::Object
+            | Special::Ref
+            | Special::Datime
+            | Special::Text
+            | Special::Array(_)
+            | Special::Basket => false,
+        }
+    }
+}
