@@ -14,6 +14,7 @@ use bytes::Bytes;
 use tokio::sync::watch;
 
 use super::local::read_piece;
+use crate::error::{Error, ErrorKind};
 
 /// See the module's description.
 #[derive(Debug)]
@@ -122,6 +123,12 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.spool.progress.send_modify(|progress| progress.writing = false);
     }
+}
+
+/// An error of the temporary file's disk.
+pub fn disk_error(error: &io::Error) -> Error {
+    let text = format!("the file cannot be kept in a temporary file: {error}");
+    Error::new(ErrorKind::Io, text).with_advice("TMPDIR names the directory used")
 }
 
 #[cfg(test)]

@@ -1,11 +1,15 @@
 //! What of a file's address is sent, and what of it may be shown.
 
+use bytes::Bytes;
+use http_body_util::Empty;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HOST, HeaderValue, RANGE, USER_AGENT};
 use hyper::{Request, Uri};
 use url::{Position, Url};
 
-use super::transport::NoBody;
 use crate::error::{Error, ErrorKind, Result};
+
+/// The body of a `GET`.
+pub type NoBody = Empty<Bytes>;
 
 /// The address without user, password and what may be a token in its query.
 pub fn shown(url: &Url) -> String {

@@ -7,31 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::HttpServer;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, Teller};
 use super::job::Job;
 use super::transport::Transport;
 use crate::error::Result;
-use crate::source::{Command, ConnectionTag, Link, Notice, RequestTag};
-
-/// Tells the driver.
-pub struct Teller {
-    connection: ConnectionTag,
-    notices: UnboundedSender<(ConnectionTag, Notice)>,
-}
-
-impl Teller {
-    /// A driver that is gone needs no telling.
-    pub fn tell(&self, notice: Notice) {
-        let _ = self.notices.send((self.connection, notice));
-    }
-}
+use crate::source::{Command, Link, Notice, RequestTag};
 
 pub async fn run(server: Arc<HttpServer>, link: Link) {
     let Link { connection, mut commands, notices } = link;
-    let teller = Teller { connection, notices };
+    let teller = Teller::new(connection, notices);
     let transport = Transport::new(server.clone());
     let exchange = Exchange { server: &server, transport: &transport, teller: &teller };
     let error = work(&exchange, &mut commands).await.err();

@@ -10,19 +10,19 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Response;
 use hyper::body::{Body, Incoming};
+use tokio::sync::mpsc::UnboundedSender;
 use url::Url;
 
 use super::HttpServer;
 use super::address::{get, redirected, shown};
 use super::answer::{Head, file_info, judge, may_be_the_ranges};
-use super::connection::Teller;
 use super::job::{Ask, Job, Outcome, Stop};
 use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, Wanted};
 use super::transport::Transport;
-use super::whole::disk;
 use crate::error::{Error, ErrorKind};
-use crate::source::{FileInfo, Notice, Part, RequestTag, ServerTraits};
+use crate::source::spool::disk_error;
+use crate::source::{ConnectionTag, FileInfo, Notice, Part, RequestTag, ServerTraits};
 
 /// Rather read than reconnect for: what a cold connection carries in its first round trips.
 const DRAIN_BYTES_MAX: u64 = 256 << 10;
@@ -42,6 +42,26 @@ enum Reading {
         rest: Range<u64>,
     },
     Parts(Multipart),
+}
+
+/// Tells the driver.
+pub struct Teller {
+    connection: ConnectionTag,
+    notices: UnboundedSender<(ConnectionTag, Notice)>,
+}
+
+impl Teller {
+    pub fn new(
+        connection: ConnectionTag,
+        notices: UnboundedSender<(ConnectionTag, Notice)>,
+    ) -> Self {
+        Teller { connection, notices }
+    }
+
+    /// A driver that is gone needs no telling.
+    pub fn tell(&self, notice: Notice) {
+        let _ = self.notices.send((self.connection, notice));
+    }
 }
 
 /// What jobs work with.
@@ -101,7 +121,8 @@ impl Exchange<'_> {
                 return Err(Error::new(ErrorKind::Io, text).into());
             }
             if let Next::Spool(response) = self.round(job, &ask).await? {
-                let (spool, new) = self.server.start_spool(&job.file).map_err(|e| disk(&e))?;
+                let (spool, new) =
+                    self.server.start_spool(&job.file).map_err(|e| disk_error(&e))?;
                 if new {
                     self.note_spool(job, response.body().size_hint().exact());
                 }

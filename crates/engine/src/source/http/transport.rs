@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::Empty;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::{Request, Response};
@@ -20,12 +18,9 @@ use tokio::task::AbortHandle;
 use url::Url;
 
 use super::HttpServer;
-use super::address::shown;
+use super::address::{NoBody, shown};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Stream;
-
-/// The body of a `GET`.
-pub type NoBody = Empty<Bytes>;
 
 /// What hyper reads at once at the most; also the longest head of an answer.
 const READ_BYTES_MAX: usize = 512 << 10;

@@ -12,7 +12,7 @@ use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
 use super::range::Wanted;
 use crate::error::{Error, ErrorKind};
-use crate::source::spool::{Spool, Writer};
+use crate::source::spool::{Spool, Writer, disk_error};
 use crate::source::{FileRef, Notice};
 
 /// Written to or read from a spool at once.
@@ -90,7 +90,7 @@ impl Exchange<'_> {
                 pieces.push(next);
             }
             size += batch;
-            writer.append(pieces).await.map_err(|error| disk(&error))?;
+            writer.append(pieces).await.map_err(|error| disk_error(&error))?;
         }
         self.server.learn_info(file, file_info(&headers, size))?;
         writer.finish();
@@ -117,7 +117,7 @@ impl Exchange<'_> {
             if spool.reached(piece.end).await.written < piece.end {
                 return Ok(false);
             }
-            let bytes = spool.read(piece.clone()).await.map_err(|error| disk(&error))?;
+            let bytes = spool.read(piece.clone()).await.map_err(|error| disk_error(&error))?;
             if bytes.len() as u64 != piece.end - piece.start {
                 let text = "the temporary file has lost bytes";
                 return Err(Error::new(ErrorKind::Io, text).into());
@@ -125,10 +125,4 @@ impl Exchange<'_> {
             self.hand_on(job, piece.start, &bytes);
         }
     }
-}
-
-/// An error of the temporary file's disk.
-pub fn disk(error: &std::io::Error) -> Error {
-    let text = format!("the file cannot be kept in a temporary file: {error}");
-    Error::new(ErrorKind::Io, text).with_advice("TMPDIR names the directory used")
 }
