@@ -13,19 +13,26 @@ class ReadReport(Mapping[str, Any]):
     """A mapping of figures; as text, a short account.
 
     Keys:
-        bytes_received: Bytes that have arrived from all servers, metadata included.
-        bytes_wanted: Those of them that somebody wanted.
-        over_read: ``bytes_received / bytes_wanted - 1``.
+        wall_s: Seconds from the first call to the last answer.
+        time_s: What they went to, a dict whose values sum up to ``wall_s``: waits while
+            ``connecting``, ``opening``, for ``metadata``, for ``bytes`` of baskets, for
+            ``decoding`` and for ``joining`` baskets to columns; and what was no wait, the
+            ``caller``'s own (making arrays is part of it; in the report of one file, waits for
+            others too).
+        transfer_s: Seconds with a request unanswered, whatever else went on.
+        decoding_s: Seconds that decoding took, all threads added up, whatever else went on.
+        bytes_received: Bytes that have arrived from all servers.
+        bytes_baskets, bytes_metadata: Those of them that were wanted; the ends of a file, which
+            come with its open, count as metadata.
+        over_read: ``bytes_received / (bytes_baskets + bytes_metadata) - 1``.
         requests, segments: Requests sent, and the ranges of bytes in them.
         connections: Connections begun.
         serial_round_trips: Times at which a connection was begun or a request left while
             nothing was under way: waits for the distance that nothing else hid.
-        wall_s: Seconds from the first request to the last byte.
-        waiting_s: Of these, with a request unanswered.
-        decoding_s: Seconds that decoding took, added over all threads and files.
+        stalls: Times at which a caller waited for a batch whose bytes had not all come.
         sources: For each server a dict of ``name``, ``bytes_received``, ``requests``,
-            ``failures``, ``connections``, ``connect_s``, ``first_byte_s``, ``opening_s`` and
-            ``rate`` in bytes a second.
+            ``failures``, ``connections``, ``connect_s`` and ``first_byte_s`` at best,
+            ``transfer_s``, and ``rate`` in bytes a second of it.
         notes: Things worth knowing: redirections, servers without ranges.
     """
 

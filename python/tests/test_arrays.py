@@ -215,6 +215,8 @@ def test_the_report_counts_what_was_read(made: Path) -> None:
     assert report["requests"] >= 1
     assert sum(source["failures"] for source in report["sources"]) == 0
     assert sum(source["requests"] for source in report["sources"]) == report["requests"]
-    assert "round trips" in str(report)
+    assert sum(report["time_s"].values()) == pytest.approx(report["wall_s"])
+    assert report["bytes_baskets"] == tree["float64"].compressed_bytes
+    assert "serial round trip" in str(report)
     assert farroot.report()["requests"] >= report["requests"]
     json.dumps(dict(report))

@@ -69,14 +69,14 @@ impl Engine {
             let _inside = runtime.enter();
             fetch::Fetcher::start(&config, network)
         };
-        let decoders = read::Decoders::start(config.decode_threads)?;
+        let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
         Ok(Engine { inner: Arc::new(Inner { fetcher, decoders, runtime: Some(runtime) }) })
     }
 
     /// Starts an engine on the present tokio runtime and the given network, for simulations.
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let fetcher = fetch::Fetcher::start(config, network);
-        let decoders = read::Decoders::start(config.decode_threads)?;
+        let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
         Ok(Engine { inner: Arc::new(Inner { fetcher, decoders, runtime: None }) })
     }
 
@@ -159,12 +159,7 @@ impl Engine {
 
     /// Where the time and the bytes of everything read so far went.
     pub fn report(&self) -> report::Report {
-        report::Report::new(&self.trace().records(), None, self.decoding())
-    }
-
-    /// Time that all decoding threads together have spent.
-    pub fn decoding(&self) -> Duration {
-        self.inner.decoders.busy()
+        report::Report::new(self.trace(), None)
     }
 }
 

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use scheduler::{
     Action, ConnectionId, Event, Failure, FileId, RequestId, Scheduler, ServerId, SourceId, WantId,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use url::Url;
 
 use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState, server_key,
 };
+use super::ledger::Phase;
 use super::trace::{RequestKind, RequestRecord, Trace};
 use super::{Opened, Order, Urgency, Want};
 use crate::clock::{Clock, sleep_until};
@@ -123,7 +124,9 @@ impl Driver {
     fn take_order(&mut self, order: Order) {
         let now = self.clock.now();
         match order {
-            Order::Open { url, head, tail, reply } => self.open(url, head, tail, reply),
+            Order::Open { url, head, tail, errand, reply } => {
+                self.open(url, head, tail, FileState::new(errand, reply));
+            }
             Order::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
             Order::Promote { group, indices } => {
                 let Some(group) = self.groups.get(&group) else { return };
@@ -148,14 +151,15 @@ impl Driver {
         }
     }
 
-    fn open(&mut self, url: Url, head: u64, tail: u64, reply: oneshot::Sender<Result<Opened>>) {
+    fn open(&mut self, url: Url, head: u64, tail: u64, state: FileState) {
         let server = match self.server_for(&url) {
             Ok(server) => server,
-            Err(error) => return drop(reply.send(Err(error))),
+            Err(error) => return state.refuse(error),
         };
         let now = self.clock.now();
         let file = self.scheduler.add_file(now);
-        self.files.insert(file, FileState::new(reply));
+        state.tell(|errand| errand.belongs(file.0));
+        self.files.insert(file, state);
         self.add_source(file, server, url);
         self.scheduler.open(now, file, head, tail);
     }
@@ -164,6 +168,11 @@ impl Driver {
         let source = self.scheduler.add_source(self.clock.now(), file, server);
         if let Some(state) = self.files.get_mut(&file) {
             state.sources.insert(source, (server, FileRef { tag: file.0, url: Arc::new(url) }));
+            let connected = self.trace.is_connected(&self.servers[&server].name);
+            if !connected && state.opener.is_some() {
+                self.trace.unconnected(file.0);
+            }
+            state.tell(|errand| errand.enter(opening(connected)));
         }
     }
 
@@ -189,7 +198,6 @@ impl Driver {
     ) {
         let now = self.clock.now();
         let mut members = Vec::with_capacity(wants.len());
-        self.trace.wanted(file.0, wants.iter().map(|want| want.range.end - want.range.start).sum());
         for (index, want) in wants.into_iter().enumerate() {
             let urgency = match want.urgency {
                 Urgency::Demand => scheduler::Urgency::Demand,
@@ -382,7 +390,7 @@ impl Driver {
             Event::OpenFailed { file, why } => {
                 let Some(state) = self.files.get_mut(&file) else { return };
                 let error = state.last_error.clone().unwrap_or_else(|| no_source(&why));
-                if let Some(opener) = state.opener.take() {
+                if let Some((opener, _)) = state.opener.take() {
                     let _ = opener.send(Err(error));
                 }
                 self.close(file);
@@ -397,7 +405,8 @@ impl Driver {
 
     fn answer_open(&mut self, id: FileId) {
         let Some(file) = self.files.get_mut(&id) else { return };
-        let Some(opener) = file.opener.take() else { return };
+        let Some((opener, errand)) = file.opener.take() else { return };
+        errand.enter(Phase::Metadata);
         let source = file.sources.values().next().map(|(server, _)| *server);
         let source = source.and_then(|server| self.servers.get(&server));
         let opened = Opened {
@@ -420,6 +429,7 @@ impl Driver {
         match notice {
             Notice::Connected => {
                 self.trace.connected(connection.0);
+                self.tell_openers(id);
                 self.scheduler.handle_connected(now, id);
             }
             Notice::Opened { request, info } => self.opened(RequestId(request.0), info),
@@ -431,7 +441,7 @@ impl Driver {
                 let range = offset..offset + bytes.len() as u64;
                 if file.opener.is_some() {
                     // The ends of the file come unasked by anyone but the open itself.
-                    self.trace.wanted(state.file.0, bytes.len() as u64);
+                    self.trace.wanted(state.file.0, bytes.len() as u64, true);
                 }
                 file.store.insert(offset, bytes);
                 self.scheduler.handle_data(now, request, range);
@@ -457,6 +467,16 @@ impl Driver {
     fn server_of(&self, connection: ConnectionId) -> Option<ServerId> {
         let name = &self.connections.get(&connection)?.source;
         self.servers.iter().find(|(_, state)| state.name == *name).map(|(id, _)| *id)
+    }
+
+    /// Opens that waited for a connection now wait for their answers.
+    fn tell_openers(&self, connection: ConnectionId) {
+        let Some(server) = self.server_of(connection) else { return };
+        for file in self.files.values() {
+            if file.sources.values().any(|(of, _)| *of == server) {
+                file.tell(|errand| errand.enter(Phase::Opening));
+            }
+        }
     }
 
     fn opened(&mut self, request: RequestId, info: FileInfo) {
@@ -550,6 +570,11 @@ impl Driver {
         self.lose_requests(connection);
         self.scheduler.handle_disconnected(self.clock.now(), connection, failure);
     }
+}
+
+/// What an open waits for that has been sent to a server.
+fn opening(connected: bool) -> Phase {
+    if connected { Phase::Opening } else { Phase::Connecting }
 }
 
 fn no_source(why: &scheduler::WantFailure) -> Error {

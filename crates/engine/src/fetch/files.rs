@@ -9,6 +9,7 @@ use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantId};
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
+use super::errand::Errand;
 use super::store::Store;
 use super::{Delivery, Opened};
 use crate::error::{Error, Result};
@@ -17,8 +18,8 @@ use crate::source::{Command, FileInfo, FileRef, Server};
 /// A file somebody holds a handle to.
 pub struct FileState {
     pub store: Store,
-    /// Who waits for the open.
-    pub opener: Option<oneshot::Sender<Result<Opened>>>,
+    /// Who waits for the open, and who is told what it is waiting for.
+    pub opener: Option<(oneshot::Sender<Result<Opened>>, Errand)>,
     pub info: Option<FileInfo>,
     pub sources: BTreeMap<SourceId, (ServerId, FileRef)>,
     pub redirects: u32,
@@ -29,15 +30,29 @@ pub struct FileState {
 }
 
 impl FileState {
-    pub fn new(opener: oneshot::Sender<Result<Opened>>) -> Self {
+    pub fn new(errand: Errand, opener: oneshot::Sender<Result<Opened>>) -> Self {
         FileState {
             store: Store::default(),
-            opener: Some(opener),
+            opener: Some((opener, errand)),
             info: None,
             sources: BTreeMap::new(),
             redirects: 0,
             last_error: None,
             touched: Vec::new(),
+        }
+    }
+
+    /// Answers an open that cannot even begin.
+    pub fn refuse(self, error: Error) {
+        if let Some((opener, _)) = self.opener {
+            let _ = opener.send(Err(error));
+        }
+    }
+
+    /// Tells the errand of an open that has not been answered.
+    pub fn tell(&self, what: impl FnOnce(&Errand)) {
+        if let Some((_, errand)) = &self.opener {
+            what(errand);
         }
     }
 

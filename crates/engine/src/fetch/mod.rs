@@ -6,8 +6,11 @@
 //! [`Permit`] is dropped, and that is all the back-pressure there is.
 
 mod driver;
+pub mod errand;
 mod files;
+pub mod ledger;
 mod store;
+pub mod tally;
 pub mod trace;
 
 use std::ops::Range;
@@ -24,6 +27,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::FileInfo;
 use crate::source::network::Network;
+use errand::Errand;
 use trace::Trace;
 
 /// How soon bytes are wanted.
@@ -81,7 +85,7 @@ impl Drop for Permit {
 /// What handles ask of the driver.
 #[derive(Debug)]
 enum Order {
-    Open { url: Url, head: u64, tail: u64, reply: oneshot::Sender<Result<Opened>> },
+    Open { url: Url, head: u64, tail: u64, errand: Errand, reply: oneshot::Sender<Result<Opened>> },
     Want { file: FileTag, group: u64, wants: Vec<Want>, sink: mpsc::UnboundedSender<Delivery> },
     Promote { group: u64, indices: Range<usize> },
     Abandon { group: u64 },
@@ -126,11 +130,17 @@ impl Fetcher {
     }
 
     /// Finds a file and fetches its first `head` bytes and, where a server can answer that before
-    /// its size is known, the last `tail`.
-    pub async fn open(&self, url: Url, head: u64, tail: u64) -> Result<RemoteFile> {
+    /// its size is known, the last `tail`. The errand is told what is waited for.
+    pub async fn open(
+        &self,
+        url: Url,
+        head: u64,
+        tail: u64,
+        errand: &Errand,
+    ) -> Result<RemoteFile> {
         let (reply, answer) = oneshot::channel();
         let shown = crate::source::display_url(&url);
-        let order = Order::Open { url, head, tail, reply };
+        let order = Order::Open { url, head, tail, errand: errand.clone(), reply };
         self.orders.send(order).map_err(|_| stopped())?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
@@ -190,6 +200,11 @@ impl RemoteFile {
 
     /// Asks for ranges; they come back in the order in which they become complete.
     pub fn want(&self, wants: Vec<Want>) -> Wants {
+        self.trace().wanted(self.file.0, bytes_of(&wants), false);
+        self.ask(wants)
+    }
+
+    fn ask(&self, wants: Vec<Want>) -> Wants {
         let group = self.fetcher.groups.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let (sink, deliveries) = mpsc::unbounded_channel();
         let open = wants.len();
@@ -207,7 +222,9 @@ impl RemoteFile {
             urgency: Urgency::Demand,
             order: order as u64,
         };
-        let mut wants = self.want(ranges.iter().enumerate().map(want).collect());
+        let wants: Vec<Want> = ranges.iter().enumerate().map(want).collect();
+        self.trace().wanted(self.file.0, bytes_of(&wants), true);
+        let mut wants = self.ask(wants);
         let mut fetched = Vec::with_capacity(ranges.len());
         while let Some(grant) = wants.next().await {
             let grant = grant?;
@@ -215,6 +232,10 @@ impl RemoteFile {
         }
         Ok(fetched)
     }
+}
+
+fn bytes_of(wants: &[Want]) -> u64 {
+    wants.iter().map(|want| want.range.end.saturating_sub(want.range.start)).sum()
 }
 
 impl Drop for RemoteFile {

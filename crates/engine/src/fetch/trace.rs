@@ -1,16 +1,20 @@
 //! What was asked of whom, and when: the ground of every report and timeline.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::ledger::{Ledger, Spent};
+use super::tally::Tallies;
 use crate::clock::Clock;
 
 /// Requests kept in detail; totals go on beyond it. A thousand seconds at a hundred a second.
 const REQUESTS_KEPT: usize = 100_000;
+/// Decoded baskets kept in detail.
+const DECODINGS_KEPT: usize = 100_000;
 /// Notes kept: enough for a user to read.
 const NOTES_KEPT: usize = 200;
 
@@ -56,15 +60,13 @@ pub struct Records {
     pub connections: Vec<ConnectionRecord>,
     /// Things a user should know, with the file where there is one.
     pub notes: Vec<(Option<u32>, String)>,
-    pub requests_total: u64,
-    pub segments_total: u64,
-    pub received_total: u64,
-    /// Bytes that somebody asked for, by file.
-    pub wanted: BTreeMap<u32, u64>,
+    pub tallies: Tallies,
     /// Times at which a request left, or a first connection was begun, while nothing was under
     /// way: each such wave is a round trip that nothing else hid.
     pub waves: u64,
-    in_flight: u64,
+    /// When some thread decoded for which file.
+    pub decodings: VecDeque<(u32, Range<Duration>)>,
+    pub ledger: Ledger,
 }
 
 /// Shared by the driver, which writes, and the reports, which read.
@@ -83,9 +85,39 @@ impl Trace {
         self.clock.now()
     }
 
+    /// Looks at the records as they are now; nothing is recorded meanwhile.
+    pub fn look<T>(&self, look: impl FnOnce(&Records, Duration) -> T) -> T {
+        let mut records = self.records.lock();
+        let now = self.now();
+        records.ledger.advance(now);
+        look(&records, now)
+    }
+
     /// A copy of all records.
     pub fn records(&self) -> Records {
-        self.records.lock().clone()
+        self.look(|records, _| records.clone())
+    }
+
+    /// What callers have waited for so far, for one file or for all.
+    pub fn spent(&self, file: Option<u32>) -> Spent {
+        self.look(|records, _| records.ledger.spent(file))
+    }
+
+    pub(super) fn ledger<T>(&self, change: impl FnOnce(&mut Ledger, Duration) -> T) -> T {
+        let mut records = self.records.lock();
+        let now = self.now();
+        change(&mut records.ledger, now)
+    }
+
+    /// A thread has been decoding for a file since `from`.
+    pub fn decoded(&self, file: u32, from: Duration) {
+        let mut records = self.records.lock();
+        let until = self.now();
+        records.tallies.files.entry(file).or_default().decoding += until - from;
+        if records.decodings.len() == DECODINGS_KEPT {
+            records.decodings.pop_front();
+        }
+        records.decodings.push_back((file, from..until));
     }
 
     pub fn note(&self, file: Option<u32>, text: String) {
@@ -135,38 +167,58 @@ impl Trace {
     pub(super) fn sent(&self, mut record: RequestRecord) {
         record.sent = self.now();
         let mut records = self.records.lock();
-        records.waves += u64::from(records.in_flight == 0);
-        records.in_flight += 1;
-        records.requests_total += 1;
-        records.segments_total += record.segments.len() as u64;
+        let (sent, file, segments) = (record.sent, record.file, record.segments.len());
+        let wave = records.tallies.sent(sent, file, &record.source, segments);
+        records.waves += u64::from(wave);
         if records.requests.len() == REQUESTS_KEPT {
             records.requests.pop_front();
         }
         records.requests.push_back(record);
     }
 
-    pub(super) fn wanted(&self, file: u32, bytes: u64) {
-        *self.records.lock().wanted.entry(file).or_default() += bytes;
+    /// Somebody asked for bytes of a file: of its metadata, or of baskets.
+    pub(super) fn wanted(&self, file: u32, bytes: u64, metadata: bool) {
+        let mut records = self.records.lock();
+        let tally = records.tallies.files.entry(file).or_default();
+        let sum = if metadata { &mut tally.metadata_wanted } else { &mut tally.baskets_wanted };
+        *sum += bytes;
+    }
+
+    /// An open has to wait until a connection is there: a round trip of this file.
+    pub(super) fn unconnected(&self, file: u32) {
+        self.records.lock().tallies.files.entry(file).or_default().waves += 1;
+    }
+
+    /// Whether a connection to a source is usable now.
+    pub(super) fn is_connected(&self, source: &str) -> bool {
+        let records = self.records.lock();
+        let usable = |record: &ConnectionRecord| {
+            &*record.source == source && record.usable.is_some() && record.ended.is_none()
+        };
+        records.connections.iter().any(usable)
     }
 
     pub(super) fn received(&self, request: u64, bytes: u64) {
         let now = self.now();
         let mut records = self.records.lock();
-        records.received_total += bytes;
-        if let Some(record) = records.request(request) {
-            record.first_byte.get_or_insert(now);
-            record.received += bytes;
-        }
+        let Some(record) = records.request(request) else { return };
+        record.received += bytes;
+        let first = record.first_byte.is_none().then(|| now - record.sent);
+        record.first_byte.get_or_insert(now);
+        let (file, source) = (record.file, record.source.clone());
+        records.tallies.received(file, &source, bytes, first);
     }
 
     pub(super) fn ended(&self, request: u64, failed: bool) {
         let now = self.now();
         let mut records = self.records.lock();
-        records.in_flight = records.in_flight.saturating_sub(1);
-        if let Some(record) = records.request(request) {
-            record.done = Some(now);
-            record.failed = failed;
-        }
+        let Some(record) = records.request(request).filter(|record| record.done.is_none()) else {
+            return;
+        };
+        record.done = Some(now);
+        record.failed = failed;
+        let (file, source) = (record.file, record.source.clone());
+        records.tallies.ended(now, file, &source, failed);
     }
 }
 

@@ -11,6 +11,8 @@ use super::plan::Step;
 use super::tree::Tree;
 use crate::Engine;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
 
 /// Files opened ahead of the one being read: their metadata comes while data flows.
 const OPEN_AHEAD: usize = 3;
@@ -58,7 +60,7 @@ pub struct Parts {
     engine: Engine,
     places: VecDeque<(usize, Place)>,
     wish: Wish,
-    opening: VecDeque<JoinHandle<Result<Started>>>,
+    opening: VecDeque<(Errand, JoinHandle<Result<Started>>)>,
     present: Option<Started>,
 }
 
@@ -89,7 +91,10 @@ impl Parts {
                 }
             }
             // Taken from the queue only when done: a caller may stop waiting and come again.
-            let opened = self.opening.front_mut()?.await;
+            let (errand, task) = self.opening.front_mut()?;
+            let waiting = errand.waiting();
+            let opened = task.await;
+            drop(waiting);
             self.opening.pop_front();
             match opened {
                 Ok(Ok(started)) => self.present = Some(started),
@@ -104,7 +109,7 @@ impl Parts {
 
     fn give_up(&mut self, error: Error) -> Error {
         self.places.clear();
-        self.opening.drain(..).for_each(|task| task.abort());
+        self.opening.drain(..).for_each(|(_, task)| task.abort());
         self.present = None;
         error
     }
@@ -114,14 +119,17 @@ impl Parts {
             let Some((file, place)) = self.places.pop_front() else { return };
             let (engine, wish) = (self.engine.clone(), self.wish.clone());
             let urgent = self.present.is_none() && self.opening.is_empty();
-            self.opening.push_back(tokio::spawn(start(engine, file, place, wish, urgent)));
+            let errand = Errand::begin(engine.trace(), Phase::Connecting, None);
+            let ahead = errand.clone();
+            let task = async move { ahead.ahead(start(engine, file, place, wish, urgent)).await };
+            self.opening.push_back((errand, tokio::spawn(task)));
         }
     }
 }
 
 impl Drop for Parts {
     fn drop(&mut self) {
-        self.opening.drain(..).for_each(|task| task.abort());
+        self.opening.drain(..).for_each(|(_, task)| task.abort());
     }
 }
 

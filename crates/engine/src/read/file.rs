@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -13,6 +12,8 @@ use url::Url;
 use super::Decoders;
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
 use crate::fetch::{Fetcher, RemoteFile};
 use crate::report::{Report, timeline};
 
@@ -37,8 +38,6 @@ struct Inner {
     decoders: Decoders,
     file: rootfile::File,
     known: Mutex<Known>,
-    opened_at: Duration,
-    opening_took: Duration,
 }
 
 /// One object in a file.
@@ -56,21 +55,19 @@ pub struct KeyInfo {
 
 impl File {
     pub(crate) async fn open(fetcher: &Fetcher, decoders: &Decoders, url: Url) -> Result<Self> {
-        let opened_at = fetcher.trace().now();
-        let mut remote = fetcher.open(url, HEAD_BYTES, TAIL_BYTES).await?;
+        let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
+        let _waiting = errand.waiting();
+        let mut remote = fetcher.open(url, HEAD_BYTES, TAIL_BYTES, &errand).await?;
         let mut known = Known::new(Some(remote.info().size));
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
         }
         let file = progress(&remote, &mut known, rootfile::File::open).await?;
-        let opening_took = fetcher.trace().now() - opened_at;
         let inner = Inner {
             remote: Arc::new(remote),
             decoders: decoders.clone(),
             file,
             known: Mutex::new(known),
-            opened_at,
-            opening_took,
         };
         Ok(File { inner: Arc::new(inner) })
     }
@@ -90,15 +87,9 @@ impl File {
         &self.inner.file
     }
 
-    /// When the open began, on the engine's clock, and how long it took.
-    pub fn opening(&self) -> (Duration, Duration) {
-        (self.inner.opened_at, self.inner.opening_took)
-    }
-
-    /// Where the time and the bytes of this file's reads went; decoding is the whole engine's.
+    /// Where the time and the bytes of this file's reads went.
     pub fn report(&self) -> Report {
-        let records = self.inner.remote.trace().records();
-        Report::new(&records, Some(self.inner.remote.tag()), self.inner.decoders.busy())
+        Report::new(self.inner.remote.trace(), Some(self.inner.remote.tag()))
     }
 
     /// The requests of this file, offset over time, as SVG and as `width` characters of text.
@@ -177,6 +168,9 @@ impl File {
         &self,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<T>>,
     ) -> Result<T> {
+        let remote = &self.inner.remote;
+        let errand = Errand::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
+        let _waiting = errand.waiting();
         // A copy shares the bytes. Of two readers at once the later one's copy stays.
         let mut known = self.inner.known.lock().clone();
         let file = &self.inner.file;

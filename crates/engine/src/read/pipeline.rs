@@ -18,6 +18,8 @@ use super::columns::{Batch, Column};
 use super::decoders::Decoders;
 use super::plan::{Item, Plan};
 use crate::error::{Error, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
 
 /// What a pipeline reads from.
@@ -43,6 +45,10 @@ struct Pipeline {
     held: Vec<Option<(Arc<Array>, Option<Permit>)>>,
     /// Items that each batch still lacks.
     lacking: Vec<usize>,
+    /// Items of each batch whose bytes have not come.
+    absent: Vec<usize>,
+    /// What the next batch waits for, for the report.
+    errand: Errand,
     /// The next batch to be assembled.
     next: usize,
     /// Batches before this one are waited for: they are demands, and what is decoded for them
@@ -55,6 +61,7 @@ struct Pipeline {
 pub struct Batches {
     receiver: mpsc::Receiver<Result<Batch>>,
     waiting: Arc<Notify>,
+    errand: Errand,
 }
 
 impl Batches {
@@ -63,6 +70,7 @@ impl Batches {
         if self.receiver.is_empty() {
             self.waiting.notify_one();
         }
+        let _waiting = self.errand.waiting();
         self.receiver.recv().await
     }
 }
@@ -72,16 +80,20 @@ pub fn start(job: Job, plan: Plan) -> Batches {
     let (sender, receiver) = mpsc::channel(1);
     let waiting = Arc::new(Notify::new());
     let asked = waiting.clone();
+    let errand = Errand::begin(job.remote.trace(), Phase::Bytes, Some(job.remote.tag()));
+    let reported = errand.clone();
     tokio::spawn(async move {
-        let lacking = plan.batches.iter().map(|batch| batch.items.len()).collect();
+        let lacking: Vec<usize> = plan.batches.iter().map(|batch| batch.items.len()).collect();
+        let absent = lacking.clone();
         let held = plan.items.iter().map(|_| None).collect();
         let awaited = usize::from(job.urgent);
-        let pipeline = Pipeline { job, plan, held, lacking, next: 0, awaited };
+        let errand = reported;
+        let pipeline = Pipeline { job, plan, held, lacking, absent, errand, next: 0, awaited };
         if let Err(error) = pipeline.run(&sender, &asked).await {
             let _ = sender.send(Err(error)).await;
         }
     });
-    Batches { receiver, waiting }
+    Batches { receiver, waiting, errand }
 }
 
 impl Pipeline {
@@ -92,7 +104,9 @@ impl Pipeline {
             self.decode(at, bytes, None, &decoded_sender);
         }
         let mut open = wanted_items.len();
+        let mut told = None;
         while self.next < self.plan.batches.len() {
+            self.tell(sender.capacity() == 0, &mut told);
             let complete = self.lacking[self.next] == 0;
             tokio::select! {
                 biased;
@@ -118,6 +132,20 @@ impl Pipeline {
             }
         }
         Ok(())
+    }
+
+    /// Tells the report what the consumer is waiting for, if it is: the batch that is being handed
+    /// over, or what the next one lacks.
+    fn tell(&self, handing_over: bool, told: &mut Option<Phase>) {
+        let phase = match (self.absent[self.next], self.lacking[self.next]) {
+            _ if handing_over => Phase::Joining,
+            (0, 0) => Phase::Joining,
+            (0, _) => Phase::Decoding,
+            _ => Phase::Bytes,
+        };
+        if told.replace(phase) != Some(phase) {
+            self.errand.enter(phase);
+        }
     }
 
     /// Asks for every stored item. Returns the stream, the item of each want, and the first want
@@ -156,17 +184,20 @@ impl Pipeline {
     }
 
     fn decode(
-        &self,
+        &mut self,
         at: usize,
         bytes: Bytes,
         permit: Option<Permit>,
         sink: &mpsc::UnboundedSender<Decoded>,
     ) {
         let item = self.plan.items[at].clone();
+        for batch in item.batches.clone() {
+            self.absent[batch] -= 1;
+        }
         let (tree, columns) = (self.job.tree.clone(), self.job.columns.clone());
         let (sink, path) = (sink.clone(), self.job.tree_path.clone());
         let url = self.job.remote.url().to_owned();
-        self.job.decoders.run(move |codecs| {
+        self.job.decoders.run(self.job.remote.tag(), move |codecs| {
             let array = decode_item(&tree, &columns, &item, &bytes, codecs).map_err(|error| {
                 let error = Error::from(error.within(&path)).with_url(url);
                 match item.range {

@@ -4,37 +4,67 @@ pub mod timeline;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::fetch::trace::{Records, RequestKind};
+use crate::fetch::ledger::{Phase, Spent};
+use crate::fetch::tally::{FileTally, Tally};
+use crate::fetch::trace::{Records, Trace};
 
-/// What an engine has done so far. Times in seconds, sizes in bytes.
+/// What an engine has done so far, or what has been done for one file. Times in seconds, sizes in
+/// bytes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
+    /// From the first call to the last answer.
+    pub wall_s: f64,
+    /// What that time went to: its parts sum up to `wall_s`.
+    pub time_s: Times,
+    /// Beside that, overlapping with any of it: with at least one request unanswered.
+    pub transfer_s: f64,
+    /// Beside that, overlapping with any of it: all decoding threads added up.
+    pub decoding_s: f64,
     /// Bytes that arrived from all sources.
     pub bytes_received: u64,
-    /// Bytes of baskets and metadata that somebody wanted.
-    pub bytes_wanted: u64,
-    /// `bytes_received / bytes_wanted - 1`.
+    /// Bytes of metadata that were asked for, and the ends of files that came with their opens.
+    pub bytes_metadata: u64,
+    /// Bytes of baskets that somebody wanted.
+    pub bytes_baskets: u64,
+    /// `bytes_received / (bytes_metadata + bytes_baskets) - 1`.
     pub over_read: f64,
     pub requests: u64,
     /// Ranges in those requests.
     pub segments: u64,
+    /// Connections begun to the servers concerned, whatever else they were used for.
     pub connections: u64,
     /// Round trips that nothing else hid: moments at which a connection was begun or a request
     /// left while nothing was under way.
     pub serial_round_trips: u64,
-    /// From the first request to the last byte.
-    pub wall_s: f64,
-    /// Of that, with at least one request unanswered.
-    pub waiting_s: f64,
-    /// Time of all decoding threads together.
-    pub decoding_s: f64,
+    /// Times at which a caller waited for a batch whose bytes were lacking.
+    pub stalls: u64,
     pub sources: Vec<SourceReport>,
     /// Things worth knowing: redirections, servers without ranges.
     pub notes: Vec<String>,
+}
+
+/// Every moment from the first call to the last answer, in seconds, in one of these.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Times {
+    /// Waits while no connection to the file's server was usable.
+    pub connecting: f64,
+    /// Waits for the answer to an open.
+    pub opening: f64,
+    /// Waits for directories, streamers and trees.
+    pub metadata: f64,
+    /// Waits for baskets.
+    pub bytes: f64,
+    /// Waits for baskets that had arrived to be decoded.
+    pub decoding: f64,
+    /// Waits for decoded baskets to be joined and handed over.
+    pub joining: f64,
+    /// No wait: the caller's own work, and in the report of one file also waits for others.
+    pub caller: f64,
 }
 
 /// One server's share.
@@ -49,66 +79,44 @@ pub struct SourceReport {
     pub connect_s: Option<f64>,
     /// From a request to its first byte, at best: what a round trip costs here.
     pub first_byte_s: Option<f64>,
-    /// Time spent opening files, summed.
-    pub opening_s: f64,
-    /// Bytes per second while at least one request was unanswered.
+    /// With at least one request unanswered.
+    pub transfer_s: f64,
+    /// Bytes per second of that time.
     pub rate: Option<f64>,
 }
 
 impl Report {
-    /// Sums up a trace; `file` restricts it to one file's requests.
-    pub fn new(records: &Records, file: Option<u32>, decoding: Duration) -> Report {
-        let chosen: Vec<_> =
-            records.requests.iter().filter(|r| file.is_none_or(|file| r.file == file)).collect();
-        let mut sources: BTreeMap<&str, SourceReport> = BTreeMap::new();
-        let mut spans: BTreeMap<&str, Vec<(Duration, Duration)>> = BTreeMap::new();
-        for request in &chosen {
-            let source = sources.entry(&request.source).or_default();
-            source.bytes_received += request.received;
-            source.requests += 1;
-            source.failures += u64::from(request.failed);
-            if let Some(first) = request.first_byte {
-                source.first_byte_s = least(source.first_byte_s, first - request.sent);
-            }
-            if let Some(done) = request.done {
-                spans.entry(&request.source).or_default().push((request.sent, done));
-                if request.kind == RequestKind::Open {
-                    source.opening_s += (done - request.sent).as_secs_f64();
-                }
-            }
-        }
-        for connection in &records.connections {
-            let Some(source) = sources.get_mut(&*connection.source) else { continue };
-            source.connections += 1;
-            if let Some(usable) = connection.usable {
-                source.connect_s = least(source.connect_s, usable - connection.started);
-            }
-        }
-        let mut all = Vec::new();
-        for (name, source) in &mut sources {
-            (*name).clone_into(&mut source.name);
-            let spans = spans.remove(name).unwrap_or_default();
-            let busy = covered(spans.clone());
-            source.rate = (busy > 0.0).then(|| source.bytes_received as f64 / busy);
-            all.extend(spans);
-        }
-        let first = all.iter().map(|span| span.0).min().unwrap_or_default();
-        let last = all.iter().map(|span| span.1).max().unwrap_or_default();
-        let wanted = records.wanted.iter().filter(|(of, _)| file.is_none_or(|file| **of == file));
-        let bytes_wanted = wanted.map(|(_, bytes)| bytes).sum();
-        let received: u64 = chosen.iter().map(|request| request.received).sum();
+    /// Sums up a trace; `file` restricts it to what was done for one file.
+    pub fn new(trace: &Trace, file: Option<u32>) -> Report {
+        trace.look(|records, now| Report::of(records, now, file))
+    }
+
+    fn of(records: &Records, now: Duration, file: Option<u32>) -> Report {
+        let sources = sources(records, now, file);
+        let requests = records.tallies.by_source(file);
+        let spent = records.ledger.spent(file);
+        let of_file = file.and_then(|file| records.tallies.files.get(&file)).cloned();
+        let tally = match file {
+            Some(_) => of_file.unwrap_or_default(),
+            None => all_files(records),
+        };
+        let received: u64 = sources.iter().map(|source| source.bytes_received).sum();
+        let wanted = tally.metadata_wanted + tally.baskets_wanted;
         Report {
+            wall_s: spent.wall().as_secs_f64(),
+            time_s: Times::new(&spent),
+            transfer_s: tally.busy.total(now).as_secs_f64(),
+            decoding_s: tally.decoding.as_secs_f64(),
             bytes_received: received,
-            bytes_wanted,
-            over_read: (received as f64 / u64::max(bytes_wanted, 1) as f64 - 1.0).max(0.0),
-            requests: chosen.len() as u64,
-            segments: chosen.iter().map(|request| request.segments.len() as u64).sum(),
-            connections: sources.values().map(|source| source.connections).sum(),
-            serial_round_trips: records.waves,
-            wall_s: (last - first).as_secs_f64(),
-            waiting_s: covered(all),
-            decoding_s: decoding.as_secs_f64(),
-            sources: sources.into_values().collect(),
+            bytes_metadata: tally.metadata_wanted,
+            bytes_baskets: tally.baskets_wanted,
+            over_read: (received as f64 / u64::max(wanted, 1) as f64 - 1.0).max(0.0),
+            requests: requests.values().map(|tally| tally.requests).sum(),
+            segments: requests.values().map(|tally| tally.segments).sum(),
+            connections: sources.iter().map(|source| source.connections).sum(),
+            serial_round_trips: tally.waves,
+            stalls: spent.stalls,
+            sources,
             notes: records
                 .notes
                 .iter()
@@ -119,60 +127,137 @@ impl Report {
     }
 }
 
-fn least(so_far: Option<f64>, time: Duration) -> Option<f64> {
-    let time = time.as_secs_f64();
-    Some(so_far.map_or(time, |so_far| so_far.min(time)))
+impl Times {
+    fn new(spent: &Spent) -> Times {
+        let on = |phase| spent.on(phase).as_secs_f64();
+        Times {
+            connecting: on(Phase::Connecting),
+            opening: on(Phase::Opening),
+            metadata: on(Phase::Metadata),
+            bytes: on(Phase::Bytes),
+            decoding: on(Phase::Decoding),
+            joining: on(Phase::Joining),
+            caller: spent.wall().saturating_sub(spent.waited()).as_secs_f64(),
+        }
+    }
+
+    /// What each part is called, and how long it took, in the order of a read.
+    fn parts(&self) -> [(&'static str, f64); 7] {
+        [
+            (Phase::Connecting.name(), self.connecting),
+            (Phase::Opening.name(), self.opening),
+            (Phase::Metadata.name(), self.metadata),
+            (Phase::Bytes.name(), self.bytes),
+            (Phase::Decoding.name(), self.decoding),
+            (Phase::Joining.name(), self.joining),
+            ("the caller's own", self.caller),
+        ]
+    }
 }
 
-/// Seconds covered by at least one of the spans.
-fn covered(mut spans: Vec<(Duration, Duration)>) -> f64 {
-    spans.sort();
-    let (mut total, mut end) = (Duration::ZERO, Duration::ZERO);
-    for (from, to) in spans {
-        total += to.saturating_sub(from.max(end));
-        end = end.max(to);
+/// The sums over all files; what overlaps between them counts once.
+fn all_files(records: &Records) -> FileTally {
+    let files = records.tallies.files.values();
+    FileTally {
+        busy: records.tallies.all,
+        waves: records.waves,
+        metadata_wanted: files.clone().map(|file| file.metadata_wanted).sum(),
+        baskets_wanted: files.clone().map(|file| file.baskets_wanted).sum(),
+        decoding: files.map(|file| file.decoding).sum(),
     }
-    total.as_secs_f64()
+}
+
+fn sources(records: &Records, now: Duration, file: Option<u32>) -> Vec<SourceReport> {
+    let mut sources: BTreeMap<Arc<str>, SourceReport> = BTreeMap::new();
+    for (name, tally) in records.tallies.by_source(file) {
+        sources.insert(name.clone(), SourceReport::new(&name, &tally, now));
+    }
+    for connection in &records.connections {
+        let Some(source) = sources.get_mut(&connection.source) else { continue };
+        source.connections += 1;
+        if let Some(usable) = connection.usable {
+            let took = (usable - connection.started).as_secs_f64();
+            source.connect_s = Some(source.connect_s.map_or(took, |best| best.min(took)));
+        }
+    }
+    sources.into_values().collect()
+}
+
+impl SourceReport {
+    fn new(name: &str, tally: &Tally, now: Duration) -> Self {
+        let busy = tally.busy.total(now).as_secs_f64();
+        SourceReport {
+            name: name.to_owned(),
+            bytes_received: tally.bytes_received,
+            requests: tally.requests,
+            failures: tally.failures,
+            connections: 0,
+            connect_s: None,
+            first_byte_s: tally.first_byte.map(|time| time.as_secs_f64()),
+            transfer_s: busy,
+            rate: (busy > 0.0).then(|| tally.bytes_received as f64 / busy),
+        }
+    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{} received ({} wanted, {:.1} % more) in {} requests ({} ranges), {} connections",
-            size(self.bytes_received),
-            size(self.bytes_wanted),
-            100.0 * self.over_read,
-            self.requests,
-            self.segments,
-            self.connections,
-        )?;
-        writeln!(
-            f,
-            "{} serial round trips; {:.3} s from first request to last byte, {:.3} s of it with \
-             requests under way; {:.3} s decoding on all threads",
-            self.serial_round_trips, self.wall_s, self.waiting_s, self.decoding_s
-        )?;
-        for source in &self.sources {
-            let ms = |time: Option<f64>| {
-                time.map_or("-".to_owned(), |seconds| format!("{:.1} ms", 1e3 * seconds))
-            };
-            writeln!(
-                f,
-                "  {}: {} in {} requests, {} failed; {} connections, usable after {}, first byte \
-                 after {}; {}/s",
-                source.name,
-                size(source.bytes_received),
-                source.requests,
-                source.failures,
-                source.connections,
-                ms(source.connect_s),
-                ms(source.first_byte_s),
-                source.rate.map_or("-".to_owned(), |rate| size(rate as u64)),
-            )?;
+        writeln!(f, "{:.3} s from the first call to the last answer:", self.wall_s)?;
+        for (name, time) in self.time_s.parts() {
+            let part = if self.wall_s > 0.0 { time / self.wall_s } else { 0.0 };
+            let bar = "#".repeat((40.0 * part).round() as usize);
+            writeln!(f, "  {}", format!("{name:<18}{time:>9.3} s  {bar}").trim_end())?;
         }
+        writeln!(
+            f,
+            "beside that, requests were under way for {:.3} s, and threads decoded for {:.3} s",
+            self.transfer_s, self.decoding_s
+        )?;
+        writeln!(
+            f,
+            "{} received: {} of baskets, {} of metadata, {:.1} % more than wanted",
+            size(self.bytes_received),
+            size(self.bytes_baskets),
+            size(self.bytes_metadata),
+            100.0 * self.over_read,
+        )?;
+        writeln!(
+            f,
+            "{}, {}, {} ({}) on {}",
+            count(self.serial_round_trips, "serial round trip"),
+            count(self.stalls, "stall"),
+            count(self.requests, "request"),
+            count(self.segments, "range"),
+            count(self.connections, "connection"),
+        )?;
+        self.sources.iter().try_for_each(|source| write!(f, "{source}"))?;
         self.notes.iter().try_for_each(|note| writeln!(f, "  note: {note}"))
     }
+}
+
+impl fmt::Display for SourceReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |time: Option<f64>| {
+            time.map_or("-".to_owned(), |seconds| format!("{:.1} ms", 1e3 * seconds))
+        };
+        writeln!(
+            f,
+            "  {}: {} in {}, {} failed; {}, usable after {}, first byte after {}; {}/s",
+            self.name,
+            size(self.bytes_received),
+            count(self.requests, "request"),
+            self.failures,
+            count(self.connections, "connection"),
+            ms(self.connect_s),
+            ms(self.first_byte_s),
+            self.rate.map_or("-".to_owned(), |rate| size(rate as u64)),
+        )
+    }
+}
+
+fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
 }
 
 /// A size as people read it: powers of 1000.
@@ -199,12 +284,6 @@ fn digits(value: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn spans_that_overlap_count_once() {
-        let s = Duration::from_secs;
-        assert_eq!(covered(vec![(s(5), s(6)), (s(0), s(2)), (s(1), s(3))]), 4.0);
-    }
 
     #[test]
     fn sizes_are_short() {

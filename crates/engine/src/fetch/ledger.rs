@@ -1,0 +1,356 @@
+//! Where a caller's time goes: every moment between the first call and the last answer belongs to
+//! exactly one phase or to the caller, so that the parts sum up to the whole.
+//!
+//! An errand is a piece of work that somebody may wait for: an open, a look at metadata, a read in
+//! batches. It is in one phase at a time. A moment counts for the phase of the errand that is
+//! waited for; where several are, for the earliest phase among them; where none is, the time is
+//! the caller's own. Pure: the time is an argument.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// Spells kept for the timeline; sums go on beyond them.
+const SPELLS_KEPT: usize = 20_000;
+
+/// What an errand is doing, in the order in which a read goes through it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// No connection to the file's server is usable yet.
+    Connecting,
+    /// The server has been asked for the file.
+    Opening,
+    /// The file's own directory and trees are being fetched and understood.
+    Metadata,
+    /// Baskets of the batch in question have not arrived.
+    Bytes,
+    /// They have, and are being decompressed and decoded.
+    Decoding,
+    /// Decoded baskets are being joined to columns and handed over.
+    Joining,
+}
+
+impl Phase {
+    pub const ALL: [Phase; 6] = [
+        Phase::Connecting,
+        Phase::Opening,
+        Phase::Metadata,
+        Phase::Bytes,
+        Phase::Decoding,
+        Phase::Joining,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Connecting => "connecting",
+            Phase::Opening => "opening",
+            Phase::Metadata => "metadata",
+            Phase::Bytes => "waiting for bytes",
+            Phase::Decoding => "decoding",
+            Phase::Joining => "joining",
+        }
+    }
+}
+
+/// A caller waited so long for one phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spell {
+    pub time: Range<Duration>,
+    pub phase: Phase,
+    pub file: Option<u32>,
+}
+
+/// Time by phase, for one file or for all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// In the order of [`Phase::ALL`].
+    phases: [Duration; 6],
+    /// Times at which a caller found that bytes of its batch were lacking.
+    pub stalls: u64,
+    /// From the first errand to the last moment at which somebody waited.
+    pub span: Option<Range<Duration>>,
+}
+
+impl Spent {
+    pub fn on(&self, phase: Phase) -> Duration {
+        self.phases[phase as usize]
+    }
+
+    pub fn waited(&self) -> Duration {
+        self.phases.iter().sum()
+    }
+
+    /// From the first call to the last answer.
+    pub fn wall(&self) -> Duration {
+        self.span.as_ref().map_or(Duration::ZERO, |span| span.end.saturating_sub(span.start))
+    }
+
+    fn begin(&mut self, now: Duration) {
+        self.span.get_or_insert(now..now);
+    }
+
+    fn add(&mut self, time: Range<Duration>, phase: Phase) {
+        self.phases[phase as usize] += time.end - time.start;
+        self.begin(time.start);
+        self.reach(time.end);
+    }
+
+    fn reach(&mut self, now: Duration) {
+        if let Some(span) = &mut self.span {
+            span.end = span.end.max(now);
+        }
+    }
+
+    /// Takes over what an errand has spent before its file was known.
+    fn join(&mut self, other: &Spent) {
+        for (mine, theirs) in self.phases.iter_mut().zip(other.phases) {
+            *mine += theirs;
+        }
+        self.stalls += other.stalls;
+        if let Some(theirs) = &other.span {
+            let start =
+                self.span.as_ref().map_or(theirs.start, |mine| mine.start.min(theirs.start));
+            let end = self.span.as_ref().map_or(theirs.end, |mine| mine.end.max(theirs.end));
+            self.span = Some(start..end);
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Errand {
+    phase: Phase,
+    file: Option<u32>,
+    waiters: u32,
+    before_file: Spent,
+}
+
+/// The accounts of an engine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    now: Duration,
+    last: u64,
+    errands: BTreeMap<u64, Errand>,
+    waited_for: BTreeSet<u64>,
+    total: Spent,
+    files: BTreeMap<u32, Spent>,
+    spells: VecDeque<Spell>,
+}
+
+impl Ledger {
+    /// A piece of work begins; returns its number.
+    pub fn begin(&mut self, now: Duration, phase: Phase, file: Option<u32>) -> u64 {
+        self.advance(now);
+        self.last += 1;
+        let mut before_file = Spent::default();
+        match file {
+            Some(file) => self.files.entry(file).or_default().begin(now),
+            None => before_file.begin(now),
+        }
+        self.errands.insert(self.last, Errand { phase, file, waiters: 0, before_file });
+        self.last
+    }
+
+    /// The errand goes over to another phase.
+    pub fn enter(&mut self, now: Duration, errand: u64, phase: Phase) {
+        self.advance(now);
+        let Some(state) = self.errands.get_mut(&errand) else { return };
+        if state.phase != phase {
+            state.phase = phase;
+            self.count_stall(errand);
+        }
+    }
+
+    /// The errand turns out to be about this file.
+    pub fn belongs(&mut self, now: Duration, errand: u64, file: u32) {
+        self.advance(now);
+        let Some(state) = self.errands.get_mut(&errand) else { return };
+        if state.file.is_none() {
+            state.file = Some(file);
+            self.files.entry(file).or_default().join(&state.before_file);
+        }
+    }
+
+    /// Somebody begins to wait for the errand.
+    pub fn wait(&mut self, now: Duration, errand: u64) {
+        self.advance(now);
+        let Some(state) = self.errands.get_mut(&errand) else { return };
+        self.total.begin(now);
+        state.waiters += 1;
+        self.waited_for.insert(errand);
+        if state.waiters == 1 {
+            self.count_stall(errand);
+        }
+    }
+
+    /// Somebody waits no longer.
+    pub fn leave(&mut self, now: Duration, errand: u64) {
+        self.advance(now);
+        let Some(state) = self.errands.get_mut(&errand) else { return };
+        self.total.reach(now);
+        match state.file {
+            Some(file) => self.files.entry(file).or_default().reach(now),
+            None => state.before_file.reach(now),
+        }
+        state.waiters = state.waiters.saturating_sub(1);
+        if state.waiters == 0 {
+            self.waited_for.remove(&errand);
+        }
+    }
+
+    /// The piece of work is done or given up.
+    pub fn end(&mut self, now: Duration, errand: u64) {
+        self.advance(now);
+        self.waited_for.remove(&errand);
+        self.errands.remove(&errand);
+    }
+
+    /// What has been spent by all, or on one file.
+    pub fn spent(&self, file: Option<u32>) -> Spent {
+        match file {
+            None => self.total.clone(),
+            Some(file) => self.files.get(&file).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The latest waits, in the order of time.
+    pub fn spells(&self) -> impl Iterator<Item = &Spell> {
+        self.spells.iter()
+    }
+
+    fn count_stall(&mut self, errand: u64) {
+        let Some(state) = self.errands.get_mut(&errand) else { return };
+        if state.phase != Phase::Bytes || state.waiters == 0 {
+            return;
+        }
+        self.total.stalls += 1;
+        match state.file {
+            Some(file) => self.files.entry(file).or_default().stalls += 1,
+            None => state.before_file.stalls += 1,
+        }
+    }
+
+    /// Books the time since the last change.
+    pub fn advance(&mut self, now: Duration) {
+        let time = self.now..now.max(self.now);
+        self.now = time.end;
+        if time.is_empty() {
+            return;
+        }
+        let mut earliest: Option<(Phase, Option<u32>)> = None;
+        let mut by_file: BTreeMap<u32, Phase> = BTreeMap::new();
+        for errand in &self.waited_for {
+            let Some(state) = self.errands.get_mut(errand) else { continue };
+            match state.file {
+                Some(file) => {
+                    let phase = by_file.entry(file).or_insert(state.phase);
+                    *phase = (*phase).min(state.phase);
+                }
+                None => state.before_file.add(time.clone(), state.phase),
+            }
+            if earliest.is_none_or(|(phase, _)| state.phase < phase) {
+                earliest = Some((state.phase, state.file));
+            }
+        }
+        for (file, phase) in by_file {
+            self.files.entry(file).or_default().add(time.clone(), phase);
+        }
+        if let Some((phase, file)) = earliest {
+            self.total.add(time.clone(), phase);
+            self.keep(Spell { time, phase, file });
+        }
+    }
+
+    fn keep(&mut self, spell: Spell) {
+        if let Some(last) = self.spells.back_mut()
+            && (last.phase, last.file, last.time.end) == (spell.phase, spell.file, spell.time.start)
+        {
+            last.time.end = spell.time.end;
+            return;
+        }
+        if self.spells.len() == SPELLS_KEPT {
+            self.spells.pop_front();
+        }
+        self.spells.push_back(spell);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn seconds(spent: &Spent) -> [u64; 6] {
+        spent.phases.map(|time| time.as_secs())
+    }
+
+    #[test]
+    fn every_moment_belongs_to_one_phase_or_to_the_caller() {
+        let mut ledger = Ledger::default();
+        let open = ledger.begin(s(1), Phase::Connecting, None);
+        ledger.wait(s(1), open);
+        ledger.enter(s(3), open, Phase::Opening);
+        ledger.belongs(s(4), open, 7);
+        ledger.enter(s(4), open, Phase::Metadata);
+        ledger.end(s(6), open);
+        let read = ledger.begin(s(6), Phase::Bytes, Some(7));
+        // The caller is busy until 10; the bytes come meanwhile.
+        ledger.enter(s(8), read, Phase::Decoding);
+        ledger.wait(s(10), read);
+        ledger.enter(s(13), read, Phase::Joining);
+        ledger.leave(s(14), read);
+        // The next batch: a wait for bytes that are not there.
+        ledger.enter(s(14), read, Phase::Bytes);
+        ledger.wait(s(15), read);
+        ledger.leave(s(20), read);
+        ledger.end(s(30), read);
+        for spent in [ledger.spent(None), ledger.spent(Some(7))] {
+            assert_eq!(seconds(&spent), [2, 1, 2, 5, 3, 1]);
+            assert_eq!((spent.wall(), spent.waited(), spent.stalls), (s(19), s(14), 1));
+        }
+        let spells = ledger.spells().map(|spell| (spell.time.start.as_secs(), spell.phase));
+        let expected = [
+            (1, Phase::Connecting),
+            (3, Phase::Opening),
+            (4, Phase::Metadata),
+            (10, Phase::Decoding),
+            (13, Phase::Joining),
+            (15, Phase::Bytes),
+        ];
+        assert_eq!(spells.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn waits_at_the_same_time_count_once_and_for_each_file() {
+        let mut ledger = Ledger::default();
+        let one = ledger.begin(s(0), Phase::Bytes, Some(1));
+        let two = ledger.begin(s(0), Phase::Decoding, Some(2));
+        let unasked = ledger.begin(s(0), Phase::Opening, Some(3));
+        ledger.wait(s(0), one);
+        ledger.wait(s(2), two);
+        ledger.leave(s(5), one);
+        ledger.leave(s(6), two);
+        ledger.end(s(9), unasked);
+        assert_eq!(seconds(&ledger.spent(None)), [0, 0, 0, 5, 1, 0]);
+        assert_eq!(seconds(&ledger.spent(Some(1))), [0, 0, 0, 5, 0, 0]);
+        assert_eq!(seconds(&ledger.spent(Some(2))), [0, 0, 0, 0, 4, 0]);
+        assert_eq!(ledger.spent(Some(3)).waited(), s(0));
+        assert_eq!(ledger.spent(None).wall(), s(6));
+    }
+
+    #[test]
+    fn what_is_unknown_or_over_changes_nothing() {
+        let mut ledger = Ledger::default();
+        let errand = ledger.begin(s(0), Phase::Bytes, None);
+        ledger.end(s(1), errand);
+        ledger.wait(s(1), errand);
+        ledger.enter(s(2), errand, Phase::Decoding);
+        ledger.leave(s(3), 99);
+        assert_eq!(ledger.spent(None), Spent::default());
+    }
+}
