@@ -105,6 +105,38 @@ impl Array {
         }
     }
 
+    /// A copy of several runs of entries, one after the other.
+    ///
+    /// # Panics
+    /// Where a run is not of entries of this array, as with slices.
+    #[must_use]
+    pub fn gather(&self, runs: &[Range<usize>]) -> Array {
+        match self {
+            Array::Numbers { numbers, shape } => {
+                let width = width(shape);
+                let runs: Vec<_> =
+                    runs.iter().map(|run| run.start * width..run.end * width).collect();
+                Array::Numbers { numbers: numbers.gather(&runs), shape: shape.clone() }
+            }
+            Array::List { offsets, content } => {
+                let (offsets, inner) = gather_offsets(offsets, runs);
+                Array::List { offsets, content: Box::new(content.gather(&inner)) }
+            }
+            Array::Strings { offsets, bytes } => {
+                let (offsets, inner) = gather_offsets(offsets, runs);
+                Array::Strings { offsets, bytes: numbers::gather(bytes, &inner) }
+            }
+            Array::Record { class, fields, .. } => Array::Record {
+                class: class.clone(),
+                entries: runs.iter().map(ExactSizeIterator::len).sum(),
+                fields: fields
+                    .iter()
+                    .map(|(name, field)| (name.clone(), field.gather(runs)))
+                    .collect(),
+            },
+        }
+    }
+
     /// Adds the entries of `other`, which must have the same type, at the end.
     ///
     /// # Errors
@@ -209,6 +241,23 @@ fn slice_offsets(offsets: &[i64], entries: Range<usize>) -> (Vec<i64>, Range<usi
     let chosen = &offsets[entries.start..=entries.end];
     let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
     (chosen.iter().map(|offset| offset - first).collect(), first as usize..last as usize)
+}
+
+/// Offsets of the chosen entries, and the runs of content that they have.
+fn gather_offsets(offsets: &[i64], runs: &[Range<usize>]) -> (Vec<i64>, Vec<Range<usize>>) {
+    let entries: usize = runs.iter().map(ExactSizeIterator::len).sum();
+    let mut gathered = Vec::with_capacity(entries + 1);
+    gathered.push(0);
+    let mut inner = Vec::with_capacity(runs.len());
+    let mut end = 0;
+    for run in runs {
+        let chosen = &offsets[run.start..=run.end];
+        let (first, last) = (chosen[0], chosen[chosen.len() - 1]);
+        gathered.extend(chosen[1..].iter().map(|offset| offset - first + end));
+        inner.push(first as usize..last as usize);
+        end += last - first;
+    }
+    (gathered, inner)
 }
 
 fn append_offsets(offsets: &mut Vec<i64>, more: &[i64]) {

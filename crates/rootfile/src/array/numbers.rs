@@ -60,6 +60,15 @@ macro_rules! map_any {
     };
 }
 
+/// A copy of several runs of numbers, one after the other.
+pub(super) fn gather<T: Copy>(numbers: &[T], runs: &[Range<usize>]) -> Vec<T> {
+    let mut gathered = Vec::with_capacity(runs.iter().map(ExactSizeIterator::len).sum());
+    for run in runs {
+        gathered.extend_from_slice(&numbers[run.clone()]);
+    }
+    gathered
+}
+
 impl Numbers {
     /// How many.
     pub fn len(&self) -> usize {
@@ -105,6 +114,10 @@ impl Numbers {
 
     pub(super) fn slice(&self, range: Range<usize>) -> Numbers {
         map_any!(self, vec => vec[range].to_vec())
+    }
+
+    pub(super) fn gather(&self, runs: &[Range<usize>]) -> Numbers {
+        map_any!(self, vec => gather(vec, runs))
     }
 
     pub(super) fn reserve(&mut self, additional: usize) {

@@ -58,6 +58,17 @@ proptest! {
     }
 
     #[test]
+    fn runs_gathered_are_slices_joined(
+        array in arrays(12),
+        runs in prop::collection::vec((0..12usize, 0..12usize), 0..5),
+    ) {
+        let runs: Vec<_> = runs.iter().map(|(a, b)| *a.min(b)..*a.max(b)).collect();
+        let slices = runs.iter().map(|run| array.slice(run.clone())).collect();
+        let joined = Array::concat(slices).unwrap().unwrap_or_else(|| array.empty_like());
+        prop_assert_eq!(array.gather(&runs), joined);
+    }
+
+    #[test]
     fn a_slice_of_a_slice_is_a_slice(array in arrays(12), a in 0..6usize, b in 0..6usize) {
         let outer = array.slice(a..a + 6);
         prop_assert_eq!(outer.slice(b..6), array.slice(a + b..a + 6));

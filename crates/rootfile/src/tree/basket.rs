@@ -21,7 +21,7 @@ use crate::tree::model::{BasketPlace, BasketRef};
 /// `TBasket::kDisplacementMask`: the upper byte of an entry offset is not part of it.
 const DISPLACEMENT_MASK: u32 = 0xff00_0000;
 /// `TBasket::EIOBits::kGenerateOffsetMap`
-const IO_GENERATE_OFFSET_MAP: u8 = 1;
+pub(super) const IO_GENERATE_OFFSET_MAP: u8 = 1;
 /// Added to the flag of a basket whose entry offsets are not stored but follow from a counter.
 const FLAG_GENERATE_OFFSETS: u8 = 80;
 /// Keys with a version above this have eight-byte seeks.

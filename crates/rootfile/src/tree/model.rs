@@ -48,6 +48,9 @@ pub struct Branch {
     pub first_entry: u64,
     /// `fEntryOffsetLen`: non-zero where baskets carry an entry offset array.
     pub entry_offset_len: u32,
+    /// Baskets leave out entry offsets that follow from the counts (`fIOFeatures`,
+    /// `kGenerateOffsetMap`); copied baskets may do so without the branch saying it.
+    pub generates_offsets: bool,
     pub total_bytes: u64,
     pub zip_bytes: u64,
     /// `fCompress`: algorithm * 100 + level.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use super::basket::IO_GENERATE_OFFSET_MAP;
 use super::cluster::cluster_starts;
 use super::model::{BasketPlace, BasketRef, Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
 use crate::error::{Error, Result};
@@ -134,6 +135,7 @@ impl Reader {
             entries,
             first_entry,
             entry_offset_len: u32::try_from(object.int("fEntryOffsetLen")?).unwrap_or(0),
+            generates_offsets: generates_offsets(object),
             total_bytes: unsigned(object, "fTotBytes")?,
             zip_bytes: unsigned(object, "fZipBytes")?,
             compress: object.int("fCompress")? as i32,
@@ -178,11 +180,19 @@ fn unreadable(object: ObjectRef<'_>, why: Error, parent: Option<BranchId>, id: B
         entries: 0,
         first_entry: 0,
         entry_offset_len: 0,
+        generates_offsets: false,
         total_bytes: 0,
         zip_bytes: 0,
         compress: 0,
         file_name: String::new(),
     }
+}
+
+/// Whether the branch says so; each basket says it again, so what cannot be read is no error.
+fn generates_offsets(object: ObjectRef<'_>) -> bool {
+    let features = object.member("fIOFeatures").and(object.pointed("fIOFeatures").ok().flatten());
+    let bits = features.and_then(|features| features.int("fIOBits").ok()).unwrap_or(0);
+    bits & i64::from(IO_GENERATE_OFFSET_MAP) != 0
 }
 
 fn branch_kind(object: ObjectRef<'_>) -> Result<BranchKind> {

@@ -30,6 +30,7 @@ fn branch(name: &str, kind: BranchKind, leaves: Vec<Leaf>) -> Branch {
         entries: 0,
         first_entry: 0,
         entry_offset_len: 0,
+        generates_offsets: false,
         total_bytes: 0,
         zip_bytes: 0,
         compress: 0,
