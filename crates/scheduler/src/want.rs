@@ -201,8 +201,8 @@ impl Scheduler {
         }
     }
 
-    /// Bytes that all links together hold.
-    pub(crate) fn pipe_bytes(&self) -> u64 {
+    /// Bytes that all links together hold, as far as they are known.
+    pub fn pipe_bytes(&self) -> u64 {
         self.servers.values().fold(0, |sum, server| sum.saturating_add(server.pipe_bytes()))
     }
 

@@ -5,7 +5,9 @@
 //! until it has none, then sleep until `poll_timeout` or the next happening.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use scheduler::{
     Action, ConnectionId, Event, Failure, FileId, RequestId, Scheduler, ServerId, SourceId, WantId,
@@ -39,6 +41,8 @@ pub struct Driver {
     network: Arc<dyn Network>,
     clock: Clock,
     trace: Trace,
+    /// What handles are told of the links.
+    pipe_bytes: Arc<AtomicU64>,
     scheduler: Scheduler,
     notice_sender: mpsc::UnboundedSender<(ConnectionTag, Notice)>,
     notices: Notices,
@@ -52,7 +56,13 @@ pub struct Driver {
 }
 
 impl Driver {
-    pub fn new(config: Config, network: Arc<dyn Network>, clock: Clock, trace: Trace) -> Self {
+    pub fn new(
+        config: Config,
+        network: Arc<dyn Network>,
+        clock: Clock,
+        trace: Trace,
+        pipe_bytes: Arc<AtomicU64>,
+    ) -> Self {
         let (notice_sender, notices) = mpsc::unbounded_channel();
         let scheduler = Scheduler::new(budgets(&config));
         Driver {
@@ -60,6 +70,7 @@ impl Driver {
             network,
             clock,
             trace,
+            pipe_bytes,
             scheduler,
             notice_sender,
             notices,
@@ -114,6 +125,7 @@ impl Driver {
             } else if let Some(event) = self.scheduler.poll_event() {
                 self.take_event(event);
             } else {
+                self.pipe_bytes.store(self.scheduler.pipe_bytes(), Ordering::Relaxed);
                 return;
             }
         }
@@ -135,6 +147,7 @@ impl Driver {
                     self.scheduler.promote(now, member.want);
                 }
             }
+            Order::GiveUp { group, indices } => self.give_up(group, indices),
             Order::Abandon { group } => self.abandon(group),
             Order::Resize { group, index, cost } => {
                 if let Some(want) = self.granted(group, index) {
@@ -215,9 +228,14 @@ impl Driver {
     }
 
     fn abandon(&mut self, key: u64) {
+        self.give_up(key, 0..usize::MAX);
+    }
+
+    /// Cancels those wants of a group that have not come.
+    fn give_up(&mut self, key: u64, indices: Range<usize>) {
         let now = self.clock.now();
         let Some(group) = self.groups.get_mut(&key) else { return };
-        for index in 0..group.members.len() {
+        for index in indices.start..indices.end.min(group.members.len()) {
             if group.members[index].state == MemberState::Waiting {
                 self.scheduler.cancel(now, group.members[index].want);
                 self.wants.remove(&group.members[index].want);

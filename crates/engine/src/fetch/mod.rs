@@ -15,10 +15,12 @@ pub mod trace;
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures::Stream;
+use futures::stream::SelectAll;
+use futures::{Stream, StreamExt};
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
@@ -85,13 +87,43 @@ impl Drop for Permit {
 /// What handles ask of the driver.
 #[derive(Debug)]
 enum Order {
-    Open { url: Url, head: u64, tail: u64, errand: Errand, reply: oneshot::Sender<Result<Opened>> },
-    Want { file: FileTag, group: u64, wants: Vec<Want>, sink: mpsc::UnboundedSender<Delivery> },
-    Promote { group: u64, indices: Range<usize> },
-    Abandon { group: u64 },
-    Resize { group: u64, index: usize, cost: u64 },
-    Release { group: u64, index: usize },
-    Close { file: FileTag },
+    Open {
+        url: Url,
+        head: u64,
+        tail: u64,
+        errand: Errand,
+        reply: oneshot::Sender<Result<Opened>>,
+    },
+    Want {
+        file: FileTag,
+        group: u64,
+        wants: Vec<Want>,
+        sink: mpsc::UnboundedSender<Delivery>,
+    },
+    Promote {
+        group: u64,
+        indices: Range<usize>,
+    },
+    /// These are not wanted any more, unless they have come.
+    GiveUp {
+        group: u64,
+        indices: Range<usize>,
+    },
+    Abandon {
+        group: u64,
+    },
+    Resize {
+        group: u64,
+        index: usize,
+        cost: u64,
+    },
+    Release {
+        group: u64,
+        index: usize,
+    },
+    Close {
+        file: FileTag,
+    },
 }
 
 type FileTag = scheduler::FileId;
@@ -109,7 +141,8 @@ struct Opened {
 #[derive(Debug, Clone)]
 pub struct Fetcher {
     orders: mpsc::UnboundedSender<Order>,
-    groups: Arc<std::sync::atomic::AtomicU64>,
+    groups: Arc<AtomicU64>,
+    pipe_bytes: Arc<AtomicU64>,
     trace: Trace,
 }
 
@@ -119,9 +152,11 @@ impl Fetcher {
         let (orders, receiver) = mpsc::unbounded_channel();
         let clock = Clock::start();
         let trace = Trace::new(clock);
-        let driver = driver::Driver::new(config.clone(), network, clock, trace.clone());
+        let pipe_bytes = Arc::new(AtomicU64::new(0));
+        let driver =
+            driver::Driver::new(config.clone(), network, clock, trace.clone(), pipe_bytes.clone());
         tokio::spawn(driver.run(receiver));
-        Fetcher { orders, groups: Arc::default(), trace }
+        Fetcher { orders, groups: Arc::default(), pipe_bytes, trace }
     }
 
     /// What was asked of whom, and when.
@@ -200,31 +235,40 @@ impl RemoteFile {
 
     /// Asks for ranges; they come back in the order in which they become complete.
     pub fn want(&self, wants: Vec<Want>) -> Wants {
-        self.trace().wanted(self.file.0, bytes_of(&wants), false);
-        self.ask(wants)
+        self.ask(wants, false)
     }
 
-    fn ask(&self, wants: Vec<Want>) -> Wants {
-        let group = self.fetcher.groups.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let (sink, deliveries) = mpsc::unbounded_channel();
-        let open = wants.len();
-        let orders = self.fetcher.orders.clone();
-        let _ = orders.send(Order::Want { file: self.file, group, wants, sink });
-        Wants { group, open, deliveries, orders, url: self.url.clone() }
+    fn ask(&self, wants: Vec<Want>, metadata: bool) -> Wants {
+        let mut asked = Wants {
+            file: self.file,
+            metadata,
+            groups: Vec::new(),
+            total: 0,
+            open: 0,
+            given_up: false,
+            deliveries: SelectAll::new(),
+            fetcher: self.fetcher.clone(),
+            url: self.url.clone(),
+        };
+        asked.add(wants);
+        asked
+    }
+
+    /// Bytes that the links to the engine's servers hold, as far as is known: what a round trip
+    /// spent waiting could have brought.
+    pub fn pipe_bytes(&self) -> u64 {
+        self.fetcher.pipe_bytes.load(Ordering::Relaxed)
     }
 
     /// Fetches a few ranges whole, for metadata.
     pub async fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<(u64, Bytes)>> {
-        use futures::StreamExt;
         let want = |(order, range): (usize, &Range<u64>)| Want {
             cost: range.end - range.start,
             range: range.clone(),
             urgency: Urgency::Demand,
             order: order as u64,
         };
-        let wants: Vec<Want> = ranges.iter().enumerate().map(want).collect();
-        self.trace().wanted(self.file.0, bytes_of(&wants), true);
-        let mut wants = self.ask(wants);
+        let mut wants = self.ask(ranges.iter().enumerate().map(want).collect(), true);
         let mut fetched = Vec::with_capacity(ranges.len());
         while let Some(grant) = wants.next().await {
             let grant = grant?;
@@ -247,17 +291,80 @@ impl Drop for RemoteFile {
 /// Ranges on their way. Dropping it gives up those that have not come.
 #[derive(Debug)]
 pub struct Wants {
-    group: u64,
+    file: FileTag,
+    metadata: bool,
+    /// The first position of each group, and its name.
+    groups: Vec<(usize, u64)>,
+    /// Wants ever asked for.
+    total: usize,
     open: usize,
-    deliveries: mpsc::UnboundedReceiver<Delivery>,
-    orders: mpsc::UnboundedSender<Order>,
+    given_up: bool,
+    deliveries: SelectAll<GroupDeliveries>,
+    fetcher: Fetcher,
     url: Arc<str>,
 }
 
 impl Wants {
+    /// Asks for more; returns their positions.
+    pub fn add(&mut self, wants: Vec<Want>) -> Range<usize> {
+        let positions = self.total..self.total + wants.len();
+        if wants.is_empty() {
+            return positions;
+        }
+        self.fetcher.trace.wanted(self.file.0, bytes_of(&wants), self.metadata);
+        let group = self.fetcher.groups.fetch_add(1, Ordering::Relaxed);
+        self.groups.push((positions.start, group));
+        self.total = positions.end;
+        self.open += wants.len();
+        let (sink, receiver) = mpsc::unbounded_channel();
+        self.deliveries.push(GroupDeliveries { first: positions.start, group, receiver });
+        let _ = self.fetcher.orders.send(Order::Want { file: self.file, group, wants, sink });
+        positions
+    }
+
     /// Somebody waits for these now, by position.
-    pub fn promote(&self, indices: Range<usize>) {
-        let _ = self.orders.send(Order::Promote { group: self.group, indices });
+    pub fn promote(&self, positions: Range<usize>) {
+        self.each_group(positions, |group, indices| Order::Promote { group, indices });
+    }
+
+    /// Nobody wants these after all; those that have come already are not concerned. What is
+    /// given up may still come.
+    pub fn give_up(&mut self, positions: Range<usize>) {
+        self.given_up = true;
+        self.each_group(positions, |group, indices| Order::GiveUp { group, indices });
+    }
+
+    fn each_group(&self, positions: Range<usize>, order: impl Fn(u64, Range<usize>) -> Order) {
+        let first = self.groups.partition_point(|(first, _)| *first <= positions.start);
+        for at in first.saturating_sub(1)..self.groups.len() {
+            let (start, group) = self.groups[at];
+            let end = self.groups.get(at + 1).map_or(self.total, |(next, _)| *next);
+            let (from, to) = (positions.start.max(start), positions.end.min(end));
+            if from < to {
+                let _ = self.fetcher.orders.send(order(group, from - start..to - start));
+            }
+        }
+    }
+}
+
+/// What comes of the wants of one group; it ends with the group, and with the driver.
+#[derive(Debug)]
+struct GroupDeliveries {
+    first: usize,
+    group: u64,
+    receiver: mpsc::UnboundedReceiver<Delivery>,
+}
+
+impl Stream for GroupDeliveries {
+    /// The first position of the group, its name, and what has come.
+    type Item = (usize, u64, Delivery);
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Self::Item>> {
+        let (first, group) = (self.first, self.group);
+        self.receiver.poll_recv(context).map(|delivery| Some((first, group, delivery?)))
     }
 }
 
@@ -271,18 +378,18 @@ impl Stream for Wants {
         if self.open == 0 {
             return Poll::Ready(None);
         }
-        self.deliveries.poll_recv(context).map(|delivery| {
-            let Some((index, bytes)) = delivery else {
+        self.deliveries.poll_next_unpin(context).map(|delivery| {
+            let Some((first, group, (index, bytes))) = delivery else {
                 self.open = 0;
-                return Some(Err(stopped()));
+                return (!self.given_up).then(|| Err(stopped()));
             };
             self.open -= 1;
             let bytes = match bytes {
                 Ok(bytes) => bytes,
                 Err(error) => return Some(Err(error.with_url(&*self.url))),
             };
-            let permit = Permit { group: self.group, index, orders: self.orders.clone() };
-            Some(Ok(Grant { index, bytes, permit }))
+            let permit = Permit { group, index, orders: self.fetcher.orders.clone() };
+            Some(Ok(Grant { index: first + index, bytes, permit }))
         })
     }
 }
@@ -290,7 +397,9 @@ impl Stream for Wants {
 impl Drop for Wants {
     fn drop(&mut self) {
         if self.open > 0 {
-            let _ = self.orders.send(Order::Abandon { group: self.group });
+            for (_, group) in &self.groups {
+                let _ = self.fetcher.orders.send(Order::Abandon { group: *group });
+            }
         }
     }
 }
