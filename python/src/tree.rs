@@ -206,6 +206,7 @@ pub fn parts(
         patterns: Some(branches),
         entries: 0..u64::MAX,
         step: step(step_entries, step_bytes),
+        cut: None,
     };
     let parts = engine(py)?.parts(located, wish);
     Ok(Parts { parts: Owned::new(Mutex::new(parts)) })

@@ -104,7 +104,8 @@ fn files_opened_ahead_cost_their_caller_nothing() {
             tree: Some("Events".into()),
             open: None,
         };
-        let wish = Wish { patterns: Some(columns()), entries: 0..u64::MAX, step: Step::Whole };
+        let (patterns, step) = (Some(columns()), Step::Whole);
+        let wish = Wish { patterns, entries: 0..u64::MAX, step, cut: None };
         let mut parts = engine.parts(vec![place("a"), place("b")], wish);
         while let Some(part) = parts.next().await {
             assert_eq!(part.expect("reads").batch.len(), 6_000);

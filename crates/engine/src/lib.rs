@@ -28,6 +28,7 @@ use std::time::Duration;
 pub use config::Config;
 pub use error::{Error, ErrorKind, Result};
 pub use read::columns::{Batch, Column};
+pub use read::cut::{Cut, Predicate};
 pub use read::dataset::{Part, Parts, Place, Wish};
 pub use read::file::{File, KeyInfo};
 pub use read::pipeline::Batches;

@@ -42,6 +42,8 @@ fn datashape(array: &Array) -> String {
 pub struct Batch {
     /// Half open, in entries of the tree.
     pub entries: Range<u64>,
+    /// Those of the entries that a cut has left, as ascending runs; `None` where there is no cut.
+    pub survivors: Option<Vec<Range<u64>>>,
     /// In the order in which they were asked for; all of the same length.
     pub columns: Vec<(String, Array)>,
 }
@@ -52,9 +54,12 @@ impl Batch {
         self.columns.iter().map(|(_, array)| array.nbytes()).sum()
     }
 
-    /// Number of entries.
+    /// Number of entries in each column.
     pub fn len(&self) -> u64 {
-        self.entries.end - self.entries.start
+        match &self.survivors {
+            Some(runs) => runs.iter().map(|run| run.end - run.start).sum(),
+            None => self.entries.end - self.entries.start,
+        }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -6,9 +6,10 @@ use std::ops::Range;
 use tokio::task::JoinHandle;
 
 use super::columns::Batch;
+use super::cut::Cut;
 use super::pipeline::Batches;
 use super::plan::Step;
-use super::tree::Tree;
+use super::tree::{Rank, Tree};
 use crate::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
@@ -44,6 +45,8 @@ pub struct Wish {
     /// Entries of each tree.
     pub entries: Range<u64>,
     pub step: Step,
+    /// Which of the entries are read; `None` takes all.
+    pub cut: Option<Cut>,
 }
 
 /// A batch and where it comes from.
@@ -145,7 +148,7 @@ async fn start(
         Some(patterns) => tree.columns(patterns).map_err(|e| e.with_url(&*place.url))?,
         None => tree.all_columns(),
     };
-    let plan = tree.plan(&columns, wish.entries, wish.step)?;
-    let batches = tree.start(columns, plan, file as u64, urgent);
+    let rank = Rank { order: file as u64, urgent };
+    let batches = tree.start(columns, wish.cut.as_ref(), wish.entries, wish.step, rank)?;
     Ok(Started { file, url: place.url, batches })
 }

@@ -1,6 +1,7 @@
 //! ROOT over fetched bytes: opening, planning, decoding, columns. Never sees a socket.
 
 pub mod columns;
+pub mod cut;
 pub mod dataset;
 mod decoders;
 pub mod file;

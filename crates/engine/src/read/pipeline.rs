@@ -4,23 +4,36 @@
 //! basket's last byte is here, and hands batches out in order. What holds it back is the memory
 //! budget (permits live until a batch is handed out) and the consumer (a batch waits until the
 //! one before has been taken).
+//!
+//! Most reads ask for everything at once. Two kinds of items come later: those that a cut decides
+//! about (`pipeline/deciding.rs`), and counts for baskets that turn out to lack their entry offsets
+//! (`pipeline/counts.rs`). `pipeline/assemble.rs` makes batches of decoded items.
+
+mod assemble;
+mod counts;
+mod deciding;
+mod item;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use rootfile::tree::{Basket, BasketPlace};
-use rootfile::{Array, Codecs};
+use rootfile::Array;
+use rootfile::tree::BasketPlace;
 use tokio::sync::{Notify, mpsc};
 
 use super::columns::{Batch, Column};
+use super::cut::Predicate;
 use super::decoders::Decoders;
 use super::plan::{Item, Plan};
 use crate::error::{Error, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
+use counts::Counting;
+use deciding::Deciding;
+use item::{Outcome, Slot, State, decode_item};
 
 /// What a pipeline reads from.
 #[derive(Clone)]
@@ -28,7 +41,13 @@ pub struct Job {
     pub remote: Arc<RemoteFile>,
     pub tree: Arc<rootfile::tree::Tree>,
     pub tree_path: Arc<str>,
-    pub columns: Arc<[Column]>,
+    /// The columns of the plan.
+    pub columns: Vec<Arc<Column>>,
+    /// The first so many of them are handed out.
+    pub shown: usize,
+    /// For each column the one that counts its items, where there is one.
+    pub counters: Vec<Option<Arc<Column>>>,
+    pub decision: Option<Decision>,
     pub decoders: Decoders,
     /// Where this read stands among others: lower comes first.
     pub order: u64,
@@ -36,16 +55,35 @@ pub struct Job {
     pub urgent: bool,
 }
 
-type Decoded = (usize, Result<Array>, Option<Permit>);
+/// Who decides which entries are read.
+#[derive(Clone)]
+pub struct Decision {
+    /// Positions of the columns that the predicate gets, in its order.
+    pub columns: Vec<usize>,
+    pub predicate: Arc<dyn Predicate>,
+}
+
+/// What other threads have done.
+enum Work {
+    Decoded { item: usize, outcome: Result<Outcome>, permit: Option<Permit> },
+    Decided { window: usize, mask: Result<Vec<bool>> },
+}
 
 struct Pipeline {
     job: Job,
     plan: Plan,
-    /// Decoded items that some batch still needs.
-    held: Vec<Option<(Arc<Array>, Option<Permit>)>>,
-    /// Items that each batch still lacks.
+    wants: Wants,
+    /// The item of each want.
+    wanted: Vec<usize>,
+    /// Wants that have not come.
+    open: usize,
+    /// What has become of each item.
+    slots: Vec<Slot>,
+    counting: Counting,
+    deciding: Option<Deciding>,
+    /// Decoded items that each batch still lacks.
     lacking: Vec<usize>,
-    /// Items of each batch whose bytes have not come.
+    /// Those of them whose bytes have not come.
     absent: Vec<usize>,
     /// What the next batch waits for, for the report.
     errand: Errand,
@@ -54,6 +92,7 @@ struct Pipeline {
     /// Batches before this one are waited for: they are demands, and what is decoded for them
     /// counts as the consumer's.
     awaited: usize,
+    done: mpsc::UnboundedSender<Work>,
 }
 
 /// Batches on their way, in order; after an error nothing more comes. Dropping it ends the read.
@@ -83,13 +122,9 @@ pub fn start(job: Job, plan: Plan) -> Batches {
     let errand = Errand::begin(job.remote.trace(), Phase::Bytes, Some(job.remote.tag()));
     let reported = errand.clone();
     tokio::spawn(async move {
-        let lacking: Vec<usize> = plan.batches.iter().map(|batch| batch.items.len()).collect();
-        let absent = lacking.clone();
-        let held = plan.items.iter().map(|_| None).collect();
-        let awaited = usize::from(job.urgent);
-        let errand = reported;
-        let pipeline = Pipeline { job, plan, held, lacking, absent, errand, next: 0, awaited };
-        if let Err(error) = pipeline.run(&sender, &asked).await {
+        let (done, work) = mpsc::unbounded_channel();
+        let pipeline = Pipeline::new(job, plan, done, reported);
+        if let Err(error) = pipeline.run(work, &sender, &asked).await {
             let _ = sender.send(Err(error)).await;
         }
     });
@@ -97,37 +132,82 @@ pub fn start(job: Job, plan: Plan) -> Batches {
 }
 
 impl Pipeline {
-    async fn run(mut self, sender: &mpsc::Sender<Result<Batch>>, waiting: &Notify) -> Result<()> {
-        let (decoded_sender, mut decoded) = mpsc::unbounded_channel::<Decoded>();
-        let (mut wants, wanted_items, first_of_batch) = self.ask();
-        for (at, bytes) in self.embedded() {
-            self.decode(at, bytes, None, &decoded_sender);
+    fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Work>, errand: Errand) -> Self {
+        let deciding = job
+            .decision
+            .clone()
+            .map(|decision| Deciding::new(decision, &plan, job.urgent, job.remote.pipe_bytes()));
+        let mut lacking = vec![0; plan.batches.len()];
+        let mut slots = Vec::with_capacity(plan.items.len());
+        for item in &plan.items {
+            let mut slot = Slot::default();
+            let certain = match &deciding {
+                Some(deciding) => item.column < job.shown && deciding.decides(item.column),
+                None => true,
+            };
+            if certain {
+                slot.needed_by = item.batches.clone().collect();
+                item.batches.clone().for_each(|batch| lacking[batch] += 1);
+            }
+            slots.push(slot);
         }
-        let mut open = wanted_items.len();
+        for at in plan.windows.iter().flat_map(|window| &window.items) {
+            slots[*at].undecided += 1;
+        }
+        let wants = job.remote.want(Vec::new());
+        let awaited = usize::from(job.urgent);
+        Pipeline {
+            job,
+            plan,
+            wants,
+            wanted: Vec::new(),
+            open: 0,
+            slots,
+            counting: Counting::default(),
+            deciding,
+            absent: lacking.clone(),
+            lacking,
+            errand,
+            next: 0,
+            awaited,
+            done,
+        }
+    }
+
+    async fn run(
+        mut self,
+        mut work: mpsc::UnboundedReceiver<Work>,
+        sender: &mpsc::Sender<Result<Batch>>,
+        waiting: &Notify,
+    ) -> Result<()> {
         let mut told = None;
+        self.expect_counts()?;
+        if self.deciding.is_none() {
+            self.ask((0..self.plan.items.len()).collect());
+        }
         while self.next < self.plan.batches.len() {
+            self.ask_ahead();
             self.tell(sender.capacity() == 0, &mut told);
-            let complete = self.lacking[self.next] == 0;
             tokio::select! {
                 biased;
-                Some((at, array, permit)) = decoded.recv() => self.take(at, array?, permit),
-                slot = sender.reserve(), if complete => {
+                Some(work) = work.recv() => match work {
+                    Work::Decoded { item, outcome, permit } => self.take(item, outcome?, permit)?,
+                    Work::Decided { window, mask } => self.settle(window, &mask?)?,
+                },
+                slot = sender.reserve(), if self.is_complete(self.next) => {
                     let Ok(slot) = slot else { return Ok(()) };
                     // Assembled only now: until it can be handed out, what a batch is made of
                     // counts against the budget.
                     slot.send(Ok(self.batch(self.next)?));
                     self.next += 1;
                 }
-                grant = wants.next(), if open > 0 => {
-                    let Some(grant) = grant else { open = 0; continue };
-                    let grant = grant.map_err(|e| self.name(e))?;
-                    open -= 1;
-                    let at = wanted_items[grant.index];
-                    self.decode(at, grant.bytes, Some(grant.permit), &decoded_sender);
+                grant = self.wants.next(), if self.open > 0 => {
+                    let Some(grant) = grant else { self.open = 0; continue };
+                    let grant = grant.map_err(|error| error.with_url(self.job.remote.url()))?;
+                    self.open -= 1;
+                    self.come(self.wanted[grant.index], grant.bytes, Some(grant.permit));
                 }
-                () = waiting.notified() => {
-                    self.wait_for(self.next + 1, &wants, &first_of_batch);
-                }
+                () = waiting.notified() => self.wait_for(self.next + 1),
                 () = sender.closed() => return Ok(()),
             }
         }
@@ -137,10 +217,11 @@ impl Pipeline {
     /// Tells the report what the consumer is waiting for, if it is: the batch that is being handed
     /// over, or what the next one lacks.
     fn tell(&self, handing_over: bool, told: &mut Option<Phase>) {
+        let undecided = !self.is_decided(self.next);
         let phase = match (self.absent[self.next], self.lacking[self.next]) {
             _ if handing_over => Phase::Joining,
-            (0, 0) => Phase::Joining,
-            (0, _) => Phase::Decoding,
+            (0, 0) if !undecided => Phase::Joining,
+            (0, lacking) if lacking > 0 => Phase::Decoding,
             _ => Phase::Bytes,
         };
         if told.replace(phase) != Some(phase) {
@@ -148,171 +229,153 @@ impl Pipeline {
         }
     }
 
-    /// Asks for every stored item. Returns the stream, the item of each want, and the first want
-    /// of each batch.
-    fn ask(&self) -> (Wants, Vec<usize>, Vec<usize>) {
+    fn is_complete(&self, batch: usize) -> bool {
+        self.lacking[batch] == 0 && self.is_decided(batch)
+    }
+
+    /// Asks for items that have not been asked for, and for the counts that they need. `items`
+    /// ascend.
+    fn ask(&mut self, items: Vec<usize>) {
         let mut wants = Vec::new();
-        let mut wanted_items = Vec::new();
-        let mut first_of_batch = vec![0; self.plan.batches.len() + 1];
-        for (at, item) in self.plan.items.iter().enumerate() {
-            let Some(range) = item.range.clone() else { continue };
-            let urgent = self.job.urgent && item.batches.start == 0;
-            first_of_batch[item.batches.start + 1] = wants.len() + 1;
-            wants.push(Want {
-                cost: (range.end - range.start) + item.decoded,
-                range,
-                urgency: if urgent { Urgency::Demand } else { Urgency::Hint },
-                order: (self.job.order << 32) + wants.len() as u64,
-            });
-            wanted_items.push(at);
-        }
-        for at in 1..first_of_batch.len() {
-            first_of_batch[at] = first_of_batch[at].max(first_of_batch[at - 1]);
-        }
-        (self.job.remote.want(wants), wanted_items, first_of_batch)
-    }
-
-    fn embedded(&self) -> Vec<(usize, Bytes)> {
-        let embedded = |(at, item): (usize, &Item)| {
-            let branch = &self.job.tree.branches[self.job.columns[item.column].branch.0 as usize];
-            match &branch.baskets[item.basket].place {
-                BasketPlace::Embedded(bytes) => Some((at, bytes.clone())),
-                BasketPlace::Stored(_) => None,
+        let mut embedded = Vec::new();
+        for at in items {
+            let counts = std::mem::take(&mut self.slots[at].counts);
+            let rank = at;
+            for at in counts.iter().copied().chain([at]) {
+                if !matches!(self.slots[at].state, State::Idle) {
+                    continue;
+                }
+                let item = &self.plan.items[at];
+                let Some(range) = item.range.clone() else {
+                    embedded.push(at);
+                    continue;
+                };
+                let urgent = item.batches.start < self.awaited;
+                self.slots[at].state = State::Asked(self.wanted.len());
+                self.wanted.push(at);
+                wants.push(Want {
+                    cost: (range.end - range.start) + item.decoded,
+                    range,
+                    urgency: if urgent { Urgency::Demand } else { Urgency::Hint },
+                    order: (self.job.order << 32) + rank as u64,
+                });
             }
-        };
-        self.plan.items.iter().enumerate().filter_map(embedded).collect()
+            self.slots[at].counts = counts;
+        }
+        self.open += wants.len();
+        self.wants.add(wants);
+        for at in embedded {
+            if let Some(bytes) = self.embedded(&self.plan.items[at]) {
+                self.come(at, bytes, None);
+            }
+        }
     }
 
-    fn decode(
-        &mut self,
-        at: usize,
-        bytes: Bytes,
-        permit: Option<Permit>,
-        sink: &mpsc::UnboundedSender<Decoded>,
-    ) {
-        let item = self.plan.items[at].clone();
-        for batch in item.batches.clone() {
-            self.absent[batch] -= 1;
+    fn embedded(&self, item: &Item) -> Option<Bytes> {
+        let branch = &self.job.tree.branches[self.job.columns[item.column].branch.0 as usize];
+        match &branch.baskets[item.basket].place {
+            BasketPlace::Embedded(bytes) => Some(bytes.clone()),
+            BasketPlace::Stored(_) => None,
         }
-        let (tree, columns) = (self.job.tree.clone(), self.job.columns.clone());
-        let (sink, path) = (sink.clone(), self.job.tree_path.clone());
+    }
+
+    /// The bytes of an item are here.
+    fn come(&mut self, at: usize, bytes: Bytes, permit: Option<Permit>) {
+        for batch in &self.slots[at].needed_by {
+            self.absent[*batch] -= 1;
+        }
+        self.arrive(at, bytes, permit);
+    }
+
+    /// Decodes an item, if the counts that it needs are here.
+    fn arrive(&mut self, at: usize, bytes: Bytes, permit: Option<Permit>) {
+        if matches!(self.slots[at].state, State::Gone) {
+            return;
+        }
+        let Some(counts) = self.counts_of(at) else {
+            self.slots[at].state = State::Parked(bytes, permit);
+            return;
+        };
+        self.slots[at].state = State::Decoding;
+        let (item, tree) = (self.plan.items[at].clone(), self.job.tree.clone());
+        let column = self.job.columns[item.column].clone();
+        let (done, path) = (self.done.clone(), self.job.tree_path.clone());
         let url = self.job.remote.url().to_owned();
         self.job.decoders.run(self.job.remote.tag(), move |codecs| {
-            let array = decode_item(&tree, &columns, &item, &bytes, codecs).map_err(|error| {
+            let decoded = decode_item(&tree, &column, &item, &bytes, &counts, codecs);
+            let outcome = decoded.map_err(|error| {
                 let error = Error::from(error.within(&path)).with_url(url);
                 match item.range {
                     Some(range) => error.with_range(range),
                     None => error,
                 }
             });
-            let _ = sink.send((at, array, permit));
+            let _ = done.send(Work::Decoded { item: at, outcome, permit });
         });
     }
 
     /// The consumer waits for the batches before `until`. What they hold is given back to the
     /// budget, or a batch larger than the budget could never be completed.
-    fn wait_for(&mut self, until: usize, wants: &Wants, first_of_batch: &[usize]) {
+    fn wait_for(&mut self, until: usize) {
         let until = until.min(self.plan.batches.len());
-        if until <= self.awaited {
-            return;
-        }
-        wants.promote(first_of_batch[self.awaited]..first_of_batch[until]);
+        let mut late = Vec::new();
         for batch in self.awaited..until {
             for at in &self.plan.batches[batch].items {
-                if let Some((_, permit)) = &mut self.held[*at] {
-                    *permit = None;
+                match &mut self.slots[*at].state {
+                    State::Asked(want) => late.push(*want),
+                    State::Parked(_, permit) | State::Held(_, permit) => *permit = None,
+                    State::Idle | State::Decoding | State::Gone => {}
                 }
             }
         }
-        self.awaited = until;
+        late.sort_unstable();
+        late.dedup();
+        late.chunk_by(|a, b| a + 1 == *b)
+            .for_each(|run| self.wants.promote(run[0]..run[run.len() - 1] + 1));
+        self.awaited = self.awaited.max(until);
     }
 
-    fn take(&mut self, at: usize, array: Array, permit: Option<Permit>) {
+    fn take(&mut self, at: usize, outcome: Outcome, permit: Option<Permit>) -> Result<()> {
+        match outcome {
+            Outcome::Array(array) => {
+                self.hold(at, array, permit);
+                Ok(())
+            }
+            Outcome::LacksCounts(bytes) => {
+                self.slots[at].state = State::Parked(bytes, permit);
+                self.count(self.plan.items[at].column)
+            }
+        }
+    }
+
+    fn hold(&mut self, at: usize, array: Array, permit: Option<Permit>) {
+        self.counted(at);
+        if self.is_forgotten(at) {
+            self.slots[at].state = State::Gone;
+            return;
+        }
         let ahead = self.plan.items[at].batches.start >= self.awaited;
         let permit = permit.filter(|_| ahead);
         if let Some(permit) = &permit {
             permit.resize(array.nbytes() as u64);
         }
-        for batch in self.plan.items[at].batches.clone() {
-            self.lacking[batch] -= 1;
+        self.slots[at].state = State::Held(Arc::new(array), permit);
+        for batch in &self.slots[at].needed_by {
+            self.lacking[*batch] -= 1;
         }
-        self.held[at] = Some((Arc::new(array), permit));
+        self.feed_dependents(at);
+        self.feed_windows(at);
     }
 
-    fn batch(&mut self, number: usize) -> Result<Batch> {
-        let entries = self.plan.batches[number].entries.clone();
-        let items = std::mem::take(&mut self.plan.batches[number].items);
-        let mut by_column: Vec<Vec<usize>> = vec![Vec::new(); self.job.columns.len()];
-        for at in items {
-            by_column[self.plan.items[at].column].push(at);
-        }
-        let mut columns = Vec::with_capacity(by_column.len());
-        for (column, mut items) in self.job.columns.clone().iter().zip(by_column) {
-            items.sort_by_key(|at| self.plan.items[*at].entries.start);
-            let mut parts = Vec::with_capacity(items.len());
-            for at in items {
-                if let Some(part) = self.part(at, number, &entries) {
-                    parts.push(part);
-                }
-            }
-            let array = Array::concat(parts)?.unwrap_or_else(|| column.interpretation.empty());
-            columns.push((column.name.clone(), array));
-        }
-        Ok(Batch { entries, columns })
-    }
-
-    /// The share of an item in a batch; the last batch that needs an item takes it away.
-    fn part(&mut self, at: usize, number: usize, entries: &Range<u64>) -> Option<Array> {
-        let item = &self.plan.items[at];
-        let from = entries.start.max(item.entries.start) - item.entries.start;
-        let to = entries.end.min(item.entries.end) - item.entries.start;
-        let whole = from == 0 && to == item.entries.end - item.entries.start;
-        let slice = |array: &Array| array.slice(from as usize..to as usize);
-        if item.batches.end == number + 1 {
-            let (array, _permit) = self.held[at].take()?;
-            Some(match Arc::try_unwrap(array) {
-                Ok(array) if whole => array,
-                Ok(array) => slice(&array),
-                Err(shared) => slice(&shared),
-            })
-        } else {
-            self.held[at].as_ref().map(|(array, _)| slice(array))
-        }
-    }
-
-    fn name(&self, error: Error) -> Error {
-        error.with_url(self.job.remote.url())
+    /// Whether a cut has left nothing of an item.
+    fn is_forgotten(&self, at: usize) -> bool {
+        let slot = &self.slots[at];
+        let undecided = self.deciding.is_none() || slot.undecided > 0;
+        !undecided && slot.needed_by.is_empty() && slot.dependents.is_empty()
     }
 }
 
-/// Decodes the wanted entries of one basket.
-fn decode_item(
-    tree: &rootfile::tree::Tree,
-    columns: &[Column],
-    item: &Item,
-    bytes: &Bytes,
-    codecs: &mut Codecs,
-) -> rootfile::Result<Array> {
-    let column = &columns[item.column];
-    let branch = &tree.branches[column.branch.0 as usize];
-    let reference = &branch.baskets[item.basket];
-    let local = (item.entries.start - reference.entries.start) as usize
-        ..(item.entries.end - reference.entries.start) as usize;
-    let read = || {
-        let basket = Basket::read(reference, bytes, codecs)?;
-        if column.interpretation.needs_counts(&basket) {
-            return Err(rootfile::Error::unsupported("baskets without their entry offsets"));
-        }
-        let mut array = column.interpretation.empty();
-        array.reserve(local.len(), basket.data.len());
-        column.interpretation.decode(&basket, local, &mut array)?;
-        Ok(array)
-    };
-    read().map_err(|error: rootfile::Error| {
-        let error = error.within(&format!("{}/basket {}", column.name, item.basket));
-        match &item.range {
-            Some(range) => error.at(range.start),
-            None => error,
-        }
-    })
+/// Bytes of an item in the file.
+fn stored(item: &Item) -> u64 {
+    item.range.as_ref().map_or(0, |range: &Range<u64>| range.end - range.start)
 }

@@ -2,10 +2,16 @@
 
 use std::ops::Range;
 
-use rootfile::tree::{BasketPlace, Tree};
+use rootfile::tree::{BasketPlace, Branch, Tree};
 
 use super::columns::Column;
 use crate::error::{Error, ErrorKind, Result};
+
+/// Decoded bytes of the deciding columns in a window: some baskets, so that survivors of a large
+/// batch are sent for long before all of it is decided, and few enough calls of the predicate.
+const WINDOW_BYTES: f64 = 2e6;
+/// Windows by which deciding columns are fetched before the others.
+const DECIDED_AHEAD: usize = 2;
 
 /// How many entries come at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +49,25 @@ pub struct BatchPlan {
     pub items: Vec<usize>,
 }
 
+/// Entries over which a cut is decided at one time. None reaches over the end of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    pub entries: Range<u64>,
+    /// The batch that it is a part of.
+    pub batch: usize,
+    /// Items that hold some of its entries, as positions in [`Plan::items`].
+    pub items: Vec<usize>,
+}
+
 /// Everything a read will fetch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
+    /// In the order in which they are needed.
     pub items: Vec<Item>,
     pub batches: Vec<BatchPlan>,
+    /// Where a cut is decided, in order of their entries; empty without a cut. What is then
+    /// fetched of the columns that do not decide is less than the plan says.
+    pub windows: Vec<Window>,
 }
 
 impl Plan {
@@ -59,6 +79,47 @@ impl Plan {
     /// # Errors
     /// `Corrupt` where a branch has no basket for some of the entries.
     pub fn new(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
+        let mut plan = Plan::unordered(tree, columns, entries, step)?;
+        plan.items.sort_by_key(|item| (item.batches.start, place(item), item.column));
+        plan.list();
+        Ok(plan)
+    }
+
+    /// Plans reading `columns`, of which those where `decides` says so decide about entries.
+    ///
+    /// These come a little before the others of the same entries, so that what survives is known
+    /// when its turn comes.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn with_cut(
+        tree: &Tree,
+        columns: &[Column],
+        decides: &[bool],
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Plan> {
+        let mut plan = Plan::unordered(tree, columns, entries, step)?;
+        let deciding = columns.iter().zip(decides).filter(|(_, decides)| **decides);
+        let per_entry = deciding.map(|(column, _)| decoded_bytes_per_entry(tree, column)).sum();
+        plan.windows = windows(&plan.batches, per_entry);
+        let first = |item: &Item| {
+            let at = plan.windows.partition_point(|w| w.entries.end <= item.entries.start);
+            at + if decides[item.column] { 0 } else { DECIDED_AHEAD }
+        };
+        plan.items.sort_by_cached_key(|item| (first(item), place(item), item.column));
+        plan.list();
+        for (at, item) in plan.items.iter().enumerate() {
+            let from = plan.windows.partition_point(|w| w.entries.end <= item.entries.start);
+            let touched = plan.windows[from..].iter_mut();
+            touched
+                .take_while(|window| window.entries.start < item.entries.end)
+                .for_each(|window| window.items.push(at));
+        }
+        Ok(plan)
+    }
+
+    fn unordered(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
         let there = entries_there(tree, columns);
         let entries = entries.start.min(there)..entries.end.min(there);
         let starts = batch_starts(tree, columns, &entries, step);
@@ -66,25 +127,51 @@ impl Plan {
         for at in 0..columns.len() {
             column_items(tree, columns, at, &entries, &starts, &mut items)?;
         }
-        items.sort_by_key(|item: &Item| {
-            (item.batches.start, item.range.as_ref().map_or(0, |range| range.start), item.column)
-        });
-        let mut batches: Vec<BatchPlan> = starts
+        let batches = starts
             .windows(2)
             .map(|pair| BatchPlan { entries: pair[0]..pair[1], items: Vec::new() })
             .collect();
-        for (at, item) in items.iter().enumerate() {
+        Ok(Plan { items, batches, windows: Vec::new() })
+    }
+
+    /// Lists the items in their batches.
+    fn list(&mut self) {
+        for (at, item) in self.items.iter().enumerate() {
             for batch in item.batches.clone() {
-                batches[batch].items.push(at);
+                self.batches[batch].items.push(at);
             }
         }
-        Ok(Plan { items, batches })
     }
 
     /// Bytes that the read needs from the file.
     pub fn stored_bytes(&self) -> u64 {
         self.items.iter().filter_map(|item| item.range.as_ref()).map(|r| r.end - r.start).sum()
     }
+}
+
+fn place(item: &Item) -> u64 {
+    item.range.as_ref().map_or(0, |range| range.start)
+}
+
+/// Divides batches into windows of about [`WINDOW_BYTES`] of the deciding columns.
+fn windows(batches: &[BatchPlan], bytes_per_entry: f64) -> Vec<Window> {
+    let step = ((WINDOW_BYTES / bytes_per_entry.max(1e-3)) as u64).max(1);
+    let mut windows = Vec::new();
+    for (batch, BatchPlan { entries, .. }) in batches.iter().enumerate() {
+        for number in 0..(entries.end - entries.start).div_ceil(step) {
+            let start = entries.start + number * step;
+            let end = start.saturating_add(step).min(entries.end);
+            windows.push(Window { entries: start..end, batch, items: Vec::new() });
+        }
+    }
+    windows
+}
+
+/// The baskets of a branch that hold some of `entries`, by position.
+pub(super) fn baskets_of(branch: &Branch, entries: &Range<u64>) -> Range<usize> {
+    let first = branch.baskets.partition_point(|basket| basket.entries.end <= entries.start);
+    let after = branch.baskets.partition_point(|basket| basket.entries.start < entries.end);
+    first..after.max(first)
 }
 
 /// Entries that may be asked for: the tree's or, where a job died before the tree's record was
@@ -117,7 +204,7 @@ fn batch_starts(tree: &Tree, columns: &[Column], entries: &Range<u64>, step: Ste
 
 /// What a column takes in memory, as the branch's own totals say; offsets take eight bytes an
 /// entry here and four in the file.
-fn decoded_bytes_per_entry(tree: &Tree, column: &Column) -> f64 {
+pub(super) fn decoded_bytes_per_entry(tree: &Tree, column: &Column) -> f64 {
     let branch = &tree.branches[column.branch.0 as usize];
     let offsets = if branch.entry_offset_len > 0 { 4.0 } else { 0.0 };
     branch.total_bytes as f64 / branch.entries.max(1) as f64 + offsets

@@ -64,6 +64,14 @@ impl Names {
         Ok(chosen)
     }
 
+    /// The branch of that path or last name.
+    ///
+    /// # Errors
+    /// `NotInFile` with the names that come near.
+    pub fn the(&self, name: &str) -> Result<BranchId> {
+        self.find(name).ok_or_else(|| self.no_such(name))
+    }
+
     fn no_such(&self, name: &str) -> Error {
         let mut near: Vec<(usize, &str)> = self
             .paths

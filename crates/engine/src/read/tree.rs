@@ -7,13 +7,27 @@ use parking_lot::Mutex;
 use rootfile::tree::{BranchId, Interpretation};
 
 use super::columns::{Batch, Column};
+use super::cut::Cut;
 use super::file::File;
-use super::pipeline::{self, Batches, Job};
+use super::pipeline::{self, Batches, Decision, Job};
 use super::plan::{Plan, Step};
 use super::select::Names;
 use crate::error::{Error, ErrorKind, Result};
 
 type Interpreted = rootfile::Result<Arc<Interpretation>>;
+
+/// Where a read stands among others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rank {
+    /// Lower comes first.
+    pub order: u64,
+    /// Somebody waits for the first batch.
+    pub urgent: bool,
+}
+
+impl Rank {
+    const FIRST: Rank = Rank { order: 0, urgent: true };
+}
 
 /// A TTree of an open file. Cheap to clone.
 #[derive(Clone)]
@@ -138,12 +152,7 @@ impl Tree {
 
     /// What reading would fetch.
     pub fn plan(&self, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
-        if entries.start > entries.end {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("entries {} to {} run backwards", entries.start, entries.end),
-            ));
-        }
+        self.forwards(&entries)?;
         Plan::new(&self.inner.tree, columns, entries, step)
             .map_err(|error| error.with_url(self.inner.file.url()))
     }
@@ -155,37 +164,116 @@ impl Tree {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Batches> {
-        let plan = self.plan(&columns, entries, step)?;
-        Ok(self.start(columns, plan, 0, true))
+        self.start(columns, None, entries, step, Rank::FIRST)
+    }
+
+    /// As [`Tree::batches`], of those entries only that survive the cut. Its columns are read
+    /// first, and of the others only baskets with survivors.
+    ///
+    /// # Errors
+    /// As [`Tree::batches`], and for a column of the cut that is not there or cannot be read.
+    pub fn batches_where(
+        &self,
+        columns: Vec<Column>,
+        cut: &Cut,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Batches> {
+        self.start(columns, Some(cut), entries, step, Rank::FIRST)
     }
 
     pub(crate) fn start(
         &self,
         columns: Vec<Column>,
-        plan: Plan,
-        order: u64,
-        urgent: bool,
-    ) -> Batches {
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+        step: Step,
+        rank: Rank,
+    ) -> Result<Batches> {
+        let shown = columns.len();
+        let mut read = columns;
+        let mut deciding = Vec::new();
+        for name in cut.iter().flat_map(|cut| &cut.columns) {
+            let column = self.column(self.inner.names.the(name)?)?;
+            let known = read.iter().position(|other| other.branch == column.branch);
+            deciding.push(known.unwrap_or(read.len()));
+            if known.is_none() {
+                read.push(column);
+            }
+        }
+        let plan = match cut {
+            None => self.plan(&read, entries, step)?,
+            Some(_) => {
+                let decides: Vec<bool> = (0..read.len()).map(|at| deciding.contains(&at)).collect();
+                self.forwards(&entries)?;
+                Plan::with_cut(&self.inner.tree, &read, &decides, entries, step)
+                    .map_err(|error| error.with_url(self.inner.file.url()))?
+            }
+        };
+        let counter = |column: &Column| {
+            let counter = column.interpretation.counter().filter(|id| *id != column.branch)?;
+            self.column(counter).ok().map(Arc::new)
+        };
+        let decision =
+            cut.map(|cut| Decision { columns: deciding, predicate: cut.predicate.clone() });
         let job = Job {
             remote: self.inner.file.remote().clone(),
             tree: self.inner.tree.clone(),
             tree_path: self.inner.path.clone(),
-            columns: columns.into(),
+            counters: read.iter().map(counter).collect(),
+            columns: read.into_iter().map(Arc::new).collect(),
+            shown,
+            decision,
             decoders: self.inner.file.decoders().clone(),
-            order,
-            urgent,
+            order: rank.order,
+            urgent: rank.urgent,
         };
-        pipeline::start(job, plan)
+        Ok(pipeline::start(job, plan))
+    }
+
+    fn forwards(&self, entries: &Range<u64>) -> Result<()> {
+        if entries.start > entries.end {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("entries {} to {} run backwards", entries.start, entries.end),
+            ));
+        }
+        Ok(())
     }
 
     /// Reads columns for a range of entries (cut to those there are), all at once.
     pub async fn read(&self, columns: Vec<Column>, entries: Range<u64>) -> Result<Batch> {
+        self.read_all(columns, None, entries).await
+    }
+
+    /// As [`Tree::read`], of those entries only that survive the cut.
+    ///
+    /// # Errors
+    /// As [`Tree::batches_where`], and the predicate's.
+    pub async fn read_where(
+        &self,
+        columns: Vec<Column>,
+        cut: &Cut,
+        entries: Range<u64>,
+    ) -> Result<Batch> {
+        self.read_all(columns, Some(cut), entries).await
+    }
+
+    async fn read_all(
+        &self,
+        columns: Vec<Column>,
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+    ) -> Result<Batch> {
         let end = entries.end.min(super::plan::entries_there(&self.inner.tree, &columns));
         let entries = entries.start.min(end)..end;
         let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
-        let nothing =
-            Batch { entries: entries.clone(), columns: columns.iter().map(empty).collect() };
-        let mut batches = self.batches(columns, entries, Step::Whole)?;
+        let nothing = Batch {
+            entries: entries.clone(),
+            survivors: cut.map(|_| Vec::new()),
+            columns: columns.iter().map(empty).collect(),
+        };
+        let mut batches = self.start(columns, cut, entries, Step::Whole, Rank::FIRST)?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 }

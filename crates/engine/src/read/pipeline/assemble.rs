@@ -1,0 +1,75 @@
+//! Batches from decoded items.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rootfile::Array;
+
+use super::Pipeline;
+use super::item::State;
+use crate::error::Result;
+use crate::read::columns::Batch;
+use crate::read::cut;
+
+impl Pipeline {
+    pub(super) fn batch(&mut self, number: usize) -> Result<Batch> {
+        let entries = self.plan.batches[number].entries.clone();
+        let survivors = self.survivors_of(number);
+        let items = std::mem::take(&mut self.plan.batches[number].items);
+        let mut by_column: Vec<Vec<usize>> = vec![Vec::new(); self.job.shown];
+        for at in &items {
+            let column = self.plan.items[*at].column;
+            if column < self.job.shown && self.slots[*at].needed_by.contains(&number) {
+                by_column[column].push(*at);
+            }
+        }
+        let mut columns = Vec::with_capacity(by_column.len());
+        for (column, mut items) in self.job.columns.clone().iter().zip(by_column) {
+            items.sort_by_key(|at| self.plan.items[*at].entries.start);
+            let mut parts = Vec::with_capacity(items.len());
+            for at in items {
+                parts.extend(self.part(at, number, &entries, survivors.as_deref()));
+            }
+            let array = Array::concat(parts)?.unwrap_or_else(|| column.interpretation.empty());
+            columns.push((column.name.clone(), array));
+        }
+        for at in items {
+            if self.plan.items[at].batches.end == number + 1 && self.slots[at].dependents.is_empty()
+            {
+                self.slots[at].state = State::Gone;
+            }
+        }
+        Ok(Batch { entries, survivors, columns })
+    }
+
+    /// The share of an item in a batch; the last batch that needs an item takes it away.
+    fn part(
+        &mut self,
+        at: usize,
+        number: usize,
+        entries: &Range<u64>,
+        survivors: Option<&[Range<u64>]>,
+    ) -> Option<Array> {
+        let item = &self.plan.items[at];
+        let wanted = entries.start.max(item.entries.start)..entries.end.min(item.entries.end);
+        let local = |run: Range<u64>| {
+            (run.start - item.entries.start) as usize..(run.end - item.entries.start) as usize
+        };
+        let runs: Vec<Range<usize>> = match survivors {
+            Some(survivors) => cut::within(survivors, &wanted).map(local).collect(),
+            None => vec![local(wanted)],
+        };
+        let whole = runs == [local(item.entries.clone())];
+        let last = item.batches.end == number + 1;
+        let slot = &mut self.slots[at];
+        if whole && last && slot.dependents.is_empty() {
+            let State::Held(array, _permit) = std::mem::take(&mut slot.state) else { return None };
+            slot.state = State::Gone;
+            return Some(Arc::try_unwrap(array).unwrap_or_else(|shared| shared.gather(&runs)));
+        }
+        match &slot.state {
+            State::Held(array, _) => Some(array.gather(&runs)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Select, then read: fewer bytes, and one wait more than without a cut, however many batches.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Array, Batch, Cut, Engine, Error, ErrorKind, Numbers, Step, Tree};
+use sim::link::Link;
+use sim::network::World;
+use sim::xrootd_host::Behaviour;
+use sim::{one_file, round_trips, xrootd_host};
+
+const RTT: Duration = Duration::from_millis(100);
+const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
+const ENTRIES: u64 = 6_000;
+
+async fn open(engine: &Engine) -> Tree {
+    engine.open_tree("root://server:1094//nano.root", Some("Events")).await.expect("opens")
+}
+
+fn world(link: Link) -> World {
+    let world = World::default();
+    let accepted = world.host("server", 1094, link);
+    xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
+    world
+}
+
+/// Keeps the entries for which `stays` holds, and looks at one column to do so.
+fn cut(stays: impl Fn(u64) -> bool + Send + Sync + 'static) -> Cut {
+    let decide = move |batch: Batch| {
+        let (name, array) = &batch.columns[0];
+        assert_eq!((name.as_str(), array.len() as u64), ("flat_5", batch.len()));
+        Ok(batch.entries.map(&stays).collect())
+    };
+    Cut { columns: vec!["flat_5".into()], predicate: Arc::new(decide) }
+}
+
+/// Reads some columns with a cut in steps, and compares with a read of everything.
+async fn check(tree: &Tree, step: Step, entries: Range<u64>, stays: fn(u64) -> bool) {
+    let columns = tree.columns(&["Muon_*".into(), "flat_5".into()]).expect("are there");
+    let all = tree.read(columns.clone(), entries.clone()).await.expect("reads");
+    let mut batches =
+        tree.batches_where(columns, &cut(stays), entries.clone(), step).expect("plans");
+    let mut parts: Vec<Batch> = Vec::new();
+    while let Some(batch) = batches.next().await {
+        let batch = batch.expect("reads");
+        for (name, array) in &batch.columns {
+            assert_eq!(array.len() as u64, batch.len(), "{name}");
+        }
+        parts.push(batch);
+    }
+    let kept: Vec<u64> = entries.clone().filter(|entry| stays(*entry)).collect();
+    let runs = parts.iter().flat_map(|part| part.survivors.clone().expect("a cut")).flatten();
+    assert_eq!(runs.collect::<Vec<_>>(), kept);
+    let local: Vec<Range<usize>> = kept
+        .iter()
+        .map(|entry| (entry - entries.start) as usize..(entry - entries.start) as usize + 1)
+        .collect();
+    for (at, (name, array)) in all.columns.iter().enumerate() {
+        let read = parts.iter().map(|part| part.columns[at].1.clone()).collect();
+        let joined = Array::concat(read).expect("of one type").expect("some");
+        assert_eq!(joined, array.gather(&local), "{name}");
+    }
+}
+
+#[test]
+fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
+    sim::run(async {
+        let engine = sim::engine(&world(Link::delay(RTT)));
+        let tree = open(&engine).await;
+        for step in [Step::Whole, Step::Entries(700), Step::Entries(1), Step::Bytes(50_000)] {
+            let entries = if step == Step::Entries(1) { 2_990..3_010 } else { 0..ENTRIES };
+            check(&tree, step, entries.clone(), |entry| entry % 7 == 3).await;
+            check(&tree, step, entries.clone(), |entry| (2_995..4_100).contains(&entry)).await;
+            check(&tree, step, entries.clone(), |_| true).await;
+            check(&tree, step, entries, |_| false).await;
+        }
+        check(&tree, Step::Entries(999), 1_234..5_678, |entry| entry % 2 == 0).await;
+    });
+}
+
+/// So narrow that waiting for the cut pays, and that no time is left for more.
+const NARROW: u64 = 200_000;
+
+/// The round trips and the bytes of a read.
+async fn read(rate: Option<u64>, step: Step, stays: fn(u64) -> bool) -> (f64, u64) {
+    let link = Link { rate, ..Link::delay(RTT) };
+    let engine = sim::engine(&world(link));
+    let tree = open(&engine).await;
+    let before = engine.report().bytes_received;
+    let started = tokio::time::Instant::now();
+    let columns = tree.columns(&["flat_*".into(), "Muon_*".into()]).expect("are there");
+    let mut batches = tree.batches_where(columns, &cut(stays), 0..ENTRIES, step).expect("plans");
+    while let Some(batch) = batches.next().await {
+        batch.expect("reads");
+    }
+    (round_trips(started.elapsed(), RTT), engine.report().bytes_received - before)
+}
+
+#[test]
+fn only_baskets_with_survivors_are_fetched() {
+    let (all, few, none) = sim::run(async {
+        let (_, all) = read(Some(NARROW), Step::Whole, |_| true).await;
+        let (_, few) = read(Some(NARROW), Step::Whole, |entry| entry < 300).await;
+        let (_, none) = read(Some(NARROW), Step::Whole, |_| false).await;
+        (all, few, none)
+    });
+    assert!(none > 0 && none * 4 < all, "{none} of {all} bytes where nothing survives");
+    assert!(few > none && few * 2 < all, "{few} of {all} bytes where a twentieth survives");
+}
+
+/// Deciding batch by batch, each waiting for its own cut, would cost a round trip a batch.
+#[test]
+fn only_the_first_decision_is_waited_for() {
+    sim::run(async {
+        let (whole, _) = read(None, Step::Whole, |entry| entry % 2_000 == 0).await;
+        let (stepwise, _) = read(None, Step::Entries(500), |entry| entry % 2_000 == 0).await;
+        assert!(whole < 2.01, "{whole:.3} round trips");
+        assert!(stepwise < 2.01, "{stepwise:.3} round trips in steps");
+    });
+}
+
+/// What is little comes in the same round trip as the columns that decide about it.
+#[test]
+fn little_is_not_kept_waiting() {
+    let took = sim::run(async {
+        let engine = sim::engine(&world(Link::delay(RTT)));
+        let tree = open(&engine).await;
+        let started = tokio::time::Instant::now();
+        let columns = tree.columns(&["flat_0".into()]).expect("are there");
+        let batch = tree.read_where(columns, &cut(|entry| entry == 17), 0..ENTRIES).await;
+        assert_eq!(batch.expect("reads").len(), 1);
+        round_trips(started.elapsed(), RTT)
+    });
+    assert!(took < 1.01, "{took:.3} round trips");
+}
+
+#[test]
+fn an_error_of_the_predicate_ends_the_read() {
+    sim::run(async {
+        let engine = sim::engine(&world(Link::delay(RTT)));
+        let tree = open(&engine).await;
+        let columns = tree.columns(&["Muon_pt".into()]).expect("are there");
+        let fails = |_: Batch| Err(Error::new(ErrorKind::InvalidArgument, "the cut is wrong"));
+        let wrong = Cut { columns: vec!["flat_5".into()], predicate: Arc::new(fails) };
+        let error = tree.read_where(columns.clone(), &wrong, 0..ENTRIES).await.unwrap_err();
+        assert!(error.to_string().contains("the cut is wrong"), "{error}");
+        let short = |_: Batch| Ok(vec![true; 3]);
+        let wrong = Cut { columns: vec!["flat_5".into()], predicate: Arc::new(short) };
+        let error = tree.read_where(columns.clone(), &wrong, 0..ENTRIES).await.unwrap_err();
+        assert!(error.to_string().contains("3 values for 6000 entries"), "{error}");
+        let nowhere = Cut { columns: vec!["flat_99".into()], predicate: Arc::new(fails) };
+        let error = tree.read_where(columns, &nowhere, 0..ENTRIES).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotInFile);
+    });
+}
+
+/// A file of which some baskets leave out their entry offsets (`kGenerateOffsetMap`).
+#[test]
+fn offsets_that_are_not_in_the_file_follow_from_counts_without_another_round_trip() {
+    const GENERATED: &[u8] =
+        include_bytes!("../../crates/rootfile/testdata/generated_offsets.root");
+    let (took, batch) = sim::run(async {
+        let world = World::default();
+        let accepted = world.host("server", 1094, Link::delay(RTT));
+        let files = one_file("/generated.root", GENERATED);
+        xrootd_host::serve(accepted, files, Behaviour::default());
+        let engine = sim::engine(&world);
+        let url = "root://server:1094//generated.root";
+        let tree = engine.open_tree(url, Some("events")).await.expect("opens");
+        let started = tokio::time::Instant::now();
+        let columns = tree.columns(&["x".into()]).expect("are there");
+        let batch = tree.read(columns, 0..u64::MAX).await.expect("reads");
+        (round_trips(started.elapsed(), RTT), batch)
+    });
+    assert!(took < 1.01, "{took:.3} round trips");
+    let Array::List { offsets, content } = &batch.columns[0].1 else { panic!("a list") };
+    let Array::Numbers { numbers: Numbers::F32(numbers), .. } = &**content else {
+        panic!("of floats")
+    };
+    let entries = batch.len() as usize;
+    let lengths: Vec<i64> = offsets.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(lengths, (0..entries as i64).collect::<Vec<_>>());
+    let exact = (0..entries).flat_map(|i| (0..i).map(move |k| i as f32 + k as f32 / 2.0));
+    assert_eq!(*numbers, exact.collect::<Vec<_>>());
+}
