@@ -70,21 +70,29 @@ struct SlowStart {
 }
 
 impl SlowStart {
-    fn admit(&mut self, now: Instant, rtt: Duration, mut bytes: u64) -> Instant {
-        if self.round_ends < now {
-            // An idle flow keeps what it had grown to and starts a new round.
+    fn new() -> Self {
+        let window = INITIAL_WINDOW_BYTES;
+        SlowStart { round_ends: Instant::now(), window, left: window }
+    }
+
+    /// When more may leave, if not now.
+    fn opens(&self, now: Instant) -> Option<Instant> {
+        (self.left == 0 && now < self.round_ends).then_some(self.round_ends)
+    }
+
+    /// Of `bytes`, how many leave now.
+    fn admit(&mut self, now: Instant, rtt: Duration, bytes: u64) -> u64 {
+        if self.round_ends <= now {
+            // A round widens the window by what it sent, if that was most of it (as Linux does);
+            // an idle flow keeps its window.
+            let sent = self.window - self.left;
+            self.window += if sent * 2 >= self.window { sent } else { 0 };
+            self.left = self.window;
             self.round_ends = now + rtt;
-            self.left = self.window;
         }
-        while bytes > self.left {
-            bytes -= self.left;
-            self.window *= 2;
-            self.left = self.window;
-            self.round_ends += rtt;
-        }
-        self.left -= bytes;
-        // The bytes leave at the beginning of their round.
-        (self.round_ends - rtt).max(now)
+        let length = bytes.min(self.left);
+        self.left -= length;
+        length
     }
 }
 
@@ -105,7 +113,8 @@ struct Pipe {
 pub struct End {
     incoming: Arc<Mutex<Pipe>>,
     outgoing: Arc<Mutex<Pipe>>,
-    timer: Pin<Box<Sleep>>,
+    arrival: Pin<Box<Sleep>>,
+    departure: Pin<Box<Sleep>>,
 }
 
 /// Both ends of a new connection: the client's and the host's.
@@ -114,11 +123,7 @@ pub(crate) fn connect(link: Link, lanes: &[Arc<Lane>; 2]) -> (End, End) {
         Arc::new(Mutex::new(Pipe {
             link,
             lane: lane.clone(),
-            slow_start: SlowStart {
-                round_ends: Instant::now(),
-                window: INITIAL_WINDOW_BYTES,
-                left: 0,
-            },
+            slow_start: SlowStart::new(),
             flying: VecDeque::new(),
             held: 0,
             closed: false,
@@ -130,26 +135,29 @@ pub(crate) fn connect(link: Link, lanes: &[Arc<Lane>; 2]) -> (End, End) {
     let end = |incoming: &Arc<Mutex<Pipe>>, outgoing: &Arc<Mutex<Pipe>>| End {
         incoming: incoming.clone(),
         outgoing: outgoing.clone(),
-        timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+        arrival: Box::pin(tokio::time::sleep(Duration::ZERO)),
+        departure: Box::pin(tokio::time::sleep(Duration::ZERO)),
     };
     (end(&back, &there), end(&there, &back))
 }
 
 impl Pipe {
-    fn send(&mut self, bytes: &[u8]) {
+    /// Sends the beginning of `bytes`; returns how many.
+    fn send(&mut self, bytes: &[u8]) -> usize {
         let now = Instant::now();
-        let length = bytes.len() as u64;
-        let leaves = if self.link.slow_start {
-            self.slow_start.admit(now, self.link.rtt, length)
+        let length = if self.link.slow_start {
+            self.slow_start.admit(now, self.link.rtt, bytes.len() as u64)
         } else {
-            now
+            bytes.len() as u64
         };
-        let passed = self.lane.pass(leaves, length, self.link.rate);
-        self.held += bytes.len();
-        self.flying.push_back((passed + self.link.rtt / 2, Bytes::copy_from_slice(bytes)));
+        let passed = self.lane.pass(now, length, self.link.rate);
+        let sent = Bytes::copy_from_slice(&bytes[..length as usize]);
+        self.held += sent.len();
+        self.flying.push_back((passed + self.link.rtt / 2, sent));
         if let Some(reader) = self.reader.take() {
             reader.wake();
         }
+        length as usize
     }
 
     fn close(&mut self) {
@@ -194,8 +202,8 @@ impl AsyncRead for End {
             Some(arrives) => {
                 pipe.reader = Some(context.waker().clone());
                 drop(pipe);
-                self.timer.as_mut().reset(arrives);
-                match self.timer.as_mut().poll(context) {
+                self.arrival.as_mut().reset(arrives);
+                match self.arrival.as_mut().poll(context) {
                     Poll::Ready(()) => {
                         context.waker().wake_by_ref();
                         Poll::Pending
@@ -214,11 +222,12 @@ impl AsyncRead for End {
 
 impl AsyncWrite for End {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let mut pipe = self.outgoing.lock();
+        let outgoing = self.outgoing.clone();
+        let mut pipe = outgoing.lock();
         if pipe.closed {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
@@ -226,10 +235,14 @@ impl AsyncWrite for End {
             pipe.writer = Some(context.waker().clone());
             return Poll::Pending;
         }
+        let opens = pipe.link.slow_start.then(|| pipe.slow_start.opens(Instant::now())).flatten();
+        if let Some(opens) = opens {
+            self.departure.as_mut().reset(opens);
+            std::task::ready!(self.departure.as_mut().poll(context));
+        }
         // Segment by segment, so that a reader sees the beginning of a large write early.
         let length = bytes.len().min(16 * SEGMENT_BYTES as usize);
-        pipe.send(&bytes[..length]);
-        Poll::Ready(Ok(length))
+        Poll::Ready(Ok(pipe.send(&bytes[..length])))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
