@@ -35,7 +35,7 @@ impl Default for Config {
         Config {
             memory_bytes_max: 1 << 30,
             decode_threads: std::thread::available_parallelism().map_or(1, usize::from),
-            connections_initial: 8,
+            connections_initial: 16,
             connections_max: 16,
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(30),

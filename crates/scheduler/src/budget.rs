@@ -13,7 +13,8 @@ pub struct Budgets {
     /// Owner: the server. More than this is rude; what 16 do not bring, 32 hardly do.
     pub connections_per_server_max: u32,
     /// Connections asked for at the first moment of an open. Each one starts with some 14 kB per
-    /// round trip, so eight carry typical metadata and a first batch in two or three.
+    /// round trip, so sixteen carry typical metadata in one and a first batch in one or two. Those
+    /// that come later help no more.
     pub connections_initial: u32,
     /// Owner: the server. Requests unanswered on one pipelined connection: enough to hide a round
     /// trip behind small requests, few enough for a server's queue.
@@ -53,7 +54,7 @@ impl Default for Budgets {
         Budgets {
             memory_bytes_max: 256 * MIB,
             connections_per_server_max: 16,
-            connections_initial: 8,
+            connections_initial: 16,
             requests_in_flight_per_connection_max: 32,
             request_bytes_max: 4 * MIB,
             readahead_bytes_max: 128 * MIB,

@@ -44,7 +44,16 @@ pub(crate) struct Connection {
     pub in_flight: u64,
     pub meter: Meter,
     window: u64,
+    round: Round,
     start_up: Plateau,
+}
+
+/// The present wave of deliveries, about a round trip long.
+#[derive(Debug, Clone, Copy, Default)]
+struct Round {
+    began: Time,
+    /// The window before it.
+    window: u64,
 }
 
 impl Connection {
@@ -58,6 +67,7 @@ impl Connection {
             in_flight: 0,
             meter: Meter::new(),
             window: WINDOW_INITIAL,
+            round: Round::default(),
             start_up: Plateau::default(),
         }
     }
@@ -75,6 +85,9 @@ impl Connection {
     /// Bytes came. Each acknowledged byte widens the window by itself while TCP starts.
     pub(crate) fn delivered(&mut self, bytes: u64, now: Time, rtt: Option<Time>) {
         self.heard = self.heard.max(now);
+        if !self.is_amid_a_round(now, rtt) {
+            self.round = Round { began: now, window: self.window(rtt) };
+        }
         self.in_flight = self.in_flight.saturating_sub(bytes);
         self.window = self.window.saturating_add(bytes).min(WINDOW_MAX);
         if let Some(rtt) = rtt.filter(|_| self.meter.rate() > 0) {
@@ -90,6 +103,18 @@ impl Connection {
             _ => WINDOW_MAX,
         };
         self.window.min(borne_out.max(WINDOW_INITIAL))
+    }
+
+    fn is_amid_a_round(&self, now: Time, rtt: Option<Time>) -> bool {
+        let length = rtt.unwrap_or(Time::ZERO) / 4 * 3;
+        now < self.round.began.saturating_add(length)
+    }
+
+    /// The window to compare with those of other connections. A wave that has reached this one
+    /// will reach the others: what it has brought counts when it is through.
+    fn comparable_window(&self, now: Time, rtt: Option<Time>) -> u64 {
+        let more_comes = !self.requests.is_empty() && self.is_amid_a_round(now, rtt);
+        if more_comes { self.round.window } else { self.window(rtt) }
     }
 
     fn cool_down(&mut self, now: Time, rtt: Option<Time>) {
@@ -126,9 +151,10 @@ impl Connection {
     }
 
     /// For [`split::place`](crate::split::place).
-    pub(crate) fn pipe(&self, rtt: Option<Time>) -> Pipe {
+    pub(crate) fn pipe(&self, now: Time, rtt: Option<Time>) -> Pipe {
         let late_trips = u32::from(self.phase == Phase::Connecting);
-        Pipe { window: self.window(rtt), in_flight: self.in_flight, late_trips }
+        let window = self.comparable_window(now, rtt);
+        Pipe { window, in_flight: self.in_flight, late_trips, full: false }
     }
 }
 
@@ -154,8 +180,8 @@ mod tests {
     fn the_window_doubles_with_each_full_window_delivered() {
         let mut connection = usable();
         for doubled in [28_960, 57_920, 115_840] {
-            connection.delivered(connection.pipe(RTT).window, Time::ZERO, RTT);
-            assert_eq!(connection.pipe(RTT).window, doubled);
+            connection.delivered(connection.window(RTT), Time::ZERO, RTT);
+            assert_eq!(connection.window(RTT), doubled);
         }
     }
 
@@ -164,11 +190,11 @@ mod tests {
         let mut connection = usable();
         connection.delivered(101_360, Time::ZERO, RTT);
         connection.sent(RequestId(1), 0, Time::from_millis(650), RTT);
-        assert_eq!(connection.pipe(RTT).window, 115_840 / 4);
+        assert_eq!(connection.window(RTT), 115_840 / 4);
         let mut connection = usable();
         connection.delivered(101_360, Time::ZERO, RTT);
         connection.sent(RequestId(1), 0, Time::from_secs(3600), RTT);
-        assert_eq!(connection.pipe(RTT).window, WINDOW_INITIAL);
+        assert_eq!(connection.window(RTT), WINDOW_INITIAL);
     }
 
     #[test]

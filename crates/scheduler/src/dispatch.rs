@@ -10,11 +10,11 @@ use crate::message::{Action, Event, Part, Urgency};
 use crate::scheduler::{FILE_BYTES_MAX, Request, Scheduler};
 use crate::split::{self, Pipe};
 
-/// What a cold connection delivers in its first round trip, headers included. Fewer bytes are
-/// not worth a request of their own.
-const REQUEST_BYTES_MIN: u64 = 14 << 10;
+/// Fewer bytes are not worth a request of their own: a cold connection delivers nearly twice as
+/// many in its first round trip, and widens its window only by one that is more than half full.
+const REQUEST_BYTES_MIN: u64 = 8 << 10;
 /// A request is cut no shorter than this for the sake of the next one's wait.
-const REQUEST_BYTES_MOST_MIN: u64 = 128 << 10;
+const REQUEST_BYTES_MOST_MIN: u64 = 64 << 10;
 /// On a connection that takes one request at a time, a longer one wastes less of the pauses.
 const REQUEST_BYTES_ALONE: u64 = 1 << 20;
 /// A connection that takes longer than this many round trips to come up gets no new work while
@@ -28,7 +28,13 @@ const OPENS_PART: usize = 2;
 /// this many times the bytes that could come meanwhile.
 const WORK_RATIO: u64 = 16;
 
-/// A connection that has room for a request.
+/// Hints fill a link at most so many times over: what nobody waits for queues in front of nobody.
+/// While TCP still doubles its windows, what has been measured is a quarter of what comes next.
+const HINTS_RATIO: u64 = 4;
+/// Hinted bytes that may always be in flight.
+const HINTS_MIN: u64 = 2 << 20;
+
+/// A connection that may be given requests.
 #[derive(Debug, Clone, Copy)]
 struct Room {
     connection: ConnectionId,
@@ -154,7 +160,12 @@ impl Scheduler {
         let rooms = self.rooms(id, urgency);
         let queued = server.queued[urgency as usize];
         let pipes: Vec<Pipe> = rooms.iter().map(|room| room.pipe).collect();
-        let Some(share) = split::place(&pipes, queued) else {
+        let share = split::place(&pipes, queued).filter(|share| {
+            // Not a crumb for one that has enough to do: there will be more for it, or nothing.
+            let room = rooms[share.pipe];
+            share.bytes >= room.least / 2 || room.pipe.in_flight <= room.pipe.window
+        });
+        let Some(share) = share else {
             let (rtt, rate) = (server.rtt_or_guess(), server.meter.rate());
             let most = server.connections_max(&self.budgets);
             let server = self.servers.get_mut(&id)?;
@@ -182,7 +193,7 @@ impl Scheduler {
         Some(Action::Fetch { request, connection, source, file, segments })
     }
 
-    /// The connections of a server that have room for a request.
+    /// The connections of a server that may be given requests, now or when they have room.
     fn rooms(&self, id: ServerId, urgency: Urgency) -> Vec<Room> {
         let Some(server) = self.servers.get(&id) else { return Vec::new() };
         let traits = &server.traits;
@@ -191,6 +202,9 @@ impl Scheduler {
         let longest = self.budgets.request_bytes_max.min(traits.request_bytes_max).max(1);
         let requests_max = server.requests_max(&self.budgets);
         let all = server.connections.iter().filter_map(|id| Some((*id, self.connections.get(id)?)));
+        let in_flight: u64 = all.clone().map(|(_, connection)| connection.in_flight).sum();
+        let hints_max = server.pipe_bytes().saturating_mul(HINTS_RATIO).max(HINTS_MIN);
+        let crowded = urgency == Urgency::Hint && in_flight > hints_max;
         let any_usable = all.clone().any(|(_, connection)| connection.phase == Phase::Usable);
         let room = |(connection, state): (ConnectionId, &Connection)| {
             let stuck = any_usable
@@ -206,10 +220,12 @@ impl Scheduler {
             let limit = limit.max(most.saturating_mul(2));
             // Hints leave room that a demand finds at once.
             let limit = if urgency == Urgency::Hint { limit / 4 * 3 } else { limit };
-            let full = state.requests.len() >= requests_max
+            let full = crowded
+                || state.requests.len() >= requests_max
                 || (!state.requests.is_empty() && state.in_flight.saturating_add(most) > limit);
             let least = overhead.max(REQUEST_BYTES_MIN).min(most);
-            (!stuck && !full).then_some(Room { connection, pipe: state.pipe(rtt), least, most })
+            let pipe = Pipe { full, ..state.pipe(self.now, rtt) };
+            (!stuck).then_some(Room { connection, pipe, least, most })
         };
         all.filter_map(room).collect()
     }

@@ -25,6 +25,9 @@ pub(crate) struct Pipe {
     pub in_flight: u64,
     /// Round trips before its first byte can arrive beyond those of a usable connection.
     pub late_trips: u32,
+    /// It takes no further request now. Its share waits for it all the same: were it given to the
+    /// others, the first one to have room would take what is there for all.
+    pub full: bool,
 }
 
 /// More doublings than this are beyond any link.
@@ -48,10 +51,10 @@ pub(crate) struct Share {
     pub bytes_max: u64,
 }
 
-/// The pipe that should take the next of `queued` bytes, and its share of them. None where there
-/// is no pipe or nothing queued.
+/// The pipe that should take the next of `queued` bytes, and its share of them. None where nothing
+/// is queued, or every pipe that has room has its share.
 pub(crate) fn place(pipes: &[Pipe], queued: u64) -> Option<Share> {
-    if pipes.is_empty() || queued == 0 {
+    if queued == 0 {
         return None;
     }
     let in_flight: u128 = pipes.iter().map(|pipe| u128::from(pipe.in_flight)).sum();
@@ -60,14 +63,14 @@ pub(crate) fn place(pipes: &[Pipe], queued: u64) -> Option<Share> {
     let trips = (1..TRIPS_MAX).find(|trips| deliverable(*trips) >= load).unwrap_or(TRIPS_MAX);
     let total = deliverable(trips).max(1);
     let mut best: Option<(usize, u128)> = None;
-    for (index, pipe) in pipes.iter().enumerate() {
+    for (index, pipe) in pipes.iter().enumerate().filter(|(_, pipe)| !pipe.full) {
         let level = mul_div_ceil(load, pipe.deliverable(trips), total);
         let share = level.saturating_sub(u128::from(pipe.in_flight));
         if best.is_none_or(|(_, most)| share > most) {
             best = Some((index, share));
         }
     }
-    let (pipe, bytes) = best?;
+    let (pipe, bytes) = best.filter(|(_, share)| *share > 0)?;
     let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).clamp(1, queued);
     let in_flight = u128::from(pipes[pipe].in_flight);
     let bytes_max = pipes[pipe].deliverable(trips).saturating_sub(in_flight);
@@ -97,7 +100,7 @@ mod tests {
     const IW: u64 = 14_480;
 
     fn cold() -> Pipe {
-        Pipe { window: IW, in_flight: 0, late_trips: 0 }
+        Pipe { window: IW, in_flight: 0, late_trips: 0, full: false }
     }
 
     /// Places everything; the bytes each pipe got, and the number of requests.
@@ -162,10 +165,19 @@ mod tests {
     }
 
     #[test]
+    fn the_share_of_a_full_pipe_waits_for_it() {
+        let full = Pipe { in_flight: 100_000, full: true, ..cold() };
+        let share = place(&[full, full, full, cold()], 300_000).unwrap();
+        assert_eq!((share.pipe, share.bytes), (3, 150_000), "a quarter of all that is to come");
+        assert_eq!(place(&[full, Pipe { in_flight: 200_000, ..cold() }], 50_000), None);
+    }
+
+    #[test]
     fn extremes_neither_panic_nor_stall() {
-        let huge = Pipe { window: u64::MAX, in_flight: u64::MAX, late_trips: u32::MAX };
+        let huge =
+            Pipe { window: u64::MAX, in_flight: u64::MAX, late_trips: u32::MAX, full: false };
         assert!(place(&[huge, cold()], u64::MAX).is_some());
-        assert!(place(&[Pipe { window: 0, in_flight: 0, late_trips: 0 }], 1).is_some());
+        assert!(place(&[Pipe { window: 0, ..cold() }], 1).is_some());
         assert_eq!(place(&[], 1), None);
         assert_eq!(place(&[cold()], 0), None);
     }

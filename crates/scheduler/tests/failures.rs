@@ -207,7 +207,7 @@ fn a_redirected_open_goes_on_at_the_new_server_at_once() {
     hand.scheduler.handle_done(ms(200), request);
     hand.now = ms(200);
     let out = hand.drain();
-    assert_eq!(out.connects.len(), 8, "all connections at the first moment");
+    assert_eq!(out.connects.len(), 16, "all connections at the first moment");
     assert_eq!((out.opens.len(), out.opens[0].2), (1, new));
     let request = out.opens[0].0;
     hand.scheduler.handle_opened(ms(400), request, 5000);

@@ -11,13 +11,13 @@ fn far() -> World {
 
 #[test]
 fn a_cold_read_takes_few_round_trips() {
-    // Connect, login and head: two. Metadata of 100 kB over eight connections: one. The data of
-    // three columns, 400 kB, over eight connections that have opened their windows once: two.
+    // Connect, login and head: two. Metadata of 200 kB over sixteen connections: one. The data of
+    // three columns, 400 kB, over sixteen connections that have opened their windows once: nearly one.
     let mut world = far();
     world.open(14_000, 0);
     world.run_while(|world| world.opened.is_none());
-    assert_eq!((world.trips(), world.flows_made), (2.0, 8));
-    world.demand(900_000_000..900_100_000, 0);
+    assert_eq!((world.trips(), world.flows_made), (2.0, 16));
+    world.demand(900_000_000..900_200_000, 0);
     world.run_while(|world| world.ready.is_empty());
     assert_eq!(world.trips(), 3.0);
     for basket in 0..150 {
@@ -26,7 +26,7 @@ fn a_cold_read_takes_few_round_trips() {
     world.run();
     assert!(world.trips() <= 5.0, "{}\n{}", world.trips(), world.log.join("\n"));
     assert_eq!(world.ready.len(), 151);
-    assert_eq!(world.scheduler.snapshot().connections, 8);
+    assert_eq!(world.scheduler.snapshot().connections, 16);
 }
 
 #[test]
@@ -43,8 +43,9 @@ fn h42_is_a_few_requests_with_little_over_read() {
     let figures = world.scheduler.snapshot();
     assert_eq!(world.ready.len(), 4_945);
     assert!(figures.over_read_bytes * 100 <= figures.wanted_bytes * 3, "{figures:?}");
-    assert!(figures.fetches <= 100, "{}", figures.fetches);
-    assert!(world.trips() <= 9.5, "{}\n{}", world.trips(), world.log.join("\n"));
+    assert!(figures.fetches <= 160, "{}", figures.fetches);
+    // Two to begin with; six of slow start on sixteen connections, and one of the link's own pace.
+    assert!(world.trips() <= 9.1, "{}\n{}", world.trips(), world.log.join("\n"));
 }
 
 #[test]
@@ -243,7 +244,11 @@ fn when_all_connections_break_new_ones_carry_on() {
 #[test]
 fn more_connections_where_each_is_slow_and_not_where_the_link_is_full() {
     let read = |link: Link| {
-        let budgets = Budgets { connections_per_server_max: 64, ..Budgets::default() };
+        let budgets = Budgets {
+            connections_per_server_max: 64,
+            connections_initial: 8,
+            ..Budgets::default()
+        };
         let mut world = World::new(budgets, xrootd(), link);
         for part in 0..100 {
             world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
@@ -252,8 +257,8 @@ fn more_connections_where_each_is_slow_and_not_where_the_link_is_full() {
         (world.flows_made, world.now)
     };
     let (flows, took) = read(Link { flow_rate: Some(1_000_000), ..Link::new(ms(100)) });
-    assert_eq!(flows, 64);
-    assert!(took < ms(6_500), "100 MB, 16 MB/s at first, 64 MB/s at last: {took:?}");
+    assert!(flows >= 32, "{flows} for {took:?}");
+    assert!(took < ms(4_500), "100 MB, 8 MB/s at first, 32 MB/s and more at last: {took:?}");
     let (flows, took) = read(Link::new(ms(20)).rate(10_000_000));
     assert_eq!(flows, 32, "the first step that can be judged brings nothing: it is the last");
     assert!(took < ms(10_500), "{took:?}");
