@@ -1,10 +1,14 @@
 //! The timeline of a read: offset in the file over time, one stroke a request (after figure 3 of
 //! Bloom et al., "Any data, any time, anywhere", where each dot is a request).
 
+mod text;
+
 use std::fmt::Write;
 use std::time::Duration;
 
 use crate::fetch::trace::{Records, RequestRecord};
+
+pub use self::text::text;
 
 /// Colours of the connections, told apart also by the colour-blind (Okabe and Ito).
 const COLOURS: [&str; 8] =
@@ -124,43 +128,6 @@ fn draw_request(out: &mut String, frame: &Frame, request: &RequestRecord) {
             height.max(1.5)
         );
     }
-}
-
-/// Draws a file's requests as lines of text `width` characters wide, one a connection: `.` for a
-/// request on its way, `#` for bytes arriving.
-pub fn text(records: &Records, file: u32, width: usize) -> String {
-    let requests: Vec<_> = records.requests.iter().filter(|r| r.file == file).collect();
-    let begun = records.connections.iter().map(|connection| connection.started);
-    let from = begun.chain(requests.iter().map(|r| r.sent)).min().unwrap_or_default();
-    let until = requests.iter().filter_map(|r| r.done).max().unwrap_or(from);
-    let span = (until - from).as_secs_f64().max(1e-6);
-    let column = |time: Duration| {
-        let part = time.saturating_sub(from).as_secs_f64() / span;
-        ((part * width as f64) as usize).min(width.saturating_sub(1))
-    };
-    let mut out = String::new();
-    for connection in &records.connections {
-        let own: Vec<_> =
-            requests.iter().filter(|r| r.connection == connection.connection).collect();
-        if own.is_empty() {
-            continue;
-        }
-        let mut line = vec![' '; width];
-        for request in own {
-            let done = request.done.unwrap_or(until);
-            let first = request.first_byte.unwrap_or(done);
-            let way = column(request.sent)..=column(first);
-            way.for_each(|at| {
-                if line[at] == ' ' {
-                    line[at] = '.'
-                }
-            });
-            (column(first)..=column(done)).for_each(|at| line[at] = '#');
-        }
-        let _ = writeln!(out, "{:>3} |{}|", connection.connection, line.iter().collect::<String>());
-    }
-    let _ = writeln!(out, "     0 ms{:>1$.0} ms", 1e3 * span, width.saturating_sub(7));
-    out
 }
 
 fn escaped(text: &str) -> String {
