@@ -23,5 +23,6 @@ pub fn timeline(
     file: &Bound<'_, File>,
     width: usize,
 ) -> PyResult<(String, String)> {
-    Ok(file.get().inner(py)?.timeline(width))
+    let file = file.get().inner(py)?;
+    Ok((file.timeline_svg(), file.timeline_text(width)))
 }

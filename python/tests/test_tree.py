@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from xml.etree import ElementTree
 from typing import Any
 
 import pytest
@@ -123,4 +124,7 @@ def test_the_timeline_is_text_and_a_picture(tree: farroot.Tree, tmp_path: Path) 
     text = tree.timeline(tmp_path / "timeline.svg", width=60)
     assert "#" in text
     assert max(len(line) for line in text.splitlines()) <= 70
-    assert (tmp_path / "timeline.svg").read_text().startswith("<svg")
+    picture = ElementTree.parse(tmp_path / "timeline.svg").getroot()
+    assert picture.tag == "{http://www.w3.org/2000/svg}svg"
+    assert tree.url in {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
+    assert tree.timeline(width=0)

@@ -1,6 +1,7 @@
 //! What the reading verbs share: the engine, Ctrl-C, columns and entries on the command line.
 
 use std::ops::Range;
+use std::path::PathBuf;
 
 use clap::Args;
 use engine::address::split_tree;
@@ -68,5 +69,30 @@ impl Selection {
     /// The names that were given, none for all.
     pub fn patterns(&self) -> &[String] {
         &self.columns
+    }
+}
+
+/// What a read is to say about itself when it is done.
+#[derive(Debug, Args)]
+pub struct Account {
+    /// Say at the end, on standard error, where the time went
+    #[arg(long)]
+    report: bool,
+    /// Draw what was read when and where in the file, as SVG
+    #[arg(long, value_name = "FILE.svg")]
+    timeline: Option<PathBuf>,
+}
+
+impl Account {
+    /// Says it of everything that was read of the tree's file.
+    pub fn give(&self, tree: &Tree) -> Outcome {
+        if self.report {
+            eprint!("{}", tree.file().report());
+        }
+        if let Some(path) = &self.timeline {
+            std::fs::write(path, tree.file().timeline_svg())
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+        Ok(())
     }
 }

@@ -89,6 +89,20 @@ fn cat_prints_the_same_from_disk_and_over_both_protocols() {
 }
 
 #[test]
+fn cat_tells_where_the_time_went_and_draws_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let picture = folder.path().join("read.svg");
+    let arguments = ["cat", &file(), "-c", "n", "--report", "--timeline"];
+    let output = farroot(&[&arguments[..], &[picture.to_str().expect("text")]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    for part in ["waiting for bytes", "serial round trip", "file://"] {
+        assert!(said.contains(part), "{part} is not in\n{said}");
+    }
+    let drawn = std::fs::read_to_string(&picture).expect("is there");
+    assert!(drawn.starts_with("<svg") && drawn.contains("zlib.root"));
+}
+
+#[test]
 fn an_error_says_what_and_where() {
     let no_column = farroot(&["cat", &file(), "-c", "Numbers"]);
     assert_eq!(no_column.status.code(), Some(1));

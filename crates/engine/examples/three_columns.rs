@@ -18,7 +18,7 @@ fn main() -> engine::Result<()> {
         let chosen = tree.columns(columns)?;
         let batch = tree.read(chosen, 0..u64::MAX).await?;
         println!("read after {:.1} ms", 1e3 * started.elapsed().as_secs_f64());
-        println!("{}", tree.file().timeline(100).1);
+        println!("{}", tree.file().timeline_text(100));
         Ok::<_, engine::Error>(batch)
     })?;
     for (name, array) in &batch.columns {

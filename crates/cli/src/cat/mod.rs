@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use self::value::{csv_field, shown};
 use crate::outcome::Outcome;
-use crate::reading::{Selection, with_engine};
+use crate::reading::{Account, Selection, with_engine};
 use crate::table::{table, text};
 
 /// Entries that a table shows where nobody says how many.
@@ -27,9 +27,8 @@ pub struct Arguments {
     /// CSV also on a terminal
     #[arg(long)]
     csv: bool,
-    /// Say at the end, on standard error, where the time went
-    #[arg(long)]
-    report: bool,
+    #[command(flatten)]
+    account: Account,
 }
 
 /// Prints the values.
@@ -45,10 +44,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         } else {
             print_table(&arguments.selection, &tree, columns).await?;
         }
-        if arguments.report {
-            eprint!("{}", engine.report());
-        }
-        Ok(())
+        arguments.account.give(&tree)
     })
 }
 

@@ -92,12 +92,16 @@ impl File {
         Report::new(self.inner.remote.trace(), Some(self.inner.remote.tag()))
     }
 
-    /// The requests of this file, offset over time, as SVG and as `width` characters of text.
-    pub fn timeline(&self, width: usize) -> (String, String) {
-        let records = self.inner.remote.trace().records();
-        let tag = self.inner.remote.tag();
-        let svg = timeline::svg(&records, tag, self.size(), self.url());
-        (svg, timeline::text(&records, tag, width))
+    /// The reads of this file over time, as a picture in SVG.
+    pub fn timeline_svg(&self) -> String {
+        let (trace, tag) = (self.inner.remote.trace(), self.inner.remote.tag());
+        timeline::svg(&trace.records(), tag, self.size(), self.url(), &self.report())
+    }
+
+    /// The reads of this file over time, in lines of `width` characters, one a connection.
+    pub fn timeline_text(&self, width: usize) -> String {
+        let (trace, tag) = (self.inner.remote.trace(), self.inner.remote.tag());
+        timeline::text(&trace.records(), tag, width)
     }
 
     pub(crate) fn remote(&self) -> &Arc<RemoteFile> {

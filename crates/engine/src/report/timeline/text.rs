@@ -5,9 +5,13 @@ use std::time::Duration;
 
 use crate::fetch::trace::Records;
 
+/// Characters in a line at most: more than any terminal has.
+const WIDTH_MAX: usize = 10_000;
+
 /// Draws a file's requests as lines of text `width` characters wide, one a connection: `.` for a
 /// request on its way, `#` for bytes arriving.
 pub fn text(records: &Records, file: u32, width: usize) -> String {
+    let width = width.clamp(1, WIDTH_MAX);
     let requests: Vec<_> = records.requests.iter().filter(|r| r.file == file).collect();
     let begun = records.connections.iter().map(|connection| connection.started);
     let from = begun.chain(requests.iter().map(|r| r.sent)).min().unwrap_or_default();
@@ -40,4 +44,39 @@ pub fn text(records: &Records, file: u32, width: usize) -> String {
     }
     let _ = writeln!(out, "     0 ms{:>1$.0} ms", 1e3 * span, width.saturating_sub(7));
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A width of none once led beyond the end of the line.
+    #[test]
+    fn any_width_will_do() {
+        use crate::fetch::trace::{ConnectionRecord, RequestKind, RequestRecord};
+        let mut records = Records::default();
+        records.connections.push(ConnectionRecord {
+            connection: 0,
+            source: "there".into(),
+            started: Duration::ZERO,
+            usable: None,
+            ended: None,
+        });
+        records.requests.push_back(RequestRecord {
+            request: 0,
+            file: 0,
+            source: "there".into(),
+            connection: 0,
+            kind: RequestKind::Fetch,
+            segments: vec![0..9],
+            sent: Duration::ZERO,
+            first_byte: None,
+            done: Some(Duration::from_secs(1)),
+            received: 9,
+            failed: false,
+        });
+        assert!(text(&records, 0, 0).starts_with("  0 |#|"));
+        assert!(text(&records, 0, 7).starts_with("  0 |......#|"));
+        assert!(text(&records, 0, usize::MAX).len() < 3 * WIDTH_MAX);
+    }
 }
