@@ -167,11 +167,13 @@ def assemble(
 ) -> Any:
     """Decoded columns, in the order of `leaf_numbers`, as the caller wants them."""
     by_number = dict(zip(leaf_numbers(chosen), columns, strict=True))
-
-    def array(each: Chosen) -> Any:
-        if each.parts is None:
-            return into.array(by_number[each.branch.number], start)
-        return into.nested({part.name: array(part) for part in each.parts})
-
-    arrays = {each.name: array(each) for each in chosen}
+    arrays = {each.name: _array(each, by_number, into, start) for each in chosen}
     return _libraries.group(into, how, arrays, start, stop)
+
+
+# Not a function within `assemble`: one that calls itself is part of a cycle, which would keep the
+# columns until Python looks for such.
+def _array(each: Chosen, columns: dict[int, _core.Column], into: Library, start: int) -> Any:
+    if each.parts is None:
+        return into.array(columns[each.branch.number], start)
+    return into.nested({part.name: _array(part, columns, into, start) for part in each.parts})
