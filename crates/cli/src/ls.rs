@@ -23,8 +23,14 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
         let file = engine.open(&arguments.file).await?;
+        if file.is_recovered() {
+            eprintln!("warning: the file was never closed; it has what had been saved before");
+        }
         let mut listed = table(&["name", "class", ">stored", ">content", "title"]);
         for key in file.keys(arguments.recursive).await? {
+            if let Some(problem) = &key.problem {
+                eprintln!("warning: {} is not listed: {problem}", key.path);
+            }
             listed.add_row([
                 format!("{};{}", key.path, key.cycle),
                 key.class,

@@ -154,7 +154,7 @@ impl From<rootfile::Error> for Error {
     fn from(error: rootfile::Error) -> Self {
         use rootfile::ErrorKind as K;
         let kind = match error.kind {
-            K::Corrupt(_) | K::Checksum(_) => ErrorKind::Corrupt,
+            K::Corrupt(_) | K::Checksum(_) | K::Unclosed => ErrorKind::Corrupt,
             K::Unsupported(_) => ErrorKind::Unsupported,
             K::Limit(_) => ErrorKind::LimitReached,
             K::NotFound(_) => ErrorKind::NotInFile,

@@ -22,7 +22,9 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let mut known = Known::new(Some(bytes.len() as u64));
     let file = feed::until_ready(&bytes, &mut known, File::open)?;
     let mut output = BufWriter::new(io::stdout().lock());
-    for directory in feed::until_ready(&bytes, &mut known, |known| file.directories(known))? {
+    for directory in
+        feed::until_ready(&bytes, &mut known, |known| file.directories(known))?.readable
+    {
         for key in directory.keys.iter().filter(|key| file.is_tree(key)) {
             let prefix = if directory.path.is_empty() { "" } else { "/" };
             let path = format!("{}{prefix}{};{}", directory.path, key.name, key.cycle);

@@ -17,7 +17,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = feed::until_ready(&bytes, &mut known, File::open)?;
     let mut keys = Vec::new();
     let mut trees = serde_json::Map::new();
-    for directory in feed::until_ready(&bytes, &mut known, |known| file.directories(known))? {
+    for directory in
+        feed::until_ready(&bytes, &mut known, |known| file.directories(known))?.readable
+    {
         for key in &directory.keys {
             let prefix = if directory.path.is_empty() { "" } else { "/" };
             let path = format!("{}{prefix}{};{}", directory.path, key.name, key.cycle);

@@ -28,6 +28,9 @@ pub enum ErrorKind {
     /// A count or size beyond what a sane file holds; refused before memory is taken.
     #[error("limit exceeded: {0}")]
     Limit(String),
+    /// The file has no list of keys, since its writer has not closed it.
+    #[error("the file was never closed: it has no list of keys")]
+    Unclosed,
     /// No key, branch or directory of that name.
     #[error("not found: {0}")]
     NotFound(String),

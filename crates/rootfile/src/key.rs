@@ -30,6 +30,8 @@ pub struct Key {
     pub datime: u32,
     /// Offset of the record (`fSeekKey`).
     pub seek: u64,
+    /// Offset of the directory that the object is in (`fSeekPdir`).
+    pub seek_directory: u64,
     pub class: String,
     pub name: String,
     pub title: String,
@@ -51,7 +53,7 @@ impl Key {
         let cycle = cursor.u16()?;
         let big = version > 1000;
         let seek_key = seek(cursor, big)?;
-        let _directory = seek(cursor, big)?;
+        let seek_directory = seek(cursor, big)?;
         Ok(Key {
             record_len: u64::try_from(record_len)
                 .map_err(|_| at.corrupt(format!("a key of a record of {record_len} bytes")))?,
@@ -60,6 +62,7 @@ impl Key {
             cycle,
             datime,
             seek: seek_key,
+            seek_directory,
             class: cursor.string()?,
             name: cursor.string()?,
             title: cursor.string()?,
@@ -101,7 +104,7 @@ mod tests {
         let mut cursor = Cursor::new(&buffer, 0);
         let key = Key::read(&mut cursor).unwrap();
         assert_eq!((key.record_len, key.content_len, key.key_len), (256, 1024, 43));
-        assert_eq!((key.seek, key.cycle), (4096, 2));
+        assert_eq!((key.seek, key.seek_directory, key.cycle), (4096, 100, 2));
         assert_eq!((&*key.class, &*key.name, &*key.title), ("TTree", "Events", "all"));
         assert_eq!(cursor.u8().unwrap(), 77);
     }

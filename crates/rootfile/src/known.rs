@@ -16,6 +16,16 @@ pub enum Progress<T> {
     Ready(T),
 }
 
+impl<T> Progress<T> {
+    /// The result as another one.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Progress<U> {
+        match self {
+            Progress::NeedsData(needs) => Progress::NeedsData(needs),
+            Progress::Ready(result) => Progress::Ready(change(result)),
+        }
+    }
+}
+
 /// Ranges that a reading function lacks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs {
@@ -59,6 +69,22 @@ impl Known {
             let piece = bytes.slice((gap.start - offset) as usize..(gap.end - offset) as usize);
             self.pieces.insert(gap.start, piece);
         }
+    }
+
+    /// Drops what lies before `offset`, for those who go through a file once.
+    pub fn forget_before(&mut self, offset: u64) {
+        let kept = self.pieces.split_off(&offset);
+        let last = std::mem::replace(&mut self.pieces, kept).pop_last();
+        if let Some((start, piece)) = last
+            && start + piece.len() as u64 > offset
+        {
+            self.pieces.insert(offset, piece.slice((offset - start) as usize..));
+        }
+    }
+
+    /// Bytes that are here.
+    pub fn held_bytes(&self) -> u64 {
+        self.pieces.values().map(|piece| piece.len() as u64).sum()
     }
 
     /// The parts of `range` that are not here, ascending.

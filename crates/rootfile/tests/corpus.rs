@@ -36,8 +36,9 @@ fn every_tree_is_understood() {
         let mut known = Known::new(Some(bytes.len() as u64));
         let file = feed::until_ready(&bytes, &mut known, File::open)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        let directories =
-            feed::until_ready(&bytes, &mut known, |known| file.directories(known)).unwrap();
+        let directories = feed::until_ready(&bytes, &mut known, |known| file.directories(known))
+            .unwrap()
+            .readable;
         for directory in directories {
             for key in directory.keys.iter().filter(|key| file.is_tree(key)) {
                 let path = format!("{}/{};{}", directory.path, key.name, key.cycle);
@@ -62,8 +63,9 @@ fn every_object_is_read_or_left_unread() {
         let bytes = Bytes::from(std::fs::read(&path).expect("a readable file"));
         let mut known = Known::new(Some(bytes.len() as u64));
         let file = feed::until_ready(&bytes, &mut known, File::open).unwrap();
-        let directories =
-            feed::until_ready(&bytes, &mut known, |known| file.directories(known)).unwrap();
+        let directories = feed::until_ready(&bytes, &mut known, |known| file.directories(known))
+            .unwrap()
+            .readable;
         for key in directories.iter().flat_map(|directory| &directory.keys) {
             if !key.is_directory() {
                 feed::until_ready(&bytes, &mut known, |known| file.object_of(known, key))

@@ -18,7 +18,7 @@ fn read_all(file: Vec<u8>) -> usize {
     let Ok(Progress::Ready(file)) = File::open(&known) else { return 0 };
     let Ok(Progress::Ready(directories)) = file.directories(&known) else { return 0 };
     let mut trees = 0;
-    for directory in directories {
+    for directory in directories.readable {
         for key in &directory.keys {
             let _ = file.object_of(&known, key);
             let path = format!("{}/{};{}", directory.path, key.name, key.cycle);

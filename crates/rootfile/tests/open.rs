@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use bytes::Bytes;
+use rootfile::file::Recovery;
 use rootfile::tree::{BasketPlace, BranchKind, Tree};
 use rootfile::{ErrorKind, File, Known, Progress, Result};
 
@@ -201,6 +202,64 @@ fn a_tree_that_was_saved_while_it_was_filled_has_baskets_inside() {
     }
 }
 
+/// Goes through a file that was never closed, forgetting what it has passed.
+fn recovered(file: &Bytes) -> Result<File> {
+    let (mut known, opened) = open(file);
+    assert_eq!(opened.expect_err("it has no list of keys").kind, ErrorKind::Unclosed);
+    let size = file.len() as u64;
+    let Progress::Ready(mut recovery) = Recovery::start(&known, size)? else {
+        panic!("the head is known")
+    };
+    loop {
+        match recovery.advance(&known)? {
+            Progress::Ready(()) => break,
+            Progress::NeedsData(needs) => {
+                known.forget_before(recovery.position());
+                assert!(!needs.required.is_empty());
+                for range in needs.required.into_iter().chain(needs.wished) {
+                    known.supply(range.start, file.slice(range.start as usize..range.end as usize));
+                }
+            }
+        }
+    }
+    feed::until_ready(file, &mut known, |known| recovery.finish(known))
+}
+
+/// ROOT finds the same two objects of the top directory: `outer` at 2042, `events;2` at 12111.
+#[test]
+fn what_a_dead_writer_had_saved_is_found() {
+    let file = testdata("unclosed.root");
+    let opened = recovered(&file).unwrap();
+    assert!(opened.is_recovered);
+    let places: Vec<(&str, u16, u64)> =
+        opened.keys().iter().map(|key| (&*key.name, key.cycle, key.seek)).collect();
+    assert_eq!(places, [("outer", 1, 2042), ("events", 2, 12111)]);
+    let mut known = Known::new(Some(file.len() as u64));
+    let tree = feed::until_ready(&file, &mut known, |known| opened.tree(known, "events")).unwrap();
+    assert_eq!((tree.entries, tree.branches.len()), (100, 6));
+    let path = "outer/small";
+    let small = feed::until_ready(&file, &mut known, |known| opened.tree(known, path)).unwrap();
+    assert_eq!(small.entries, 1);
+}
+
+#[test]
+fn a_dead_writers_file_cut_anywhere_gives_what_is_whole_before_the_cut() {
+    let file = testdata("unclosed.root");
+    let mut most = 0;
+    for len in (300..file.len()).step_by(7) {
+        let cut = file.slice(..len);
+        match recovered(&cut) {
+            Ok(opened) => {
+                assert!(opened.keys().len() >= most, "{len}");
+                most = opened.keys().len();
+                assert!(opened.keys().iter().all(|k| k.seek + k.record_len <= len as u64));
+            }
+            Err(error) => assert!(matches!(error.kind, ErrorKind::NotFound(_)), "{error}"),
+        }
+    }
+    assert_eq!(most, 2);
+}
+
 #[test]
 fn trees_are_read_without_streamer_infos() {
     for name in ["clustered.root", "saved.root", "by_uproot.root"] {
@@ -257,7 +316,27 @@ fn a_directory_that_was_never_written_is_empty() {
     let list = feed::until_ready(&empty, &mut known, |known| opened.directory(known, "outer"));
     assert!(list.unwrap().keys.is_empty());
     let list = feed::until_ready(&empty, &mut known, |known| opened.directories(known));
-    assert_eq!(list.unwrap().len(), 2);
+    assert_eq!(list.unwrap().readable.len(), 2);
+}
+
+/// One bad directory among many once made all of them unlisted.
+#[test]
+fn a_corrupt_directory_does_not_hide_the_others() {
+    let file = testdata("clustered.root");
+    let (mut known, opened) = open(&file);
+    let opened = opened.unwrap();
+    let path = "outer/inner";
+    let inner = feed::until_ready(&file, &mut known, |known| opened.find(known, path)).unwrap();
+    const SEEK_KEYS: u64 = 26;
+    let place = (inner.seek + inner.key_len + SEEK_KEYS) as usize;
+    let corrupt = patched(&file, place, &u32::MAX.to_be_bytes());
+    let mut known = Known::new(Some(corrupt.len() as u64));
+    let all = feed::until_ready(&corrupt, &mut known, |known| opened.directories(known)).unwrap();
+    let readable: Vec<&str> = all.readable.iter().map(|directory| &*directory.path).collect();
+    assert_eq!(readable, ["", "outer"]);
+    let [(broken, error)] = &all.broken[..] else { panic!("{:?}", all.broken) };
+    assert_eq!(broken, path);
+    assert!(matches!(error.kind, ErrorKind::Corrupt(_)), "{error}");
 }
 
 #[test]
@@ -266,6 +345,7 @@ fn directories_that_contain_themselves_end() {
     let (mut known, opened) = open(&file);
     let opened = opened.unwrap();
     let list = feed::until_ready(&file, &mut known, |known| opened.directories(known)).unwrap();
+    let list = list.readable;
     assert_eq!(list.len(), 3);
     let [outer, inner] = ["outer", "inner"].map(|name| {
         list.iter().find_map(|directory| directory.key(name, None)).expect(name).seek as u32
@@ -277,7 +357,7 @@ fn directories_that_contain_themselves_end() {
     let (mut known, opened) = open(&cyclic);
     let opened = opened.unwrap();
     let list = feed::until_ready(&cyclic, &mut known, |known| opened.directories(known)).unwrap();
-    assert_eq!(list.len(), 2);
+    assert_eq!(list.readable.len(), 2);
     let path = format!("outer{}/events", "/inner".repeat(1000));
     let found = feed::until_ready(&cyclic, &mut known, |known| opened.find(known, &path));
     assert!(matches!(found.unwrap_err().kind, ErrorKind::Limit(_)));

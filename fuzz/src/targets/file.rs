@@ -2,6 +2,7 @@
 //! mean, and their baskets.
 
 use bytes::Bytes;
+use rootfile::file::Recovery;
 use rootfile::tree::{Basket, BasketPlace, BranchId, Interpretation, Tree};
 use rootfile::{Codecs, File, Known, Progress};
 
@@ -30,10 +31,10 @@ fn look(data: &[u8]) -> usize {
     let bytes = Bytes::copy_from_slice(data);
     let mut known = Known::new(Some(bytes.len() as u64));
     known.supply(0, bytes);
-    let Some(file) = all_there(File::open(&known)) else { return 0 };
+    let Some(file) = all_there(File::open(&known)).or_else(|| recover(&known)) else { return 0 };
     let Some(directories) = all_there(file.directories(&known)) else { return 0 };
     let mut entries = 0;
-    let keys = directories.iter().flat_map(|directory| {
+    let keys = directories.readable.iter().flat_map(|directory| {
         directory.keys.iter().map(|key| match directory.path.as_str() {
             "" => key.name.clone(),
             path => format!("{path}/{}", key.name),
@@ -45,6 +46,13 @@ fn look(data: &[u8]) -> usize {
         }
     }
     entries
+}
+
+/// The same from record to record, as for a file that was never closed.
+fn recover(known: &Known) -> Option<File> {
+    let mut recovery = all_there(Recovery::start(known, known.size()?))?;
+    all_there(recovery.advance(known))?;
+    all_there(recovery.finish(known))
 }
 
 /// The result, if there is one. All bytes are known, so that only what lies beyond the end of the
@@ -85,6 +93,7 @@ fn seeds() -> Vec<Vec<u8>> {
         include_bytes!("../../seeds/file/zlib.root"),
         include_bytes!("../../../crates/rootfile/testdata/split.root"),
         include_bytes!("../../../crates/rootfile/testdata/members.root"),
+        include_bytes!("../../../crates/rootfile/testdata/unclosed.root"),
     ]
     .map(<[u8]>::to_vec)
     .into()

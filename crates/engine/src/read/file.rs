@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use rootfile::file::Directories;
 use rootfile::key::Key;
 use rootfile::{Known, Needs, Progress};
 use url::Url;
 
 use super::Decoders;
+use super::recover::recover;
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
@@ -51,6 +53,8 @@ pub struct KeyInfo {
     /// Bytes in the file and uncompressed.
     pub stored_bytes: u64,
     pub object_bytes: u64,
+    /// Why nothing in this directory could be listed, where it is corrupt.
+    pub problem: Option<Error>,
 }
 
 impl File {
@@ -62,7 +66,14 @@ impl File {
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
         }
-        let file = progress(&remote, &mut known, rootfile::File::open).await?;
+        let opened = progress(&remote, &mut known, |known| match rootfile::File::open(known) {
+            Err(error) if error.kind == rootfile::ErrorKind::Unclosed => Ok(Progress::Ready(None)),
+            opened => Ok(opened?.map(Some)),
+        });
+        let file = match opened.await? {
+            Some(file) => file,
+            None => recover(&remote, &mut known).await?,
+        };
         let inner = Inner {
             remote: Arc::new(remote),
             decoders: decoders.clone(),
@@ -82,9 +93,20 @@ impl File {
         self.inner.remote.info().size
     }
 
+    /// Bytes of metadata that are kept for this file.
+    pub fn metadata_bytes(&self) -> u64 {
+        self.inner.known.lock().held_bytes()
+    }
+
     /// The format as read so far.
     pub fn format(&self) -> &rootfile::File {
         &self.inner.file
+    }
+
+    /// Whether the file was never closed: then it has what had been saved before, and the report
+    /// says so.
+    pub fn is_recovered(&self) -> bool {
+        self.inner.file.is_recovered
     }
 
     /// Where the time and the bytes of this file's reads went.
@@ -113,15 +135,17 @@ impl File {
     }
 
     /// Every key of the file, each directory followed by what is in it; `recursive` off stays at
-    /// the top.
+    /// the top. A corrupt directory says so in its own key, and does not hide the others.
     pub async fn keys(&self, recursive: bool) -> Result<Vec<KeyInfo>> {
         let directories = if recursive {
             self.reading(|file, known| file.directories(known)).await?
         } else {
-            vec![self.inner.file.top.clone()]
+            let readable = vec![self.inner.file.top.clone()];
+            Directories { readable, broken: Vec::new() }
         };
         let mut below: BTreeMap<String, Vec<Key>> =
-            directories.into_iter().map(|d| (d.path, d.keys)).collect();
+            directories.readable.into_iter().map(|d| (d.path, d.keys)).collect();
+        let mut broken: BTreeMap<String, _> = directories.broken.into_iter().collect();
         let mut found = Vec::new();
         let mut open = vec![(String::new(), below.remove("").unwrap_or_default().into_iter())];
         while let Some((above, keys)) = open.last_mut() {
@@ -134,7 +158,9 @@ impl File {
             if let Some(keys) = key.is_directory().then(|| below.remove(&path)).flatten() {
                 open.push((path.clone(), keys.into_iter()));
             }
+            let problem = key.is_directory().then(|| broken.remove(&path)).flatten();
             found.push(KeyInfo {
+                problem: problem.map(|error| Error::from(error).with_url(self.url())),
                 path,
                 cycle: key.cycle,
                 class: key.class,
@@ -185,7 +211,7 @@ impl File {
 }
 
 /// Supplies what `read` lacks until it is ready.
-async fn progress<T>(
+pub(super) async fn progress<T>(
     remote: &RemoteFile,
     known: &mut Known,
     mut read: impl FnMut(&Known) -> rootfile::Result<Progress<T>>,
@@ -202,7 +228,7 @@ async fn progress<T>(
         .with_url(remote.url()))
 }
 
-async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
+pub(super) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
     let size = remote.info().size;
     let mut lacking: Vec<std::ops::Range<u64>> = Vec::new();
     let mut asked = Known::new(Some(size));

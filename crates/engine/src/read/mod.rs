@@ -7,6 +7,7 @@ mod decoders;
 pub mod file;
 pub mod pipeline;
 pub mod plan;
+mod recover;
 pub mod select;
 pub mod tree;
 

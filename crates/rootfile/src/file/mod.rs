@@ -1,9 +1,10 @@
 //! A file that has been opened: its directories, and the objects in it.
 
 mod open;
+mod recover;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -21,6 +22,7 @@ use crate::streamer::Streamers;
 use crate::tree::{self, Tree};
 
 pub use open::{HEAD_LEN, TREE_LEN_GUESS};
+pub use recover::Recovery;
 
 /// Directories in directories; paths and cycles end here.
 const DIRECTORY_DEPTH_MAX: usize = 64;
@@ -49,6 +51,19 @@ pub struct File {
     /// The top directory.
     pub top: Directory,
     pub streamers: Streamers,
+    /// The file was never closed, and its objects were found by [`Recovery`].
+    pub is_recovered: bool,
+    /// Keys of directories without a list of keys, by the directory's offset.
+    unlisted: BTreeMap<u64, Vec<Key>>,
+}
+
+/// The directories of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Directories {
+    /// The top one first.
+    pub readable: Vec<Directory>,
+    /// Paths of those whose keys cannot be read, and why.
+    pub broken: Vec<(String, Error)>,
 }
 
 impl File {
@@ -75,16 +90,17 @@ impl File {
         self.subdirectory(known, &key, path)
     }
 
-    /// All directories, the top one first. One that contains itself is listed once.
+    /// All directories. One that contains itself is listed once; one that is corrupt does not hide
+    /// the others.
     ///
     /// # Errors
-    /// `Corrupt` where the file contradicts itself, `Limit` where there is no end of directories.
-    pub fn directories(&self, known: &Known) -> Result<Progress<Vec<Directory>>> {
+    /// `Limit` where there is no end of directories.
+    pub fn directories(&self, known: &Known) -> Result<Progress<Directories>> {
         let mut seen: BTreeSet<u64> = BTreeSet::new();
-        let mut all = vec![self.top.clone()];
+        let mut all = Directories { readable: vec![self.top.clone()], broken: Vec::new() };
         let mut missing = Needs::default();
         let mut next = 0;
-        while let Some(directory) = all.get(next) {
+        while let Some(directory) = all.readable.get(next) {
             next += 1;
             let path = directory.path.clone();
             let subdirectories: Vec<Key> =
@@ -99,12 +115,13 @@ impl File {
                 }
                 let path =
                     if path.is_empty() { key.name.clone() } else { format!("{path}/{}", key.name) };
-                match self.subdirectory(known, &key, &path)? {
-                    Progress::Ready(directory) => all.push(directory),
-                    Progress::NeedsData(needs) => {
+                match self.subdirectory(known, &key, &path) {
+                    Ok(Progress::Ready(directory)) => all.readable.push(directory),
+                    Ok(Progress::NeedsData(needs)) => {
                         missing.required.extend(needs.required);
                         missing.wished.extend(needs.wished);
                     }
+                    Err(error) => all.broken.push((path, error)),
                 }
             }
         }
@@ -203,8 +220,9 @@ impl File {
             cursor.skip(usize::try_from(key.key_len).unwrap_or(usize::MAX))?;
             let place = DirectoryRecord::read(&mut cursor)?;
             if place.seek_keys == 0 || place.keys_len == 0 {
-                // It was made and never written to.
-                return Ok(Progress::Ready(Directory { path: path.into(), keys: Vec::new() }));
+                // It was made and never written to, or never closed.
+                let keys = self.unlisted.get(&key.seek).cloned().unwrap_or_default();
+                return Ok(Progress::Ready(Directory { path: path.into(), keys }));
             }
             let range = self.header.range(place.seek_keys, place.keys_len, "key list")?;
             let list = ready!(bytes_of(known, range, "key list")?);

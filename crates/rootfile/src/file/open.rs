@@ -12,6 +12,7 @@
 //! earlier versions of a tree were deleted, the key list may have moved into a gap that they left,
 //! and the tree is at the end of the file.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use bytes::Bytes;
 use super::{File, bytes_of, content, ready};
 use crate::cursor::Cursor;
 use crate::directory::{DIRECTORY_LEN, Directory, DirectoryRecord};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::header::{HEADER_LEN, Header};
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
@@ -40,12 +41,14 @@ impl File {
     ///
     /// # Errors
     /// `Corrupt` for what is no ROOT file, is cut or contradicts itself; `Unsupported` for files
-    /// from before ROOT 3 and files that were never closed.
+    /// from before ROOT 3; `Unclosed` for files without a list of keys, which [`Recovery`] reads.
+    ///
+    /// [`Recovery`]: super::Recovery
     pub fn open(known: &Known) -> Result<Progress<File>> {
         let header = ready!(header(known)?);
         let place = ready!(top_directory(known, &header)?);
         if place.seek_keys == 0 || place.keys_len == 0 {
-            return Err(Error::unsupported("the file was never closed: it has no list of keys"));
+            return Err(Error::new(ErrorKind::Unclosed));
         }
         let keys = header.range(place.seek_keys, place.keys_len, "key list")?;
         let infos = header.seek_info..header.seek_info + header.info_len;
@@ -60,6 +63,8 @@ impl File {
                 streamers: streamers(&infos, &header)
                     .map_err(|error| error.within("streamer infos"))?,
                 header,
+                is_recovered: false,
+                unlisted: BTreeMap::new(),
             })),
             (Progress::Ready(list), infos) => {
                 let required = lacks(infos);
@@ -76,7 +81,7 @@ impl File {
     }
 }
 
-fn header(known: &Known) -> Result<Progress<Header>> {
+pub(super) fn header(known: &Known) -> Result<Progress<Header>> {
     let size = known.size().unwrap_or(u64::MAX);
     match known.get(0..HEADER_LEN.min(size)) {
         Some(bytes) => Ok(Progress::Ready(Header::read(&bytes)?)),
@@ -171,7 +176,7 @@ fn subtract(range: Range<u64>, taken: &[Range<u64>], left: &mut Vec<Range<u64>>)
     }
 }
 
-fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
+pub(super) fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
     if record.is_empty() {
         return Ok(Streamers::default());
     }

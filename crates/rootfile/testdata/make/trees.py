@@ -81,6 +81,28 @@ def saved(path):
     growing.unlink()
 
 
+def unclosed(path):
+    """What is left where the writer dies: trees that were saved meanwhile, and no list of keys."""
+    growing = path.with_suffix(".growing")
+    file = ROOT.TFile(str(growing), "RECREATE")
+    tree = ROOT.TTree("events", "saved, then filled on")
+    filler = Filler(tree)
+    filler.fill(40)
+    tree.AutoSave()
+    filler.fill(60)
+    tree.AutoSave()
+    file.mkdir("outer").cd()
+    small = ROOT.TNtuple("small", "in a directory", "x:y")
+    small.Fill(1, 2)
+    small.AutoSave()
+    filler.fill(100)
+    tree.FlushBaskets()
+    file.Flush()
+    shutil.copyfile(growing, path)
+    file.Close()
+    growing.unlink()
+
+
 def plain(path):
     """A tree that is not compressed, so that wrong bytes reach what reads it."""
     file = ROOT.TFile(str(path), "RECREATE", "", 0)
@@ -102,6 +124,7 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     clustered(folder / "clustered.root")
     saved(folder / "saved.root")
+    unclosed(folder / "unclosed.root")
     plain(folder / "plain.root")
     by_uproot(folder / "by_uproot.root")
 

@@ -1,9 +1,8 @@
 """Compares every column that `examples/dump_arrays.rs` decodes with what uproot reads, bit by bit.
 
-usage: compare_arrays.py [--table TABLE] DUMP_ARRAYS FILE...
+usage: compare_arrays.py DUMP_ARRAYS FILE...
 
-Prints one line per file and one per difference; ends with 1 where there is any. TABLE is where the
-counts go as a page of documentation.
+Prints one line per file and one per difference; ends with 1 where there is any.
 """
 
 import argparse
@@ -140,60 +139,20 @@ def compare(program, path):
     return counts, lacking
 
 
-PAGE = """# What reads equal to uproot
-
-Every branch of every TTree in the shared collection of files, compared bit by bit with what
-uproot {uproot} reads. Made by `crates/rootfile/tests/oracle/compare_arrays.py --table`.
-
-* **equal**: same type, same numbers. **group**: only groups other branches, in both.
-* **unsupported**: uproot reads it, farroot says that it cannot. **differs**: would be a bug.
-* **only farroot**: uproot refuses it. **neither**: both refuse it.
-
-Files without a TTree are left out.
-
-| file | equal | unsupported | differs | only farroot | neither | group |
-|---|---:|---:|---:|---:|---:|---:|
-{rows}
-
-## Unsupported
-
-| branches | uproot's type | reason |
-|---:|---|---|
-{lacking}
-"""
-COLUMNS = ["equal", "unsupported", "DIFFERS", "ours only", "refused by both", "group"]
-
-
-def write_table(path, results, lacking):
-    total = sum((counts for _, counts in results), Counter())
-    rows = [row for row in results if row[1]] + [("**all**", total)]
-    lines = [f"| {name} | {' | '.join(str(counts[c]) for c in COLUMNS)} |" for name, counts in rows]
-    reasons = [
-        f"| {count} | `{typename}` | {reason} |"
-        for (typename, reason), count in sorted(lacking.items(), key=lambda item: (-item[1], item))
-    ]
-    page = PAGE.format(uproot=uproot.__version__, rows="\n".join(lines), lacking="\n".join(reasons))
-    Path(path).write_text(page)
-
-
 def main():
     warnings.filterwarnings("ignore")
     arguments = argparse.ArgumentParser()
-    arguments.add_argument("--table")
     arguments.add_argument("program")
     arguments.add_argument("files", nargs="+")
     said = arguments.parse_args()
-    results, lacking = [], Counter()
+    total, lacking = Counter(), Counter()
     for path in said.files:
         counts, reasons = compare(said.program, path)
-        results.append((Path(path).name, counts))
+        total += counts
         lacking += reasons
-    total = sum((counts for _, counts in results), Counter())
     print("all:", dict(total))
     for (typename, reason), count in lacking.most_common():
         print(f"  unsupported: {count} x {typename}: {reason}")
-    if said.table:
-        write_table(said.table, results, lacking)
     sys.exit(1 if total["DIFFERS"] else 0)
 
 
