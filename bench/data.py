@@ -24,6 +24,7 @@ FILES = {
     "h42": ("h42", "h42", (283_813,)),
     "onegb": ("nano", "Events", (2_800_000, 100_000)),
     "flat100": ("flat100", "Events", (500_000, 50_000)),
+    "small": ("nano", "Events", (1_000, 500)),
 }
 
 
@@ -35,6 +36,19 @@ def path_of(name: str) -> Path:
 
         subprocess.run([sys.executable, __file__, name], check=True, stdout=sys.stderr)
     return target
+
+
+def copies_of(name: str, count: int) -> Path:
+    """A folder of hard links to a file, NAME/0000.root and so on: as many files for a server."""
+    folder = DATA / name
+    original = path_of(name)
+    folder.mkdir(exist_ok=True)
+    for number in range(count):
+        copy = folder / f"{number:04}.root"
+        if not copy.exists() or not copy.samefile(original):
+            copy.unlink(missing_ok=True)
+            copy.hardlink_to(original)
+    return folder
 
 
 def facts_of(name: str) -> dict:

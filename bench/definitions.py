@@ -46,6 +46,7 @@ class Experiment:
     links: tuple[Link, ...] = ()
     figure: str = "time_s"
     timeout_s: float = 300.0
+    copies: int = 0  # the job is as many files, FILE/0000.root and so on
 
 
 ROOT_DEFAULT = Peer("ROOT, default cache", "root_getentry")
@@ -133,6 +134,27 @@ EXPERIMENTS = {
         columns=H42_COLUMNS,
         links=tuple(Link(100, f"rate=1gbit flow-rate=none loss={loss}") for loss in ("0.1%", "1%")),
         peers=(ROOT_TRAINED, UPROOT, FARROOT, floor(16)),
+    ),
+    "opens": Experiment(
+        about="entries of 1,576 small files at 100 ms; peers by a sample",
+        file="small",
+        copies=1576,
+        links=(Link(100),),
+        peers=(
+            Peer("ROOT, one by one (10 files)", "root_num_entries", options=("--sample", "10")),
+            Peer(
+                "uproot, one by one (10 files)",
+                "uproot_num_entries",
+                options=("--sample", "10"),
+            ),
+            Peer(
+                "uproot, 32 threads (320 files)",
+                "uproot_num_entries",
+                options=("--sample", "320", "--threads", "32"),
+            ),
+            Peer("farroot root://", "farroot_num_entries"),
+            Peer("farroot http://", "farroot_num_entries", "http"),
+        ),
     ),
     "local": Experiment(
         about="a local file, all 100 branches, one thread",

@@ -30,6 +30,8 @@ def main() -> None:
     peers = wanted_peers(experiment, args.peers)
     if experiment.file:
         data.path_of(experiment.file)
+    if experiment.copies:
+        data.copies_of(experiment.file, experiment.copies)
     if experiment.links and INSIDE not in os.environ:
         enter_lab(args)
     facts = {"about": experiment.about, "congestion": args.congestion, "machine": machine.facts()}
@@ -141,7 +143,10 @@ def job(experiment: Experiment, peer: Peer) -> list[str]:
         "root": os.environ.get("FARLAB_ROOT_URL"),
         "http": os.environ.get("FARLAB_HTTP_URL"),
     }[peer.scheme]
-    words = [f"{base}/{experiment.file}.root", *peer.options]
+    what = experiment.file if experiment.copies else f"{experiment.file}.root"
+    words = [f"{base}/{what}", *peer.options]
+    if experiment.copies:
+        words += ["--files", str(experiment.copies)]
     words += ["--tree", data.FILES[experiment.file][1]]
     if experiment.columns:
         words += ["--columns", ",".join(experiment.columns)]

@@ -30,6 +30,19 @@ def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
     return args
 
 
+def many_files() -> argparse.Namespace:
+    """The job of many files: `urls` of the sample, and by what its time is to be multiplied."""
+    args = arguments(
+        ("--files", {"type": int, "required": True}),
+        ("--sample", {"type": int, "help": "so many of the files stand for all"}),
+        ("--threads", {"type": int, "default": 1}),
+    )
+    sample = min(args.sample or args.files, args.files)
+    args.urls = [f"{args.url}/{number:04}.root" for number in range(sample)]
+    args.scale = args.files / sample
+    return args
+
+
 def link() -> dict[str, int]:
     """What this side's link has carried so far; nothing outside the lab."""
     control = os.environ.get("FARLAB_CONTROL")
@@ -44,8 +57,13 @@ def link() -> dict[str, int]:
     return {"link_bytes": received["bytes"], "connections": sent["connections"]}
 
 
-def run(job: Callable[[], Any], answer: Callable[[Any], dict[str, Any]]) -> None:
-    """Times `job`. Off the clock, its result becomes an `answer` to compare with the others'."""
+def run(
+    job: Callable[[], Any], answer: Callable[[Any], dict[str, Any]], scale: float = 1.0
+) -> None:
+    """Times `job`. Off the clock, its result becomes an `answer` to compare with the others'.
+
+    A job that is a sample is told as the whole: time and bytes times `scale`.
+    """
     before = link()
     idle_bytes = memory("VmRSS")
     cpu = time.process_time()
@@ -57,6 +75,11 @@ def run(job: Callable[[], Any], answer: Callable[[Any], dict[str, Any]]) -> None
     peak = memory("VmHWM")
     measured = {"time_s": time_s, "cpu_s": cpu_s, "peak_bytes": peak, "idle_bytes": idle_bytes}
     measured |= {key: after[key] - before[key] for key in after}
+    if scale != 1.0:
+        measured["scale"] = scale
+        for key in ("time_s", "cpu_s", "link_bytes", "connections"):
+            if key in measured:
+                measured[key] *= scale
     print(json.dumps(measured | answer(result)))
     # Some peers hang or crash while they tidy up; their time has been told.
     sys.stdout.flush()

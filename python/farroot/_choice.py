@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries
+from ._entries import entry_range
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
-from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError
+from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError, warn
 
 if TYPE_CHECKING:
     from .branches import HasBranches
-    from .tree import Branch
+    from .tree import Branch, Tree
 
 
 @dataclass(frozen=True)
@@ -131,11 +131,10 @@ def _accepted(items: list[tuple[str, Branch]]) -> list[Chosen]:
 def _warn(unreadable: list[Branch]) -> None:
     shown = ", ".join(f"{branch.path} ({branch.typename})" for branch in unreadable[:5])
     more = f" and {len(unreadable) - 5} more" if len(unreadable) > 5 else ""
-    warnings.warn(
+    warn(
         f"left out, since this version cannot read them: {shown}{more}; "
         f"in {unreadable[0].tree.address}",
         UnreadableWarning,
-        stacklevel=5,
     )
 
 
@@ -151,24 +150,88 @@ def _named(chosen: list[Chosen]) -> list[Chosen]:
     return list(taken.values())
 
 
-def leaf_numbers(chosen: list[Chosen]) -> list[int]:
-    """The branches to be read, each once."""
-    numbers = (branch.number for each in chosen for branch in each.leaves())
-    return list(dict.fromkeys(numbers))
+@dataclass(frozen=True)
+class Wish:
+    """What a call of `arrays`, `iterate` or `concatenate` says, checked before anything is read."""
+
+    choice: Choice
+    into: Library
+    how: How
+
+    @classmethod
+    def checked(cls, choice: Choice, library: str, how: How) -> Wish:
+        """Raises:
+        InvalidArgumentError: for a library that there is not.
+        """
+        return cls(choice, _libraries.library(library), how)
+
+    def of(self, place: HasBranches) -> Selection:
+        """The columns of one tree; errors as `Choice.of`."""
+        return Selection(place.tree, self.choice.of(place), self.into, self.how)
+
+    def read(
+        self, place: HasBranches, entry_start: int | None = None, entry_stop: int | None = None
+    ) -> Any:
+        """Columns of a range of entries, all at once."""
+        selection = self.of(place)
+        return selection.read(*entry_range(place.num_entries, entry_start, entry_stop))
 
 
-def assemble(
-    chosen: list[Chosen],
-    columns: Sequence[_core.Column],
-    into: Library,
-    how: How,
-    start: int,
-    stop: int,
-) -> Any:
-    """Decoded columns, in the order of `leaf_numbers`, as the caller wants them."""
-    by_number = dict(zip(leaf_numbers(chosen), columns, strict=True))
-    arrays = {each.name: _array(each, by_number, into, start) for each in chosen}
-    return _libraries.group(into, how, arrays, start, stop)
+@dataclass(frozen=True)
+class Selection:
+    """Columns of one tree, and what becomes of them."""
+
+    tree: Tree
+    chosen: list[Chosen]
+    into: Library
+    how: How
+
+    @property
+    def numbers(self) -> list[int]:
+        """The branches to be read, each once."""
+        numbers = (branch.number for each in self.chosen for branch in each.leaves())
+        return list(dict.fromkeys(numbers))
+
+    def read(self, start: int, stop: int) -> Any:
+        """Columns of the entries ``start`` to ``stop``, all at once."""
+        return self.assemble(self.tree._live().read(self.numbers, start, stop), start, stop)
+
+    def steps(
+        self,
+        start: int,
+        stop: int,
+        step: dict[str, int],
+        *,
+        offset: int = 0,
+        report: Callable[[int, int], Any] | None = None,
+    ) -> Iterator[Any]:
+        """Columns step by step; reading begins with the call.
+
+        Args:
+            offset: Entries before those of the tree.
+            report: Says with each step which entries it holds.
+        """
+        if not self.chosen:
+            return iter(())
+        batches = self.tree._live().batches(self.numbers, start, stop, **step)
+        return self._steps(batches, offset, report)
+
+    def _steps(
+        self, batches: _core.Batches, offset: int, report: Callable[[int, int], Any] | None
+    ) -> Iterator[Any]:
+        while (batch := batches.next()) is not None:
+            start, stop, columns = batch
+            arrays = self.assemble(columns, start + offset, stop + offset)
+            # While the caller works on a step, and then on the next one, only the caller has it.
+            del batch, columns
+            yield arrays if report is None else (arrays, report(start, stop))
+            del arrays
+
+    def assemble(self, columns: Sequence[_core.Column], start: int, stop: int) -> Any:
+        """Decoded columns, in the order of `numbers`, as the caller wants them."""
+        by_number = dict(zip(self.numbers, columns, strict=True))
+        arrays = {each.name: _array(each, by_number, self.into, start) for each in self.chosen}
+        return _libraries.group(self.into, self.how, arrays, start, stop)
 
 
 # Not a function within `assemble`: one that calls itself is part of a cycle, which would keep the

@@ -13,6 +13,7 @@ def config(
     decode_threads: int | None = None,
     connections: int | None = None,
     connections_max: int | None = None,
+    opens_max: int | None = None,
     connect_timeout: float | None = None,
     silence_timeout: float | None = None,
     user: str | None = None,
@@ -27,6 +28,7 @@ def config(
         decode_threads: Threads that decompress and decode.
         connections: Connections to a server that are begun at the first moment.
         connections_max: Connections to one server at the most.
+        opens_max: Files being opened at one time, by those who read many.
         connect_timeout: Seconds to wait for a TCP connection.
         silence_timeout: Seconds that a connection which owes data may stay silent.
         user: The name sent at login.
@@ -39,6 +41,7 @@ def config(
         "decode_threads": decode_threads,
         "connections": connections,
         "connections_max": connections_max,
+        "opens_max": opens_max,
         "connect_timeout": connect_timeout,
         "silence_timeout": silence_timeout,
         "user": user,

@@ -11,6 +11,7 @@ __all__ = [
     "File",
     "List",
     "Numbers",
+    "Opens",
     "Parts",
     "Record",
     "Strings",
@@ -77,8 +78,12 @@ class File:
     def url(self) -> str: ...
     @property
     def size(self) -> int: ...
-    def keys(self, recursive: bool) -> list[tuple[str, int, str, str]]:
-        """Path, cycle, class and title of each key."""
+    @property
+    def is_recovered(self) -> bool:
+        """The file was never closed, and has what had been saved before."""
+
+    def keys(self, recursive: bool) -> list[tuple[str, int, str, str, str | None]]:
+        """Path, cycle, class and title of each key, and why a directory could not be listed."""
 
     def tree(self, path: str) -> Tree: ...
 
@@ -126,13 +131,17 @@ class Batches:
         """First and last entry (half open) and the columns; None after the last batch."""
 
 @final
+class Opens:
+    def next(self) -> Tree | None: ...
+
+@final
 class Parts:
     def next(self) -> tuple[int, int, int, list[Column]] | None:
         """Number of the place, entries (half open) in its tree, and the columns."""
 
 def open_file(url: str) -> File: ...
 def open_tree(url: str, path: str | None) -> Tree: ...
-def open_trees(places: Sequence[tuple[str, str | None]]) -> list[Tree]: ...
+def open_trees(places: Sequence[tuple[str, str | None]]) -> Opens: ...
 def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(
     places: Sequence[tuple[str, str | None, Tree | None]],

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from . import _core, _libraries
-from ._choice import Choice, Chosen, assemble, leaf_numbers
+from ._choice import Choice, Wish
 from ._entries import StepSize, entry_range, step
 from ._filters import Filter, predicate
-from ._libraries import How, Library
+from ._libraries import How
 from .errors import InvalidArgumentError, KeyInFileError
 
 if TYPE_CHECKING:
+    from .dataset import Report
     from .tree import Branch, Tree
 
 
@@ -282,12 +282,8 @@ class HasBranches:
             KeyInFileError: for a name that no branch has.
             UnsupportedError: for a named branch of a type that cannot be read yet.
         """
-        into = _libraries.library(library)
         choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
-        chosen = choice.of(self)
-        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        columns = self._tree._live().read(leaf_numbers(chosen), start, stop)
-        return assemble(chosen, columns, into, how, start, stop)
+        return Wish.checked(choice, library, how).read(self, entry_start, entry_stop)
 
     def iterate(
         self,
@@ -313,33 +309,13 @@ class HasBranches:
         The other arguments are those of :meth:`arrays`. Fetching begins with the call; closing
         or dropping the iterator ends it.
         """
-        into = _libraries.library(library)
         choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
-        chosen = choice.of(self)
+        selection = Wish.checked(choice, library, how).of(self)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        steps = step(step_size)
-        if not chosen:
-            return iter(())
-        batches = self._tree._live().batches(leaf_numbers(chosen), start, stop, **steps)
-        return self._steps(batches, chosen, into, how, report)
+        told = self._report if report else None
+        return selection.steps(start, stop, step(step_size), report=told)
 
-    def _steps(
-        self,
-        batches: _core.Batches,
-        chosen: list[Chosen],
-        into: Library,
-        how: How,
-        report: bool,
-    ) -> Iterator[Any]:
+    def _report(self, start: int, stop: int) -> Report:
         from .dataset import Report
 
-        while (batch := batches.next()) is not None:
-            start, stop, columns = batch
-            arrays = assemble(chosen, columns, into, how, start, stop)
-            del batch, columns
-            if report:
-                url, path = self._tree.url, self._tree.object_path
-                yield arrays, Report(url, path, start, stop)
-            else:
-                yield arrays
-            del arrays
+        return Report(self._tree.url, self._tree.object_path, start, stop)

@@ -11,10 +11,10 @@ from itertools import product
 from typing import Any
 
 from . import _core, _libraries
-from ._choice import Choice, assemble, leaf_numbers
+from ._choice import Choice, Wish
 from ._entries import StepSize, entry_range, step
 from ._filters import Filter
-from ._libraries import How, Library
+from ._libraries import How
 from .errors import InvalidArgumentError, NotFoundError, UnsupportedError
 from .file import Address, split
 from .tree import Branch, Tree
@@ -98,25 +98,19 @@ def iterate(
         NotFoundError: no such file.
         KeyInFileError: no such tree or branch in one of them.
     """
-    into = _libraries.library(library)
     choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
-    places = _places(files)
-    return _steps(places, choice, step(step_size), into, how, report)
+    wish = Wish.checked(choice, library, how)
+    return _steps(_places(files), wish, step(step_size), report)
 
 
 def _steps(
-    places: list[_Place],
-    choice: Choice,
-    step: dict[str, int],
-    into: Library,
-    how: How,
-    report: bool,
+    places: list[_Place], wish: Wish, step: dict[str, int], report: bool = False
 ) -> Iterator[Any]:
     first = places[0].opened()
-    chosen = choice.of(first)
-    if not chosen:
+    selection = wish.of(first)
+    if not selection.chosen:
         return
-    paths = [first._branch(number).path for number in leaf_numbers(chosen)]
+    paths = [first._branch(number).path for number in selection.numbers]
     opened = [_Place(places[0].url, places[0].path, first), *places[1:]]
     located = [
         (each.url, each.path, None if each.tree is None else each.tree._live()) for each in opened
@@ -128,7 +122,7 @@ def _steps(
         if number != current:
             offset, current = offset + end, number
         end = stop
-        arrays = assemble(chosen, columns, into, how, start + offset, stop + offset)
+        arrays = selection.assemble(columns, start + offset, stop + offset)
         del part, columns
         if report:
             place = opened[number]
@@ -160,40 +154,23 @@ def concatenate(
 
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
     """
-    into = _libraries.library(library)
     choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
+    wish = Wish.checked(choice, library, how)
     places = _places(files)
     if entry_start is None and entry_stop is None:
-        grouped = list(_steps(places, choice, {}, into, how, False))
+        grouped = list(_steps(places, wish, {}))
     else:
-        grouped = _ranged(places, choice, entry_start, entry_stop, into, how)
+        grouped = _ranged(places, wish, entry_start, entry_stop)
     if grouped:
-        return _libraries.concatenate(into, grouped)
-    return (
-        places[0]
-        .opened()
-        .arrays(
-            expressions,
-            filter_name=filter_name,
-            filter_typename=filter_typename,
-            filter_branch=filter_branch,
-            entry_stop=0,
-            library=library,
-            how=how,
-        )
-    )
+        return _libraries.concatenate(wish.into, grouped)
+    return wish.read(places[0].opened(), 0, 0)
 
 
 def _ranged(
-    places: list[_Place],
-    choice: Choice,
-    entry_start: int | None,
-    entry_stop: int | None,
-    into: Library,
-    how: How,
+    places: list[_Place], wish: Wish, entry_start: int | None, entry_stop: int | None
 ) -> list[Any]:
     """The columns of those files that a range of all entries touches."""
-    trees = _opened(places)
+    trees = list(_opened(places))
     start, stop = entry_range(sum(tree.num_entries for tree in trees), entry_start, entry_stop)
     running = []
     offset = 0
@@ -201,40 +178,32 @@ def _ranged(
         begin = min(max(start - offset, 0), tree.num_entries)
         end = min(max(stop - offset, 0), tree.num_entries)
         if begin < end:
-            chosen = choice.of(tree)
-            batches = tree._live().batches(leaf_numbers(chosen), begin, end)
-            running.append((chosen, batches, offset))
+            running.append(wish.of(tree).steps(begin, end, {}, offset=offset))
         offset += tree.num_entries
-    grouped = []
-    for chosen, batches, offset in running:
-        while (batch := batches.next()) is not None:
-            begin, end, columns = batch
-            grouped.append(assemble(chosen, columns, into, how, begin + offset, end + offset))
-    return grouped
+    return [arrays for steps in running for arrays in steps]
 
 
 def num_entries(files: Files) -> Iterator[tuple[str, str, int]]:
     """File, path of the tree in it and number of entries, for each of many files.
 
+    The files are opened side by side, and closed when their entries have been told.
+
     Args:
         files: See :func:`iterate`.
     """
-    for tree in _opened(_places(files)):
-        yield tree.url, tree.object_path, tree.num_entries
+    places = _places(files)
+    return ((tree.url, tree.object_path, tree.num_entries) for tree in _opened(places))
 
 
-def _opened(places: list[_Place]) -> list[Tree]:
-    """All trees, opened side by side."""
-    absent = [place for place in places if place.tree is None]
-    cores = iter(_core.open_trees([(place.url, place.path) for place in absent]))
-    trees = []
+def _opened(places: list[_Place]) -> Iterator[Tree]:
+    """All trees in their order, opened side by side and kept by nobody."""
+    absent = [(place.url, place.path) for place in places if place.tree is None]
+    opens = _core.open_trees(absent)
     for place in places:
         if place.tree is not None:
-            trees.append(place.tree)
-        else:
-            core = next(cores)
-            trees.append(Tree(core, place.url, core.path if place.path is None else place.path))
-    return trees
+            yield place.tree
+        elif (core := opens.next()) is not None:
+            yield Tree(core, place.url, core.path if place.path is None else place.path)
 
 
 def _places(files: Files) -> list[_Place]:

@@ -6,6 +6,9 @@ in its place: a missing file is a ``FileNotFoundError``, a missing branch a ``Ke
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class Error(Exception):
     """Anything that farroot raises.
@@ -72,4 +75,19 @@ class ReadError(Error, OSError):
 
 
 class UnreadableWarning(UserWarning):
-    """Branches that this version cannot read were left out of a read of many."""
+    """Something that this version cannot read, or that is corrupt, was left out."""
+
+
+class RecoveredWarning(UserWarning):
+    """The file was never closed: it has only what had been saved before."""
+
+
+def warn(message: str, category: type[UserWarning]) -> None:
+    """Warns the caller of the package, however deep inside of it this is."""
+    package = __name__.partition(".")[0]
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(
+        f"{package}."
+    ):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

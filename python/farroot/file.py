@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._filters import Filter, predicate
-from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
-from .tree import Branch, Tree
+from ._process import Live, NothingToClose
+from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError, warn
+from .tree import Branch, Tree, warn_if_recovered
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Classes that :class:`Tree` reads.
 TREE_CLASSES = ("TTree", "TNtuple", "TNtupleD")
+#: Path, cycle, class and title, and why a directory could not be listed.
+_Key = tuple[str, int, str, str, str | None]
 _DIRECTORY_CLASSES = ("TDirectory", "TDirectoryFile")
 
 Address = str | os.PathLike[str]
@@ -68,7 +71,7 @@ def _expanded(url: str) -> str:
     return url if "://" in url else os.path.expanduser(url)
 
 
-class Directory:
+class Directory(NothingToClose):
     """A mapping from names to what is in a directory of a file.
 
     Keys are ``name;cycle`` or, below directories, ``directory/name;cycle``; without a cycle, the
@@ -118,7 +121,7 @@ class Directory:
         by_name, by_class = predicate(filter_name), predicate(filter_classname)
         prefix = f"{self._path}/" if self._path else ""
         found: dict[str, str] = {}
-        for path, number, classname, _ in self._file._keys():
+        for path, number, classname, *_ in self._file._keys():
             if not path.startswith(prefix):
                 continue
             name = path[len(prefix) :]
@@ -163,7 +166,7 @@ class Directory:
     def _other(self, path: str) -> Directory | Branch | None:
         """What is at a path that is no tree's."""
         name = path.split(";")[0]
-        for key, _, classname, _ in self._file._keys():
+        for key, _, classname, *_ in self._file._keys():
             if key == name and classname in _DIRECTORY_CLASSES:
                 return Directory(self._file, name)
             if name.startswith(f"{key}/") and classname in TREE_CLASSES:
@@ -187,17 +190,6 @@ class Directory:
     def _ipython_key_completions_(self) -> list[str]:
         return self.keys(cycle=False)
 
-    def __enter__(self) -> Directory:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Nothing to be done: a directory holds nothing open."""
-
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {'/' + self._path!r} in {self.url}>"
 
@@ -213,23 +205,24 @@ class File(Directory):
         super().__init__(self, "")
         self._url = url
         self._url_shown = url
-        self._core: _core.File | None = _core.open_file(url)
-        self._pid = os.getpid()
-        self._url_shown = self._core.url
-        self._known_keys: list[tuple[str, int, str, str]] | None = None
+        core = _core.open_file(url)
+        self._url_shown = core.url
+        self._core: Live[_core.File] | None = Live(core, lambda: _core.open_file(url))
+        warn_if_recovered(core)
+        self._known_keys: list[_Key] | None = None
 
     def _live(self) -> _core.File:
         """The engine's file, opened again after a fork."""
         if self._core is None:
             raise InvalidArgumentError(f"the file was closed: {self._url_shown}")
-        if self._pid != os.getpid():
-            self._core = _core.open_file(self._url)
-            self._pid = os.getpid()
-        return self._core
+        return self._core.here()
 
-    def _keys(self) -> list[tuple[str, int, str, str]]:
+    def _keys(self) -> list[_Key]:
         if self._known_keys is None:
             self._known_keys = self._live().keys(True)
+            for path, *_, problem in self._known_keys:
+                if problem is not None:
+                    warn(f"{path} is not listed: {problem}", UnreadableWarning)
         return self._known_keys
 
     def _tree_at(self, path: str) -> Tree:
@@ -253,9 +246,6 @@ class File(Directory):
         from .report import ReadReport
 
         return ReadReport(_core.report(self._live()))
-
-    def __enter__(self) -> File:
-        return self
 
     def __exit__(
         self,

@@ -6,18 +6,17 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries
-from ._choice import assemble, leaf_numbers, one
+from ._choice import Selection, one
 from ._entries import entry_range
+from ._process import Live, NothingToClose
 from .branches import HasBranches
-from .errors import UnsupportedError
+from .errors import RecoveredWarning, UnsupportedError, warn
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from .report import ReadReport
 
 
-class Tree(HasBranches):
+class Tree(HasBranches, NothingToClose):
     """A TTree of an open file: a mapping from names to branches, with entries to be read.
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
@@ -25,8 +24,7 @@ class Tree(HasBranches):
     """
 
     def __init__(self, core: _core.Tree, url: str, object_path: str) -> None:
-        self._core = core
-        self._pid = os.getpid()
+        self._core = Live(core, lambda: _core.open_tree(url, object_path))
         self._url = url
         self._object_path = object_path
         self._num_entries = core.num_entries
@@ -43,13 +41,11 @@ class Tree(HasBranches):
             self._by_path.setdefault(path, number)
         self._tree = self
         self._number = None
+        warn_if_recovered(core.file)
 
     def _live(self) -> _core.Tree:
         """The engine's tree, opened again after a fork."""
-        if self._pid != os.getpid():
-            self._core = _core.open_tree(self._url, self._object_path)
-            self._pid = os.getpid()
-        return self._core
+        return self._core.here()
 
     def _children(self, number: int | None) -> list[int]:
         return self._below.get(number, [])
@@ -67,11 +63,11 @@ class Tree(HasBranches):
     @property
     def name(self) -> str:
         """The tree's own name, without directory and cycle."""
-        return self._core.name
+        return self._live().name
 
     @property
     def title(self) -> str:
-        return self._core.title
+        return self._live().title
 
     @property
     def object_path(self) -> str:
@@ -81,7 +77,7 @@ class Tree(HasBranches):
     @property
     def url(self) -> str:
         """The file's address, without secrets."""
-        return self._core.file.url
+        return self._live().file.url
 
     #: As uproot calls it.
     file_path = url
@@ -94,7 +90,7 @@ class Tree(HasBranches):
     @property
     def aliases(self) -> dict[str, str]:
         """Names and formulas that the file keeps with the tree (``TTree::SetAlias``)."""
-        return dict(self._core.aliases)
+        return dict(self._live().aliases)
 
     def report(self) -> ReadReport:
         """What reading the tree's file has cost so far: bytes, requests, round trips, time."""
@@ -121,19 +117,17 @@ class Tree(HasBranches):
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._url, self._object_path)
 
-    def __enter__(self) -> Tree:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Nothing to be done: the connection ends with the last use of the file."""
-
     def __repr__(self) -> str:
         return f"<Tree {self._object_path!r} ({len(self)} branches) in {self.url}>"
+
+
+def warn_if_recovered(file: _core.File) -> None:
+    """A file that was never closed is read, but not in silence."""
+    if file.is_recovered:
+        warn(
+            f"the file was never closed, and has only what had been saved before: {file.url}",
+            RecoveredWarning,
+        )
 
 
 def _reopen(url: str, object_path: str) -> Tree:
@@ -246,11 +240,8 @@ class Branch(HasBranches):
             UnsupportedError: for a type that cannot be read yet, naming branch and type.
         """
         into = _libraries.library(library)
-        chosen = [one(self.name, self)]
-        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        columns = self._tree._live().read(leaf_numbers(chosen), start, stop)
-        arrays = assemble(chosen, columns, into, tuple, start, stop)
-        (array,) = arrays
+        selection = Selection(self._tree, [one(self.name, self)], into, tuple)
+        (array,) = selection.read(*entry_range(self.num_entries, entry_start, entry_stop))
         return array
 
     def __eq__(self, other: object) -> bool:

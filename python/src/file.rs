@@ -1,11 +1,12 @@
 //! Opening files and finding things in them.
 
 use engine::Place;
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 
 use crate::error::exception;
 use crate::runtime::{Owned, engine, wait};
-use crate::tree::Tree;
+use crate::tree::{Tree, in_use};
 
 /// An open file.
 #[pyclass(frozen, module = "farroot._core")]
@@ -24,6 +25,9 @@ impl File {
     }
 }
 
+/// Path, cycle, class, title, and why a directory could not be listed.
+type KeyTuple = (String, u16, String, String, Option<String>);
+
 #[pymethods]
 impl File {
     #[getter]
@@ -36,15 +40,20 @@ impl File {
         Ok(self.inner(py)?.size())
     }
 
-    fn keys(
-        &self,
-        py: Python<'_>,
-        recursive: bool,
-    ) -> PyResult<Vec<(String, u16, String, String)>> {
+    #[getter]
+    fn is_recovered(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.inner(py)?.is_recovered())
+    }
+
+    fn keys(&self, py: Python<'_>, recursive: bool) -> PyResult<Vec<KeyTuple>> {
         let file = self.inner(py)?;
         let keys =
             wait(py, &engine(py)?, file.keys(recursive))?.map_err(|error| exception(py, &error))?;
-        Ok(keys.into_iter().map(|key| (key.path, key.cycle, key.class, key.title)).collect())
+        let tuple = |key: engine::KeyInfo| {
+            let problem = key.problem.map(|error| error.to_string());
+            (key.path, key.cycle, key.class, key.title, problem)
+        };
+        Ok(keys.into_iter().map(tuple).collect())
     }
 
     fn tree(&self, py: Python<'_>, path: &str) -> PyResult<Tree> {
@@ -72,15 +81,28 @@ pub fn open_tree(py: Python<'_>, url: &str, path: Option<&str>) -> PyResult<Tree
     Ok(Tree::new(tree))
 }
 
-/// Opens many trees side by side.
+/// Many trees being opened side by side; dropping it ends that.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Opens {
+    opens: Owned<Mutex<engine::Opens>>,
+}
+
+#[pymethods]
+impl Opens {
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Tree>> {
+        let opens = self.opens.here(py)?;
+        let mut opens = opens.try_lock().ok_or_else(|| in_use(py))?;
+        let opened = wait(py, &engine(py)?, opens.next())?;
+        opened.transpose().map(|tree| tree.map(Tree::new)).map_err(|error| exception(py, &error))
+    }
+}
+
+/// Opens many trees side by side, in the order of their places.
 #[pyfunction]
-pub fn open_trees(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyResult<Vec<Tree>> {
-    let engine = engine(py)?;
-    let places: Vec<_> =
-        places.into_iter().map(|(url, tree)| Place { url, tree, open: None }).collect();
-    let trees =
-        wait(py, &engine, engine.open_trees(places))?.map_err(|error| exception(py, &error))?;
-    Ok(trees.into_iter().map(Tree::new).collect())
+pub fn open_trees(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyResult<Opens> {
+    let places = places.into_iter().map(|(url, tree)| Place { url, tree, open: None }).collect();
+    let opens = engine(py)?.open_trees(places);
+    Ok(Opens { opens: Owned::new(Mutex::new(opens)) })
 }
 
 /// `FILE:TREE` as the file and, where there is one, the tree.

@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]
-    use super::file::{File, open_file, open_tree, open_trees, split_tree};
+    use super::file::{File, Opens, open_file, open_tree, open_trees, split_tree};
     #[pymodule_export]
     use super::report::{report, timeline};
     #[pymodule_export]

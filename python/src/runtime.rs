@@ -124,13 +124,14 @@ fn set(config: &mut Config, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()
         "decode_threads" => config.decode_threads = value.extract()?,
         "connections" => config.connections_initial = value.extract()?,
         "connections_max" => config.connections_max = value.extract()?,
+        "opens_max" => config.opens_max = value.extract()?,
         "connect_timeout" => config.connect_timeout = seconds(value)?,
         "silence_timeout" => config.silence_timeout = seconds(value)?,
         "user" => config.user = value.extract()?,
         _ => return Err(invalid(py, &format!("there is no setting {name:?}"))),
     }
-    if config.connections_initial == 0 || config.connections_max == 0 {
-        return Err(invalid(py, "without connections nothing can be read"));
+    if config.connections_initial == 0 || config.connections_max == 0 || config.opens_max == 0 {
+        return Err(invalid(py, "without connections and opens nothing can be read"));
     }
     config.connections_initial = config.connections_initial.min(config.connections_max);
     Ok(())
@@ -147,6 +148,7 @@ fn shown<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyDict>> 
     shown.set_item("decode_threads", config.decode_threads)?;
     shown.set_item("connections", config.connections_initial)?;
     shown.set_item("connections_max", config.connections_max)?;
+    shown.set_item("opens_max", config.opens_max)?;
     shown.set_item("connect_timeout", config.connect_timeout.as_secs_f64())?;
     shown.set_item("silence_timeout", config.silence_timeout.as_secs_f64())?;
     shown.set_item("user", &config.user)?;

@@ -220,6 +220,7 @@ fn step(entries: Option<u64>, bytes: Option<u64>) -> Step {
     }
 }
 
-fn in_use(py: Python<'_>) -> PyErr {
-    invalid(py, "another thread waits for the next step of this read")
+/// An iterator has one reader.
+pub fn in_use(py: Python<'_>) -> PyErr {
+    invalid(py, "another thread waits for the next result of this iterator")
 }

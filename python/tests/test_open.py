@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,34 @@ def test_errors_survive_pickling(tmp_path: Path) -> None:
     assert type(again) is farroot.NotFoundError
     assert str(again) == str(raised.value)
     assert again.url == raised.value.url
+
+
+def test_a_corrupt_directory_does_not_hide_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "directories.root"
+    with uproot.recreate(path) as file:
+        file.mktree("good/events", {"x": "i4"}).extend({"x": [1, 2]})
+        file.mktree("bad/events", {"x": "i4"}).extend({"x": [3]})
+    with uproot.open(path) as file:
+        bad = file["bad"]
+        place, key_list = bad.fSeekDir, struct.pack(">i", bad.fSeekKeys)
+    data = bytearray(path.read_bytes())
+    at = data.index(key_list, place)
+    data[at : at + 4] = b"\x7f\xff\xff\xff"
+    path.write_bytes(data)
+    file = farroot.open(path)
+    assert isinstance(file, farroot.File)
+    with pytest.warns(farroot.UnreadableWarning, match="bad is not listed") as caught:
+        keys = file.keys(cycle=False)
+    assert caught[0].filename == __file__
+    assert sorted(keys) == ["bad", "good", "good/events"]
+    assert farroot.open(f"{path}:good/events").arrays().x.tolist() == [1, 2]
+
+
+def test_a_file_that_was_never_closed_has_what_was_saved() -> None:
+    path = Path(__file__).parents[2] / "crates/rootfile/testdata/unclosed.root"
+    with pytest.warns(farroot.RecoveredWarning, match="never closed") as caught:
+        tree = farroot.open(f"{path}:events")
+    assert caught[0].filename == __file__
+    assert tree.num_entries == 100
+    assert tree["number"].array().tolist() == list(range(100))
+    assert any("never closed" in note for note in tree.report()["notes"])

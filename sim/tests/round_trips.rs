@@ -1,8 +1,10 @@
 //! How many round trips a cold read takes: exact, since time is virtual and only delay counts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Step;
+use bytes::Bytes;
+use engine::{Place, Step};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -73,6 +75,35 @@ fn batches_do_not_wait_for_each_other() {
         round_trips(started.elapsed(), RTT)
     });
     assert!(took < 4.01, "{took:.3} round trips");
+}
+
+/// 1,576 files one after the other would take three round trips each.
+#[test]
+fn many_files_are_opened_side_by_side_on_few_connections() {
+    const FILES: usize = 1576;
+    let (took, connections) = sim::run(async {
+        let world = World::default();
+        let accepted = world.host("server", 1094, Link::delay(RTT));
+        let names: Vec<String> = (0..FILES).map(|number| format!("/nano_{number}.root")).collect();
+        let files = names.iter().map(|name| (name.clone(), Bytes::from_static(FILE))).collect();
+        xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
+        let engine = sim::engine(&world);
+        let place = |name: &String| Place {
+            url: format!("root://server:1094/{name}"),
+            tree: Some("Events".into()),
+            open: None,
+        };
+        let started = tokio::time::Instant::now();
+        let mut opens = engine.open_trees(names.iter().map(place).collect());
+        let mut entries = 0;
+        while let Some(tree) = opens.next().await {
+            entries += tree.expect("opens").num_entries();
+        }
+        assert_eq!(entries, 6_000 * FILES as u64);
+        (round_trips(started.elapsed(), RTT), world.connections("server", 1094))
+    });
+    assert!(took < 32.0, "{took:.2} round trips");
+    assert!(connections <= 16, "{connections} connections");
 }
 
 /// Compares with the log kept beside this test; `GOLDEN=write` writes it anew.

@@ -20,6 +20,10 @@ pub struct Config {
     pub connections_initial: u32,
     /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS_MAX`).
     pub connections_max: u32,
+    /// Files being opened at one time, by those who read many (`FARROOT_OPENS_MAX`). Their opens
+    /// share the connections: this is sixteen on each of sixteen, which hides the distance, and
+    /// little for a server.
+    pub opens_max: usize,
     /// How long to wait for a TCP connection (`FARROOT_CONNECT_TIMEOUT`, seconds).
     pub connect_timeout: Duration,
     /// How long a connection that owes data may stay silent (`FARROOT_SILENCE_TIMEOUT`, seconds).
@@ -37,6 +41,7 @@ impl Default for Config {
             decode_threads: std::thread::available_parallelism().map_or(1, usize::from),
             connections_initial: 16,
             connections_max: 16,
+            opens_max: 256,
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(30),
             user: "farroot".into(),
@@ -59,11 +64,13 @@ impl Config {
         set("FARROOT_DECODE_THREADS", &mut config.decode_threads, parse)?;
         set("FARROOT_CONNECTIONS", &mut config.connections_initial, parse)?;
         set("FARROOT_CONNECTIONS_MAX", &mut config.connections_max, parse)?;
+        set("FARROOT_OPENS_MAX", &mut config.opens_max, parse)?;
         set("FARROOT_CONNECT_TIMEOUT", &mut config.connect_timeout, parse_seconds)?;
         set("FARROOT_SILENCE_TIMEOUT", &mut config.silence_timeout, parse_seconds)?;
         set("FARROOT_USER", &mut config.user, parse)?;
         set("FARROOT_HTTP2", &mut config.http2, |text| Some(text != "0"))?;
         config.connections_max = config.connections_max.max(1);
+        config.opens_max = config.opens_max.max(1);
         config.connections_initial = config.connections_initial.clamp(1, config.connections_max);
         Ok(config)
     }

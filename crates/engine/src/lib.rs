@@ -29,7 +29,7 @@ pub use config::Config;
 pub use error::{Error, ErrorKind, Result};
 pub use read::columns::{Batch, Column};
 pub use read::cut::{Cut, Predicate};
-pub use read::dataset::{Part, Parts, Place, Wish};
+pub use read::dataset::{Opens, Part, Parts, Place, Wish};
 pub use read::file::{File, KeyInfo};
 pub use read::pipeline::Batches;
 pub use read::plan::{Plan, Step};
@@ -37,11 +37,7 @@ pub use read::tree::Tree;
 pub use rootfile::tree::BranchId;
 pub use rootfile::{Array, Numbers};
 
-use futures::stream::{self, StreamExt, TryStreamExt};
 use source::network::{Network, Tcp};
-
-/// Files that [`Engine::open_trees`] opens at one time.
-const OPENS_MAX: usize = 32;
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone.
 #[derive(Clone)]
@@ -50,6 +46,7 @@ pub struct Engine {
 }
 
 struct Inner {
+    config: Config,
     fetcher: fetch::Fetcher,
     decoders: read::Decoders,
     runtime: Option<tokio::runtime::Runtime>,
@@ -71,14 +68,16 @@ impl Engine {
             fetch::Fetcher::start(&config, network)
         };
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
-        Ok(Engine { inner: Arc::new(Inner { fetcher, decoders, runtime: Some(runtime) }) })
+        Ok(Engine { inner: Arc::new(Inner { config, fetcher, decoders, runtime: Some(runtime) }) })
     }
 
     /// Starts an engine on the present tokio runtime and the given network, for simulations.
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let fetcher = fetch::Fetcher::start(config, network);
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
-        Ok(Engine { inner: Arc::new(Inner { fetcher, decoders, runtime: None }) })
+        Ok(Engine {
+            inner: Arc::new(Inner { config: config.clone(), fetcher, decoders, runtime: None }),
+        })
     }
 
     /// Waits for a future on the engine's own threads; for callers without a runtime.
@@ -142,15 +141,19 @@ impl Engine {
         }
     }
 
-    /// Opens many trees side by side, in the order of their places.
-    pub async fn open_trees(&self, places: Vec<Place>) -> Result<Vec<Tree>> {
-        let open = |place: Place| async move { place.open(self).await };
-        stream::iter(places).map(open).buffered(OPENS_MAX).try_collect().await
+    /// Opens many trees side by side, as many at a time as the configuration says.
+    pub fn open_trees(&self, places: Vec<Place>) -> Opens {
+        Opens::new(self.clone(), places)
     }
 
     /// Reads many trees as one, in steps.
     pub fn parts(&self, places: Vec<Place>, wish: Wish) -> Parts {
         Parts::new(self.clone(), places, wish)
+    }
+
+    /// The settings that the engine was started with.
+    pub fn config(&self) -> &Config {
+        &self.inner.config
     }
 
     /// What was asked of whom, and when, by everything that this engine has read.

@@ -2,21 +2,16 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::time::Duration;
 
-use tokio::task::JoinHandle;
-
+use super::ahead::{Ahead, Pace};
 use super::columns::Batch;
 use super::cut::Cut;
 use super::pipeline::Batches;
 use super::plan::Step;
 use super::tree::{Rank, Tree};
 use crate::Engine;
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::errand::Errand;
-use crate::fetch::ledger::Phase;
-
-/// Files opened ahead of the one being read: their metadata comes while data flows.
-const OPEN_AHEAD: usize = 3;
+use crate::error::{Error, Result};
 
 /// One tree in one file.
 #[derive(Clone)]
@@ -58,25 +53,60 @@ pub struct Part {
     pub batch: Batch,
 }
 
+/// Many trees, opened side by side, in the order of their places.
+pub struct Opens {
+    engine: Engine,
+    places: VecDeque<Place>,
+    opening: Ahead<Tree>,
+}
+
+impl Opens {
+    pub(crate) fn new(engine: Engine, places: Vec<Place>) -> Self {
+        Opens { engine, places: places.into(), opening: Ahead::new() }
+    }
+
+    /// The next tree; `None` after the last one. Nothing comes after an error.
+    pub async fn next(&mut self) -> Option<Result<Tree>> {
+        while self.opening.len() < self.engine.config().opens_max {
+            let Some(place) = self.places.pop_front() else { break };
+            let engine = self.engine.clone();
+            let work = async move { place.open(&engine).await };
+            self.opening.push(self.engine.trace(), work);
+        }
+        let opened = self.opening.next().await;
+        if let Some(Err(_)) = &opened {
+            self.places.clear();
+            self.opening.clear();
+        }
+        opened
+    }
+}
+
 /// Batches of many files, in the order of the files.
 pub struct Parts {
     engine: Engine,
     places: VecDeque<(usize, Place)>,
     wish: Wish,
-    opening: VecDeque<(Errand, JoinHandle<Result<Started>>)>,
+    opening: Ahead<Started>,
     present: Option<Started>,
+    pace: Pace,
 }
 
 struct Started {
     file: usize,
     url: String,
     batches: Batches,
+    metadata_bytes: u64,
+    opening_took: Duration,
+    /// When the file's turn came, on the engine's clock.
+    turn: Duration,
 }
 
 impl Parts {
     pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: Wish) -> Self {
         let places = places.into_iter().enumerate().collect();
-        Parts { engine, places, wish, opening: VecDeque::new(), present: None }
+        let (opening, pace) = (Ahead::new(), Pace::default());
+        Parts { engine, places, wish, opening, present: None, pace }
     }
 
     /// The next batch; `None` after the last one of the last file.
@@ -90,49 +120,40 @@ impl Parts {
                         return Some(Ok(Part { file, url, batch }));
                     }
                     Some(Err(error)) => return Some(Err(self.give_up(error))),
-                    None => self.present = None,
+                    None => {
+                        let now = self.engine.trace().now();
+                        self.pace.read(now.saturating_sub(present.turn));
+                        self.present = None;
+                    }
                 }
             }
-            // Taken from the queue only when done: a caller may stop waiting and come again.
-            let (errand, task) = self.opening.front_mut()?;
-            let waiting = errand.waiting();
-            let opened = task.await;
-            drop(waiting);
-            self.opening.pop_front();
-            match opened {
-                Ok(Ok(started)) => self.present = Some(started),
-                Ok(Err(error)) => return Some(Err(self.give_up(error))),
-                Err(error) => {
-                    let error = Error::new(ErrorKind::Io, format!("opening a file: {error}"));
-                    return Some(Err(self.give_up(error)));
+            match self.opening.next().await? {
+                Ok(mut started) => {
+                    self.pace.opened(started.opening_took, started.metadata_bytes);
+                    started.turn = self.engine.trace().now();
+                    self.present = Some(started);
                 }
+                Err(error) => return Some(Err(self.give_up(error))),
             }
         }
     }
 
     fn give_up(&mut self, error: Error) -> Error {
         self.places.clear();
-        self.opening.drain(..).for_each(|(_, task)| task.abort());
+        self.opening.clear();
         self.present = None;
         error
     }
 
     fn open_ahead(&mut self) {
-        while self.opening.len() < OPEN_AHEAD {
+        let config = self.engine.config();
+        let ahead = self.pace.files_ahead(config.opens_max, config.memory_bytes_max);
+        while self.opening.len() < ahead {
             let Some((file, place)) = self.places.pop_front() else { return };
-            let (engine, wish) = (self.engine.clone(), self.wish.clone());
-            let urgent = self.present.is_none() && self.opening.is_empty();
-            let errand = Errand::begin(engine.trace(), Phase::Connecting, None);
-            let ahead = errand.clone();
-            let task = async move { ahead.ahead(start(engine, file, place, wish, urgent)).await };
-            self.opening.push_back((errand, tokio::spawn(task)));
+            let urgent = self.present.is_none() && self.opening.len() == 0;
+            let work = start(self.engine.clone(), file, place, self.wish.clone(), urgent);
+            self.opening.push(self.engine.trace(), work);
         }
-    }
-}
-
-impl Drop for Parts {
-    fn drop(&mut self) {
-        self.opening.drain(..).for_each(|(_, task)| task.abort());
     }
 }
 
@@ -143,6 +164,7 @@ async fn start(
     wish: Wish,
     urgent: bool,
 ) -> Result<Started> {
+    let begun = engine.trace().now();
     let tree = place.open(&engine).await?;
     let columns = match &wish.patterns {
         Some(patterns) => tree.columns(patterns).map_err(|e| e.with_url(&*place.url))?,
@@ -150,5 +172,8 @@ async fn start(
     };
     let rank = Rank { order: file as u64, urgent };
     let batches = tree.start(columns, wish.cut.as_ref(), wish.entries, wish.step, rank)?;
-    Ok(Started { file, url: place.url, batches })
+    let opening_took = engine.trace().now().saturating_sub(begun);
+    let metadata_bytes = tree.file().metadata_bytes();
+    let turn = Duration::ZERO;
+    Ok(Started { file, url: place.url, batches, metadata_bytes, opening_took, turn })
 }

@@ -1,5 +1,6 @@
 //! ROOT over fetched bytes: opening, planning, decoding, columns. Never sees a socket.
 
+mod ahead;
 pub mod columns;
 pub mod cut;
 pub mod dataset;

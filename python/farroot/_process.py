@@ -1,0 +1,43 @@
+"""What files and trees have in common: they outlive a fork, and can be used in ``with``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+T = TypeVar("T")
+
+
+class Live(Generic[T]):
+    """Something of the engine, which belongs to one process; in another one it is opened again."""
+
+    def __init__(self, core: T, again: Callable[[], T]) -> None:
+        self._core = core
+        self._again = again
+        self._pid = os.getpid()
+
+    def here(self) -> T:
+        """The thing itself, in this process."""
+        if self._pid != os.getpid():
+            self._core = self._again()
+            self._pid = os.getpid()
+        return self._core
+
+
+class NothingToClose:
+    """A context manager for what holds nothing that has to be given back at once."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Nothing to be done: connections end with the last use of the file."""
