@@ -30,6 +30,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use read::columns::{Batch, Column};
 pub use read::cut::{Cut, Predicate};
 pub use read::dataset::{Opens, Part, Parts, Place, Wish};
+pub use read::events::{Event, Events, Value};
 pub use read::file::{File, KeyInfo};
 pub use read::pipeline::Batches;
 pub use read::plan::{Plan, Step};

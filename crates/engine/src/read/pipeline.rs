@@ -12,13 +12,14 @@
 mod assemble;
 mod counts;
 mod deciding;
-mod item;
+pub(super) mod item;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
+
 use rootfile::Array;
 use rootfile::tree::BasketPlace;
 use tokio::sync::{Notify, mpsc};
@@ -348,7 +349,7 @@ impl Pipeline {
         }
     }
 
-    fn hold(&mut self, at: usize, array: Array, permit: Option<Permit>) {
+    fn hold(&mut self, at: usize, array: Arc<Array>, permit: Option<Permit>) {
         self.counted(at);
         if self.is_forgotten(at) {
             self.slots[at].state = State::Gone;
@@ -359,7 +360,7 @@ impl Pipeline {
         if let Some(permit) = &permit {
             permit.resize(array.nbytes() as u64);
         }
-        self.slots[at].state = State::Held(Arc::new(array), permit);
+        self.slots[at].state = State::Held(array, permit);
         for batch in &self.slots[at].needed_by {
             self.lacking[*batch] -= 1;
         }

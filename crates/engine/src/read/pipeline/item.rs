@@ -42,7 +42,7 @@ pub enum State {
 
 /// What came of decoding.
 pub enum Outcome {
-    Array(Array),
+    Array(Arc<Array>),
     /// The basket leaves its entry offsets to be computed from counts.
     LacksCounts(Bytes),
 }
@@ -75,7 +75,7 @@ pub fn decode_item(
         let mut array = column.interpretation.empty();
         array.reserve(local.len(), basket.data.len());
         column.interpretation.decode(&basket, local, &mut array)?;
-        Ok(Outcome::Array(array))
+        Ok(Outcome::Array(Arc::new(array)))
     };
     read().map_err(|error: Error| {
         let error = error.within(&format!("{}/basket {}", column.name, item.basket));

@@ -1,0 +1,429 @@
+//! A reader that does not say beforehand what it reads.
+//!
+//! It goes through a tree in steps (an entry, or a batch of them) and touches branches as it likes.
+//! What it touches in one step it mostly touches in the next ones ([`habits`]), so that their baskets are
+//! fetched ahead, as far as the byte budget goes; how sure the guess is decides how far. Three more
+//! rules keep the round trips few where the guess has nothing to go by:
+//!
+//! * **Startup**: with the first basket, those of all branches come that hold the first entries,
+//!   the smallest first, up to an allowance of bytes.
+//! * **Together**: a branch that was not expected brings along those that were touched with it the
+//!   last time: one request for the baskets of the entries concerned, and no more of them.
+//! * **Regularity**: what is touched every fiftieth step is fetched before the next fiftieth.
+//!
+//! [`shelf`] fetches and decodes; this module decides.
+
+pub(super) mod habits;
+mod shelf;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::ops::Range;
+use std::sync::Arc;
+
+use rootfile::Array;
+use rootfile::tree::{BasketPlace, Branch, BranchId};
+
+use super::columns::Column;
+use super::plan::{baskets_of, decoded_bytes_per_entry};
+use super::tree::Tree;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{Urgency, Want};
+use habits::Habits;
+use shelf::{Basket, Loan, Order, Shelf};
+
+/// Bytes fetched ahead of the present step, stored, at least; on a link that holds more, a multiple
+/// of what it holds. How much of it is really sent for is the scheduler's choice.
+const AHEAD_BYTES: u64 = 32 << 20;
+const AHEAD_PIPES: u64 = 4;
+/// Bytes that guesses with nothing to go by may cost, before any of them proves right: a round
+/// trip's worth, which is what a wrong single guess would have cost.
+const ALLOWANCE_BYTES: std::ops::RangeInclusive<u64> = 2 << 20..=8 << 20;
+/// Steps after which a habit counts as known. Before, the reader looks as many steps ahead as
+/// doubling with each step gives.
+const KNOWN_AFTER: u64 = 6;
+
+/// What comes regularly is fetched for two to this power of its next times at most.
+const REGULAR_AHEAD_MAX: u32 = 5;
+
+/// Branch and basket, by number.
+type Key = (usize, usize);
+
+/// Goes through a tree step by step, fetching what is touched and what will be.
+pub(crate) struct Learner {
+    tree: Tree,
+    shelf: Shelf,
+    /// All entries, and how many make a step.
+    entries: Range<u64>,
+    step_entries: u64,
+    step: u64,
+    habits: Habits,
+    columns: BTreeMap<usize, Arc<Column>>,
+    loans: BTreeMap<Key, Loan>,
+    /// The same baskets by their last entry.
+    ends: BTreeSet<(u64, Key)>,
+    /// For branches that are fetched ahead, the next basket.
+    next: BTreeMap<usize, usize>,
+    /// Stored bytes of baskets on loan that nobody has touched.
+    ahead_bytes: u64,
+    /// Reading ahead goes on when these are fewer than so many; `None`: at every step.
+    low_water: Option<u64>,
+    allowance: u64,
+}
+
+/// A part of a column: the entries of a basket, and their values.
+pub(crate) type Piece = (Range<u64>, Arc<Array>);
+
+impl Learner {
+    /// Begins before the first step.
+    pub(crate) fn new(tree: &Tree, entries: Range<u64>, step_entries: u64) -> Self {
+        let end = entries.end.min(tree.num_entries());
+        let pipe_bytes = tree.file().remote().pipe_bytes();
+        Learner {
+            shelf: Shelf::new(tree),
+            tree: tree.clone(),
+            entries: entries.start.min(end)..end,
+            step_entries: step_entries.max(1),
+            step: 0,
+            habits: Habits::new(tree.metadata().branches.len()),
+            columns: BTreeMap::new(),
+            loans: BTreeMap::new(),
+            ends: BTreeSet::new(),
+            next: BTreeMap::new(),
+            ahead_bytes: 0,
+            low_water: None,
+            allowance: pipe_bytes
+                .saturating_mul(2)
+                .clamp(*ALLOWANCE_BYTES.start(), *ALLOWANCE_BYTES.end()),
+        }
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Goes to the next step; its entries, or `None` after the last.
+    pub(crate) fn advance(&mut self) -> Option<Range<u64>> {
+        let step = self.habits.steps();
+        let entries = self.window(step);
+        if entries.is_empty() {
+            return None;
+        }
+        self.step = step;
+        self.habits.begin_step();
+        self.let_go(entries.start);
+        if self.low_water.is_none_or(|bytes| self.ahead_bytes < bytes) {
+            self.read_ahead();
+        }
+        Some(entries)
+    }
+
+    /// The values of a branch for the entries of the present step, basket by basket.
+    ///
+    /// # Errors
+    /// `Unsupported` for a branch that cannot be read; whatever goes wrong in fetching it.
+    pub(crate) async fn touch(&mut self, branch: BranchId) -> Result<Vec<Piece>> {
+        let column = self.column(branch.0 as usize)?;
+        let entries = self.window(self.step);
+        let before = self.habits.last(branch.0 as usize);
+        let first_time = self.habits.touch(branch.0 as usize);
+        let keys = self.keys(branch.0 as usize, &entries);
+        self.demand(&keys, before);
+        if first_time {
+            self.expect_again(branch.0 as usize);
+        }
+        self.collect(&column, keys, &entries).await
+    }
+
+    fn window(&self, step: u64) -> Range<u64> {
+        let start = self.entries.start.saturating_add(step.saturating_mul(self.step_entries));
+        let start = start.min(self.entries.end);
+        start..start.saturating_add(self.step_entries).min(self.entries.end)
+    }
+
+    fn branch(&self, branch: usize) -> &Branch {
+        &self.tree.metadata().branches[branch]
+    }
+
+    fn keys(&self, branch: usize, entries: &Range<u64>) -> Vec<Key> {
+        baskets_of(self.branch(branch), entries).map(|basket| (branch, basket)).collect()
+    }
+
+    fn column(&mut self, branch: usize) -> Result<Arc<Column>> {
+        if let Some(column) = self.columns.get(&branch) {
+            return Ok(column.clone());
+        }
+        let column = Arc::new(self.tree.column(BranchId(branch as u32))?);
+        self.columns.insert(branch, column.clone());
+        Ok(column)
+    }
+
+    /// Somebody waits for these baskets, which were touched last at step `before`.
+    fn demand(&mut self, keys: &[Key], before: Option<u64>) {
+        let missing: Vec<Key> =
+            keys.iter().filter(|key| !self.loans.contains_key(key)).copied().collect();
+        for key in keys {
+            if let Some(loan) = self.loans.get_mut(key) {
+                self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
+                self.shelf.promote(loan);
+            }
+        }
+        if missing.is_empty() {
+            return;
+        }
+        let mut baskets = missing;
+        match before {
+            Some(step) => baskets.extend(self.companions(step)),
+            None => baskets.extend(self.strangers()),
+        }
+        self.ask(&baskets, Urgency::Demand);
+        for key in keys {
+            if let Some(loan) = self.loans.get_mut(key) {
+                self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
+            }
+        }
+    }
+
+    /// Baskets for the present step of what was last touched at a step, and not since.
+    fn companions(&self, step: u64) -> Vec<Key> {
+        let entries = self.window(self.step);
+        let branches = self.habits.last_touched_at(step);
+        branches.flat_map(|branch| self.keys(branch, &entries)).collect()
+    }
+
+    /// Baskets of branches that were never touched before, for the present step and, at the
+    /// beginning, for the next ones: smallest first, as far as the allowance goes.
+    fn strangers(&mut self) -> Vec<Key> {
+        let steps = if self.step == 0 { KNOWN_AFTER } else { 1 };
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::new();
+        for step in self.step..self.step + steps {
+            let entries = self.window(step);
+            let mut of_step: Vec<(u64, Key)> = self
+                .habits
+                .untouched()
+                .chain(self.habits.last_touched_at(self.step))
+                .flat_map(|branch| self.keys(branch, &entries))
+                .filter(|key| !self.loans.contains_key(key) && seen.insert(*key))
+                .map(|key| (self.stored(key), key))
+                .collect();
+            of_step.sort_unstable();
+            for (bytes, key) in of_step {
+                if bytes > self.allowance {
+                    return found;
+                }
+                self.allowance -= bytes;
+                found.push(key);
+            }
+            if entries.is_empty() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// A branch that is touched at regular steps will be at the next one of them.
+    fn expect_again(&mut self, branch: usize) {
+        let expected = self.is_expected(branch);
+        if let Some((gap, times)) = self.habits.regular(branch).filter(|_| !expected) {
+            // The more often it was so, the further ahead it may be believed.
+            for time in 1..=1 << times.min(REGULAR_AHEAD_MAX) {
+                if self.ahead_bytes > AHEAD_BYTES {
+                    break;
+                }
+                let step = self.step.saturating_add(gap.saturating_mul(time));
+                let keys = self.keys(branch, &self.window(step));
+                self.ask(&keys, Urgency::Hint);
+            }
+        }
+        if expected && !self.next.contains_key(&branch) {
+            // What is new is looked after at the next step.
+            self.low_water = None;
+        }
+    }
+
+    fn is_expected(&self, branch: usize) -> bool {
+        let baskets = self.branch(branch).baskets.len().max(1) as u64;
+        let steps = self.branch(branch).entries / baskets / self.step_entries;
+        self.habits.is_expected(branch, steps.max(1))
+    }
+
+    /// Asks for the baskets of expected branches, the nearest first.
+    fn read_ahead(&mut self) {
+        let known = self.habits.steps() >= KNOWN_AFTER;
+        let steps = if known { u64::MAX } else { 1 << self.habits.steps() };
+        let horizon = self.window(self.step.saturating_add(steps)).start;
+        let pipe_bytes = self.tree.file().remote().pipe_bytes();
+        let bytes_max = AHEAD_BYTES.max(pipe_bytes.saturating_mul(AHEAD_PIPES));
+        let start = self.window(self.step).start;
+        let mut nearest = BinaryHeap::new();
+        for branch in self.habits.touched().collect::<Vec<_>>() {
+            if !self.is_expected(branch) {
+                if self.next.remove(&branch).is_some() {
+                    self.give_up(branch, start);
+                }
+                continue;
+            }
+            let baskets = &self.branch(branch).baskets;
+            let present = baskets.partition_point(|basket| basket.entries.end <= start);
+            let next = self.next.get(&branch).copied().unwrap_or(0).max(present);
+            if let Some(basket) = baskets.get(next) {
+                nearest.push(Reverse((basket.entries.start, branch, next)));
+            }
+            self.next.insert(branch, next);
+        }
+        let mut asked = Vec::new();
+        let mut bytes = self.ahead_bytes;
+        while let Some(Reverse((first, branch, basket))) = nearest.pop() {
+            if first >= horizon || bytes >= bytes_max {
+                break;
+            }
+            if !self.loans.contains_key(&(branch, basket)) {
+                bytes += self.stored((branch, basket));
+                asked.push((branch, basket));
+            }
+            self.next.insert(branch, basket + 1);
+            if let Some(following) = self.branch(branch).baskets.get(basket + 1) {
+                nearest.push(Reverse((following.entries.start, branch, basket + 1)));
+            }
+        }
+        self.ask(&asked, Urgency::Hint);
+        self.low_water = known.then_some(bytes_max / 4 * 3);
+    }
+
+    /// What was asked for ahead and has not come is not wanted.
+    fn give_up(&mut self, branch: usize, start: u64) {
+        let late: Vec<Key> = self
+            .loans
+            .range((branch, 0)..(branch + 1, 0))
+            .filter(|(key, loan)| {
+                self.branch(branch).baskets[key.1].entries.start > start && !loan.is_here()
+            })
+            .map(|(key, _)| *key)
+            .collect();
+        for key in late {
+            self.end(key);
+        }
+    }
+
+    /// Gives back what lies before an entry.
+    fn let_go(&mut self, start: u64) {
+        while let Some((end, key)) = self.ends.first().copied().filter(|(end, _)| *end <= start) {
+            self.ends.remove(&(end, key));
+            self.end(key);
+        }
+    }
+
+    fn end(&mut self, key: Key) {
+        let Some(mut loan) = self.loans.remove(&key) else { return };
+        self.ends.remove(&(self.branch(key.0).baskets[key.1].entries.end, key));
+        self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
+        self.shelf.give_up(&loan);
+    }
+
+    /// Asks the shelf for baskets that are not on loan and whose branches can be read.
+    fn ask(&mut self, keys: &[Key], urgency: Urgency) {
+        let mut orders = Vec::new();
+        for key in keys {
+            let Ok(column) = self.column(key.0) else { continue };
+            if self.loans.contains_key(key) {
+                continue;
+            }
+            let reference = &self.branch(key.0).baskets[key.1];
+            let (entries, place) = (reference.entries.clone(), reference.place.clone());
+            let decoded = decoded_bytes_per_entry(self.tree.metadata(), &column)
+                * (entries.end - entries.start) as f64;
+            let basket = Basket { column, basket: key.1, entries: entries.clone() };
+            let order = match place {
+                BasketPlace::Embedded(bytes) => Order::Decode { basket, bytes },
+                BasketPlace::Stored(range) => {
+                    let cost = (range.end - range.start).saturating_add(decoded as u64);
+                    let order = self.rank(entries.start);
+                    Order::Fetch { basket, want: Want { range, cost, urgency, order } }
+                }
+            };
+            orders.push((*key, entries.end, order));
+        }
+        let (keys, orders): (Vec<_>, Vec<_>) =
+            orders.into_iter().map(|(key, end, order)| ((end, key), order)).unzip();
+        for ((end, key), loan) in keys.into_iter().zip(self.shelf.ask(orders, urgency)) {
+            self.ahead_bytes += loan.bytes();
+            self.loans.insert(key, loan);
+            self.ends.insert((end, key));
+        }
+    }
+
+    /// What is needed at the same time has the same rank, so that it is fetched in the fewest pieces:
+    /// the cluster, or where the file knows of none the step.
+    fn rank(&self, entry: u64) -> u64 {
+        let entry = entry.max(self.window(self.step).start);
+        match &self.tree.metadata().cluster_starts[..] {
+            [] => entry.saturating_sub(self.entries.start) / self.step_entries,
+            starts => starts.partition_point(|start| *start <= entry) as u64,
+        }
+    }
+
+    fn stored(&self, key: Key) -> u64 {
+        match &self.branch(key.0).baskets[key.1].place {
+            BasketPlace::Stored(range) => range.end - range.start,
+            BasketPlace::Embedded(_) => 0,
+        }
+    }
+
+    /// Waits for baskets, and decodes those that lack their counts.
+    async fn collect(
+        &mut self,
+        column: &Arc<Column>,
+        keys: Vec<Key>,
+        entries: &Range<u64>,
+    ) -> Result<Vec<Piece>> {
+        let mut pieces = Vec::with_capacity(keys.len());
+        let mut covered = entries.start;
+        for key in keys {
+            let Some(loan) = self.loans.get(&key) else { continue };
+            let array = match self.shelf.wait(loan).await {
+                Ok(Some(array)) => array,
+                Ok(None) => self.with_counts(column, key).await?,
+                Err(error) => {
+                    // Asking again tries again.
+                    self.end(key);
+                    return Err(error);
+                }
+            };
+            let held = self.branch(key.0).baskets[key.1].entries.clone();
+            if held.start <= covered {
+                covered = covered.max(held.end);
+            }
+            pieces.push((held, array));
+        }
+        if covered < entries.end {
+            let why = format!("branch {} has no basket for entry {covered}", column.name);
+            return Err(Error::new(ErrorKind::Corrupt, why).with_url(self.tree.file().url()));
+        }
+        Ok(pieces)
+    }
+
+    /// A basket that leaves its entry offsets to be computed from another branch.
+    async fn with_counts(&mut self, column: &Arc<Column>, key: Key) -> Result<Arc<Array>> {
+        let counter = column.interpretation.counter().filter(|id| *id != column.branch);
+        let entries = self.branch(key.0).baskets[key.1].entries.clone();
+        let Some(counter) = counter else {
+            let error = rootfile::Error::unsupported("baskets without their entry offsets");
+            return Err(Error::from(error.within(&column.name)).with_url(self.tree.file().url()));
+        };
+        let counts = self.keys(counter.0 as usize, &entries);
+        self.ask(&counts, Urgency::Demand);
+        let mut held = Vec::with_capacity(counts.len());
+        for counts in counts {
+            let Some(loan) = self.loans.get(&counts) else { continue };
+            self.shelf.promote(loan);
+            if let Some(array) = self.shelf.wait(loan).await? {
+                held.push((self.branch(counts.0).baskets[counts.1].entries.clone(), array));
+            }
+        }
+        match self.loans.get_mut(&key) {
+            Some(loan) => self.shelf.decode_with(loan, held),
+            None => Err(Error::new(ErrorKind::Cancelled, "the basket was given up")),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What is touched, learnt from what has been touched. Knows steps and branches, no bytes.
+
+/// Steps that are remembered one by one.
+const REMEMBERED: u64 = 64;
+/// Below so many steps even a single touch counts.
+const EARLY: u64 = 2;
+
+/// How often each branch is touched, and when last.
+#[derive(Debug)]
+pub struct Habits {
+    branches: Vec<Habit>,
+    /// Steps begun.
+    steps: u64,
+    /// Branches touched at some step, in order.
+    touched: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Habit {
+    /// Bit `k`: touched `k` steps before `last`.
+    recent: u64,
+    last: Option<u64>,
+    /// Steps between the last two touches, and how many spaces before were as long.
+    gap: u64,
+    regular: u32,
+}
+
+impl Habits {
+    pub fn new(branches: usize) -> Self {
+        let branches = vec![Habit::default(); branches];
+        Habits { branches, steps: 0, touched: Vec::new() }
+    }
+
+    /// Steps begun.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    pub fn begin_step(&mut self) {
+        self.steps += 1;
+    }
+
+    fn step(&self) -> u64 {
+        self.steps.saturating_sub(1)
+    }
+
+    /// A branch is touched in the present step; whether for the first time in it.
+    pub fn touch(&mut self, branch: usize) -> bool {
+        let step = self.step();
+        let habit = &mut self.branches[branch];
+        match habit.last {
+            Some(last) if last == step => return false,
+            Some(last) => {
+                let gap = step - last;
+                habit.regular = if gap == habit.gap { habit.regular + 1 } else { 0 };
+                habit.gap = gap;
+                habit.recent =
+                    habit.recent.checked_shl(gap as u32).filter(|_| gap < REMEMBERED).unwrap_or(0);
+            }
+            None => self.touched.push(branch),
+        }
+        habit.recent |= 1;
+        habit.last = Some(step);
+        true
+    }
+
+    /// The step at which a branch was last touched.
+    pub fn last(&self, branch: usize) -> Option<u64> {
+        self.branches[branch].last
+    }
+
+    /// Branches whose last touch was at a step.
+    pub fn last_touched_at(&self, step: u64) -> impl Iterator<Item = usize> + '_ {
+        self.touched.iter().copied().filter(move |at| self.branches[*at].last == Some(step))
+    }
+
+    /// Branches that were never touched.
+    pub fn untouched(&self) -> impl Iterator<Item = usize> + '_ {
+        let none = |(_, habit): &(usize, &Habit)| habit.last.is_none();
+        self.branches.iter().enumerate().filter(none).map(|(at, _)| at)
+    }
+
+    /// Branches touched at least once.
+    pub fn touched(&self) -> impl Iterator<Item = usize> + '_ {
+        self.touched.iter().copied()
+    }
+
+    /// Whether a branch will be touched within `steps` steps, more likely than not; not where it is
+    /// known more [exactly](Habits::regular).
+    pub fn is_expected(&self, branch: usize, steps: u64) -> bool {
+        let habit = &self.branches[branch];
+        let Some(last) = habit.last else { return false };
+        let remembered = self.steps.min(REMEMBERED);
+        let age = self.step() - last;
+        let recent = if age < REMEMBERED { habit.recent << age } else { 0 };
+        let touches = u64::from(recent.count_ones());
+        let enough = touches > 1 || remembered <= EARLY;
+        let exactly = habit.regular > 0 && habit.gap > steps;
+        enough && !exactly && touches.saturating_mul(steps.saturating_add(1)) >= remembered
+    }
+
+    /// The steps from one touch of a branch to the next, if the last ones were evenly spaced, and
+    /// how often they were.
+    pub fn regular(&self, branch: usize) -> Option<(u64, u32)> {
+        let habit = &self.branches[branch];
+        (habit.regular > 0 && habit.gap > 1).then_some((habit.gap, habit.regular))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Habits after so many steps, in which `touches` says what is touched.
+    fn after(steps: u64, touches: impl Fn(u64, usize) -> bool) -> Habits {
+        let mut habits = Habits::new(3);
+        for step in 0..steps {
+            habits.begin_step();
+            for branch in 0..3 {
+                if touches(step, branch) {
+                    assert!(habits.touch(branch));
+                    assert!(!habits.touch(branch), "once a step");
+                }
+            }
+        }
+        habits
+    }
+
+    #[test]
+    fn what_is_touched_mostly_is_expected() {
+        let habits = after(40, |step, branch| branch == 0 || branch == 1 && step % 3 != 0);
+        assert!(habits.is_expected(0, 1) && habits.is_expected(1, 1));
+        assert!(!habits.is_expected(2, 1000), "never touched");
+        assert_eq!(habits.untouched().collect::<Vec<_>>(), [2]);
+    }
+
+    /// The first event of a job often is one of those in which everything is looked at.
+    #[test]
+    fn one_touch_at_the_beginning_is_soon_forgotten() {
+        let at = |steps| after(steps, |step, branch| step == 0 || branch == 0);
+        assert!(at(1).is_expected(1, 1));
+        assert!(at(2).is_expected(1, 1));
+        assert!(!at(3).is_expected(1, 1) && !at(3).is_expected(1, 20));
+        assert!(at(3).is_expected(0, 1));
+    }
+
+    #[test]
+    fn rare_touches_make_a_long_basket_worth_it() {
+        let habits = after(120, |step, branch| branch == 0 && step % 20 == 0);
+        assert!(!habits.is_expected(0, 5));
+        assert!(habits.is_expected(0, 1000));
+    }
+
+    #[test]
+    fn even_spaces_tell_the_next_touch() {
+        let every = |step, branch| branch == 0 && step % 50 == 0;
+        assert_eq!(after(51, every).regular(0), None, "one space is no rule");
+        assert_eq!(after(101, every).regular(0), Some((50, 1)));
+        assert_eq!(after(201, every).regular(0), Some((50, 3)));
+        let irregular = |step, branch| branch == 0 && [0, 50, 90].contains(&step);
+        assert_eq!(after(101, irregular).regular(0), None);
+        assert_eq!(after(101, |_, branch| branch == 0).regular(0), None, "every step");
+    }
+
+    #[test]
+    fn habits_change() {
+        let habits = after(200, |step, branch| (step < 100) == (branch == 0));
+        assert!(!habits.is_expected(0, 1) && habits.is_expected(1, 1));
+        assert_eq!(habits.last_touched_at(99).collect::<Vec<_>>(), [0]);
+    }
+}
