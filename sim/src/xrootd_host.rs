@@ -24,6 +24,10 @@ pub struct Behaviour {
     pub dies_after_reads: Option<u32>,
     /// Answers nothing any more after so many answered reads.
     pub hangs_after_reads: Option<u32>,
+    /// Closes this many connections as soon as they have said anything.
+    pub cuts: u32,
+    /// Answers opens without the size, as servers of version 3 and proxies may.
+    pub opens_without_stat: bool,
     /// Sends every open elsewhere.
     pub redirects_to: Option<(String, u16)>,
     /// Time to serve one request; requests of one connection are served one after another, as
@@ -37,6 +41,10 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files, behaviour
         let mut session = 0u8;
         while let Some(end) = accepted.recv().await {
             session = session.wrapping_add(1);
+            if u32::from(session) <= behaviour.cuts {
+                tokio::spawn(cut(end));
+                continue;
+            }
             let connection = Connection {
                 server: Server::new(ServerConfig::data_server(SessionId([session; 16]))),
                 files: files.clone(),
@@ -47,6 +55,11 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files, behaviour
             tokio::spawn(connection.run(end));
         }
     });
+}
+
+/// Ends a connection with its first bytes.
+async fn cut(mut end: End) {
+    let _ = end.read_u8().await;
 }
 
 struct Connection {
@@ -133,8 +146,16 @@ impl Connection {
                 });
                 self.server.answer_text(tag, &text);
             }
+            Request::Stat(stat) => self.answer_stat(tag, &stat.path),
             Request::Ping(_) | Request::Endsess(_) => self.server.answer_done(tag),
             _ => self.refuse(tag, ErrorCode::UNSUPPORTED, "not simulated"),
+        }
+    }
+
+    fn answer_stat(&mut self, tag: Tag, path: &str) {
+        match self.files.get(path.split('?').next().unwrap_or(path)) {
+            Some(content) => self.server.answer_stat(tag, &stat_of(content)),
+            None => self.refuse(tag, ErrorCode::NOT_FOUND, "no such file"),
         }
     }
 
@@ -148,15 +169,10 @@ impl Connection {
         };
         let free = (0..).map(Handle::from_slot).find(|handle| !self.open.contains_key(handle));
         let handle = free.unwrap_or(Handle::from_slot(0));
-        let stat = StatInfo {
-            id: "1".into(),
-            size: content.len() as u64,
-            flags: StatFlags::READABLE,
-            mtime: 1_700_000_000,
-            more: None,
-        };
+        let stat = stat_of(&content);
         self.open.insert(handle, content);
-        self.server.answer_open(tag, handle, Some(&stat));
+        let stat = Some(&stat).filter(|_| !self.behaviour.opens_without_stat);
+        self.server.answer_open(tag, handle, stat);
     }
 
     fn range(&self, handle: Handle, offset: u64, length: u32) -> Option<Bytes> {
@@ -168,5 +184,15 @@ impl Connection {
 
     fn refuse(&mut self, tag: Tag, code: ErrorCode, text: &str) {
         self.server.answer_error(tag, code, text);
+    }
+}
+
+fn stat_of(content: &Bytes) -> StatInfo {
+    StatInfo {
+        id: "1".into(),
+        size: content.len() as u64,
+        flags: StatFlags::READABLE,
+        mtime: 1_700_000_000,
+        more: None,
     }
 }

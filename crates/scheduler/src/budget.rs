@@ -46,6 +46,9 @@ pub struct Budgets {
     /// A connection that owes data and has delivered nothing for this long has failed. Tape and
     /// busy servers take long for a first byte; a dead one takes for ever. A backstop as well.
     pub silence_max: Time,
+    /// A connection that has had nothing to do for this long is closed: it costs the server a
+    /// thread, and what lies between may have forgotten it. [`Time::MAX`]: never.
+    pub idle_max: Time,
 }
 
 impl Default for Budgets {
@@ -67,6 +70,7 @@ impl Default for Budgets {
             unreachable_after: Time::from_secs(4),
             connect_max: Time::from_secs(30),
             silence_max: Time::from_secs(60),
+            idle_max: Time::from_secs(300),
         }
     }
 }

@@ -141,11 +141,14 @@ impl Connection {
         pipe.saturating_mul(2).max(ahead).max(IN_FLIGHT_MIN)
     }
 
-    /// When it has failed unless something comes.
+    /// When it has failed, or is of no use any more, unless something comes.
     pub(crate) fn deadline(&self, budgets: &Budgets) -> Option<Time> {
         match self.phase {
             Phase::Connecting => Some(self.since.saturating_add(budgets.connect_max)),
-            Phase::Usable if self.requests.is_empty() => None,
+            Phase::Usable if self.requests.is_empty() => {
+                let ends = budgets.idle_max < Time::MAX;
+                ends.then(|| self.heard.saturating_add(budgets.idle_max))
+            }
             Phase::Usable => Some(self.heard.saturating_add(budgets.silence_max)),
         }
     }

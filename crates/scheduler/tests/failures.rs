@@ -248,6 +248,25 @@ fn a_silent_connection_is_given_up_and_its_work_moves() {
 }
 
 #[test]
+fn an_idle_connection_is_closed_and_made_anew_when_there_is_work() {
+    let mut hand = Hand::single();
+    hand.demand(0..1000);
+    let out = hand.drain();
+    let (first, request) = (out.connects[0].0, out.fetches[0].0);
+    hand.scheduler.handle_connected(ms(100), first);
+    hand.scheduler.handle_data(ms(200), request, 0..1000);
+    hand.scheduler.handle_done(ms(200), request);
+    hand.now = ms(200);
+    hand.drain();
+    let out = hand.sleep();
+    assert_eq!((hand.now, &out.disconnects[..]), (ms(300_200), &[first][..]));
+    assert_eq!(hand.scheduler.poll_timeout(), None);
+    hand.demand(5000..6000);
+    let out = hand.drain();
+    assert_eq!((out.connects.len(), out.fetches.len()), (1, 1), "no pause: nothing has failed");
+}
+
+#[test]
 fn a_server_that_takes_only_some_connections_is_not_pressed() {
     let mut hand = Hand::new(Budgets::default());
     hand.scheduler.open(hand.now, hand.file, 1000, 0);

@@ -104,12 +104,25 @@ impl ReadvLimits {
     }
 }
 
+/// Connections that ended amid a burst, before the login was answered. The burst may have been the
+/// reason, or a server that was just going down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Cuts {
+    #[default]
+    None,
+    /// The next connection begins with care.
+    One,
+    /// It did, and came up: a burst is tried once more. If that is cut, too, it is the last.
+    OneThenUp,
+}
+
 /// What one server allows. The default is a server of which nothing is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Profile {
     pub authentication: Authentication,
     /// Whether everything may leave in one burst; none while it has not been tried.
     pub burst: Option<bool>,
+    pub cuts: Cuts,
     pub handles: HandleOrder,
     pub readv: ReadvLimits,
     /// The server's protocol version and flags, once it has said them.
@@ -120,7 +133,26 @@ pub struct Profile {
 impl Profile {
     /// How to begin with a server: in a burst unless that is known to fail.
     pub fn start(&self) -> Start {
-        if self.burst == Some(false) { Start::Careful } else { Start::Burst }
+        let care = self.burst == Some(false) || self.cuts == Cuts::One;
+        if care { Start::Careful } else { Start::Burst }
+    }
+
+    /// A connection has ended amid a burst.
+    pub(crate) fn burst_cut(&mut self) {
+        if self.cuts == Cuts::OneThenUp {
+            self.burst = Some(false);
+        }
+        self.cuts = Cuts::One;
+    }
+
+    /// A session has come up, begun in a burst or with care.
+    pub(crate) fn up(&mut self, burst: bool) {
+        if burst {
+            self.burst = Some(true);
+            self.cuts = Cuts::None;
+        } else if self.cuts == Cuts::One {
+            self.cuts = Cuts::OneThenUp;
+        }
     }
 }
 
@@ -135,6 +167,22 @@ mod tests {
         profile.burst = Some(true);
         assert_eq!(profile.start(), Start::Burst);
         profile.burst = Some(false);
+        assert_eq!(profile.start(), Start::Careful);
+    }
+
+    #[test]
+    fn a_burst_that_is_cut_twice_is_not_tried_again() {
+        let mut profile = Profile { burst: Some(true), ..Profile::default() };
+        profile.burst_cut();
+        assert_eq!(profile.start(), Start::Careful);
+        profile.up(false);
+        assert_eq!(profile.start(), Start::Burst, "it may have been chance");
+        profile.up(true);
+        assert_eq!(profile, Profile { burst: Some(true), ..Profile::default() });
+        profile.burst_cut();
+        profile.up(false);
+        profile.burst_cut();
+        profile.up(false);
         assert_eq!(profile.start(), Start::Careful);
     }
 

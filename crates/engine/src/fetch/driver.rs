@@ -317,6 +317,7 @@ impl Driver {
             Action::Disconnect { connection } => {
                 if self.connections.remove(&connection).is_some() {
                     self.trace.disconnected(connection.0);
+                    self.lose_requests(connection);
                 }
             }
         }
@@ -332,7 +333,7 @@ impl Driver {
         };
         self.trace.connecting(connection.0, state.name.clone());
         let source = state.name.clone();
-        self.connections.insert(connection, ConnectionState { commands, source });
+        self.connections.insert(connection, ConnectionState { commands, server, source });
         tokio::spawn(state.server.clone().run(link));
     }
 
@@ -483,8 +484,7 @@ impl Driver {
     }
 
     fn server_of(&self, connection: ConnectionId) -> Option<ServerId> {
-        let name = &self.connections.get(&connection)?.source;
-        self.servers.iter().find(|(_, state)| state.name == *name).map(|(id, _)| *id)
+        self.connections.get(&connection).map(|there| there.server)
     }
 
     /// Opens that waited for a connection now wait for their answers.
@@ -567,7 +567,7 @@ impl Driver {
 
     fn disconnected(&mut self, connection: ConnectionId, error: Option<Error>) {
         let Some(there) = self.connections.get(&connection) else { return };
-        let name = there.source.clone();
+        let server = there.server;
         let failure = Failure { retryable: error.as_ref().is_none_or(Error::is_retryable) };
         if let Some(error) = error {
             let concerned: Vec<FileId> = self
@@ -575,7 +575,7 @@ impl Driver {
                 .iter()
                 .filter(|(_, file)| {
                     file.touched.contains(&connection)
-                        || file.sources.values().any(|(s, _)| self.servers[s].name == name)
+                        || file.sources.values().any(|(other, _)| *other == server)
                 })
                 .map(|(id, _)| *id)
                 .collect();
@@ -604,6 +604,11 @@ fn budgets(config: &Config) -> scheduler::Budgets {
         memory_bytes_max: config.memory_bytes_max,
         connections_per_server_max: config.connections_max,
         connections_initial: config.connections_initial,
+        // Sources keep to the configured times themselves; the scheduler's are for those that
+        // forget to.
+        unreachable_after: config.connect_timeout / 5 * 4,
+        connect_max: config.connect_timeout.saturating_add(config.silence_timeout),
+        silence_max: config.silence_timeout.saturating_mul(2),
         ..scheduler::Budgets::default()
     }
 }

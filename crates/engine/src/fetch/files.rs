@@ -70,6 +70,8 @@ pub struct ServerState {
 /// A connection that has not ended.
 pub struct ConnectionState {
     pub commands: mpsc::UnboundedSender<Command>,
+    pub server: ServerId,
+    /// The server's name.
     pub source: Arc<str>,
 }
 

@@ -195,11 +195,48 @@ pub fn server_for(
     }
 }
 
-/// The address as it may be shown: without a password.
+/// The address as it may be shown: without a password, and without the values of its query except
+/// of those keys that are known to be no secret. Who has a token may read the file.
 pub fn display_url(url: &Url) -> String {
     let mut shown = url.clone();
     if shown.password().is_some() {
         let _ = shown.set_password(None);
     }
+    if let Some(query) = url.query() {
+        let parts: Vec<String> = query.split('&').map(shown_parameter).collect();
+        shown.set_query(Some(&parts.join("&")));
+    }
     shown.to_string()
+}
+
+/// Query keys whose values say how and where to read, and open nothing.
+const QUERY_SHOWN: [&str; 8] =
+    ["xrdcl.", "xrd.", "tried", "triedrc", "cms.", "svc", "filetype", "version"];
+
+fn shown_parameter(parameter: &str) -> String {
+    let Some((key, value)) = parameter.split_once('=') else { return "...".into() };
+    let is_shown = QUERY_SHOWN.iter().any(|shown| match shown.strip_suffix('.') {
+        Some(_) => key.starts_with(shown) && !key.contains("authz"),
+        None => key == *shown,
+    });
+    if is_shown { format!("{key}={value}") } else { format!("{key}=...") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_shown() {
+        for (address, shown) in [
+            ("root://me:pw@host//f.root", "root://me@host//f.root"),
+            ("root://host//f?authz=Bearer%20abc&tried=ds1", "root://host//f?authz=...&tried=ds1"),
+            ("http://host/f?access_token=abc", "http://host/f?access_token=..."),
+            ("http://host/f?X-Amz-Signature=abc&x=1", "http://host/f?X-Amz-Signature=...&x=..."),
+            ("http://host/f?abc", "http://host/f?..."),
+            ("root://host//f?xrd.wantprot=unix", "root://host//f?xrd.wantprot=unix"),
+        ] {
+            assert_eq!(display_url(&Url::parse(address).unwrap()), shown);
+        }
+    }
 }

@@ -10,14 +10,17 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
-use xrootd::client::{Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
+use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
 use xrootd::error::{ErrorCode, RequestError, SessionError};
 use xrootd::message::open::OpenOptions;
+use xrootd::message::stat::StatInfo;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 use xrootd::response::Redirect;
 
 use super::network::{Network, Stream};
-use super::{Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits};
+use super::{
+    Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits, display_url,
+};
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -173,49 +176,61 @@ impl XrootdServer {
     fn answer(&self, session: &mut Session, link: &Link, event: Event) {
         match event {
             Event::Opened { request, stat, .. } => {
-                let Some(Asked::Open { request, .. }) = session.requests.remove(&request) else {
+                let Some(Asked::Open { request, file }) = session.requests.remove(&request) else {
                     return;
                 };
-                let stat = stat.as_ref();
-                let info = FileInfo {
-                    size: stat.map_or(0, |stat| stat.size),
-                    modified: stat.and_then(|stat| u64::try_from(stat.mtime).ok()),
-                    version: None,
-                };
-                link.tell(Notice::Opened { request, info });
+                match stat {
+                    Some(stat) => link.tell(Notice::Opened { request, info: file_info(&stat) }),
+                    None => session.ask_size(request, file),
+                }
             }
             Event::Data { request, offset, bytes, .. } => {
                 if let Some(Asked::Read { request, .. }) = session.requests.get(&request) {
-                    link.tell(Notice::Data { request: *request, offset, bytes });
+                    session.tell(link, *request, Notice::Data { request: *request, offset, bytes });
                 }
             }
             Event::Done { request } => {
                 if let Some(request) = session.finish(request) {
-                    link.tell(Notice::Done { request });
+                    session.tell(link, request, Notice::Done { request });
                 }
             }
             Event::Failed { request, error } => {
+                if let Some(Asked::Size { request, file }) = session.requests.get(&request) {
+                    let error = self.request_error(&error).with_url(display_url(&file.url));
+                    let request = *request;
+                    session.held.remove(&request);
+                    return link.tell(Notice::Failed { request, error });
+                }
                 session.lost_file(request);
                 if let Some((request, file)) = session.finish_with_file(request) {
-                    let error = self.request_error(&error).with_url(file);
+                    let error = self.request_error(&error).with_url(display_url(&file.url));
+                    session.held.remove(&request);
                     link.tell(Notice::Failed { request, error });
                 }
             }
             Event::Redirected { request, target } => {
                 session.lost_file(request);
                 if let Some((request, file)) = session.finish_with_file(request) {
-                    link.tell(match redirected(&file, &target) {
+                    link.tell(match redirected(&file.url, &target) {
                         Ok(url) => Notice::Redirected { request, url },
                         Err(error) => Notice::Failed { request, error },
                     });
                 }
             }
-            Event::Answer { request, .. } => {
-                if let Some(Asked::Limits) = session.requests.remove(&request) {
+            Event::Answer { request, answer } => match session.requests.remove(&request) {
+                Some(Asked::Limits) => {
                     self.learn(session);
                     link.tell(Notice::Traits(self.traits()));
                 }
-            }
+                Some(Asked::Size { request, .. }) => {
+                    if let Answer::Stat(stat) = answer {
+                        link.tell(Notice::Opened { request, info: file_info(&stat) });
+                    }
+                    let held = session.held.remove(&request).unwrap_or_default();
+                    held.into_iter().for_each(|notice| link.tell(notice));
+                }
+                _ => {}
+            },
             _ => {}
         }
     }
@@ -234,6 +249,11 @@ impl XrootdServer {
             profile.readv = learnt.readv;
         }
         profile.burst = learnt.burst.or(profile.burst);
+        profile.cuts = match learnt.burst {
+            Some(true) => learnt.cuts,
+            // A session that began before the cut knows nothing of it.
+            _ => learnt.cuts.max(profile.cuts),
+        };
         profile.version = learnt.version.or(profile.version);
         profile.flags = learnt.flags.or(profile.flags);
     }
@@ -316,11 +336,15 @@ impl Server for XrootdServer {
     }
 }
 
+fn file_info(stat: &StatInfo) -> FileInfo {
+    FileInfo { size: stat.size, modified: u64::try_from(stat.mtime).ok(), version: None }
+}
+
 /// The protocol's own parts of an address. Paths go over the wire as they are, so what a URL has
 /// to escape (a space as `%20`) is put back.
 fn parse(url: &Url) -> Result<xrootd::url::Url> {
     let wrong =
-        |why: String| Error::new(ErrorKind::InvalidArgument, why).with_url(super::display_url(url));
+        |why: String| Error::new(ErrorKind::InvalidArgument, why).with_url(display_url(url));
     let mut parsed =
         xrootd::url::Url::parse(url.as_str()).map_err(|error| wrong(error.to_string()))?;
     let path = percent_encoding::percent_decode_str(&parsed.path).decode_utf8();
@@ -330,12 +354,12 @@ fn parse(url: &Url) -> Result<xrootd::url::Url> {
 
 /// Where a file is after a redirection: the target's host with the file's own path, unless the
 /// target is a whole address.
-fn redirected(file: &str, target: &Redirect) -> Result<Url> {
+fn redirected(file: &Url, target: &Redirect) -> Result<Url> {
     let wrong = |why: String| {
         Error::new(ErrorKind::Io, format!("sent to an address that cannot be read: {why}"))
-            .with_url(file)
+            .with_url(display_url(file))
     };
-    let from = xrootd::url::Url::parse(file).map_err(|e| wrong(e.to_string()))?;
+    let from = xrootd::url::Url::parse(file.as_str()).map_err(|e| wrong(e.to_string()))?;
     let next = target.follow(&from).map_err(|e| wrong(e.to_string()))?;
     Url::parse(&next.to_string()).map_err(|e| wrong(e.to_string()))
 }
@@ -371,6 +395,8 @@ struct Session {
     requests: BTreeMap<RequestId, Asked>,
     /// Where each of the driver's requests is.
     tags: BTreeMap<RequestTag, RequestId>,
+    /// What came for an open whose file's size is still to be told: no more than one end of a file.
+    held: BTreeMap<RequestTag, Vec<Notice>>,
 }
 
 /// What a protocol request was sent for.
@@ -382,6 +408,11 @@ enum Asked {
     },
     /// Opening on the way to a `Fetch` on a connection that had not seen the file.
     OpenForFetch {
+        file: FileRef,
+    },
+    /// The size of a file whose open was answered without it.
+    Size {
+        request: RequestTag,
         file: FileRef,
     },
     Read {
@@ -399,7 +430,23 @@ impl Session {
             files: BTreeMap::new(),
             requests: BTreeMap::new(),
             tags: BTreeMap::new(),
+            held: BTreeMap::new(),
         }
+    }
+
+    /// Passes on what belongs to a request, when its turn has come.
+    fn tell(&mut self, link: &Link, request: RequestTag, notice: Notice) {
+        match self.held.get_mut(&request) {
+            Some(held) => held.push(notice),
+            None => link.tell(notice),
+        }
+    }
+
+    fn ask_size(&mut self, request: RequestTag, file: FileRef) {
+        let path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
+        let asked = self.client.stat(self.clock.now(), &path);
+        self.requests.insert(asked, Asked::Size { request, file });
+        self.held.insert(request, Vec::new());
     }
 
     fn command(&mut self, command: Command, link: &Link) {
@@ -429,9 +476,13 @@ impl Session {
                 self.remember(asked, request, file);
             }
             Command::Cancel { request } => {
+                let held = self.held.remove(&request).is_some();
                 if let Some(id) = self.tags.remove(&request) {
                     self.requests.remove(&id);
                     self.client.cancel(now, id);
+                    link.tell(Notice::Done { request });
+                } else if held {
+                    // Its read is through; only the size was awaited.
                     link.tell(Notice::Done { request });
                 }
             }
@@ -476,13 +527,16 @@ impl Session {
 
     /// The driver's request that a read was for, and the file's address. An open is not the end
     /// of any: the read behind it fails, or goes elsewhere, with it.
-    fn finish_with_file(&mut self, id: RequestId) -> Option<(RequestTag, String)> {
+    fn finish_with_file(&mut self, id: RequestId) -> Option<(RequestTag, FileRef)> {
         match self.requests.remove(&id)? {
             Asked::Read { request, file } => {
                 self.tags.remove(&request);
-                Some((request, file.url.to_string()))
+                Some((request, file))
             }
-            Asked::Open { .. } | Asked::OpenForFetch { .. } | Asked::Limits => None,
+            Asked::Open { .. }
+            | Asked::OpenForFetch { .. }
+            | Asked::Size { .. }
+            | Asked::Limits => None,
         }
     }
 
@@ -503,7 +557,8 @@ mod tests {
     #[test]
     fn a_redirection_keeps_the_path_and_takes_the_opaque_part() {
         let target = Redirect::to_host("ds1", 33161, Some("tried=a"));
-        let url = redirected("root://redirector:1094//store/f.root?x=1", &target).unwrap();
+        let from = Url::parse("root://redirector:1094//store/f.root?x=1").unwrap();
+        let url = redirected(&from, &target).unwrap();
         assert_eq!(url.host_str(), Some("ds1"));
         assert_eq!(url.port(), Some(33161));
         assert!(url.as_str().contains("//store/f.root?x=1&tried=a"), "{url}");

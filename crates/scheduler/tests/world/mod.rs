@@ -152,7 +152,8 @@ pub struct World {
 
 impl World {
     pub fn new(budgets: Budgets, traits: ServerTraits, link: Link) -> Self {
-        let mut scheduler = Scheduler::new(budgets);
+        // A world runs until nothing more happens; it would wait for idle connections to end.
+        let mut scheduler = Scheduler::new(Budgets { idle_max: Time::MAX, ..budgets });
         let server = scheduler.add_server(Time::ZERO, traits);
         let file = scheduler.add_file(Time::ZERO);
         let source = scheduler.add_source(Time::ZERO, file, server);

@@ -228,9 +228,7 @@ impl Client {
     fn up(&mut self) {
         self.exchange = None;
         self.methods.clear();
-        if self.ahead {
-            self.profile.burst = Some(true);
-        }
+        self.profile.up(self.ahead);
         if let Some(Greeting { version, kind }) = self.greeting {
             let server = ServerInfo { version, flags: self.flags, kind, session: self.session };
             self.events.push_back(Event::SessionUp { server });
@@ -242,7 +240,7 @@ impl Client {
         let begun = matches!(self.machine.state(), ClientState::Up | ClientState::Closed);
         let retry = if self.start == Start::Burst && self.ahead && !begun {
             // It may be the burst that the server did not like.
-            self.profile.burst = Some(false);
+            self.profile.burst_cut();
             HowToRetry::Careful
         } else {
             HowToRetry::Again
