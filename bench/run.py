@@ -115,7 +115,8 @@ def set_link(link: Link) -> None:
 def run_peer(experiment: Experiment, peer: Peer) -> dict:
     """One cold run of one peer: its line of JSON, or why there is none. A failure stays a row."""
     command = [python(), str(BENCH / "peers" / f"{peer.script}.py"), *job(experiment, peer)]
-    environment = {**os.environ, **peer.environment}
+    # Every run is a first one.
+    environment = {**os.environ, "FARROOT_STORE": "0", **peer.environment}
     try:
         done = subprocess.run(
             command,

@@ -5,6 +5,7 @@ it from both with each client in a fresh process. Everything stays in build/demo
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -77,7 +78,11 @@ def read(client: str, url: str) -> dict:
     command = [sys.executable, HERE / "read_three.py", client, url, *COLUMNS]
     if client == "farroot":
         command += ["--timeline", FOLDER / "timeline.svg"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    # Every run is a first one.
+    environment = {**os.environ, "FARROOT_STORE": "0"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=environment
+    )
     if done.returncode:
         raise SystemExit(f"{client} failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])

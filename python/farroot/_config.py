@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from . import _core
@@ -14,6 +15,8 @@ def config(
     connections: int | None = None,
     connections_max: int | None = None,
     opens_max: int | None = None,
+    store: int | str | None = None,
+    store_folder: str | os.PathLike[str] | None = None,
     connect_timeout: float | None = None,
     silence_timeout: float | None = None,
     user: str | None = None,
@@ -29,6 +32,9 @@ def config(
         connections: Connections to a server that are begun at the first moment.
         connections_max: Connections to one server at the most.
         opens_max: Files being opened at one time, by those who read many.
+        store: Bytes of metadata of remote files that are remembered on disk for other processes;
+            0 remembers nothing.
+        store_folder: Where; by default in the platform's cache folder.
         connect_timeout: Seconds to wait for a TCP connection.
         silence_timeout: Seconds that a connection which owes data may stay silent.
         user: The name sent at login.
@@ -42,6 +48,8 @@ def config(
         "connections": connections,
         "connections_max": connections_max,
         "opens_max": opens_max,
+        "store": _core.parse_bytes(store) if isinstance(store, str) else store,
+        "store_folder": None if store_folder is None else os.fspath(store_folder),
         "connect_timeout": connect_timeout,
         "silence_timeout": silence_timeout,
         "user": user,

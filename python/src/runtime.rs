@@ -125,6 +125,8 @@ fn set(config: &mut Config, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()
         "connections" => config.connections_initial = value.extract()?,
         "connections_max" => config.connections_max = value.extract()?,
         "opens_max" => config.opens_max = value.extract()?,
+        "store" => config.store_bytes_max = value.extract()?,
+        "store_folder" => config.store_folder = Some(value.extract()?),
         "connect_timeout" => config.connect_timeout = seconds(value)?,
         "silence_timeout" => config.silence_timeout = seconds(value)?,
         "user" => config.user = value.extract()?,
@@ -149,6 +151,8 @@ fn shown<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyDict>> 
     shown.set_item("connections", config.connections_initial)?;
     shown.set_item("connections_max", config.connections_max)?;
     shown.set_item("opens_max", config.opens_max)?;
+    shown.set_item("store", config.store_bytes_max)?;
+    shown.set_item("store_folder", config.store_folder.as_deref())?;
     shown.set_item("connect_timeout", config.connect_timeout.as_secs_f64())?;
     shown.set_item("silence_timeout", config.silence_timeout.as_secs_f64())?;
     shown.set_item("user", &config.user)?;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ import pytest
 import uproot
 
 from .corpus import corpus_folder
+
+# Tests count round trips of first reads, and leave nothing in the home of who runs them.
+os.environ["FARROOT_STORE"] = "0"
 
 #: Entries of the made files: enough for several baskets, few enough for Python loops.
 ENTRIES = 1000

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, RANGE};
+use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, LAST_MODIFIED, RANGE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -65,6 +65,7 @@ fn answer<B>(files: &Files, request: &Request<B>) -> Response<Full<Bytes>> {
         }
     };
     set(&mut response, ACCEPT_RANGES, "bytes");
+    set(&mut response, LAST_MODIFIED, "Tue, 14 Nov 2023 22:13:20 GMT");
     response
 }
 

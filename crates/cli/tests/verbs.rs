@@ -15,7 +15,8 @@ fn file() -> String {
 }
 
 fn farroot(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_farroot")).args(arguments).output().expect("it runs")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
+    command.env("FARROOT_STORE", "0").args(arguments).output().expect("it runs")
 }
 
 fn printed(arguments: &[&str]) -> String {

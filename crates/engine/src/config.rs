@@ -2,7 +2,10 @@
 //!
 //! The only reader of the environment: each field has a `FARROOT_*` variable of its name.
 
+use std::path::PathBuf;
 use std::time::Duration;
+
+use etcetera::BaseStrategy;
 
 use crate::error::{Error, ErrorKind, Result};
 
@@ -24,6 +27,12 @@ pub struct Config {
     /// share the connections: this is sixteen on each of sixteen, which hides the distance, and
     /// little for a server.
     pub opens_max: usize,
+    /// Where metadata of files is remembered from one process to the next; `None`, as by default
+    /// without the environment, remembers nothing (`FARROOT_STORE_FOLDER`; default: `farroot` in
+    /// the platform's cache folder).
+    pub store_folder: Option<PathBuf>,
+    /// Bytes of the store at the most; 0 remembers nothing (`FARROOT_STORE`, e.g. `100 MB`).
+    pub store_bytes_max: u64,
     /// How long to wait for a TCP connection (`FARROOT_CONNECT_TIMEOUT`, seconds).
     pub connect_timeout: Duration,
     /// How long a connection that owes data may stay silent (`FARROOT_SILENCE_TIMEOUT`, seconds).
@@ -42,6 +51,8 @@ impl Default for Config {
             connections_initial: 16,
             connections_max: 16,
             opens_max: 256,
+            store_folder: None,
+            store_bytes_max: 100_000_000,
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(30),
             user: "farroot".into(),
@@ -65,6 +76,9 @@ impl Config {
         set("FARROOT_CONNECTIONS", &mut config.connections_initial, parse)?;
         set("FARROOT_CONNECTIONS_MAX", &mut config.connections_max, parse)?;
         set("FARROOT_OPENS_MAX", &mut config.opens_max, parse)?;
+        config.store_folder = cache_folder();
+        set("FARROOT_STORE_FOLDER", &mut config.store_folder, |text| Some(Some(text.into())))?;
+        set("FARROOT_STORE", &mut config.store_bytes_max, |text| parse_bytes(text).ok())?;
         set("FARROOT_CONNECT_TIMEOUT", &mut config.connect_timeout, parse_seconds)?;
         set("FARROOT_SILENCE_TIMEOUT", &mut config.silence_timeout, parse_seconds)?;
         set("FARROOT_USER", &mut config.user, parse)?;
@@ -74,6 +88,12 @@ impl Config {
         config.connections_initial = config.connections_initial.clamp(1, config.connections_max);
         Ok(config)
     }
+}
+
+/// Where this platform wants things that can be made again; `None` for users without a home.
+fn cache_folder() -> Option<PathBuf> {
+    let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
+    Some(strategy.cache_dir().join("farroot"))
 }
 
 fn set<T>(name: &str, field: &mut T, parse: impl Fn(&str) -> Option<T>) -> Result<()> {

@@ -21,6 +21,7 @@ pub mod fetch;
 pub mod read;
 pub mod report;
 pub mod source;
+pub mod store;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +49,7 @@ pub struct Engine {
 
 struct Inner {
     config: Config,
+    store: Option<store::Store>,
     fetcher: fetch::Fetcher,
     decoders: read::Decoders,
     runtime: Option<tokio::runtime::Runtime>,
@@ -69,16 +71,18 @@ impl Engine {
             fetch::Fetcher::start(&config, network)
         };
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
-        Ok(Engine { inner: Arc::new(Inner { config, fetcher, decoders, runtime: Some(runtime) }) })
+        let runtime = Some(runtime);
+        let store = store_of(&config);
+        Ok(Engine { inner: Arc::new(Inner { config, store, fetcher, decoders, runtime }) })
     }
 
     /// Starts an engine on the present tokio runtime and the given network, for simulations.
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let fetcher = fetch::Fetcher::start(config, network);
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
-        Ok(Engine {
-            inner: Arc::new(Inner { config: config.clone(), fetcher, decoders, runtime: None }),
-        })
+        let (config, store) = (config.clone(), store_of(config));
+        let inner = Inner { config, store, fetcher, decoders, runtime: None };
+        Ok(Engine { inner: Arc::new(inner) })
     }
 
     /// Waits for a future on the engine's own threads; for callers without a runtime.
@@ -117,7 +121,8 @@ impl Engine {
     /// Opens a file: `root://`, `http://`, `file://` or a local path.
     pub async fn open(&self, address: &str) -> Result<File> {
         let url = address::parse(address)?;
-        File::open(&self.inner.fetcher, &self.inner.decoders, url).await
+        let Inner { fetcher, decoders, store, .. } = &*self.inner;
+        File::open(fetcher, decoders, store.as_ref(), url).await
     }
 
     /// Opens a file and a tree in it; without a path, the only tree there is.
@@ -166,6 +171,11 @@ impl Engine {
     pub fn report(&self) -> report::Report {
         report::Report::new(self.trace(), None)
     }
+}
+
+fn store_of(config: &Config) -> Option<store::Store> {
+    let folder = config.store_folder.clone()?;
+    (config.store_bytes_max > 0).then(|| store::Store::new(folder, config.store_bytes_max))
 }
 
 impl Drop for Inner {

@@ -82,6 +82,11 @@ impl Known {
         }
     }
 
+    /// All that is here, ascending by offset.
+    pub fn pieces(&self) -> impl Iterator<Item = (u64, &Bytes)> {
+        self.pieces.iter().map(|(start, piece)| (*start, piece))
+    }
+
     /// Bytes that are here.
     pub fn held_bytes(&self) -> u64 {
         self.pieces.values().map(|piece| piece.len() as u64).sum()

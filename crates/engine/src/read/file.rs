@@ -11,6 +11,7 @@ use rootfile::{Known, Needs, Progress};
 use url::Url;
 
 use super::Decoders;
+use super::memory::Memory;
 use super::recover::recover;
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
@@ -18,6 +19,7 @@ use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Fetcher, RemoteFile};
 use crate::report::{Report, timeline};
+use crate::store::Store;
 
 /// First bytes asked for with the open. The header and the top directory's record need about
 /// 400; this is what a cold TCP connection brings along in its first flight for nothing.
@@ -40,6 +42,7 @@ struct Inner {
     decoders: Decoders,
     file: rootfile::File,
     known: Mutex<Known>,
+    memory: Option<Memory>,
 }
 
 /// One object in a file.
@@ -58,13 +61,24 @@ pub struct KeyInfo {
 }
 
 impl File {
-    pub(crate) async fn open(fetcher: &Fetcher, decoders: &Decoders, url: Url) -> Result<Self> {
+    pub(crate) async fn open(
+        fetcher: &Fetcher,
+        decoders: &Decoders,
+        store: Option<&Store>,
+        url: Url,
+    ) -> Result<Self> {
         let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = errand.waiting();
-        let mut remote = fetcher.open(url, HEAD_BYTES, TAIL_BYTES, &errand).await?;
+        let memory = store.map(|store| Memory::of(store, &url));
+        // The end of a file that is remembered is there already.
+        let tail = if memory.as_ref().is_some_and(Memory::knows) { 0 } else { TAIL_BYTES };
+        let mut remote = fetcher.open(url, HEAD_BYTES, tail, &errand).await?;
         let mut known = Known::new(Some(remote.info().size));
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
+        }
+        if let Some(memory) = &memory {
+            memory.recall(&remote, &mut known);
         }
         let opened = progress(&remote, &mut known, |known| match rootfile::File::open(known) {
             Err(error) if error.kind == rootfile::ErrorKind::Unclosed => Ok(Progress::Ready(None)),
@@ -79,6 +93,7 @@ impl File {
             decoders: decoders.clone(),
             file,
             known: Mutex::new(known),
+            memory,
         };
         Ok(File { inner: Arc::new(inner) })
     }
@@ -178,6 +193,9 @@ impl File {
     /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
     pub async fn tree(&self, path: &str) -> Result<Tree> {
         let metadata = self.reading(|file, known| file.tree(known, path)).await?;
+        if let Some(memory) = &self.inner.memory {
+            memory.learn(&self.inner.remote, &self.inner.known.lock(), path);
+        }
         Ok(Tree::new(self.clone(), path, metadata))
     }
 

@@ -8,6 +8,7 @@ mod decoders;
 pub mod events;
 pub mod file;
 mod learn;
+mod memory;
 pub mod pipeline;
 pub mod plan;
 mod recover;

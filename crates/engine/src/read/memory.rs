@@ -1,0 +1,120 @@
+//! What the store knows of one file, held against what the server says of it now.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use rootfile::{Known, Progress};
+use url::Url;
+
+use crate::fetch::RemoteFile;
+use crate::source::FileInfo;
+use crate::store::{Entry, Store};
+
+/// One file's place in the store.
+#[derive(Debug)]
+pub struct Memory {
+    store: Store,
+    url: Url,
+    /// As it was found, until it has been held against the file.
+    found: Mutex<Option<Entry>>,
+    knows: bool,
+    /// The entry is the present file's, and what is learnt is added to it.
+    is_true: AtomicBool,
+    /// Bytes of metadata that there were when the entry was last up to date.
+    bytes_then: AtomicU64,
+}
+
+impl Memory {
+    pub fn of(store: &Store, url: &Url) -> Self {
+        let found = store.find(url);
+        let knows = found.is_some();
+        Memory {
+            store: store.clone(),
+            url: url.clone(),
+            found: Mutex::new(found),
+            knows,
+            is_true: AtomicBool::new(false),
+            bytes_then: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether there was an entry.
+    pub fn knows(&self) -> bool {
+        self.knows
+    }
+
+    /// Adds what is remembered to the bytes that came with the open, if they and the server's
+    /// answer say that it is the same file.
+    pub fn recall(&self, remote: &RemoteFile, known: &mut Known) {
+        let Some(entry) = self.found.lock().take() else { return };
+        if !is_same(&entry, remote.info(), known) {
+            let text = format!("{} has changed since it was last read", remote.url());
+            remote.trace().note(Some(remote.tag()), text);
+            self.store.forget(&self.url);
+            return;
+        }
+        self.is_true.store(true, Ordering::Relaxed);
+        for (offset, piece) in entry.pieces {
+            known.supply(offset, piece);
+        }
+        self.bytes_then.store(known.held_bytes(), Ordering::Relaxed);
+    }
+
+    /// Remembers what opening the file and the tree at `path` takes, unless it is remembered.
+    pub fn learn(&self, remote: &RemoteFile, known: &Known, path: &str) {
+        let FileInfo { modified, version, .. } = remote.info();
+        // Of a server that does not say when a file changed, its size alone says too little.
+        let is_told_apart = modified.is_some() || version.is_some();
+        let bytes_now = known.held_bytes();
+        if !is_told_apart || self.bytes_then.swap(bytes_now, Ordering::Relaxed) == bytes_now {
+            return;
+        }
+        let mut needed = Known::new(known.size());
+        if self.is_true.load(Ordering::Relaxed)
+            && let Some(before) = self.store.find(&self.url)
+        {
+            before.pieces.into_iter().for_each(|(at, piece)| needed.supply(at, piece));
+        }
+        let bytes_before = needed.held_bytes();
+        if add_needed(known, &mut needed, path).is_none() || needed.held_bytes() == bytes_before {
+            return;
+        }
+        let pieces = needed.pieces().map(|(at, piece)| (at, piece.clone())).collect();
+        self.store.keep(&self.url, &Entry { info: remote.info().clone(), pieces });
+        self.is_true.store(true, Ordering::Relaxed);
+    }
+}
+
+fn is_same(entry: &Entry, info: &FileInfo, known: &Known) -> bool {
+    let head = |(at, piece): &(u64, bytes::Bytes)| {
+        let stop = *at + piece.len() as u64;
+        known.get(*at..stop).is_none_or(|now| now == *piece)
+    };
+    // Some of the file's own bytes are always compared: its identifier is among the first.
+    let compared = entry
+        .pieces
+        .first()
+        .is_some_and(|(at, piece)| *at == 0 && known.get(0..piece.len() as u64).is_some());
+    entry.info == *info && compared && entry.pieces.iter().all(head)
+}
+
+/// Adds to `needed` the bytes without which the file and the tree cannot be opened: less than
+/// what was fetched, which had guesses in it.
+fn add_needed(known: &Known, needed: &mut Known, path: &str) -> Option<()> {
+    let size = known.size()?;
+    let mut open = None;
+    loop {
+        let progress = match &open {
+            None => rootfile::File::open(needed).ok()?.map(|file| open = Some(file)),
+            Some(file) => match file.tree(needed, path).ok()? {
+                Progress::Ready(_) => return Some(()),
+                Progress::NeedsData(needs) => Progress::NeedsData(needs),
+            },
+        };
+        let Progress::NeedsData(needs) = progress else { continue };
+        for range in needs.required {
+            let range = range.start..range.end.min(size);
+            needed.supply(range.start, known.get(range)?);
+        }
+    }
+}

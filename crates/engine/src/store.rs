@@ -1,0 +1,231 @@
+//! What is remembered of files between processes: their metadata, so that a known file is open as
+//! soon as its server has answered.
+//!
+//! An entry is a file in a folder, named by a hash of the address without user, password and
+//! query. It is a hint and nothing more: it counts only where the server's answer to the open (size,
+//! time of modification, version) and the file's own first bytes, which hold its identifier, say
+//! that the file is the same. Whatever else is wrong with an entry makes it a miss.
+
+use std::fs;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash64;
+use url::Url;
+
+use crate::source::FileInfo;
+
+/// First bytes of an entry; another number for another layout.
+const MAGIC: &[u8] = b"farroot metadata 1\n";
+/// Metadata beyond this is not kept: such trees have tens of thousands of branches.
+const ENTRY_BYTES_MAX: u64 = 8 << 20;
+/// Entries written between two looks at the size of the folder.
+const WRITES_A_LOOK: u32 = 64;
+
+/// A folder of entries. Cheap to clone; any number of processes may share one.
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: Arc<Path>,
+    bytes_max: u64,
+    writes: Arc<AtomicU32>,
+}
+
+/// The metadata of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub info: FileInfo,
+    /// Ascending and disjoint, by offset.
+    pub pieces: Vec<(u64, Bytes)>,
+}
+
+/// What stands in front of an entry's bytes.
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    size: u64,
+    modified: Option<u64>,
+    version: Option<String>,
+    pieces: Vec<Range<u64>>,
+}
+
+impl Store {
+    /// A store in `folder`, which need not exist yet, of about `bytes_max` bytes at the most.
+    pub fn new(folder: PathBuf, bytes_max: u64) -> Self {
+        Store { folder: folder.into(), bytes_max, writes: Arc::default() }
+    }
+
+    /// What is remembered of a file. Local ones are read as fast as their entries would be.
+    pub fn find(&self, url: &Url) -> Option<Entry> {
+        decode(Bytes::from(fs::read(self.path(url)?).ok()?))
+    }
+
+    /// Remembers a file. Where that fails, nothing is remembered.
+    pub fn keep(&self, url: &Url, entry: &Entry) {
+        let Some(path) = self.path(url) else { return };
+        let bytes: u64 = entry.pieces.iter().map(|(_, piece)| piece.len() as u64).sum();
+        if bytes > ENTRY_BYTES_MAX.min(self.bytes_max / 4) {
+            return;
+        }
+        if self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_A_LOOK) {
+            let _ = self.make_room();
+        }
+        let _ = self.write(&path, &encode(entry));
+    }
+
+    /// Forgets a file.
+    pub fn forget(&self, url: &Url) {
+        if let Some(path) = self.path(url) {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    fn path(&self, url: &Url) -> Option<PathBuf> {
+        if url.scheme() == "file" {
+            return None;
+        }
+        let mut place = url.clone();
+        // Who asks, and with which token, is no part of which file it is, and must not be kept.
+        let _ = place.set_username("");
+        let _ = place.set_password(None);
+        place.set_query(None);
+        let hash = XxHash64::oneshot(0, place.as_str().as_bytes());
+        Some(self.folder.join(format!("{hash:016x}")))
+    }
+
+    /// Readers see the old entry or the new one, whole.
+    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        fs::create_dir_all(&self.folder)?;
+        let mut unfinished = tempfile::NamedTempFile::new_in(&self.folder)?;
+        unfinished.write_all(bytes)?;
+        unfinished.persist(path).map(drop).map_err(|error| error.error)
+    }
+
+    /// Removes the oldest entries until a quarter of the room is free.
+    fn make_room(&self) -> io::Result<()> {
+        let mut entries: Vec<(SystemTime, u64, PathBuf)> = fs::read_dir(&self.folder)?
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let metadata = entry.metadata().ok()?;
+                Some((metadata.modified().ok()?, metadata.len(), entry.path()))
+            })
+            .collect();
+        entries.sort();
+        let mut held: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
+        if held <= self.bytes_max {
+            return Ok(());
+        }
+        for (_, bytes, path) in entries {
+            if held <= self.bytes_max / 4 * 3 {
+                break;
+            }
+            let _ = fs::remove_file(path);
+            held -= bytes;
+        }
+        Ok(())
+    }
+}
+
+fn encode(entry: &Entry) -> Vec<u8> {
+    let range = |(at, piece): &(u64, Bytes)| *at..*at + piece.len() as u64;
+    let head = Head {
+        size: entry.info.size,
+        modified: entry.info.modified,
+        version: entry.info.version.clone(),
+        pieces: entry.pieces.iter().map(range).collect(),
+    };
+    let mut bytes = MAGIC.to_vec();
+    let head = serde_json::to_vec(&head).unwrap_or_default();
+    bytes.extend_from_slice(&(head.len() as u32).to_be_bytes());
+    bytes.extend_from_slice(&head);
+    entry.pieces.iter().for_each(|(_, piece)| bytes.extend_from_slice(piece));
+    let sum = XxHash64::oneshot(0, &bytes);
+    bytes.extend_from_slice(&sum.to_be_bytes());
+    bytes
+}
+
+fn decode(bytes: Bytes) -> Option<Entry> {
+    let (content, sum) = bytes.split_last_chunk::<8>()?;
+    if XxHash64::oneshot(0, content) != u64::from_be_bytes(*sum) {
+        return None;
+    }
+    let (length, rest) = content.strip_prefix(MAGIC)?.split_first_chunk::<4>()?;
+    let (head, mut rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+    let head: Head = serde_json::from_slice(head).ok()?;
+    let mut pieces = Vec::with_capacity(head.pieces.len());
+    for range in head.pieces {
+        let length = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
+        let (piece, behind) = rest.split_at_checked(length)?;
+        pieces.push((range.start, bytes.slice_ref(piece)));
+        rest = behind;
+    }
+    let info = FileInfo { size: head.size, modified: head.modified, version: head.version };
+    rest.is_empty().then_some(Entry { info, pieces })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        let info = FileInfo { size: 1000, modified: Some(17), version: Some("\"v1\"".into()) };
+        let pieces = vec![(0, Bytes::from_static(b"root")), (900, Bytes::from_static(b"keys"))];
+        Entry { info, pieces }
+    }
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[test]
+    fn what_was_kept_is_found_by_whoever_may_ask() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().join("new"), 1 << 20);
+        let place = url("root://alice:secret@host:1094//data/f.root?authz=token");
+        assert_eq!(store.find(&place), None);
+        store.keep(&place, &entry());
+        assert_eq!(store.find(&url("root://host:1094//data/f.root")), Some(entry()));
+        assert_eq!(store.find(&url("root://host:1094//data/g.root")), None);
+        for kept in fs::read_dir(folder.path().join("new")).unwrap() {
+            let text =
+                String::from_utf8_lossy(&fs::read(kept.unwrap().path()).unwrap()).into_owned();
+            assert!(!text.contains("secret") && !text.contains("token") && !text.contains("host"));
+        }
+        store.forget(&place);
+        assert_eq!(store.find(&place), None);
+    }
+
+    #[test]
+    fn every_cut_and_every_changed_byte_is_a_miss() {
+        let whole = encode(&entry());
+        assert_eq!(decode(Bytes::from(whole.clone())), Some(entry()));
+        for at in 0..whole.len() {
+            assert_eq!(decode(Bytes::from(whole[..at].to_vec())), None, "cut at {at}");
+            let mut changed = whole.clone();
+            changed[at] ^= 0x20;
+            assert_eq!(decode(Bytes::from(changed)), None, "changed at {at}");
+        }
+    }
+
+    #[test]
+    fn the_folder_stays_within_its_bounds() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path().into(), 20_000);
+        for number in 0..10 * WRITES_A_LOOK {
+            store.keep(&url(&format!("http://host/{number}")), &entry());
+        }
+        store.make_room().unwrap();
+        let held: u64 = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|e| e.unwrap().metadata().unwrap().len())
+            .sum();
+        assert!((10_000..=20_000).contains(&held), "{held}");
+        let large = Entry { pieces: vec![(0, Bytes::from(vec![0; 6_000]))], ..entry() };
+        store.keep(&url("http://host/large"), &large);
+        assert_eq!(store.find(&url("http://host/large")), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! Reading a file a second time: what is remembered of it saves round trips, and is never believed
+//! without the server's and the file's own word.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Config, Engine, Result};
+use sim::link::Link;
+use sim::network::World;
+use sim::xrootd_host::Behaviour;
+use sim::{http_host, one_file, round_trips, xrootd_host};
+
+const RTT: Duration = Duration::from_millis(100);
+const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
+/// In the file's header, behind the version of its format.
+const IDENTIFIER: usize = 47;
+
+/// What one process sees: its round trips, and the log of its requests.
+async fn read(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
+    let store_folder = Some(store.to_owned());
+    let config = Config { decode_threads: 0, store_folder, ..Config::default() };
+    let engine = Engine::within(&config, Arc::new(world.clone()))?;
+    let started = tokio::time::Instant::now();
+    let tree = engine.open_tree(url, Some("Events")).await?;
+    let columns = tree.columns(&["Muon_pt", "flat_0", "flat_5"].map(String::from))?;
+    let batch = tree.read(columns, 0..u64::MAX).await?;
+    assert_eq!(batch.len(), 6_000);
+    Ok((round_trips(started.elapsed(), RTT), sim::log::lines(&engine.trace().records(), RTT)))
+}
+
+fn serve_xrootd(content: impl Into<bytes::Bytes>) -> World {
+    let world = World::default();
+    let accepted = world.host("server", 1094, Link::delay(RTT));
+    xrootd_host::serve(accepted, one_file("/nano.root", content), Behaviour::default());
+    world
+}
+
+#[test]
+fn a_known_file_is_open_when_the_server_answers() {
+    let store = tempfile::tempdir().expect("a folder");
+    let url = "root://server:1094//nano.root";
+    let (first, second, log) = sim::run(async {
+        let world = serve_xrootd(FILE);
+        let first = read(&world, store.path(), url).await.expect("reads").0;
+        let (second, log) = read(&world, store.path(), url).await.expect("reads");
+        (first, second, log)
+    });
+    assert!(first > 3.9 && second < 3.01, "{first:.2}, then {second:.2} round trips:\n{log}");
+    assert_eq!(log.matches("open").count(), 1, "{log}");
+}
+
+#[test]
+fn over_http_too() {
+    let store = tempfile::tempdir().expect("a folder");
+    let url = "http://server/nano.root";
+    let (took, log) = sim::run(async {
+        let world = World::default();
+        http_host::serve(world.host("server", 80, Link::delay(RTT)), one_file("/nano.root", FILE));
+        read(&world, store.path(), url).await.expect("reads");
+        read(&world, store.path(), url).await.expect("reads")
+    });
+    assert!(took < 3.01 && !log.contains("tail"), "{took:.2} round trips:\n{log}");
+}
+
+/// The server says the same of both; only the file's own identifier differs.
+#[test]
+fn a_file_that_was_replaced_is_read_afresh() {
+    let store = tempfile::tempdir().expect("a folder");
+    let url = "root://server:1094//nano.root";
+    let mut other = FILE.to_vec();
+    other[IDENTIFIER] ^= 1;
+    let took = sim::run(async {
+        read(&serve_xrootd(FILE), store.path(), url).await.expect("reads");
+        read(&serve_xrootd(other), store.path(), url).await.expect("reads").0
+    });
+    assert!(took > 3.9, "{took:.2} round trips: something old was believed");
+}
+
+#[test]
+fn a_store_that_was_damaged_costs_only_round_trips() {
+    let store = tempfile::tempdir().expect("a folder");
+    let url = "root://server:1094//nano.root";
+    sim::run(async {
+        let world = serve_xrootd(FILE);
+        read(&world, store.path(), url).await.expect("reads");
+        for entry in std::fs::read_dir(store.path()).expect("the store") {
+            let path = entry.expect("an entry").path();
+            let mut bytes = std::fs::read(&path).expect("can be read");
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            std::fs::write(&path, bytes).expect("can be written");
+        }
+        assert!(read(&world, store.path(), url).await.expect("reads").0 > 3.9);
+        assert!(read(&world, store.path(), url).await.expect("reads").0 < 3.01);
+    });
+}
