@@ -12,10 +12,13 @@ __all__ = [
     "List",
     "Numbers",
     "Opens",
+    "Optional",
     "Parts",
     "Record",
+    "Regular",
     "Strings",
     "Tree",
+    "Union",
     "configure",
     "main",
     "open_file",
@@ -70,7 +73,41 @@ class Record:
     @property
     def fields(self) -> list[tuple[str, Column]]: ...
 
-Column = Numbers | List | Strings | Record
+@final
+class Regular:
+    """Entry ``i`` is ``content[i * size:(i + 1) * size]``."""
+
+    __match_args__ = ("size", "length", "content")
+    @property
+    def size(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def content(self) -> Column: ...
+
+@final
+class Optional:
+    """Entry ``i`` is ``content[index[i]]``, or missing where that is -1."""
+
+    __match_args__ = ("index", "content")
+    @property
+    def index(self) -> NDArray[np.int64]: ...
+    @property
+    def content(self) -> Column: ...
+
+@final
+class Union:
+    """Entry ``i`` is ``contents[tags[i]][index[i]]``, or missing where the tag is -1."""
+
+    __match_args__ = ("tags", "index", "contents")
+    @property
+    def tags(self) -> NDArray[np.int8]: ...
+    @property
+    def index(self) -> NDArray[np.int64]: ...
+    @property
+    def contents(self) -> list[Column]: ...
+
+Column = Numbers | List | Strings | Record | Regular | Optional | Union
 
 @final
 class File:

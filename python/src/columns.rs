@@ -40,6 +40,36 @@ pub struct Record {
     fields: Vec<(String, Py<PyAny>)>,
 }
 
+/// Entry `i` is `content[i * size:(i + 1) * size]`.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Regular {
+    #[pyo3(get)]
+    size: usize,
+    #[pyo3(get)]
+    length: usize,
+    #[pyo3(get)]
+    content: Py<PyAny>,
+}
+
+/// Entry `i` is `content[index[i]]`, or missing where that is -1.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Optional {
+    #[pyo3(get)]
+    index: Py<PyArray1<i64>>,
+    #[pyo3(get)]
+    content: Py<PyAny>,
+}
+
+/// Entry `i` is `contents[tags[i]][index[i]]`, or missing where the tag is -1.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Union {
+    #[pyo3(get)]
+    tags: Py<PyArray1<i8>>,
+    #[pyo3(get)]
+    index: Py<PyArray1<i64>>,
+    contents: Vec<Py<PyAny>>,
+}
+
 #[pymethods]
 impl Numbers {
     #[classattr]
@@ -61,6 +91,35 @@ impl Strings {
     #[classattr]
     fn __match_args__() -> (&'static str, &'static str) {
         ("offsets", "bytes")
+    }
+}
+
+#[pymethods]
+impl Regular {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str) {
+        ("size", "length", "content")
+    }
+}
+
+#[pymethods]
+impl Optional {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str) {
+        ("index", "content")
+    }
+}
+
+#[pymethods]
+impl Union {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str) {
+        ("tags", "index", "contents")
+    }
+
+    #[getter]
+    fn contents(&self, py: Python<'_>) -> Vec<Py<PyAny>> {
+        self.contents.iter().map(|content| content.clone_ref(py)).collect()
     }
 }
 
@@ -103,6 +162,20 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
                 .map(|(name, field)| Ok((name, column(py, field)?)))
                 .collect::<PyResult<_>>()?;
             Py::new(py, Record { class, length: entries, fields })?.into_any()
+        }
+        Array::Regular { length, entries, content } => {
+            let content = column(py, *content)?;
+            Py::new(py, Regular { size: length, length: entries, content })?.into_any()
+        }
+        Array::Option { index, content } => {
+            let index = index.into_pyarray(py).unbind();
+            Py::new(py, Optional { index, content: column(py, *content)? })?.into_any()
+        }
+        Array::Union { tags, index, contents } => {
+            let contents = contents.into_iter().map(|content| column(py, content));
+            let contents = contents.collect::<PyResult<_>>()?;
+            let (tags, index) = (tags.into_pyarray(py).unbind(), index.into_pyarray(py).unbind());
+            Py::new(py, Union { tags, index, contents })?.into_any()
         }
     })
 }

@@ -90,6 +90,9 @@ fn form(array: &Array) -> Value {
             "record": fields.iter().map(|(name, field)| json!([name, form(field)])).collect::<Vec<_>>(),
             "count": entries,
         }),
+        Array::Regular { .. } | Array::Option { .. } | Array::Union { .. } => {
+            unreachable!("no branch of a tree is one")
+        }
     }
 }
 
@@ -106,6 +109,9 @@ fn write_buffers(array: &Array, output: &mut impl Write) -> io::Result<()> {
         }
         Array::Record { fields, .. } => {
             fields.iter().try_for_each(|(_, field)| write_buffers(field, output))
+        }
+        Array::Regular { .. } | Array::Option { .. } | Array::Union { .. } => {
+            unreachable!("no branch of a tree is one")
         }
     }
 }

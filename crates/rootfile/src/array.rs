@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
+mod indirect;
 mod numbers;
 
 pub use numbers::Numbers;
@@ -25,6 +26,12 @@ pub enum Array {
     Strings { offsets: Vec<i64>, bytes: Vec<u8> },
     /// Fields of equal length, of objects of a class or, without one, of a leaf list.
     Record { class: Option<Arc<str>>, entries: usize, fields: Vec<(String, Array)> },
+    /// Entry `i` is `content[i * length..(i + 1) * length]`.
+    Regular { length: usize, entries: usize, content: Box<Array> },
+    /// Entry `i` is `content[index[i]]`, or missing where that is -1.
+    Option { index: Vec<i64>, content: Box<Array> },
+    /// Entry `i` is `contents[tags[i]][index[i]]`, or missing where the tag is -1.
+    Union { tags: Vec<i8>, index: Vec<i64>, contents: Vec<Array> },
 }
 
 impl Array {
@@ -36,7 +43,8 @@ impl Array {
                 width => numbers.len() / width,
             },
             Array::List { offsets, .. } | Array::Strings { offsets, .. } => offsets.len() - 1,
-            Array::Record { entries, .. } => *entries,
+            Array::Record { entries, .. } | Array::Regular { entries, .. } => *entries,
+            Array::Option { index, .. } | Array::Union { index, .. } => index.len(),
         }
     }
 
@@ -51,6 +59,12 @@ impl Array {
             Array::List { offsets, content } => size_of_val(&offsets[..]) + content.nbytes(),
             Array::Strings { offsets, bytes } => size_of_val(&offsets[..]) + bytes.len(),
             Array::Record { fields, .. } => fields.iter().map(|(_, field)| field.nbytes()).sum(),
+            Array::Regular { content, .. } => content.nbytes(),
+            Array::Option { index, content } => size_of_val(&index[..]) + content.nbytes(),
+            Array::Union { tags, index, contents } => {
+                let inner: usize = contents.iter().map(Array::nbytes).sum();
+                tags.len() + size_of_val(&index[..]) + inner
+            }
         }
     }
 
@@ -69,6 +83,19 @@ impl Array {
                 class: class.clone(),
                 entries: 0,
                 fields: fields.iter().map(|(name, f)| (name.clone(), f.empty_like())).collect(),
+            },
+            Array::Regular { length, content, .. } => Array::Regular {
+                length: *length,
+                entries: 0,
+                content: Box::new(content.empty_like()),
+            },
+            Array::Option { content, .. } => {
+                Array::Option { index: Vec::new(), content: Box::new(content.empty_like()) }
+            }
+            Array::Union { contents, .. } => Array::Union {
+                tags: Vec::new(),
+                index: Vec::new(),
+                contents: contents.iter().map(Array::empty_like).collect(),
             },
         }
     }
@@ -102,6 +129,12 @@ impl Array {
                     .map(|(name, field)| (name.clone(), field.slice(entries.clone())))
                     .collect(),
             },
+            Array::Regular { length, content, .. } => Array::Regular {
+                length: *length,
+                entries: entries.len(),
+                content: Box::new(content.slice(entries.start * length..entries.end * length)),
+            },
+            Array::Option { .. } | Array::Union { .. } => self.gather(&[entries]),
         }
     }
 
@@ -134,6 +167,17 @@ impl Array {
                     .map(|(name, field)| (name.clone(), field.gather(runs)))
                     .collect(),
             },
+            Array::Regular { length, content, .. } => {
+                let inner: Vec<_> =
+                    runs.iter().map(|run| run.start * length..run.end * length).collect();
+                let entries = runs.iter().map(ExactSizeIterator::len).sum();
+                let content = Box::new(content.gather(&inner));
+                Array::Regular { length: *length, entries, content }
+            }
+            Array::Option { index, content } => indirect::gather_option(index, content, runs),
+            Array::Union { tags, index, contents } => {
+                indirect::gather_union(tags, index, contents, runs)
+            }
         }
     }
 
@@ -174,6 +218,27 @@ impl Array {
                     field.append(more_field)?;
                 }
                 Ok(())
+            }
+            (
+                Array::Regular { length, entries, content },
+                Array::Regular { length: more_length, entries: more, content: more_content },
+            ) if length == more_length => {
+                *entries += more;
+                content.append(more_content)
+            }
+            (
+                Array::Option { index, content },
+                Array::Option { index: more, content: more_content },
+            ) => {
+                let shift = content.len() as i64;
+                index.extend(more.iter().map(|at| if *at < 0 { -1 } else { at + shift }));
+                content.append(more_content)
+            }
+            (
+                Array::Union { tags, index, contents },
+                Array::Union { tags: more_tags, index: more, contents: more_contents },
+            ) if contents.len() == more_contents.len() => {
+                indirect::append_union(tags, index, contents, (more_tags, more, more_contents))
             }
             _ => Err(different_types()),
         }
@@ -223,6 +288,14 @@ impl Array {
                 for (_, field) in fields {
                     field.reserve(entries, 0);
                 }
+            }
+            Array::Regular { length, content, .. } => {
+                content.reserve(entries.saturating_mul(*length), 0);
+            }
+            Array::Option { index, .. } => reserve(index, entries),
+            Array::Union { tags, index, .. } => {
+                reserve(tags, entries);
+                reserve(index, entries);
             }
         }
     }

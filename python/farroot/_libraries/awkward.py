@@ -69,12 +69,36 @@ def to_layout(column: Column) -> Any:
                 ak.index.Index64(offsets), characters, parameters={"__array__": "string"}
             )
         case _core.Record(name, length, fields):
+            names = [field for field, _ in fields]
+            # Members of a tuple are numbered.
+            is_tuple = names == [str(number) for number in range(len(names))]
             return ak.contents.RecordArray(
                 [to_layout(field) for _, field in fields],
-                [field for field, _ in fields],
+                None if is_tuple else names,
                 length=length,
                 parameters=None if name is None else {"__record__": name},
             )
+        case _core.Regular(size, length, content):
+            return ak.contents.RegularArray(to_layout(content), size, zeros_length=length)
+        case _core.Optional(index, content):
+            return ak.contents.IndexedOptionArray(ak.index.Index64(index), to_layout(content))
+        case _core.Union(tags, index, contents):
+            return _union(tags, index, [to_layout(content) for content in contents])
+
+
+def _union(tags: NDArray[np.int8], index: NDArray[np.int64], contents: list[Any]) -> Any:
+    """A union whose first alternative is to have no value, as uproot builds it."""
+    none = ak.index.Index64(np.array([-1], dtype=np.int64))
+    missing = ak.contents.IndexedOptionArray(none, ak.contents.EmptyArray())
+    optional = [
+        content if content.is_option or content.is_union else ak.contents.UnmaskedArray(content)
+        for content in contents
+    ]
+    return ak.contents.UnionArray(
+        ak.index.Index8(tags + np.int8(1)),
+        ak.index.Index64(np.where(tags < 0, 0, index)),
+        [missing, *optional],
+    )
 
 
 def _regular(array: NDArray[Any]) -> Any:

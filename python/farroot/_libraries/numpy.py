@@ -50,6 +50,24 @@ def to_numpy(column: Column) -> NDArray[Any]:
             return _text(offsets, encoded)
         case _core.Record(_, length, fields):
             return _records(length, fields)
+        case _core.Regular(size, length, content):
+            return to_numpy(content).reshape(length, size)
+        case _core.Optional(index, content):
+            return _at(index, to_numpy(content))
+        case _core.Union(tags, index, contents):
+            out = np.empty(len(tags), dtype=object)
+            for tag, content in enumerate(contents):
+                out[tags == tag] = _at(index[tags == tag], to_numpy(content))
+            return out
+
+
+def _at(index: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]:
+    """The values at some positions, None at negative ones."""
+    out = np.empty(len(index), dtype=object)
+    there = index >= 0
+    values = content[index[there]]
+    out[there] = values if values.ndim == 1 else list(values)
+    return out
 
 
 def _objects(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]:

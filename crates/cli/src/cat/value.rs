@@ -5,6 +5,9 @@ use std::ops::Range;
 
 use engine::{Array, Numbers};
 
+/// An entry without a value.
+const MISSING: &str = "null";
+
 /// One entry of a column: `1.5`, `[1, 2]`, `text`, `{x: 1, y: 2}`.
 pub fn shown(array: &Array, row: usize) -> String {
     let mut out = String::new();
@@ -34,6 +37,23 @@ fn write_value(out: &mut String, array: &Array, row: usize) {
             }
             out.push('}');
         }
+        Array::Regular { length, content, .. } => {
+            let items = row * length..(row + 1) * length;
+            bracketed(out, items, |out, at| write_value(out, content, at));
+        }
+        Array::Option { index, content } => write_at(out, content, index[row]),
+        Array::Union { tags, index, contents } => match usize::try_from(tags[row]) {
+            Ok(tag) => write_at(out, &contents[tag], index[row]),
+            Err(_) => out.push_str(MISSING),
+        },
+    }
+}
+
+/// The entry at a position, if there is one.
+fn write_at(out: &mut String, content: &Array, position: i64) {
+    match usize::try_from(position) {
+        Ok(row) => write_value(out, content, row),
+        Err(_) => out.push_str(MISSING),
     }
 }
 
@@ -115,6 +135,17 @@ mod tests {
             ],
         };
         assert_eq!(shown(&record, 0), "{x: 2.5, y: NaN}");
+        let content = Box::new(numbers(&[1., 2.], &[]));
+        let optional = Array::Option { index: vec![1, -1], content: content.clone() };
+        assert_eq!((shown(&optional, 0), shown(&optional, 1)), ("2".into(), "null".into()));
+        let union = Array::Union {
+            tags: vec![1, 0, -1],
+            index: vec![0, 1, 0],
+            contents: vec![numbers(&[1., 2.], &[]), list],
+        };
+        assert_eq!([0, 1, 2].map(|row| shown(&union, row)), ["[]", "2", "null"]);
+        let regular = Array::Regular { length: 2, entries: 1, content };
+        assert_eq!(shown(&regular, 0), "[1, 2]");
     }
 
     #[test]

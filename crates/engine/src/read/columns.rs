@@ -34,6 +34,12 @@ fn datashape(array: &Array) -> String {
             let fields = fields.iter().map(|(name, field)| format!("{name}: {}", datashape(field)));
             format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
         }
+        Array::Regular { length, content, .. } => format!("{length} * {}", datashape(content)),
+        Array::Option { content, .. } => format!("?{}", datashape(content)),
+        Array::Union { contents, .. } => {
+            let contents: Vec<String> = contents.iter().map(datashape).collect();
+            format!("union[{}]", contents.join(", "))
+        }
     }
 }
 

@@ -112,7 +112,7 @@ impl Numbers {
         map_any!(self, _vec => Vec::new())
     }
 
-    pub(super) fn slice(&self, range: Range<usize>) -> Numbers {
+    pub(crate) fn slice(&self, range: Range<usize>) -> Numbers {
         map_any!(self, vec => vec[range].to_vec())
     }
 
@@ -124,7 +124,7 @@ impl Numbers {
         for_any!(self, vec => super::reserve(vec, additional));
     }
 
-    pub(super) fn append(&mut self, more: &Numbers) -> Result<()> {
+    pub(crate) fn append(&mut self, more: &Numbers) -> Result<()> {
         use Numbers::*;
         match (self, more) {
             (Bool(vec), Bool(more)) | (U8(vec), U8(more)) => vec.extend_from_slice(more),

@@ -2,10 +2,12 @@ use proptest::prelude::*;
 
 use super::*;
 
+const KINDS: usize = 8;
+
 /// Arrays of every kind, nested, with the given number of entries.
 fn arrays(entries: usize) -> impl Strategy<Value = Array> {
     let seed = prop::collection::vec(any::<u8>(), entries * 6 + 1);
-    (0..5usize, seed).prop_map(move |(kind, seed)| build(kind, entries, &seed))
+    (0..KINDS, seed).prop_map(move |(kind, seed)| build(kind, entries, &seed))
 }
 
 fn build(kind: usize, entries: usize, seed: &[u8]) -> Array {
@@ -32,12 +34,43 @@ fn build(kind: usize, entries: usize, seed: &[u8]) -> Array {
             let bytes = (0..offsets[entries]).map(|i| b'a' + (i % 26) as u8).collect();
             Array::Strings { offsets, bytes }
         }
-        _ => Array::Record {
-            class: kind.is_multiple_of(2).then(|| "Point".into()),
+        4 => Array::Record {
+            class: Some("Point".into()),
             entries,
             fields: (0..4).map(|kind| (format!("f{kind}"), build(kind, entries, seed))).collect(),
         },
+        5 => {
+            let content = Box::new(build(3, entries * 2, &seed.repeat(2)));
+            Array::Regular { length: 2, entries, content }
+        }
+        6 => {
+            let (index, there) = positions(&tags(entries, seed), 0);
+            Array::Option { index, content: Box::new(build(2, there, seed)) }
+        }
+        _ => {
+            let tags = tags(entries, seed);
+            let ((first, a), (second, b)) = (positions(&tags, 0), positions(&tags, 1));
+            let index = first.iter().zip(second).map(|(a, b)| (*a).max(b).max(0)).collect();
+            let contents = vec![build(0, a, seed), build(3, b, seed)];
+            Array::Union { tags, index, contents }
+        }
     }
+}
+
+/// -1, 0 and 1.
+fn tags(entries: usize, seed: &[u8]) -> Vec<i8> {
+    (0..entries).map(|at| (seed.get(at).unwrap_or(&1) % 3) as i8 - 1).collect()
+}
+
+/// The position of each entry of a tag among those of it, -1 for the others; and how many.
+fn positions(tags: &[i8], tag: i8) -> (Vec<i64>, usize) {
+    let mut next = 0;
+    let position = |each: &i8| {
+        let mine = *each == tag;
+        next += i64::from(mine);
+        if mine { next - 1 } else { -1 }
+    };
+    (tags.iter().map(position).collect(), next as usize)
 }
 
 proptest! {
@@ -79,7 +112,7 @@ proptest! {
 
 #[test]
 fn absurd_reservations_are_not_made() {
-    for kind in 0..5 {
+    for kind in 0..KINDS {
         let mut array = build(kind, 2, &[1, 2]);
         let before = array.clone();
         array.reserve(usize::MAX, usize::MAX);
@@ -94,7 +127,7 @@ fn nothing_joined_is_nothing() {
 
 #[test]
 fn different_types_do_not_join() {
-    let kinds: Vec<Array> = (0..5).map(|kind| build(kind, 2, &[1, 2])).collect();
+    let kinds: Vec<Array> = (0..KINDS).map(|kind| build(kind, 2, &[1, 2])).collect();
     for (i, one) in kinds.iter().enumerate() {
         for (j, other) in kinds.iter().enumerate() {
             assert_eq!(Array::concat(vec![one.clone(), other.clone()]).is_ok(), i == j);
