@@ -73,6 +73,7 @@ pub mod file;
 pub mod header;
 pub mod key;
 pub mod known;
+pub mod ntuple;
 pub mod object;
 pub mod streamer;
 pub mod tree;

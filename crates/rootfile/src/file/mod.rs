@@ -203,6 +203,12 @@ impl File {
         Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
     }
 
+    /// The content of a key's record, decompressed.
+    pub(crate) fn content_of(&self, known: &Known, key: &Key) -> Result<Progress<Bytes>> {
+        let record = ready!(self.record(known, key)?);
+        Ok(Progress::Ready(content(&record, key).map_err(|error| error.within(&key.name))?))
+    }
+
     /// The whole record of a key.
     fn record(&self, known: &Known, key: &Key) -> Result<Progress<Bytes>> {
         let what = format!("record of {} \"{}\"", key.class, key.name);
@@ -254,7 +260,7 @@ fn key_of<'a>(directory: &'a Directory, name: &str) -> Option<&'a Key> {
 }
 
 /// Bytes that have to be there, in a file that is long enough.
-fn bytes_of(known: &Known, range: Range<u64>, what: &str) -> Result<Progress<Bytes>> {
+pub(crate) fn bytes_of(known: &Known, range: Range<u64>, what: &str) -> Result<Progress<Bytes>> {
     if let Some(size) = known.size().filter(|size| range.end > *size) {
         let what = format!("{what} ends at byte {}, the file at {size}: it is cut", range.end);
         return Err(Error::corrupt(what).at(range.start));

@@ -1,0 +1,120 @@
+//! The anchor: the object in the key list from which an RNTuple is found (ROOT: `ROOT::RNTuple`).
+//!
+//! ```text
+//! byte count:u32  version:u16
+//! epoch major minor patch:u16   seek, stored and uncompressed length of header and of footer:u64
+//! max key size:u64              checksum:u64, XXH3 from epoch on; big-endian as in any object
+//! ```
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::envelope::verify;
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+
+/// Bytes in front of what the checksum covers.
+const PREFIX_LEN: usize = 6;
+
+/// Where header and footer are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anchor {
+    /// Epoch, major, minor and patch version of the format that the writer knew.
+    pub version: [u16; 4],
+    pub header: Link,
+    pub footer: Link,
+    /// Longest record of the writer; longer pages are split. Zero where it did not say.
+    pub max_key_size: u64,
+}
+
+/// A range of the file and how long its content is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    pub range: Range<u64>,
+    /// Bytes, uncompressed.
+    pub length: u64,
+}
+
+impl Anchor {
+    /// Reads the content of an anchor's record, which is at `offset` in the file.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Checksum`; `Unsupported` for another epoch of the format.
+    pub fn read(content: &Bytes, offset: u64) -> Result<Anchor> {
+        let mut cursor = Cursor::new(content, offset);
+        cursor.skip(PREFIX_LEN)?;
+        let covered_end = content.len().saturating_sub(8).max(PREFIX_LEN);
+        let mut tail = Cursor::new(content, offset);
+        tail.skip(covered_end)?;
+        verify(&content[PREFIX_LEN..covered_end], tail.u64()?, "anchor")
+            .map_err(|error| error.at(offset))?;
+        let mut version = [0; 4];
+        for part in &mut version {
+            *part = cursor.u16()?;
+        }
+        if version[0] != 1 {
+            let text = version.map(|part| part.to_string()).join(".");
+            let what = format!("an RNTuple of format version {text}; 1.x is read");
+            return Err(Error::unsupported(what).at(offset));
+        }
+        let header = link(&mut cursor)?;
+        let footer = link(&mut cursor)?;
+        Ok(Anchor { version, header, footer, max_key_size: cursor.u64()? })
+    }
+}
+
+fn link(cursor: &mut Cursor<'_>) -> Result<Link> {
+    let at = cursor.clone();
+    let (seek, stored, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
+    match seek.checked_add(stored) {
+        Some(end) => Ok(Link { range: seek..end, length }),
+        None => Err(at.corrupt(format!("{stored} bytes at {seek}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use twox_hash::XxHash3_64;
+
+    use super::*;
+
+    fn anchor(epoch: u16, more: &[u8]) -> Vec<u8> {
+        let mut fields = Vec::new();
+        for part in [epoch, 0, 2, 0] {
+            fields.extend(part.to_be_bytes());
+        }
+        for part in [100u64, 10, 20, 200, 30, 40, 1 << 30] {
+            fields.extend(part.to_be_bytes());
+        }
+        fields.extend(more);
+        let sum = XxHash3_64::oneshot(&fields).to_be_bytes();
+        [&[0x40, 0, 0, 74, 0, 2][..], &fields, &sum].concat()
+    }
+
+    #[test]
+    fn an_anchor_that_later_versions_have_made_longer() {
+        for more in [&[][..], &[1, 2, 3, 4]] {
+            let read = Anchor::read(&anchor(1, more).into(), 1000).unwrap();
+            assert_eq!(read.header, Link { range: 100..110, length: 20 });
+            assert_eq!(read.footer, Link { range: 200..230, length: 40 });
+            assert_eq!((read.version, read.max_key_size), ([1, 0, 2, 0], 1 << 30));
+        }
+    }
+
+    #[test]
+    fn cut_changed_and_foreign_anchors_are_refused() {
+        let good = anchor(1, &[]);
+        for len in 0..good.len() {
+            assert!(Anchor::read(&good[..len].to_vec().into(), 0).is_err(), "{len} bytes");
+        }
+        for at in PREFIX_LEN..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 0x10;
+            let error = Anchor::read(&bad.into(), 0).unwrap_err();
+            assert!(error.to_string().contains("XXH3"), "{at}: {error}");
+        }
+        let error = Anchor::read(&anchor(0, &[]).into(), 0).unwrap_err();
+        assert!(error.to_string().contains("0.0.2.0"), "{error}");
+    }
+}

@@ -1,0 +1,191 @@
+//! Column types: how elements are stored, and what they are once decoded.
+
+use super::schema::Column;
+use crate::array::Numbers;
+use crate::error::{Error, Result};
+
+/// How the elements of a column are stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Encoding {
+    Bit,
+    /// As they are, or with the bytes of all elements split: first bytes first. Split signed
+    /// integers are in zigzag too.
+    Number {
+        number: Number,
+        split: bool,
+    },
+    /// Half-precision reals.
+    Real16 {
+        split: bool,
+    },
+    /// Ends of collections; split ones as differences.
+    Index {
+        wide: bool,
+        split: bool,
+    },
+    /// An index of 64 bits and a tag of 32.
+    Switch,
+    /// The highest `bits` bits of single-precision reals.
+    Truncated {
+        bits: u32,
+    },
+    /// Steps of a range, in `bits` bits.
+    Quantised {
+        bits: u32,
+        min: f64,
+        max: f64,
+    },
+}
+
+/// Numbers that are stored as they are in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Number {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+}
+
+/// What an element is once decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Element {
+    Bool,
+    Number(Number),
+    /// The end of a collection.
+    Index {
+        wide: bool,
+    },
+    Switch,
+}
+
+impl Encoding {
+    /// How the elements of `column` are stored.
+    ///
+    /// # Errors
+    /// `Unsupported` for a type that a later version of the format has brought; `Corrupt` for a
+    /// size that the type cannot have.
+    pub fn of(column: &Column) -> Result<Encoding> {
+        use Number::*;
+        let number = |number, split| Encoding::Number { number, split };
+        let encoding = match column.kind {
+            0x00 => Encoding::Bit,
+            0x01 | 0x02 | 0x04 => number(U8, false),
+            0x03 => number(I8, false),
+            0x05 => number(I16, false),
+            0x06 => number(U16, false),
+            0x07 => number(I32, false),
+            0x08 => number(U32, false),
+            0x09 => number(I64, false),
+            0x0a => number(U64, false),
+            0x0b => Encoding::Real16 { split: false },
+            0x0c => number(F32, false),
+            0x0d => number(F64, false),
+            0x0e => Encoding::Index { wide: false, split: false },
+            0x0f => Encoding::Index { wide: true, split: false },
+            0x10 => Encoding::Switch,
+            0x11 => number(I16, true),
+            0x12 => number(U16, true),
+            0x13 => number(I32, true),
+            0x14 => number(U32, true),
+            0x15 => number(I64, true),
+            0x16 => number(U64, true),
+            0x17 => Encoding::Real16 { split: true },
+            0x18 => number(F32, true),
+            0x19 => number(F64, true),
+            0x1a => Encoding::Index { wide: false, split: true },
+            0x1b => Encoding::Index { wide: true, split: true },
+            0x1c => Encoding::Truncated { bits: u32::from(column.bits) },
+            0x1d => quantised(column)?,
+            other => return Err(Error::unsupported(format!("a column of type {other:#04x}"))),
+        };
+        if !encoding.bits_allowed().contains(&u32::from(column.bits)) {
+            let what = format!("a column of type {:#04x} with {} bits", column.kind, column.bits);
+            return Err(Error::corrupt(what));
+        }
+        Ok(encoding)
+    }
+
+    /// What the elements are once decoded.
+    pub fn element(&self) -> Element {
+        match self {
+            Encoding::Bit => Element::Bool,
+            Encoding::Number { number, .. } => Element::Number(*number),
+            Encoding::Index { wide, .. } => Element::Index { wide: *wide },
+            Encoding::Switch => Element::Switch,
+            Encoding::Real16 { .. } | Encoding::Truncated { .. } | Encoding::Quantised { .. } => {
+                Element::Number(Number::F32)
+            }
+        }
+    }
+
+    fn bits_allowed(&self) -> std::ops::RangeInclusive<u32> {
+        let bits = match self {
+            Encoding::Bit => 1,
+            Encoding::Number { number, .. } => number.size() as u32 * 8,
+            Encoding::Real16 { .. } => 16,
+            Encoding::Index { wide: false, .. } => 32,
+            Encoding::Index { wide: true, .. } => 64,
+            Encoding::Switch => 96,
+            Encoding::Truncated { .. } => return 10..=31,
+            Encoding::Quantised { .. } => return 1..=32,
+        };
+        bits..=bits
+    }
+}
+
+fn quantised(column: &Column) -> Result<Encoding> {
+    match column.range {
+        Some((min, max)) if min.is_finite() && max.is_finite() && min <= max => {
+            Ok(Encoding::Quantised { bits: u32::from(column.bits), min, max })
+        }
+        range => Err(Error::corrupt(format!("quantised reals in the range {range:?}"))),
+    }
+}
+
+impl Number {
+    /// Bytes of one.
+    pub fn size(self) -> usize {
+        match self {
+            Number::I8 | Number::U8 => 1,
+            Number::I16 | Number::U16 => 2,
+            Number::I32 | Number::U32 | Number::F32 => 4,
+            Number::I64 | Number::U64 | Number::F64 => 8,
+        }
+    }
+
+    /// So many zeros.
+    pub fn zeros(self, count: usize) -> Numbers {
+        match self {
+            Number::I8 => Numbers::I8(vec![0; count]),
+            Number::U8 => Numbers::U8(vec![0; count]),
+            Number::I16 => Numbers::I16(vec![0; count]),
+            Number::U16 => Numbers::U16(vec![0; count]),
+            Number::I32 => Numbers::I32(vec![0; count]),
+            Number::U32 => Numbers::U32(vec![0; count]),
+            Number::I64 => Numbers::I64(vec![0; count]),
+            Number::U64 => Numbers::U64(vec![0; count]),
+            Number::F32 => Numbers::F32(vec![0.0; count]),
+            Number::F64 => Numbers::F64(vec![0.0; count]),
+        }
+    }
+}
+
+impl Element {
+    /// What two representations of one field have in common: the one that holds the other's values.
+    pub fn joined(self, other: Element) -> Option<Element> {
+        use Number::{F32, F64};
+        match (self, other) {
+            (a, b) if a == b => Some(a),
+            (Element::Index { .. }, Element::Index { .. }) => Some(Element::Index { wide: true }),
+            (Element::Number(F32), Element::Number(F64))
+            | (Element::Number(F64), Element::Number(F32)) => Some(Element::Number(F64)),
+            _ => None,
+        }
+    }
+}

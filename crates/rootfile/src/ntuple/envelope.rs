@@ -1,0 +1,122 @@
+//! Envelopes: the blocks that RNTuple's metadata come in.
+//!
+//! ```text
+//! type:u16 length:u48   content   checksum:u64      XXH3 of all in front of it
+//! ```
+
+use bytes::Bytes;
+use twox_hash::XxHash3_64;
+
+use super::reader::Reader;
+use crate::block;
+use crate::codec::Codecs;
+use crate::error::{Error, Result};
+
+/// Metadata beyond this are refused: page lists of a million pages take 30 MB.
+const ENVELOPE_LEN_MAX: u64 = 1 << 29;
+/// Bytes of the head and of the checksum.
+const FRAME_LEN: usize = 8 + CHECKSUM_LEN;
+pub(super) const CHECKSUM_LEN: usize = 8;
+
+/// What an envelope holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Header = 1,
+    Footer = 2,
+    PageList = 3,
+}
+
+/// An envelope whose checksum is right.
+#[derive(Debug, Clone)]
+pub(super) struct Envelope {
+    content: Bytes,
+    pub checksum: u64,
+}
+
+impl Envelope {
+    /// Takes an envelope out of its stored bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` where lengths or types contradict each other, `Checksum`, `Limit`.
+    pub fn open(kind: Kind, stored: &Bytes, length: u64) -> Result<Envelope> {
+        if length > ENVELOPE_LEN_MAX {
+            return Err(Error::limit(format!("an envelope of {length} bytes")));
+        }
+        let length = length as usize;
+        let whole = if stored.len() == length {
+            stored.clone()
+        } else {
+            block::decompress(&mut Codecs::default(), stored, length)?.into()
+        };
+        let Some((covered, checksum)) = whole.split_last_chunk::<CHECKSUM_LEN>() else {
+            return Err(Error::corrupt(format!("an envelope of {length} bytes")));
+        };
+        let checksum = u64::from_le_bytes(*checksum);
+        verify(covered, checksum, "envelope")?;
+        let mut reader = Reader::new(covered);
+        let head = reader.u64()?;
+        if head & 0xffff != kind as u64 {
+            let what = format!("an envelope of type {} where {kind:?} was expected", head & 0xffff);
+            return Err(Error::corrupt(what));
+        }
+        if head >> 16 != length as u64 {
+            let what = format!("an envelope of {length} bytes that says it has {}", head >> 16);
+            return Err(Error::corrupt(what));
+        }
+        let content = whole.slice(FRAME_LEN - CHECKSUM_LEN..length - CHECKSUM_LEN);
+        Ok(Envelope { content, checksum })
+    }
+
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(&self.content)
+    }
+}
+
+/// Compares a checksum of the file with that of the bytes.
+///
+/// # Errors
+/// `Checksum` where they differ.
+pub(super) fn verify(bytes: &[u8], stored: u64, what: &str) -> Result<()> {
+    let computed = XxHash3_64::oneshot(bytes);
+    if computed == stored {
+        return Ok(());
+    }
+    Err(Error::checksum(format!("{what} has XXH3 {computed:016x}, the file says {stored:016x}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(kind: u64, length: u64, content: &[u8]) -> Bytes {
+        let mut bytes = (kind | length << 16).to_le_bytes().to_vec();
+        bytes.extend(content);
+        bytes.extend(XxHash3_64::oneshot(&bytes).to_le_bytes());
+        bytes.into()
+    }
+
+    #[test]
+    fn a_right_envelope_opens() {
+        let stored = envelope(2, 19, b"abc");
+        let opened = Envelope::open(Kind::Footer, &stored, 19).unwrap();
+        assert_eq!(&opened.content[..], b"abc");
+    }
+
+    #[test]
+    fn wrong_ones_say_what_is_wrong() {
+        let good = envelope(2, 19, b"abc");
+        for at in 0..good.len() {
+            let mut bad = good.to_vec();
+            bad[at] ^= 1;
+            let error = Envelope::open(Kind::Footer, &bad.into(), 19).unwrap_err();
+            assert!(error.to_string().contains("XXH3"), "{at}: {error}");
+        }
+        for len in 0..good.len() {
+            assert!(Envelope::open(Kind::Footer, &good.slice(..len), len as u64).is_err());
+            assert!(Envelope::open(Kind::Footer, &good.slice(..len), 19).is_err());
+        }
+        assert!(Envelope::open(Kind::Header, &good, 19).is_err());
+        assert!(Envelope::open(Kind::Footer, &envelope(2, 18, b"abc"), 19).is_err());
+        assert!(Envelope::open(Kind::Footer, &good, u64::MAX).is_err());
+    }
+}

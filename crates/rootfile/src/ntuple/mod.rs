@@ -1,0 +1,35 @@
+//! RNTuple: columns in pages, and how fields become arrays.
+//!
+//! ```text
+//! anchor -> header   fields and columns         in the key list, as any object
+//!        -> footer   cluster groups             -> page lists: clusters, and pages of each column
+//! ```
+//!
+//! A **field** is a C++ type with fields below it. Its data are in **columns** of simple elements,
+//! which are cut into **pages**, the unit of compression. All pages of a run of entries are a
+//! **cluster**; elements and the offsets of collections count from its beginning. Unlike the rest
+//! of a ROOT file all of it is little-endian, and everything but the anchor may lie anywhere.
+//! (Source: ROOT, `tree/ntuple/doc/BinaryFormatSpecification.md`, version 1.0.)
+
+pub mod anchor;
+mod assemble;
+pub mod column;
+pub mod decode;
+mod envelope;
+pub mod footer;
+mod interpret;
+pub mod names;
+pub mod open;
+pub mod page_list;
+mod reader;
+pub mod schema;
+
+pub use anchor::{Anchor, Link};
+pub use assemble::PageUse;
+pub use decode::Elements;
+pub use footer::ClusterGroup;
+pub use interpret::Interpretation;
+pub use names::Names;
+pub use open::{Ntuple, is_ntuple};
+pub use page_list::{Cluster, ColumnPages, Page};
+pub use schema::{Column, Field, Role, Schema};

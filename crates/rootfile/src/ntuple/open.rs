@@ -1,0 +1,182 @@
+//! Finding an RNTuple in a file, in few round trips.
+//!
+//! ```text
+//! head                                                    tail
+//! header   pages …   page lists   footer   anchor   key list   streamer infos
+//! ```
+//!
+//! ROOT writes it so: what comes with the key list (see [`crate::file`]) holds all but the header,
+//! and that came with the head, where it is not long.
+
+use std::ops::Range;
+
+use super::anchor::{Anchor, Link};
+use super::footer::{self, ClusterGroup};
+use super::page_list::{self, Cluster};
+use super::schema::{self, Schema};
+use crate::error::{Error, Result};
+use crate::file::{File, TREE_LEN_GUESS, bytes_of, ready};
+use crate::key::Key;
+use crate::known::{Known, Needs, Progress};
+
+/// Class of the anchor.
+pub const CLASS: &str = "ROOT::RNTuple";
+
+/// An RNTuple's metadata, but for the places of its pages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ntuple {
+    pub anchor: Anchor,
+    pub schema: Schema,
+    /// By first entry.
+    pub groups: Vec<ClusterGroup>,
+    pub entries: u64,
+    header_checksum: u64,
+}
+
+impl File {
+    /// The RNTuple at a path.
+    ///
+    /// # Errors
+    /// `NotFound`; `Unsupported` where it is something else, or of a format that is not known;
+    /// `Corrupt`, `Checksum` and `Limit`.
+    pub fn ntuple(&self, known: &Known, path: &str) -> Result<Progress<Ntuple>> {
+        let key = ready!(self.find(known, path)?);
+        if !is_ntuple(&key) {
+            let what = format!("of class {}, not an RNTuple", key.class);
+            return Err(Error::unsupported(what).within(path));
+        }
+        let content = ready!(self.content_of(known, &key)?);
+        let anchor = Anchor::read(&content, key.seek.saturating_add(key.key_len))
+            .map_err(|error| error.within(path))?;
+        Ntuple::read(known, anchor).map_err(|error| error.within(path))
+    }
+}
+
+/// Whether the key's object is an RNTuple.
+pub fn is_ntuple(key: &Key) -> bool {
+    key.class == CLASS || key.class == "ROOT::Experimental::RNTuple"
+}
+
+impl Ntuple {
+    fn read(known: &Known, anchor: Anchor) -> Result<Progress<Ntuple>> {
+        let header = stored(known, &anchor, &anchor.header, "header")?;
+        let footer = stored(known, &anchor, &anchor.footer, "footer")?;
+        let (Progress::Ready(header), Progress::Ready(footer)) = (&header, &footer) else {
+            let required: Vec<Range<u64>> =
+                [&header, &footer].into_iter().flat_map(lacks).collect();
+            // The page lists mostly lie right in front of the footer.
+            let end = anchor.footer.range.start;
+            let front = end.saturating_sub(TREE_LEN_GUESS).max(anchor.header.range.end)..end;
+            let wished = match footer {
+                Progress::Ready(_) => Vec::new(),
+                Progress::NeedsData(_) => known.missing(front),
+            };
+            return Ok(Progress::NeedsData(Needs { required, wished }));
+        };
+        let (mut schema, header_checksum) =
+            schema::header(header, anchor.header.length).map_err(at(&anchor.header, "header"))?;
+        let mut groups = footer::footer(footer, anchor.footer.length, &mut schema, header_checksum)
+            .map_err(at(&anchor.footer, "footer"))?;
+        groups.sort_by_key(|group| group.first_entry);
+        let entries = contiguous(groups.iter().map(|group| {
+            let end = group.first_entry.checked_add(group.entries);
+            group.first_entry..end.unwrap_or(u64::MAX)
+        }))?;
+        Ok(Progress::Ready(Ntuple { anchor, schema, groups, entries, header_checksum }))
+    }
+
+    /// The groups that hold some of these entries.
+    pub fn groups_of(&self, entries: &Range<u64>) -> Range<usize> {
+        let first = self.groups.partition_point(|g| g.first_entry + g.entries <= entries.start);
+        let last = self.groups.partition_point(|group| group.first_entry < entries.end);
+        first..last.max(first)
+    }
+
+    /// The clusters of some groups, by first entry.
+    ///
+    /// # Errors
+    /// `Corrupt`, `Checksum` and `Limit`; `Unsupported` for clusters in shards.
+    ///
+    /// # Panics
+    /// Where `groups` are not groups of this RNTuple, as with slices.
+    pub fn clusters(&self, known: &Known, groups: Range<usize>) -> Result<Progress<Vec<Cluster>>> {
+        let mut missing = Needs::default();
+        let mut clusters = Vec::new();
+        for group in &self.groups[groups] {
+            let link = &group.page_list;
+            match stored(known, &self.anchor, link, "page list")? {
+                // Once something is missing, nothing is worth being read: it will be read again.
+                Progress::Ready(bytes) if missing.required.is_empty() => {
+                    let read = page_list::page_list(&bytes, group, self.header_checksum);
+                    let mut read = read.map_err(at(link, "page list"))?;
+                    read.sort_by_key(|cluster| cluster.entries.start);
+                    let end = contiguous_from(
+                        group.first_entry,
+                        read.iter().map(|cluster| cluster.entries.clone()),
+                    )
+                    .map_err(at(link, "page list"))?;
+                    if end - group.first_entry != group.entries {
+                        let what = format!("a group of {} entries ends at {end}", group.entries);
+                        return Err(at(link, "page list")(Error::corrupt(what)));
+                    }
+                    clusters.extend(read);
+                }
+                Progress::Ready(_) => {}
+                Progress::NeedsData(needs) => missing.required.extend(needs.required),
+            }
+        }
+        if missing.required.is_empty() {
+            Ok(Progress::Ready(clusters))
+        } else {
+            Ok(Progress::NeedsData(missing))
+        }
+    }
+}
+
+/// The stored bytes of an envelope.
+fn stored(
+    known: &Known,
+    anchor: &Anchor,
+    link: &Link,
+    what: &str,
+) -> Result<Progress<bytes::Bytes>> {
+    let length = link.range.end - link.range.start;
+    if anchor.max_key_size > 0 && length > anchor.max_key_size {
+        let what = format!("a {what} of {length} bytes, in several records");
+        return Err(Error::unsupported(what).at(link.range.start));
+    }
+    if length > link.length {
+        let what = format!("a {what} of {} bytes that takes {length}", link.length);
+        return Err(Error::corrupt(what).at(link.range.start));
+    }
+    bytes_of(known, link.range.clone(), what)
+}
+
+fn at(link: &Link, what: &'static str) -> impl Fn(Error) -> Error {
+    let start = link.range.start;
+    move |error| error.within(what).at(start)
+}
+
+fn lacks(progress: &Progress<bytes::Bytes>) -> Vec<Range<u64>> {
+    match progress {
+        Progress::Ready(_) => Vec::new(),
+        Progress::NeedsData(needs) => needs.required.clone(),
+    }
+}
+
+/// The end of ranges of entries that must follow each other from zero on.
+fn contiguous(ranges: impl Iterator<Item = Range<u64>>) -> Result<u64> {
+    contiguous_from(0, ranges)
+}
+
+fn contiguous_from(start: u64, ranges: impl Iterator<Item = Range<u64>>) -> Result<u64> {
+    let mut end = start;
+    for range in ranges {
+        if range.start != end || range.end > i64::MAX as u64 {
+            let what = format!("entries {range:?} where {end} is the next");
+            return Err(Error::corrupt(what));
+        }
+        end = range.end;
+    }
+    Ok(end)
+}

@@ -1,0 +1,113 @@
+//! Page lists: the clusters of a group, and where the pages of each column are.
+//!
+//! ```text
+//! page list = header checksum:u64   list of cluster summaries   list of clusters
+//! summary   = first entry:u64  entries:u56 flags:u8
+//! cluster   = list of columns, each a list of pages and then
+//!             first element:i64  [compression:u32]         negative: suppressed
+//! page      = elements:i32 locator                         negative: a checksum follows the page
+//! ```
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::envelope::{Envelope, Kind};
+use super::footer::{ClusterGroup, belongs};
+use super::reader::Reader;
+use crate::error::{Error, Result};
+
+const SHARDED: u64 = 1;
+
+/// A run of entries and the pages of all its columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cluster {
+    /// Half open.
+    pub entries: Range<u64>,
+    /// By column; those that came with a later extension of the schema may be missing.
+    pub columns: Vec<ColumnPages>,
+}
+
+/// The pages of a column in a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ColumnPages {
+    pub pages: Vec<Page>,
+    /// Another representation of the field is stored in this cluster.
+    pub suppressed: bool,
+}
+
+/// A compressed run of elements of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub elements: u32,
+    /// Where it is in the file, its checksum included.
+    pub range: Range<u64>,
+    /// Whether eight bytes of checksum end it.
+    pub checksum: bool,
+}
+
+/// Opens the page list of a group.
+pub(super) fn page_list(
+    stored: &Bytes,
+    group: &ClusterGroup,
+    header_checksum: u64,
+) -> Result<Vec<Cluster>> {
+    let envelope = Envelope::open(Kind::PageList, stored, group.page_list.length)?;
+    let mut reader = envelope.reader();
+    belongs(reader.u64()?, header_checksum)?;
+    let (count, mut summaries) = reader.list(8 + 16)?;
+    let (locations, mut clusters) = reader.list(12)?;
+    if count != group.clusters as usize || locations != count {
+        let what = format!(
+            "a group of {} clusters with {count} summaries and the pages of {locations}",
+            group.clusters
+        );
+        return Err(reader.corrupt(what));
+    }
+    let mut all = Vec::with_capacity(count);
+    for number in 0..count {
+        let entries = summary(&mut summaries.record()?)
+            .map_err(|error| error.within(&format!("cluster {number}")))?;
+        let (count, mut list) = clusters.list(12 + 8)?;
+        let mut columns = Vec::with_capacity(count);
+        for column in 0..count {
+            let pages = column_pages(&mut list)
+                .map_err(|error| error.within(&format!("cluster {number}/column {column}")))?;
+            columns.push(pages);
+        }
+        all.push(Cluster { entries, columns });
+    }
+    Ok(all)
+}
+
+fn summary(reader: &mut Reader<'_>) -> Result<Range<u64>> {
+    let at = reader.clone();
+    let (first, word) = (reader.u64()?, reader.u64()?);
+    let (entries, flags) = (word & (u64::MAX >> 8), word >> 56);
+    if flags & SHARDED != 0 {
+        return Err(Error::unsupported("an RNTuple with sharded clusters"));
+    }
+    match first.checked_add(entries) {
+        Some(end) if end <= i64::MAX as u64 => Ok(first..end),
+        _ => Err(at.corrupt(format!("{entries} entries from {first} on"))),
+    }
+}
+
+fn column_pages(reader: &mut Reader<'_>) -> Result<ColumnPages> {
+    let (count, mut list) = reader.list(4 + 12)?;
+    let mut pages = Vec::with_capacity(count);
+    for _ in 0..count {
+        let elements = list.i32()?;
+        let locator = list.locator()?;
+        let checksum = elements < 0;
+        let end = locator.end.checked_add(if checksum { 8 } else { 0 });
+        let end = end.ok_or_else(|| list.corrupt("a page behind the end of all files"))?;
+        let range = locator.start..end;
+        pages.push(Page { elements: elements.unsigned_abs(), range, checksum });
+    }
+    let suppressed = list.i64()? < 0;
+    if suppressed && !pages.is_empty() {
+        return Err(list.corrupt("a suppressed column with pages"));
+    }
+    Ok(ColumnPages { pages, suppressed })
+}

@@ -1,0 +1,114 @@
+//! Reads fields of an RNTuple whole, as the engine does cluster by cluster, and shows entries.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use rootfile::ntuple::{Cluster, Interpretation, Names, Ntuple, decode};
+use rootfile::{Array, Codecs, File, Known, Numbers, Result};
+
+use crate::feed;
+
+pub struct Opened {
+    pub bytes: Bytes,
+    pub ntuple: Ntuple,
+    pub names: Names,
+    pub clusters: Vec<Cluster>,
+}
+
+/// Opens an RNTuple and all of its page lists, asking for every range that it needs.
+pub fn open(bytes: &Bytes, path: &str) -> Result<Opened> {
+    let mut known = Known::new(Some(bytes.len() as u64));
+    let file = feed::until_ready(bytes, &mut known, File::open)?;
+    let ntuple = feed::until_ready(bytes, &mut known, |known| file.ntuple(known, path))?;
+    let groups = 0..ntuple.groups.len();
+    let clusters =
+        feed::until_ready(bytes, &mut known, |known| ntuple.clusters(known, groups.clone()))?;
+    let names = Names::new(&ntuple.schema);
+    Ok(Opened { bytes: bytes.clone(), ntuple, names, clusters })
+}
+
+impl Opened {
+    pub fn interpretation(&self, path: &str) -> Result<Interpretation> {
+        let named = self.names.all().iter().find(|named| named.path == path).expect(path);
+        Interpretation::of(&self.ntuple.schema, &self.names, named.field)
+    }
+
+    pub fn field(&self, path: &str) -> Result<Array> {
+        self.entries(&self.interpretation(path)?, 0..self.ntuple.entries)
+    }
+
+    /// Some entries, from all clusters that have any of them.
+    pub fn entries(&self, how: &Interpretation, entries: Range<u64>) -> Result<Array> {
+        let mut codecs = Codecs::default();
+        let mut parts = vec![how.empty()];
+        for cluster in &self.clusters {
+            let start = entries.start.clamp(cluster.entries.start, cluster.entries.end);
+            let end = entries.end.clamp(start, cluster.entries.end);
+            let local = start - cluster.entries.start..end - cluster.entries.start;
+            if local.is_empty() {
+                continue;
+            }
+            let mut pages = Vec::new();
+            for page in how.pages(cluster, local.clone())? {
+                let range = page.page.range.start as usize..page.page.range.end as usize;
+                let stored = self.bytes.get(range).unwrap_or_default();
+                let column = &self.ntuple.schema.columns[page.column as usize];
+                let elements = decode::page(&mut codecs, column, &page.page, stored)?;
+                pages.push((page, elements));
+            }
+            parts.push(how.assemble(cluster, local, pages)?);
+        }
+        Ok(Array::concat(parts)?.expect("there is at least the empty one"))
+    }
+}
+
+/// One entry as text: `[1, 2]`, `{x: 1}`, `"text"`, `null`.
+pub fn shown(array: &Array, row: usize) -> String {
+    let span = |offsets: &[i64]| offsets[row] as usize..offsets[row + 1] as usize;
+    let list = |content: &Array, rows: Range<usize>| {
+        let items: Vec<String> = rows.map(|row| shown(content, row)).collect();
+        format!("[{}]", items.join(", "))
+    };
+    match array {
+        Array::Numbers { numbers, shape } => match shape.split_first() {
+            None => number(numbers, row),
+            Some((length, inner)) => {
+                let inner = Array::Numbers { numbers: numbers.clone(), shape: inner.to_vec() };
+                list(&inner, row * length..(row + 1) * length)
+            }
+        },
+        Array::List { offsets, content } => list(content, span(offsets)),
+        Array::Strings { offsets, bytes } => {
+            format!("{:?}", String::from_utf8_lossy(&bytes[span(offsets)]))
+        }
+        Array::Record { fields, .. } => {
+            let show = |(name, field): &(String, Array)| format!("{name}: {}", shown(field, row));
+            format!("{{{}}}", fields.iter().map(show).collect::<Vec<_>>().join(", "))
+        }
+        Array::Regular { length, content, .. } => list(content, row * length..(row + 1) * length),
+        Array::Option { index, content } => match usize::try_from(index[row]) {
+            Ok(row) => shown(content, row),
+            Err(_) => "null".to_owned(),
+        },
+        Array::Union { tags, index, contents } => match usize::try_from(tags[row]) {
+            Ok(tag) => shown(&contents[tag], index[row] as usize),
+            Err(_) => "null".to_owned(),
+        },
+    }
+}
+
+fn number(numbers: &Numbers, row: usize) -> String {
+    match numbers {
+        Numbers::Bool(all) => (all[row] != 0).to_string(),
+        Numbers::I8(all) => all[row].to_string(),
+        Numbers::I16(all) => all[row].to_string(),
+        Numbers::I32(all) => all[row].to_string(),
+        Numbers::I64(all) => all[row].to_string(),
+        Numbers::U8(all) => all[row].to_string(),
+        Numbers::U16(all) => all[row].to_string(),
+        Numbers::U32(all) => all[row].to_string(),
+        Numbers::U64(all) => all[row].to_string(),
+        Numbers::F32(all) => all[row].to_string(),
+        Numbers::F64(all) => all[row].to_string(),
+    }
+}
