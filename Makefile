@@ -66,7 +66,7 @@ else
 endif
 
 extension: $(VENV)/.ready ## build the Python package into .venv (development profile)
-	$(BIN)/maturin develop --quiet $(LOCKED) --manifest-path python/Cargo.toml
+	$(BIN)/maturin develop --quiet $(LOCKED) --features like-tests --manifest-path python/Cargo.toml
 
 extension-release: $(VENV)/.ready ## the same, optimised
 	$(BIN)/maturin develop --quiet $(LOCKED) --release --manifest-path python/Cargo.toml

@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod changelog;
 #[cfg(test)]
+mod features;
+#[cfg(test)]
 mod imports;
 #[cfg(test)]
 mod leaves;
