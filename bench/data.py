@@ -23,6 +23,7 @@ FILES = {
     "nano": ("nano", "Events", (200_000, 25_000)),
     "h42": ("h42", "h42", (283_813,)),
     "onegb": ("nano", "Events", (2_800_000, 100_000)),
+    "eventloop": ("eventloop", "Events", (1_000, 20)),
     "flat100": ("flat100", "Events", (500_000, 50_000)),
     "small": ("nano", "Events", (1_000, 500)),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ def floor(connections: int) -> Peer:
     options = ("--connections", str(connections))
     return Peer(f"floor, {connections} connections", "floor", options=options, is_bound=True)
 
+
+ROOT_LOOP = Peer("ROOT, default cache", "root_exercise")
+ROOT_LOOP_TRAINED = Peer("ROOT, trained cache", "root_exercise", options=("--cache", "trained"))
+FARROOT_LOOP = Peer("farroot, columns", "farroot_exercise")
+OVERLAP = ("--step", "25000", "--work-s", "0.3")
 
 ONE_THREAD = {"FARROOT_DECODE_THREADS": "1"}
 NANO_COLUMNS = ("Muon_pt", "Jet_pt", "flat_00")
@@ -154,6 +159,33 @@ EXPERIMENTS = {
             ),
             Peer("farroot root://", "farroot_num_entries"),
             Peer("farroot http://", "farroot_num_entries", "http"),
+        ),
+    ),
+    "eventloop": Experiment(
+        about="1,000 events of 480 kB: 30 % of the bytes of each, all of each 50th",
+        file="eventloop",
+        entry_stop=1_000,
+        links=tuple(
+            Link(rtt_ms, f"rate={rate} flow-rate=none loss=0")
+            for rate in ("1gbit", "20MB/s")
+            for rtt_ms in (0.3, 137)
+        ),
+        peers=(ROOT_LOOP, ROOT_LOOP_TRAINED, FARROOT_LOOP),
+    ),
+    "eventloop-local": Experiment(
+        about="the event loop on a local file",
+        file="eventloop",
+        entry_stop=1_000,
+        peers=tuple(replace(peer, scheme="local") for peer in (ROOT_LOOP, FARROOT_LOOP)),
+    ),
+    "overlap": Experiment(
+        about="8 batches of 9 MB at 200 Mbit/s and 50 ms, 0.3 s of CPU work on each",
+        file="nano",
+        links=(Link(50, "rate=200mbit flow-rate=none loss=0"),),
+        peers=(
+            Peer("uproot root://", "uproot_overlap", options=OVERLAP),
+            Peer("farroot root://", "farroot_overlap", options=OVERLAP),
+            Peer("the transfer alone", "floor", options=("--connections", "16"), is_bound=True),
         ),
     ),
     "local": Experiment(

@@ -43,6 +43,19 @@ def many_files() -> argparse.Namespace:
     return args
 
 
+WORK = (
+    ("--step", {"type": int, "required": True, "help": "entries in a batch"}),
+    ("--work-s", {"type": float, "default": 0.3, "help": "CPU seconds of work on each batch"}),
+)
+
+
+def work(seconds: float) -> None:
+    """The caller's own work on a batch: one busy thread."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
 def link() -> dict[str, int]:
     """What this side's link has carried so far; nothing outside the lab."""
     control = os.environ.get("FARLAB_CONTROL")

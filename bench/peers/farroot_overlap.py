@@ -1,0 +1,18 @@
+"""farroot: iterate() with some work of the caller's own on each batch."""
+
+import clock
+import farroot
+
+args = clock.arguments(*clock.WORK)
+
+
+def job() -> int:
+    source = {args.url: args.tree}
+    entries = 0
+    for batch in farroot.iterate(source, args.columns or None, step_size=args.step, library="ak"):
+        entries += len(batch)
+        clock.work(args.work_s)
+    return entries
+
+
+clock.run(job, lambda entries: {"entries": entries})
