@@ -1,6 +1,7 @@
 //! The `farroot` command. A verb is a file; no logic that a library user would miss.
 
 mod cat;
+mod exercise;
 mod ls;
 mod outcome;
 mod plan;
@@ -29,6 +30,7 @@ enum Verb {
     Show(show::Arguments),
     Plan(plan::Arguments),
     Cat(cat::Arguments),
+    Exercise(exercise::Arguments),
     Serve(serve::Arguments),
 }
 
@@ -51,6 +53,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Verb::Show(arguments) => show::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Cat(arguments) => cat::run(&arguments),
+        Verb::Exercise(arguments) => exercise::run(&arguments),
         Verb::Serve(arguments) => serve::run(arguments),
     })
 }

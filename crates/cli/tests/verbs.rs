@@ -104,6 +104,18 @@ fn cat_tells_where_the_time_went_and_draws_it() {
 }
 
 #[test]
+fn exercise_tells_how_fast_an_event_loop_is() {
+    let said = printed(&["exercise", &file(), "--prescale", "5", "--events", "12"]);
+    let first = said.lines().next().expect("a line");
+    assert!(first.starts_with("12 events: ") && first.ends_with("each, all of 2"), "{said}");
+    let json = printed(&["exercise", &file(), "--jobs", "2", "--json"]);
+    assert_eq!(json.lines().count(), 2, "{json}");
+    assert!(json.lines().all(|job| job.starts_with("{\"events\":20,")), "{json}");
+    let refused = farroot(&["exercise", &file(), "--fraction", "0"]);
+    assert_eq!(refused.status.code(), Some(1));
+}
+
+#[test]
 fn an_error_says_what_and_where() {
     let no_column = farroot(&["cat", &file(), "-c", "Numbers"]);
     assert_eq!(no_column.status.code(), Some(1));

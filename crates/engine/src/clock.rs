@@ -35,3 +35,10 @@ pub async fn sleep_until(instant: Option<Instant>) {
         None => std::future::pending().await,
     }
 }
+
+/// CPU time that this process has used, on all its threads.
+pub fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or_default())
+}

@@ -14,7 +14,7 @@
 //! ([`fetch`]) -> decode and assemble ([`read::pipeline`]) -> [`read::columns`].
 
 pub mod address;
-mod clock;
+pub mod clock;
 pub mod config;
 pub mod error;
 pub mod fetch;
@@ -32,7 +32,9 @@ pub use read::columns::{Batch, Column};
 pub use read::cut::{Cut, Predicate};
 pub use read::dataset::{Opens, Part, Parts, Place, Wish};
 pub use read::events::{Event, Events, Value};
+pub use read::exercise::{Exercise, Form, Outcome};
 pub use read::file::{File, KeyInfo};
+pub use read::learn::Learning;
 pub use read::pipeline::Batches;
 pub use read::plan::{Plan, Step};
 pub use read::tree::Tree;

@@ -278,10 +278,6 @@ impl RemoteFile {
     }
 }
 
-fn bytes_of(wants: &[Want]) -> u64 {
-    wants.iter().map(|want| want.range.end.saturating_sub(want.range.start)).sum()
-}
-
 impl Drop for RemoteFile {
     fn drop(&mut self) {
         let _ = self.fetcher.orders.send(Order::Close { file: self.file });
@@ -311,7 +307,6 @@ impl Wants {
         if wants.is_empty() {
             return positions;
         }
-        self.fetcher.trace.wanted(self.file.0, bytes_of(&wants), self.metadata);
         let group = self.fetcher.groups.fetch_add(1, Ordering::Relaxed);
         self.groups.push((positions.start, group));
         self.total = positions.end;
@@ -388,6 +383,8 @@ impl Stream for Wants {
                 Ok(bytes) => bytes,
                 Err(error) => return Some(Err(error.with_url(&*self.url))),
             };
+            // Not when asked for: what is given up before it comes was no use to anyone.
+            self.fetcher.trace.wanted(self.file.0, bytes.len() as u64, self.metadata);
             let permit = Permit { group, index, orders: self.fetcher.orders.clone() };
             Some(Ok(Grant { index: first + index, bytes, permit }))
         })

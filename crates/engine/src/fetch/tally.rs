@@ -68,10 +68,10 @@ pub struct FileTally {
     pub busy: Busy,
     /// Waits for distance that nothing else of this file hid.
     pub waves: u64,
-    /// Bytes of metadata that were asked for, the ends of the file included that came unasked
-    /// with the open.
+    /// Bytes of metadata that were asked for and came, the ends of the file included that came
+    /// unasked with the open.
     pub metadata_wanted: u64,
-    /// Bytes of baskets that were asked for.
+    /// Bytes of baskets that were asked for and came.
     pub baskets_wanted: u64,
     /// Time of decoding threads.
     pub decoding: Duration,

@@ -46,6 +46,21 @@ const KNOWN_AFTER: u64 = 6;
 /// What comes regularly is fetched for two to this power of its next times at most.
 const REGULAR_AHEAD_MAX: u32 = 5;
 
+/// The rules beside reading ahead, each of which can be left out to see what it brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Learning {
+    /// With the first basket, those of all branches come that hold the first entries.
+    pub startup: bool,
+    /// What is touched now and then comes together, and before its next time.
+    pub together: bool,
+}
+
+impl Default for Learning {
+    fn default() -> Self {
+        Learning { startup: true, together: true }
+    }
+}
+
 /// Branch and basket, by number.
 type Key = (usize, usize);
 
@@ -69,6 +84,7 @@ pub(crate) struct Learner {
     /// Reading ahead goes on when these are fewer than so many; `None`: at every step.
     low_water: Option<u64>,
     allowance: u64,
+    learning: Learning,
 }
 
 /// A part of a column: the entries of a basket, and their values.
@@ -76,7 +92,12 @@ pub(crate) type Piece = (Range<u64>, Arc<Array>);
 
 impl Learner {
     /// Begins before the first step.
-    pub(crate) fn new(tree: &Tree, entries: Range<u64>, step_entries: u64) -> Self {
+    pub(crate) fn new(
+        tree: &Tree,
+        entries: Range<u64>,
+        step_entries: u64,
+        learning: Learning,
+    ) -> Self {
         let end = entries.end.min(tree.num_entries());
         let pipe_bytes = tree.file().remote().pipe_bytes();
         Learner {
@@ -95,6 +116,7 @@ impl Learner {
             allowance: pipe_bytes
                 .saturating_mul(2)
                 .clamp(*ALLOWANCE_BYTES.start(), *ALLOWANCE_BYTES.end()),
+            learning,
         }
     }
 
@@ -173,8 +195,9 @@ impl Learner {
         }
         let mut baskets = missing;
         match before {
-            Some(step) => baskets.extend(self.companions(step)),
-            None => baskets.extend(self.strangers()),
+            Some(step) if self.learning.together => baskets.extend(self.companions(step)),
+            None if self.learning.startup || self.step > 0 => baskets.extend(self.strangers()),
+            _ => {}
         }
         self.ask(&baskets, Urgency::Demand);
         for key in keys {
@@ -225,7 +248,8 @@ impl Learner {
     /// A branch that is touched at regular steps will be at the next one of them.
     fn expect_again(&mut self, branch: usize) {
         let expected = self.is_expected(branch);
-        if let Some((gap, times)) = self.habits.regular(branch).filter(|_| !expected) {
+        let regular = self.habits.regular(branch).filter(|_| !expected && self.learning.together);
+        if let Some((gap, times)) = regular {
             // The more often it was so, the further ahead it may be believed.
             for time in 1..=1 << times.min(REGULAR_AHEAD_MAX) {
                 if self.ahead_bytes > AHEAD_BYTES {

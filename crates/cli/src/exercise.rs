@@ -1,0 +1,160 @@
+//! `farroot exercise FILE:TREE`: the event loop of an analysis without the analysis.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use engine::address::split_tree;
+use engine::clock::cpu_time;
+use engine::report::size;
+use engine::{Config, Engine, Exercise, Form, Learning, Outcome as Exercised};
+use tokio::sync::mpsc;
+
+use crate::outcome::{Failure, Outcome};
+use crate::reading::with_engine;
+
+/// Read as an analysis does, and say how fast: some branches of each event, all of every so many
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// FILE:TREE, where FILE is a URL or a path; the tree may be left out where there is only one
+    #[arg(value_name = "FILE:TREE")]
+    address: String,
+    /// Part of the stored bytes whose branches are read in each event
+    #[arg(long, value_name = "PART", default_value_t = 0.3)]
+    fraction: f64,
+    /// Read each N-th event whole; 0: none
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    prescale: u64,
+    /// Events to read, from the first
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    events: u64,
+    /// Event by event, without saying beforehand what will be looked at
+    #[arg(long)]
+    row_wise: bool,
+    /// Of the rules that a reader event by event learns with, leave this out, to see what it brings
+    #[arg(long, value_enum, value_name = "RULE", requires = "row_wise")]
+    without: Vec<Rule>,
+    /// So many at once, each with connections of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    jobs: u32,
+    /// Figures for programs, one line of JSON a job
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Rule {
+    /// With the first basket, those of all branches come that hold the first entries
+    Startup,
+    /// What is looked at now and then comes together, and before its next time
+    Together,
+}
+
+/// Reads, and prints the figures.
+pub fn run(arguments: &Arguments) -> Outcome {
+    with_engine(async |engine| {
+        let (wall, cpu) = (engine.trace().now(), cpu_time());
+        let mut jobs = all(arguments, engine).await?;
+        let wall = engine.trace().now() - wall;
+        let cpu = cpu_time() - cpu;
+        jobs.sort_by(|a, b| a.wall_s.total_cmp(&b.wall_s));
+        let out = match arguments.json {
+            true => lines(&jobs)?,
+            false => text(&jobs, wall, cpu),
+        };
+        std::io::stdout().write_all(out.as_bytes())?;
+        Ok(())
+    })
+}
+
+/// One job on this engine, several on one each, as separate processes would have.
+async fn all(arguments: &Arguments, engine: &Engine) -> Result<Vec<Exercised>, Failure> {
+    if arguments.jobs == 1 {
+        return Ok(vec![one(arguments, engine).await?]);
+    }
+    let (sender, mut outcomes) = mpsc::unbounded_channel();
+    for _ in 0..arguments.jobs {
+        let engine = Engine::start(Config::from_env()?)?;
+        let (sender, exercise) = (sender.clone(), exercise(arguments));
+        let address = arguments.address.clone();
+        std::thread::spawn(move || {
+            let (file, tree) = split_tree(&address);
+            let outcome = engine.block_on(exercise.run(&engine, file, tree));
+            // Nobody listens any more after Ctrl-C.
+            let _ = sender.send(outcome);
+        });
+    }
+    drop(sender);
+    let mut jobs = Vec::new();
+    while let Some(outcome) = outcomes.recv().await {
+        jobs.push(outcome?);
+    }
+    Ok(jobs)
+}
+
+fn exercise(arguments: &Arguments) -> Exercise {
+    let learning = Learning {
+        startup: !arguments.without.contains(&Rule::Startup),
+        together: !arguments.without.contains(&Rule::Together),
+    };
+    Exercise {
+        fraction: arguments.fraction,
+        prescale: arguments.prescale,
+        events: arguments.events,
+        form: if arguments.row_wise { Form::Events(learning) } else { Form::Columns },
+    }
+}
+
+async fn one(arguments: &Arguments, engine: &Engine) -> engine::Result<Exercised> {
+    let (file, tree) = split_tree(&arguments.address);
+    exercise(arguments).run(engine, file, tree).await
+}
+
+fn lines(jobs: &[Exercised]) -> Result<String, Failure> {
+    let mut out = String::new();
+    for job in jobs {
+        let line = serde_json::to_string(job).map_err(|error| error.to_string())?;
+        out.push_str(&line);
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+/// `jobs` in the order of the time that they took, at least one.
+fn text(jobs: &[Exercised], wall: Duration, cpu: Duration) -> String {
+    let middle = &jobs[jobs.len() / 2];
+    let (wall, cpu) = (wall.as_secs_f64(), cpu.as_secs_f64());
+    let mut out = format!(
+        "{} events: {} of {} branches ({:.1} % of the bytes) of each, all of {}\n",
+        middle.events,
+        middle.branches_each,
+        middle.branches,
+        100.0 * middle.fraction,
+        middle.events_whole,
+    );
+    if jobs.len() > 1 {
+        let (least, most) = (jobs[0].wall_s, jobs[jobs.len() - 1].wall_s);
+        let received = jobs.iter().map(|job| job.report.bytes_received).sum::<u64>();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "{} jobs at once: {least:.3} to {most:.3} s each; {} received, {}/s; the middle one:",
+            jobs.len(),
+            size(received),
+            size((received as f64 / wall) as u64),
+        );
+    }
+    let events: u64 = jobs.iter().map(|job| job.events).sum();
+    let _ = writeln!(
+        out,
+        "wall time {wall:.3} s, {:.0} events/s; CPU time {cpu:.3} s, efficiency {:.0} %",
+        events as f64 / wall,
+        100.0 * cpu / (wall * jobs.len() as f64),
+    );
+    let beyond = middle.report.bytes_received.saturating_sub(middle.report.bytes_baskets);
+    let part = 100.0 * beyond as f64 / u64::max(middle.report.bytes_baskets, 1) as f64;
+    let _ = writeln!(out, "{} beyond the needed baskets ({part:.1} %)", size(beyond));
+    let _ = write!(out, "{}", middle.report);
+    out
+}
