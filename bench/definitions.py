@@ -69,6 +69,11 @@ def floor(connections: int) -> Peer:
 ROOT_LOOP = Peer("ROOT, default cache", "root_exercise")
 ROOT_LOOP_TRAINED = Peer("ROOT, trained cache", "root_exercise", options=("--cache", "trained"))
 FARROOT_LOOP = Peer("farroot, columns", "farroot_exercise")
+FARROOT_EVENTS = Peer("farroot, event by event", "farroot_exercise", options=("--row-wise",))
+FARROOT_EVENTS_WITHOUT = tuple(
+    Peer(f"farroot, without {rule}", "farroot_exercise", options=("--row-wise", "--without", rule))
+    for rule in ("startup", "together")
+)
 OVERLAP = ("--step", "25000", "--work-s", "0.3")
 
 ONE_THREAD = {"FARROOT_DECODE_THREADS": "1"}
@@ -170,13 +175,21 @@ EXPERIMENTS = {
             for rate in ("1gbit", "20MB/s")
             for rtt_ms in (0.3, 137)
         ),
-        peers=(ROOT_LOOP, ROOT_LOOP_TRAINED, FARROOT_LOOP),
+        peers=(
+            ROOT_LOOP,
+            ROOT_LOOP_TRAINED,
+            FARROOT_LOOP,
+            FARROOT_EVENTS,
+            *FARROOT_EVENTS_WITHOUT,
+        ),
     ),
     "eventloop-local": Experiment(
         about="the event loop on a local file",
         file="eventloop",
         entry_stop=1_000,
-        peers=tuple(replace(peer, scheme="local") for peer in (ROOT_LOOP, FARROOT_LOOP)),
+        peers=tuple(
+            replace(peer, scheme="local") for peer in (ROOT_LOOP, FARROOT_LOOP, FARROOT_EVENTS)
+        ),
     ),
     "overlap": Experiment(
         about="8 batches of 9 MB at 200 Mbit/s and 50 ms, 0.3 s of CPU work on each",

@@ -12,8 +12,13 @@ from definitions import Experiment, Peer
 SHOWN = {"time_s": (1.0, "s"), "peak_bytes": (1e-6, "MB"), "round_trips": (1.0, "round trips")}
 
 
-def table(experiment: Experiment, peers: list[Peer], rows: list[dict]) -> list[dict]:
-    """One line for each link and peer. Round trips need both links and make one line a peer."""
+def table(
+    experiment: Experiment, peers: list[Peer], rows: list[dict], needed_bytes: int | None = None
+) -> list[dict]:
+    """One line for each link and peer. Round trips need both links and make one line a peer.
+
+    `needed_bytes` are those of the baskets that the job needs, where the file tells.
+    """
     lines = []
     links = list(dict.fromkeys(row["link"] for row in rows))
     for link in links:
@@ -21,7 +26,9 @@ def table(experiment: Experiment, peers: list[Peer], rows: list[dict]) -> list[d
     if experiment.figure == "round_trips":
         lines = [round_trips(experiment, peer, lines) for peer in peers]
     for link in {line["link"] for line in lines}:
-        add_ratios([line for line in lines if line["link"] == link], peers)
+        on_link = [line for line in lines if line["link"] == link]
+        add_ratios(on_link, peers)
+        add_harm(on_link, needed_bytes)
     add_disagreements(lines)
     return lines
 
@@ -36,7 +43,16 @@ def summary(peer: Peer, link: str, rows: list[dict], figure: str) -> dict:
     if good:
         values = [row[key] for row in good]
         line |= {"median": median(values), "min": min(values), "max": max(values)}
-        for extra in ("time_s", "cpu_s", "link_bytes", "connections", "idle_bytes"):
+        for extra in (
+            "time_s",
+            "cpu_s",
+            "link_bytes",
+            "connections",
+            "idle_bytes",
+            "needed_bytes",
+            "stalls",
+            "serial_round_trips",
+        ):
             if extra in good[0]:
                 line[extra] = median(row[extra] for row in good)
         for extra in ("entries", "payload_bytes"):
@@ -77,6 +93,15 @@ def add_ratios(lines: list[dict], peers: list[Peer]) -> None:
             line["ratio_to_best_peer"] = line["median"] / min(rivals)
 
 
+def add_harm(lines: list[dict], needed_bytes: int | None) -> None:
+    """Bytes on the link beyond the needed baskets, as a part of these; headers of packets too."""
+    told = [line["needed_bytes"] for line in lines if "needed_bytes" in line]
+    needed = needed_bytes or min(told, default=None)
+    for line in lines:
+        if needed and "link_bytes" in line:
+            line["beyond_needed"] = line["link_bytes"] / needed - 1
+
+
 def add_disagreements(lines: list[dict]) -> None:
     """Peers that read the same must have got as many entries and bytes."""
     for key in ("entries", "payload_bytes"):
@@ -95,7 +120,7 @@ def one_line(row: dict) -> str:
 def as_text(experiment: Experiment, lines: list[dict]) -> str:
     factor, unit = SHOWN[experiment.figure]
     head = f"{'link':22} {'peer':26} {'median':>9} {'min':>9} {'max':>9} {'ratio':>6}"
-    text = [experiment.about, f"{head} {'MB':>7} {'conns':>6}   [{unit}]"]
+    text = [experiment.about, f"{head} {'MB':>7} {'beyond':>7} {'conns':>6}   [{unit}]"]
     for line in lines:
         start = f"{line['link']:22} {line['peer']:26}"
         if "median" not in line:
@@ -104,9 +129,11 @@ def as_text(experiment: Experiment, lines: list[dict]) -> str:
         numbers = " ".join(f"{line[key] * factor:9.3f}" for key in ("median", "min", "max"))
         ratio = line.get("ratio_to_best_peer")
         megabytes, connections = line.get("link_bytes"), line.get("connections")
+        beyond = line.get("beyond_needed")
         text.append(
             f"{start} {numbers} {f'{ratio:.2f}' if ratio else '-':>6}"
             f" {f'{megabytes / 1e6:.2f}' if megabytes else '-':>7}"
+            f" {f'{100 * beyond:.1f} %' if beyond is not None else '-':>7}"
             f" {f'{connections:.0f}' if connections else '-':>6}"
             + (
                 f"   {line['failed']} of {line['runs']} failed: {line['why']}"

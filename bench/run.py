@@ -45,7 +45,7 @@ def main() -> None:
                 row |= run_peer(experiment, peer)
                 rows.append(row)
                 print(record.one_line(row), file=sys.stderr, flush=True)
-    table = record.table(experiment, peers, rows)
+    table = record.table(experiment, peers, rows, needed_bytes(experiment))
     print(record.as_text(experiment, table))
     if not args.peers:
         suffix = "" if args.congestion == "cubic" else f"-{args.congestion}"
@@ -110,6 +110,14 @@ def set_link(link: Link) -> None:
     subprocess.run(
         [lab_program(), "set", "far", *link.settings], check=True, stdout=subprocess.DEVNULL
     )
+
+
+def needed_bytes(experiment: Experiment) -> int | None:
+    """Bytes of the baskets of whole columns; of a part of the entries the file does not tell."""
+    if not experiment.columns or experiment.entry_stop:
+        return None
+    columns = data.facts_of(experiment.file)["columns"]
+    return sum(columns[name]["bytes"] for name in experiment.columns)
 
 
 def run_peer(experiment: Experiment, peer: Peer) -> dict:

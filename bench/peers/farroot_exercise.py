@@ -1,7 +1,6 @@
 """farroot: its own exercise, as its command runs it; the program's start is on the clock."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +11,12 @@ args = clock.arguments(
     ("--fraction", {"type": float, "default": 0.3}),
     ("--prescale", {"type": int, "default": 50}),
     ("--row-wise", {"action": "store_true"}),
+    ("--without", {"default": ""}),
 )
 command = [str(Path(sys.executable).parent / "farroot"), "exercise", f"{args.url}:{args.tree}"]
 command += ["--json", f"--fraction={args.fraction}", f"--prescale={args.prescale}"]
 command += [f"--events={args.entry_stop}"] + ["--row-wise"] * args.row_wise
+command += [f"--without={args.without}"] if args.without else []
 
 
 def job() -> dict:

@@ -42,7 +42,8 @@ std::vector<TBranch*> chosen(TTree* tree, double fraction) {
   }
   return each;
 }
-long long event_loop(TTree* tree, const std::vector<TBranch*>& each, long long stop, long long prescale) {
+long long event_loop(TTree* tree, const std::vector<TBranch*>& each, long long stop,
+                     long long prescale) {
   long long bytes = 0;
   for (long long entry = 0; entry < stop; entry++) {
     tree->LoadTree(entry);
