@@ -22,9 +22,10 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     targets::block::TARGET,
     targets::file::TARGET,
+    targets::http::TARGET,
     targets::messages::TARGET,
     targets::xrootd_client::TARGET,
     targets::xrootd_server::TARGET,

@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod file;
+pub mod http;
 pub mod messages;
 pub mod scheduler;
 pub mod xrootd_client;

@@ -22,8 +22,10 @@ mod answer;
 mod connection;
 mod exchange;
 mod job;
-mod multipart;
-mod range;
+#[doc(hidden)]
+pub mod multipart;
+#[doc(hidden)]
+pub mod range;
 mod transport;
 mod whole;
 
