@@ -66,6 +66,12 @@ def floor(connections: int) -> Peer:
     return Peer(f"floor, {connections} connections", "floor", options=options, is_bound=True)
 
 
+def farroot_chunks(connections: int) -> Peer:
+    count = str(connections)
+    limits = {"FARROOT_CONNECTIONS": count, "FARROOT_CONNECTIONS_MAX": count}
+    return Peer(f"farroot, {count} connections", "farroot_chunks", environment=limits)
+
+
 ROOT_LOOP = Peer("ROOT, default cache", "root_exercise")
 ROOT_LOOP_TRAINED = Peer("ROOT, trained cache", "root_exercise", options=("--cache", "trained"))
 FARROOT_LOOP = Peer("farroot, columns", "farroot_exercise")
@@ -199,6 +205,25 @@ EXPERIMENTS = {
             Peer("uproot root://", "uproot_overlap", options=OVERLAP),
             Peer("farroot root://", "farroot_overlap", options=OVERLAP),
             Peer("the transfer alone", "floor", options=("--connections", "16"), is_bound=True),
+        ),
+    ),
+    "streams": Experiment(
+        about="50,000 chunks of 10 kB, every other 10 kB of a file of 1 GB",
+        file="onegb",
+        links=(Link(23), Link(160)),
+        peers=(
+            Peer(
+                "xrootd one by one", "xrootd_chunks", options=("--mode", "one", "--sample", "200")
+            ),
+            Peer("xrootd async", "xrootd_chunks", options=("--mode", "async")),
+            Peer(
+                "xrootd async, 16 streams",
+                "xrootd_chunks",
+                options=("--mode", "async"),
+                environment={"XRD_SUBSTREAMSPERCHANNEL": "16"},
+            ),
+            Peer("xrootd vectored", "xrootd_chunks", options=("--mode", "vectored")),
+            *(farroot_chunks(connections) for connections in (1, 2, 4, 8, 16)),
         ),
     ),
     "local": Experiment(

@@ -127,6 +127,16 @@ impl Engine {
         File::open(fetcher, decoders, store.as_ref(), url).await
     }
 
+    /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections
+    /// and counts against the same budget as what is read of ROOT files.
+    pub async fn open_bytes(&self, address: &str) -> Result<fetch::RemoteFile> {
+        let url = address::parse(address)?;
+        let errand =
+            fetch::errand::Errand::begin(self.trace(), fetch::ledger::Phase::Connecting, None);
+        // Nothing of it is needed but its size.
+        self.inner.fetcher.open(url, 1, 0, &errand).await
+    }
+
     /// Opens a file and a tree in it; without a path, the only tree there is.
     pub async fn open_tree(&self, address: &str, path: Option<&str>) -> Result<Tree> {
         let file = self.open(address).await?;
