@@ -108,6 +108,24 @@ impl Known {
         gaps
     }
 
+    /// The parts of `ranges` that are not here, each once.
+    pub fn lacking(&self, ranges: impl IntoIterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+        let mut lacking = Vec::new();
+        for gap in ranges.into_iter().flat_map(|range| self.missing(range)) {
+            let mut new = Vec::new();
+            subtract(gap, &lacking, &mut new);
+            lacking.append(&mut new);
+        }
+        lacking
+    }
+
+    /// Takes over what another has that is not here.
+    pub fn absorb(&mut self, other: Known) {
+        for (offset, bytes) in other.pieces {
+            self.supply(offset, bytes);
+        }
+    }
+
     /// The bytes of `range`, without copying where one piece holds them all; `None` where any
     /// is missing.
     pub fn get(&self, range: Range<u64>) -> Option<Bytes> {
@@ -142,5 +160,46 @@ impl Known {
             .map_or(range.start, |(start, _)| *start);
         let end = range.end.max(first);
         self.pieces.range(first..end).map(|(start, piece)| (*start, piece))
+    }
+}
+
+/// Adds the parts of `range` outside of all `taken` to `left`.
+pub(crate) fn subtract(range: Range<u64>, taken: &[Range<u64>], left: &mut Vec<Range<u64>>) {
+    let mut taken: Vec<&Range<u64>> =
+        taken.iter().filter(|other| other.start < range.end && other.end > range.start).collect();
+    taken.sort_by_key(|other| other.start);
+    let mut at = range.start;
+    for other in taken {
+        if other.start > at {
+            left.push(at..other.start);
+        }
+        at = at.max(other.end);
+    }
+    if at < range.end {
+        left.push(at..range.end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lacking_is_named_once() {
+        let mut known = Known::new(Some(100));
+        known.supply(10, Bytes::from_static(b"0123456789"));
+        let lacking = known.lacking([0..15, 5..30, 12..18, 40..50, 28..45]);
+        assert_eq!(lacking, [0..10, 20..30, 40..50, 30..40]);
+    }
+
+    #[test]
+    fn of_two_readers_neither_loses_what_it_has_fetched() {
+        let mut known = Known::new(Some(100));
+        known.supply(10, Bytes::from_static(b"0123456789"));
+        let mut other = Known::new(Some(100));
+        other.supply(15, Bytes::from_static(b"56789abc"));
+        known.absorb(other);
+        assert_eq!(known.get(10..23).unwrap(), &b"0123456789abc"[..]);
+        assert_eq!(known.missing(0..30), [0..10, 23..30]);
     }
 }

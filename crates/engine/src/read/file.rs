@@ -1,9 +1,9 @@
 //! Opening a file and finding things in it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use parking_lot::Mutex;
 use rootfile::file::Directories;
 use rootfile::key::Key;
@@ -145,6 +145,11 @@ impl File {
         &self.inner.remote
     }
 
+    /// The bytes of the file that are here, sharing them.
+    pub(crate) fn known(&self) -> Known {
+        self.inner.known.lock().clone()
+    }
+
     pub(crate) fn decoders(&self) -> &Decoders {
         &self.inner.decoders
     }
@@ -219,11 +224,11 @@ impl File {
         let remote = &self.inner.remote;
         let errand = Errand::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
         let _waiting = errand.waiting();
-        // A copy shares the bytes. Of two readers at once the later one's copy stays.
-        let mut known = self.inner.known.lock().clone();
+        // A copy shares the bytes; what others have fetched meanwhile stays.
+        let mut known = self.known();
         let file = &self.inner.file;
         let result = progress(&self.inner.remote, &mut known, |known| read(file, known)).await;
-        *self.inner.known.lock() = known;
+        self.inner.known.lock().absorb(known);
         result
     }
 }
@@ -248,17 +253,8 @@ pub(super) async fn progress<T>(
 
 pub(super) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
     let size = remote.info().size;
-    let mut lacking: Vec<std::ops::Range<u64>> = Vec::new();
-    let mut asked = Known::new(Some(size));
-    for range in needs.required.iter().chain(&needs.wished) {
-        let range = range.start.min(size)..range.end.min(size);
-        for gap in known.missing(range) {
-            for gap in asked.missing(gap) {
-                asked.supply(gap.start, placeholder(gap.end - gap.start));
-                lacking.push(gap);
-            }
-        }
-    }
+    let within = |range: &Range<u64>| range.start.min(size)..range.end.min(size);
+    let lacking = known.lacking(needs.required.iter().chain(&needs.wished).map(within));
     if lacking.is_empty() {
         return Err(Error::new(ErrorKind::Corrupt, "the file ends before its structure does")
             .with_url(remote.url())
@@ -268,9 +264,4 @@ pub(super) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs
         known.supply(offset, bytes);
     }
     Ok(())
-}
-
-/// Bytes that only mark a range as asked for; nothing is allocated for long.
-fn placeholder(length: u64) -> Bytes {
-    Bytes::from(vec![0; length as usize])
 }

@@ -23,7 +23,7 @@ use crate::directory::{DIRECTORY_LEN, Directory, DirectoryRecord};
 use crate::error::{Error, ErrorKind, Result};
 use crate::header::{HEADER_LEN, Header};
 use crate::key::Key;
-use crate::known::{Known, Needs, Progress};
+use crate::known::{Known, Needs, Progress, subtract};
 use crate::object::read_object;
 use crate::streamer::Streamers;
 
@@ -157,23 +157,6 @@ fn wishes(
         subtract(gap, required, &mut wished);
     }
     wished
-}
-
-/// Adds the parts of `range` outside of all `taken` to `left`.
-fn subtract(range: Range<u64>, taken: &[Range<u64>], left: &mut Vec<Range<u64>>) {
-    let mut taken: Vec<&Range<u64>> =
-        taken.iter().filter(|other| other.start < range.end && other.end > range.start).collect();
-    taken.sort_by_key(|other| other.start);
-    let mut at = range.start;
-    for other in taken {
-        if other.start > at {
-            left.push(at..other.start);
-        }
-        at = at.max(other.end);
-    }
-    if at < range.end {
-        left.push(at..range.end);
-    }
 }
 
 pub(super) fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
