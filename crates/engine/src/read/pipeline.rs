@@ -13,15 +13,15 @@ mod assemble;
 mod counts;
 mod deciding;
 pub(super) mod item;
+mod shelf;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
-
-use rootfile::Array;
 use rootfile::tree::BasketPlace;
+use rootfile::{Array, Known};
 use tokio::sync::{Notify, mpsc};
 
 use super::columns::{Batch, Column};
@@ -34,12 +34,15 @@ use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
 use counts::Counting;
 use deciding::Deciding;
-use item::{Outcome, Slot, State, decode_item};
+use item::{Outcome, Slot, State, decode_item, put_item};
+use shelf::{Assembly, Place};
 
 /// What a pipeline reads from.
 #[derive(Clone)]
 pub struct Job {
     pub remote: Arc<RemoteFile>,
+    /// What came with the metadata; baskets in it are not fetched again.
+    pub known: Known,
     pub tree: Arc<rootfile::tree::Tree>,
     pub tree_path: Arc<str>,
     /// The columns of the plan.
@@ -66,8 +69,21 @@ pub struct Decision {
 
 /// What other threads have done.
 enum Work {
-    Decoded { item: usize, outcome: Result<Outcome>, permit: Option<Permit> },
-    Decided { window: usize, mask: Result<Vec<bool>> },
+    Decoded {
+        item: usize,
+        outcome: Result<Outcome>,
+        permit: Option<Permit>,
+    },
+    /// Decoded to where it goes, where it takes so many bytes.
+    Put {
+        item: usize,
+        nbytes: usize,
+        permit: Option<Permit>,
+    },
+    Decided {
+        window: usize,
+        mask: Result<Vec<bool>>,
+    },
 }
 
 struct Pipeline {
@@ -80,6 +96,8 @@ struct Pipeline {
     open: usize,
     /// What has become of each item.
     slots: Vec<Slot>,
+    /// What is filled where nothing has to be decided.
+    assembly: Assembly,
     counting: Counting,
     deciding: Option<Deciding>,
     /// Decoded items that each batch still lacks.
@@ -164,6 +182,7 @@ impl Pipeline {
             wanted: Vec::new(),
             open: 0,
             slots,
+            assembly: Assembly::default(),
             counting: Counting::default(),
             deciding,
             absent: lacking.clone(),
@@ -193,6 +212,7 @@ impl Pipeline {
                 biased;
                 Some(work) = work.recv() => match work {
                     Work::Decoded { item, outcome, permit } => self.take(item, outcome?, permit)?,
+                    Work::Put { item, nbytes, permit } => self.put(item, nbytes, permit),
                     Work::Decided { window, mask } => self.settle(window, &mask?)?,
                 },
                 slot = sender.reserve(), if self.is_complete(self.next) => {
@@ -238,7 +258,7 @@ impl Pipeline {
     /// ascend.
     fn ask(&mut self, items: Vec<usize>) {
         let mut wants = Vec::new();
-        let mut embedded = Vec::new();
+        let mut at_hand = Vec::new();
         for at in items {
             let counts = std::mem::take(&mut self.slots[at].counts);
             let rank = at;
@@ -247,10 +267,11 @@ impl Pipeline {
                     continue;
                 }
                 let item = &self.plan.items[at];
-                let Some(range) = item.range.clone() else {
-                    embedded.push(at);
+                if let Some(bytes) = self.at_hand(item) {
+                    at_hand.push((at, bytes));
                     continue;
-                };
+                }
+                let Some(range) = item.range.clone() else { continue };
                 let urgent = item.batches.start < self.awaited;
                 self.slots[at].state = State::Asked(self.wanted.len());
                 self.wanted.push(at);
@@ -265,18 +286,17 @@ impl Pipeline {
         }
         self.open += wants.len();
         self.wants.add(wants);
-        for at in embedded {
-            if let Some(bytes) = self.embedded(&self.plan.items[at]) {
-                self.come(at, bytes, None);
-            }
+        for (at, bytes) in at_hand {
+            self.come(at, bytes, None);
         }
     }
 
-    fn embedded(&self, item: &Item) -> Option<Bytes> {
+    /// The bytes of an item that came with the metadata.
+    fn at_hand(&self, item: &Item) -> Option<Bytes> {
         let branch = &self.job.tree.branches[self.job.columns[item.column].branch.0 as usize];
         match &branch.baskets[item.basket].place {
             BasketPlace::Embedded(bytes) => Some(bytes.clone()),
-            BasketPlace::Stored(_) => None,
+            BasketPlace::Stored(range) => self.job.known.get(range.clone()),
         }
     }
 
@@ -298,12 +318,23 @@ impl Pipeline {
             return;
         };
         self.slots[at].state = State::Decoding;
+        let places = self.places(at);
         let (item, tree) = (self.plan.items[at].clone(), self.job.tree.clone());
         let column = self.job.columns[item.column].clone();
         let (done, path) = (self.done.clone(), self.job.tree_path.clone());
         let url = self.job.remote.url().to_owned();
         self.job.decoders.run(self.job.remote.tag(), move |codecs| {
-            let decoded = decode_item(&tree, &column, &item, &bytes, &counts, codecs);
+            let put = places
+                .map(|places| put_item(&tree, &column, &item, &bytes, &counts, &places, codecs));
+            let decoded = match put {
+                Some(Ok(Some(nbytes))) => {
+                    let _ = done.send(Work::Put { item: at, nbytes, permit });
+                    return;
+                }
+                Some(Ok(None)) => Ok(Outcome::LacksCounts(bytes)),
+                Some(Err(error)) => Err(error),
+                None => decode_item(&tree, &column, &item, &bytes, &counts, codecs),
+            };
             let outcome = decoded.map_err(|error| {
                 let error = Error::from(error.within(&path)).with_url(url);
                 match item.range {
@@ -315,6 +346,14 @@ impl Pipeline {
         });
     }
 
+    /// Where an item goes, if nothing is to be decided about its entries.
+    fn places(&mut self, at: usize) -> Option<Vec<Place>> {
+        let item = &self.plan.items[at];
+        let certain = self.deciding.is_none() && item.column < self.job.shown;
+        let columns = &self.job.columns[..self.job.shown];
+        certain.then(|| self.assembly.places(&self.plan, columns, item))
+    }
+
     /// The consumer waits for the batches before `until`. What they hold is given back to the
     /// budget, or a batch larger than the budget could never be completed.
     fn wait_for(&mut self, until: usize) {
@@ -324,7 +363,9 @@ impl Pipeline {
             for at in &self.plan.batches[batch].items {
                 match &mut self.slots[*at].state {
                     State::Asked(want) => late.push(*want),
-                    State::Parked(_, permit) | State::Held(_, permit) => *permit = None,
+                    State::Parked(_, permit) | State::Held(_, permit) | State::Put(permit) => {
+                        *permit = None;
+                    }
                     State::Idle | State::Decoding | State::Gone => {}
                 }
             }
@@ -355,17 +396,33 @@ impl Pipeline {
             self.slots[at].state = State::Gone;
             return;
         }
+        let permit = self.held_ahead(at, permit, array.nbytes());
+        self.slots[at].state = State::Held(array, permit);
+        self.count_in(at);
+        self.feed_dependents(at);
+        self.feed_windows(at);
+    }
+
+    fn put(&mut self, at: usize, nbytes: usize, permit: Option<Permit>) {
+        self.counted(at);
+        self.slots[at].state = State::Put(self.held_ahead(at, permit, nbytes));
+        self.count_in(at);
+    }
+
+    /// What a decoded item takes of the budget: nothing where the consumer waits for it.
+    fn held_ahead(&self, at: usize, permit: Option<Permit>, nbytes: usize) -> Option<Permit> {
         let ahead = self.plan.items[at].batches.start >= self.awaited;
         let permit = permit.filter(|_| ahead);
         if let Some(permit) = &permit {
-            permit.resize(array.nbytes() as u64);
+            permit.resize(nbytes as u64);
         }
-        self.slots[at].state = State::Held(array, permit);
+        permit
+    }
+
+    fn count_in(&mut self, at: usize) {
         for batch in &self.slots[at].needed_by {
             self.lacking[*batch] -= 1;
         }
-        self.feed_dependents(at);
-        self.feed_windows(at);
     }
 
     /// Whether a cut has left nothing of an item.

@@ -218,6 +218,7 @@ impl Tree {
             cut.map(|cut| Decision { columns: deciding, predicate: cut.predicate.clone() });
         let job = Job {
             remote: self.inner.file.remote().clone(),
+            known: self.inner.file.known(),
             tree: self.inner.tree.clone(),
             tree_path: self.inner.path.clone(),
             counters: read.iter().map(counter).collect(),

@@ -29,7 +29,7 @@ pub struct Report {
     pub bytes_received: u64,
     /// Bytes of metadata that were asked for, and the ends of files that came with their opens.
     pub bytes_metadata: u64,
-    /// Bytes of baskets that somebody wanted.
+    /// Bytes of baskets that somebody wanted and that did not come with the metadata.
     pub bytes_baskets: u64,
     /// `bytes_received / (bytes_metadata + bytes_baskets) - 1`.
     pub over_read: f64,

@@ -16,8 +16,31 @@ impl Pipeline {
         let entries = self.plan.batches[number].entries.clone();
         let survivors = self.survivors_of(number);
         let items = std::mem::take(&mut self.plan.batches[number].items);
+        let shown = &self.job.columns[..self.job.shown];
+        let names: Vec<String> = shown.iter().map(|column| column.name.clone()).collect();
+        let arrays = match self.deciding {
+            None => self.assembly.take(&self.plan, shown, number)?,
+            Some(_) => self.join(number, &items, &entries, survivors.as_deref())?,
+        };
+        for at in items {
+            if self.plan.items[at].batches.end == number + 1 && self.slots[at].dependents.is_empty()
+            {
+                self.slots[at].state = State::Gone;
+            }
+        }
+        Ok(Batch { entries, survivors, columns: names.into_iter().zip(arrays).collect() })
+    }
+
+    /// What has survived of the items of a batch, column by column.
+    fn join(
+        &mut self,
+        number: usize,
+        items: &[usize],
+        entries: &Range<u64>,
+        survivors: Option<&[Range<u64>]>,
+    ) -> Result<Vec<Array>> {
         let mut by_column: Vec<Vec<usize>> = vec![Vec::new(); self.job.shown];
-        for at in &items {
+        for at in items {
             let column = self.plan.items[*at].column;
             if column < self.job.shown && self.slots[*at].needed_by.contains(&number) {
                 by_column[column].push(*at);
@@ -28,18 +51,12 @@ impl Pipeline {
             items.sort_by_key(|at| self.plan.items[*at].entries.start);
             let mut parts = Vec::with_capacity(items.len());
             for at in items {
-                parts.extend(self.part(at, number, &entries, survivors.as_deref()));
+                parts.extend(self.part(at, number, entries, survivors));
             }
             let array = Array::concat(parts)?.unwrap_or_else(|| column.interpretation.empty());
-            columns.push((column.name.clone(), array));
+            columns.push(array);
         }
-        for at in items {
-            if self.plan.items[at].batches.end == number + 1 && self.slots[at].dependents.is_empty()
-            {
-                self.slots[at].state = State::Gone;
-            }
-        }
-        Ok(Batch { entries, survivors, columns })
+        Ok(columns)
     }
 
     /// The share of an item in a batch; the last batch that needs an item takes it away.

@@ -9,6 +9,7 @@ use rootfile::{Array, Codecs, Error, Result};
 
 use super::super::columns::Column;
 use super::super::plan::Item;
+use super::shelf::Place;
 use crate::fetch::Permit;
 
 /// What has become of an item, and who needs it.
@@ -36,6 +37,8 @@ pub enum State {
     Parked(Bytes, Option<Permit>),
     Decoding,
     Held(Arc<Array>, Option<Permit>),
+    /// Decoded to where it goes.
+    Put(Option<Permit>),
     /// Handed out, or not needed after all.
     Gone,
 }
@@ -59,23 +62,70 @@ pub fn decode_item(
     counts: &[Counts],
     codecs: &mut Codecs,
 ) -> Result<Outcome> {
-    let branch = &tree.branches[column.branch.0 as usize];
-    let reference = &branch.baskets[item.basket];
-    let local = (item.entries.start - reference.entries.start) as usize
-        ..(item.entries.end - reference.entries.start) as usize;
+    let array = with_basket(tree, column, item, bytes, counts, codecs, |basket, held| {
+        let mut array = room_for(column, basket);
+        column.interpretation.decode(basket, within(&item.entries, held), &mut array)?;
+        Ok(array)
+    })?;
+    Ok(match array {
+        Some(array) => Outcome::Array(Arc::new(array)),
+        None => Outcome::LacksCounts(bytes.clone()),
+    })
+}
+
+/// As [`decode_item`], to the places where the entries go. Returns the bytes that they take there;
+/// `None` where the basket lacks counts.
+pub fn put_item(
+    tree: &Tree,
+    column: &Column,
+    item: &Item,
+    bytes: &Bytes,
+    counts: &[Counts],
+    places: &[Place],
+    codecs: &mut Codecs,
+) -> Result<Option<usize>> {
+    with_basket(tree, column, item, bytes, counts, codecs, |basket, held| {
+        let own = || room_for(column, basket);
+        let decode = |entries: &Range<u64>, array: &mut Array| {
+            column.interpretation.decode(basket, within(entries, held), array)
+        };
+        if let [Place { shelf, entries }] = places {
+            return shelf.put(entries.clone(), own, |array| decode(entries, array));
+        }
+        let mut whole = own();
+        decode(&item.entries, &mut whole)?;
+        let mut nbytes = 0;
+        for Place { shelf, entries } in places {
+            let part = whole.slice(within(entries, &item.entries));
+            let own = || whole.empty_like();
+            nbytes += shelf.put(entries.clone(), own, |array| array.append(&part))?;
+        }
+        Ok(nbytes)
+    })
+}
+
+/// What `decode` makes of a basket and the entries of the tree that it holds; `None` where it
+/// lacks counts.
+fn with_basket<T>(
+    tree: &Tree,
+    column: &Column,
+    item: &Item,
+    bytes: &Bytes,
+    counts: &[Counts],
+    codecs: &mut Codecs,
+    decode: impl FnOnce(&Basket<'_>, &Range<u64>) -> Result<T>,
+) -> Result<Option<T>> {
+    let reference = &tree.branches[column.branch.0 as usize].baskets[item.basket];
     let read = || {
         let mut basket = Basket::read(reference, bytes, codecs)?;
         if column.interpretation.needs_counts(&basket) {
             if counts.is_empty() {
-                return Ok(Outcome::LacksCounts(bytes.clone()));
+                return Ok(None);
             }
             let counts = counts_of(&reference.entries, counts)?;
             column.interpretation.offsets_from_counts(&mut basket, &counts)?;
         }
-        let mut array = column.interpretation.empty();
-        array.reserve(local.len(), basket.data.len());
-        column.interpretation.decode(&basket, local, &mut array)?;
-        Ok(Outcome::Array(Arc::new(array)))
+        decode(&basket, &reference.entries).map(Some)
     };
     read().map_err(|error: Error| {
         let error = error.within(&format!("{}/basket {}", column.name, item.basket));
@@ -84,6 +134,18 @@ pub fn decode_item(
             None => error,
         }
     })
+}
+
+/// An empty column with room for what a basket holds.
+fn room_for(column: &Column, basket: &Basket<'_>) -> Array {
+    let mut array = column.interpretation.empty();
+    array.reserve(basket.entries, basket.data.len());
+    array
+}
+
+/// Some entries, counted from the first of those that they are among.
+fn within(entries: &Range<u64>, all: &Range<u64>) -> Range<usize> {
+    (entries.start - all.start) as usize..(entries.end - all.start) as usize
 }
 
 /// The counts of exactly these entries.
