@@ -27,7 +27,9 @@ __all__ = [
     "parse_bytes",
     "parts",
     "report",
+    "slices",
     "split_tree",
+    "strings",
     "timeline",
 ]
 
@@ -179,6 +181,7 @@ class Parts:
 def open_file(url: str) -> File: ...
 def open_tree(url: str, path: str | None) -> Tree: ...
 def open_trees(places: Sequence[tuple[str, str | None]]) -> Opens: ...
+def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: ...
 def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(
     places: Sequence[tuple[str, str | None, Tree | None]],
@@ -192,6 +195,7 @@ def configure(**settings: Any) -> dict[str, Any]: ...
 def report(file: File | None) -> tuple[str, str]:
     """Figures as JSON, and the same as text."""
 
+def strings(offsets: NDArray[np.int64], encoded: NDArray[np.uint8]) -> NDArray[Any]: ...
 def timeline(file: File, width: int) -> tuple[str, str]:
     """SVG, and text of ``width`` characters a line."""
 

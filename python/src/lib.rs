@@ -7,6 +7,7 @@ mod columns;
 mod command;
 mod error;
 mod file;
+mod objects;
 mod report;
 mod runtime;
 mod tree;
@@ -21,6 +22,8 @@ mod _core {
     use super::command::main;
     #[pymodule_export]
     use super::file::{File, Opens, open_file, open_tree, open_trees, split_tree};
+    #[pymodule_export]
+    use super::objects::{slices, strings};
     #[pymodule_export]
     use super::report::{report, timeline};
     #[pymodule_export]

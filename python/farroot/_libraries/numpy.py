@@ -7,7 +7,6 @@ uproot does: each list a view of the content, each string a ``str``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,9 +44,9 @@ def to_numpy(column: Column) -> NDArray[Any]:
         case _core.Numbers(array):
             return array
         case _core.List(offsets, content):
-            return _objects(offsets, to_numpy(content))
+            return _core.slices(offsets, to_numpy(content))
         case _core.Strings(offsets, encoded):
-            return _text(offsets, encoded)
+            return _core.strings(offsets, encoded)
         case _core.Record(_, length, fields):
             return _records(length, fields)
         case _core.Regular(size, length, content):
@@ -67,22 +66,6 @@ def _at(index: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]:
     there = index >= 0
     values = content[index[there]]
     out[there] = values if values.ndim == 1 else list(values)
-    return out
-
-
-def _objects(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]:
-    out = np.empty(len(offsets) - 1, dtype=object)
-    bounds = offsets.tolist()
-    for entry, (begin, end) in enumerate(pairwise(bounds)):
-        out[entry] = content[begin:end]
-    return out
-
-
-def _text(offsets: NDArray[np.int64], encoded: NDArray[np.uint8]) -> NDArray[Any]:
-    out = np.empty(len(offsets) - 1, dtype=object)
-    bounds, raw = offsets.tolist(), encoded.tobytes()
-    for entry, (begin, end) in enumerate(pairwise(bounds)):
-        out[entry] = raw[begin:end].decode("utf-8", errors="surrogateescape")
     return out
 
 
