@@ -1,5 +1,6 @@
 """farroot: arrays() of some columns into Awkward arrays."""
 
+import awkward  # noqa: F401, as uproot does: farroot waits until it is asked for arrays
 import clock
 import farroot
 

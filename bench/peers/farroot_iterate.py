@@ -1,5 +1,6 @@
 """farroot: iterate() over all entries in steps of a given size in memory."""
 
+import awkward  # noqa: F401, as uproot does: farroot waits until it is asked for arrays
 import clock
 import farroot
 
