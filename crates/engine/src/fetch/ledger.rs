@@ -124,6 +124,8 @@ struct Errand {
     phase: Phase,
     file: Option<u32>,
     waiters: u32,
+    /// This wait has been counted as a stall.
+    is_stalled: bool,
     before_file: Spent,
 }
 
@@ -149,7 +151,8 @@ impl Ledger {
             Some(file) => self.files.entry(file).or_default().begin(now),
             None => before_file.begin(now),
         }
-        self.errands.insert(self.last, Errand { phase, file, waiters: 0, before_file });
+        self.errands
+            .insert(self.last, Errand { phase, file, waiters: 0, is_stalled: false, before_file });
         self.last
     }
 
@@ -159,7 +162,7 @@ impl Ledger {
         let Some(state) = self.errands.get_mut(&errand) else { return };
         if state.phase != phase {
             state.phase = phase;
-            self.count_stall(errand);
+            state.is_stalled = false;
         }
     }
 
@@ -180,9 +183,7 @@ impl Ledger {
         self.total.begin(now);
         state.waiters += 1;
         self.waited_for.insert(errand);
-        if state.waiters == 1 {
-            self.count_stall(errand);
-        }
+        state.is_stalled &= state.waiters > 1;
     }
 
     /// Somebody waits no longer.
@@ -220,18 +221,6 @@ impl Ledger {
         self.spells.iter()
     }
 
-    fn count_stall(&mut self, errand: u64) {
-        let Some(state) = self.errands.get_mut(&errand) else { return };
-        if state.phase != Phase::Bytes || state.waiters == 0 {
-            return;
-        }
-        self.total.stalls += 1;
-        match state.file {
-            Some(file) => self.files.entry(file).or_default().stalls += 1,
-            None => state.before_file.stalls += 1,
-        }
-    }
-
     /// Books the time since the last change.
     pub fn advance(&mut self, now: Duration) {
         let time = self.now..now.max(self.now);
@@ -243,12 +232,19 @@ impl Ledger {
         let mut by_file: BTreeMap<u32, Phase> = BTreeMap::new();
         for errand in &self.waited_for {
             let Some(state) = self.errands.get_mut(errand) else { continue };
+            let stalls = state.phase == Phase::Bytes && !state.is_stalled;
+            state.is_stalled |= stalls;
+            self.total.stalls += u64::from(stalls);
             match state.file {
                 Some(file) => {
+                    self.files.entry(file).or_default().stalls += u64::from(stalls);
                     let phase = by_file.entry(file).or_insert(state.phase);
                     *phase = (*phase).min(state.phase);
                 }
-                None => state.before_file.add(time.clone(), state.phase),
+                None => {
+                    state.before_file.stalls += u64::from(stalls);
+                    state.before_file.add(time.clone(), state.phase);
+                }
             }
             if earliest.is_none_or(|(phase, _)| state.phase < phase) {
                 earliest = Some((state.phase, state.file));

@@ -43,6 +43,9 @@ const ALLOWANCE_BYTES: std::ops::RangeInclusive<u64> = 2 << 20..=8 << 20;
 /// doubling with each step gives.
 const KNOWN_AFTER: u64 = 6;
 
+/// Of so many branches touched in a step, one more comes with the next that was never touched.
+const CROWD: usize = 4;
+
 /// What comes regularly is fetched for two to this power of its next times at most.
 const REGULAR_AHEAD_MAX: u32 = 5;
 
@@ -184,11 +187,15 @@ impl Learner {
     fn demand(&mut self, keys: &[Key], before: Option<u64>) {
         let missing: Vec<Key> =
             keys.iter().filter(|key| !self.loans.contains_key(key)).copied().collect();
+        let mut late = false;
         for key in keys {
             if let Some(loan) = self.loans.get_mut(key) {
                 self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
-                self.shelf.promote(loan);
+                late |= self.shelf.promote(loan);
             }
+        }
+        if let Some(step) = before.filter(|_| late && self.learning.together) {
+            self.promote_companions(step);
         }
         if missing.is_empty() {
             return;
@@ -207,6 +214,19 @@ impl Learner {
         }
     }
 
+    /// What was touched with it the last time will be waited for next: asked for one by one, each
+    /// would be a round trip.
+    fn promote_companions(&mut self, step: u64) {
+        let entries = self.window(self.step);
+        for branch in self.habits.last_touched_at(step).collect::<Vec<_>>() {
+            for key in self.keys(branch, &entries) {
+                if let Some(loan) = self.loans.get_mut(&key) {
+                    self.shelf.promote(loan);
+                }
+            }
+        }
+    }
+
     /// Baskets for the present step of what was last touched at a step, and not since.
     fn companions(&self, step: u64) -> Vec<Key> {
         let entries = self.window(self.step);
@@ -218,6 +238,10 @@ impl Learner {
     /// beginning, for the next ones: smallest first, as far as the allowance goes.
     fn strangers(&mut self) -> Vec<Key> {
         let steps = if self.step == 0 { KNOWN_AFTER } else { 1 };
+        // Without an allowance a step that touches ever more finds what it touches in growing
+        // crowds, or each would be a round trip.
+        let touched = self.habits.last_touched_at(self.step).count();
+        let crowd = if self.step == 0 { 0 } else { touched / CROWD };
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
         for step in self.step..self.step + steps {
@@ -232,10 +256,10 @@ impl Learner {
                 .collect();
             of_step.sort_unstable();
             for (bytes, key) in of_step {
-                if bytes > self.allowance {
+                if bytes > self.allowance && found.len() >= crowd {
                     return found;
                 }
-                self.allowance -= bytes;
+                self.allowance = self.allowance.saturating_sub(bytes);
                 found.push(key);
             }
             if entries.is_empty() {
@@ -439,7 +463,7 @@ impl Learner {
         self.ask(&counts, Urgency::Demand);
         let mut held = Vec::with_capacity(counts.len());
         for counts in counts {
-            let Some(loan) = self.loans.get(&counts) else { continue };
+            let Some(loan) = self.loans.get_mut(&counts) else { continue };
             self.shelf.promote(loan);
             if let Some(array) = self.shelf.wait(loan).await? {
                 held.push((self.branch(counts.0).baskets[counts.1].entries.clone(), array));

@@ -127,11 +127,14 @@ impl Shelf {
         loans
     }
 
-    /// Somebody waits for it.
-    pub fn promote(&self, loan: &Loan) {
-        if let Some(want) = loan.want.filter(|_| loan.urgency == Urgency::Hint && !loan.is_here()) {
+    /// Somebody waits for it; returns whether nobody did before and it has not come.
+    pub fn promote(&self, loan: &mut Loan) -> bool {
+        let late = loan.want.filter(|_| loan.urgency == Urgency::Hint && !loan.is_here());
+        if let Some(want) = late {
+            loan.urgency = Urgency::Demand;
             let _ = self.commands.send(Command::Promote(want));
         }
+        late.is_some()
     }
 
     /// Nobody will.
