@@ -10,8 +10,10 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 mod indirect;
+mod number;
 mod numbers;
 
+pub use number::Number;
 pub use numbers::Numbers;
 
 /// One column, or a part of one.

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use crate::array::Numbers;
+use crate::array::{Number, Numbers};
 use crate::error::{Error, Result};
 
 /// A place in a buffer, and how far reading may go.
@@ -170,6 +170,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The next `count` numbers of a type.
+    ///
+    /// # Errors
+    /// `Corrupt` where they would end behind the cursor's end; no memory is taken then.
+    pub fn numbers(&mut self, number: Number, count: usize) -> Result<Numbers> {
+        let raw = self.slice(self.bytes_of(count, number.size())?)?;
+        let mut numbers = number.empty();
+        numbers.extend_big_endian(raw);
+        Ok(numbers)
+    }
+
     #[inline]
     fn chunk<const N: usize>(&mut self) -> Result<[u8; N]> {
         match self.buffer[self.position..self.end].first_chunk::<N>() {
@@ -198,56 +209,6 @@ impl<'a> Cursor<'a> {
     #[cold]
     fn short(&self, wanted: usize) -> Error {
         self.corrupt(format!("{wanted} bytes wanted, {} left", self.remaining()))
-    }
-}
-
-/// The basic types that a streamer element or leaf can have, as they are on disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Basic {
-    Bool,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    F32,
-    F64,
-}
-
-impl Basic {
-    /// Bytes of one on disk.
-    pub fn size(self) -> usize {
-        match self {
-            Basic::Bool | Basic::I8 | Basic::U8 => 1,
-            Basic::I16 | Basic::U16 => 2,
-            Basic::I32 | Basic::U32 | Basic::F32 => 4,
-            Basic::I64 | Basic::U64 | Basic::F64 => 8,
-        }
-    }
-
-    /// The next `count` numbers of this type.
-    ///
-    /// # Errors
-    /// `Corrupt` where fewer are left.
-    pub fn read(self, cursor: &mut Cursor<'_>, count: usize) -> Result<Numbers> {
-        Ok(match self {
-            Basic::Bool => Numbers::Bool(
-                cursor.u8s(count)?.into_iter().map(|byte| (byte != 0).into()).collect(),
-            ),
-            Basic::I8 => Numbers::I8(cursor.i8s(count)?),
-            Basic::I16 => Numbers::I16(cursor.i16s(count)?),
-            Basic::I32 => Numbers::I32(cursor.i32s(count)?),
-            Basic::I64 => Numbers::I64(cursor.i64s(count)?),
-            Basic::U8 => Numbers::U8(cursor.u8s(count)?),
-            Basic::U16 => Numbers::U16(cursor.u16s(count)?),
-            Basic::U32 => Numbers::U32(cursor.u32s(count)?),
-            Basic::U64 => Numbers::U64(cursor.u64s(count)?),
-            Basic::F32 => Numbers::F32(cursor.f32s(count)?),
-            Basic::F64 => Numbers::F64(cursor.f64s(count)?),
-        })
     }
 }
 

@@ -16,8 +16,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{Object, ObjectId, Objects, Unread, Value, special};
-use crate::array::Numbers;
-use crate::cursor::{Basic, Cursor};
+use crate::array::{Number, Numbers};
+use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::streamer::{ClassId, Collection, Count, Item, Kind, Layout, Streamers};
 
@@ -266,7 +266,7 @@ impl Reader<'_> {
             Kind::Number(basic) => number(*basic, cursor),
             Kind::Numbers(basic, count) => {
                 let count = self.count(count, before, layout, cursor)?;
-                count.map_or(Ok(Value::Null), |n| Ok(Value::Numbers(basic.read(cursor, n)?)))
+                count.map_or(Ok(Value::Null), |n| Ok(Value::Numbers(cursor.numbers(*basic, n)?)))
             }
             Kind::Double32(None) => Ok(Value::Float(cursor.f32()?.into())),
             Kind::Double32(Some(count)) => {
@@ -353,8 +353,8 @@ impl Reader<'_> {
         let Some(count) = self.count(count, before, layout, cursor)? else {
             return Ok(Value::Null);
         };
-        let basic = if long { Basic::I64 } else { Basic::I32 };
-        Ok(Value::Numbers(basic.read(cursor, count)?))
+        let basic = if long { Number::I64 } else { Number::I32 };
+        Ok(Value::Numbers(cursor.numbers(basic, count)?))
     }
 
     /// Reads `count` values of the same kind.
@@ -472,7 +472,7 @@ impl Reader<'_> {
             Collection::Sequence(item) => {
                 if let Item::Number(basic) = **item {
                     let count = cursor.count(basic.size())?;
-                    return Ok(Value::Numbers(basic.read(cursor, count)?));
+                    return Ok(Value::Numbers(cursor.numbers(basic, count)?));
                 }
                 let count = cursor.count(1)?;
                 self.many(count, cursor, |to, at| to.item(item, at))
@@ -507,19 +507,19 @@ impl Reader<'_> {
     }
 }
 
-fn number(basic: Basic, cursor: &mut Cursor<'_>) -> Result<Value> {
+fn number(basic: Number, cursor: &mut Cursor<'_>) -> Result<Value> {
     Ok(match basic {
-        Basic::Bool => Value::Bool(cursor.u8()? != 0),
-        Basic::I8 => Value::Int(cursor.i8()?.into()),
-        Basic::I16 => Value::Int(cursor.i16()?.into()),
-        Basic::I32 => Value::Int(cursor.i32()?.into()),
-        Basic::I64 => Value::Int(cursor.i64()?),
-        Basic::U8 => Value::Uint(cursor.u8()?.into()),
-        Basic::U16 => Value::Uint(cursor.u16()?.into()),
-        Basic::U32 => Value::Uint(cursor.u32()?.into()),
-        Basic::U64 => Value::Uint(cursor.u64()?),
-        Basic::F32 => Value::Float(cursor.f32()?.into()),
-        Basic::F64 => Value::Float(cursor.f64()?),
+        Number::Bool => Value::Bool(cursor.u8()? != 0),
+        Number::I8 => Value::Int(cursor.i8()?.into()),
+        Number::I16 => Value::Int(cursor.i16()?.into()),
+        Number::I32 => Value::Int(cursor.i32()?.into()),
+        Number::I64 => Value::Int(cursor.i64()?),
+        Number::U8 => Value::Uint(cursor.u8()?.into()),
+        Number::U16 => Value::Uint(cursor.u16()?.into()),
+        Number::U32 => Value::Uint(cursor.u32()?.into()),
+        Number::U64 => Value::Uint(cursor.u64()?),
+        Number::F32 => Value::Float(cursor.f32()?.into()),
+        Number::F64 => Value::Float(cursor.f64()?),
     })
 }
 

@@ -31,7 +31,7 @@ pub(super) fn read(
         Special::Text => Ok(vec![Value::Text(cursor.text()?)]),
         Special::Array(basic) => {
             let count = cursor.count(basic.size())?;
-            Ok(vec![Value::Numbers(basic.read(cursor, count)?)])
+            Ok(vec![Value::Numbers(cursor.numbers(basic, count)?)])
         }
         Special::List => list(reader, version, cursor),
         Special::ObjArray => {

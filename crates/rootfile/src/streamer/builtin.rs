@@ -8,7 +8,7 @@
 //! `TBranch::Streamer` and `TTree::Streamer` for versions from before there were streamer infos.)
 
 use super::{Element, StreamerInfo, code};
-use crate::cursor::Basic;
+use crate::array::Number;
 use crate::streamer::collection::basic;
 
 /// `class version-version: members`, one class a paragraph. A `!` behind the class: ROOT reads these
@@ -93,17 +93,17 @@ fn basic_code(type_name: &str) -> Option<i32> {
         "Float16_t" => code::FLOAT16,
         "Double32_t" => code::DOUBLE32,
         _ => match basic(type_name)? {
-            Basic::Bool => code::BOOL,
-            Basic::I8 => code::CHAR,
-            Basic::I16 => code::SHORT,
-            Basic::I32 => code::INT,
-            Basic::I64 => code::LONG64,
-            Basic::U8 => code::UCHAR,
-            Basic::U16 => code::USHORT,
-            Basic::U32 => code::UINT,
-            Basic::U64 => code::ULONG64,
-            Basic::F32 => code::FLOAT,
-            Basic::F64 => code::DOUBLE,
+            Number::Bool => code::BOOL,
+            Number::I8 => code::CHAR,
+            Number::I16 => code::SHORT,
+            Number::I32 => code::INT,
+            Number::I64 => code::LONG64,
+            Number::U8 => code::UCHAR,
+            Number::U16 => code::USHORT,
+            Number::U32 => code::UINT,
+            Number::U64 => code::ULONG64,
+            Number::F32 => code::FLOAT,
+            Number::F64 => code::DOUBLE,
         },
     })
 }

@@ -1,7 +1,7 @@
 //! Names of the standard library's collections, as streamer infos spell them.
 
 use super::ClassId;
-use crate::cursor::Basic;
+use crate::array::Number;
 
 /// A collection and what it holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +17,7 @@ pub enum Collection {
 /// What a collection holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
-    Number(Basic),
+    Number(Number),
     /// `TString`, and `std::string` without a header of its own.
     Text,
     Object(ClassId),
@@ -126,19 +126,21 @@ fn arguments(name: &str) -> Option<(&str, Vec<&str>)> {
 }
 
 /// The basic type of that name in C++ or ROOT.
-pub(crate) fn basic(name: &str) -> Option<Basic> {
+pub(crate) fn basic(name: &str) -> Option<Number> {
     Some(match name {
-        "bool" | "Bool_t" => Basic::Bool,
-        "char" | "signed char" | "Char_t" | "int8_t" => Basic::I8,
-        "unsigned char" | "UChar_t" | "uint8_t" | "Byte_t" => Basic::U8,
-        "short" | "Short_t" | "int16_t" => Basic::I16,
-        "unsigned short" | "UShort_t" | "uint16_t" => Basic::U16,
-        "int" | "Int_t" | "int32_t" => Basic::I32,
-        "unsigned int" | "unsigned" | "UInt_t" | "uint32_t" => Basic::U32,
-        "long" | "Long_t" | "long long" | "Long64_t" | "int64_t" => Basic::I64,
-        "unsigned long" | "ULong_t" | "unsigned long long" | "ULong64_t" | "uint64_t" => Basic::U64,
-        "float" | "Float_t" => Basic::F32,
-        "double" | "Double_t" => Basic::F64,
+        "bool" | "Bool_t" => Number::Bool,
+        "char" | "signed char" | "Char_t" | "int8_t" => Number::I8,
+        "unsigned char" | "UChar_t" | "uint8_t" | "Byte_t" => Number::U8,
+        "short" | "Short_t" | "int16_t" => Number::I16,
+        "unsigned short" | "UShort_t" | "uint16_t" => Number::U16,
+        "int" | "Int_t" | "int32_t" => Number::I32,
+        "unsigned int" | "unsigned" | "UInt_t" | "uint32_t" => Number::U32,
+        "long" | "Long_t" | "long long" | "Long64_t" | "int64_t" => Number::I64,
+        "unsigned long" | "ULong_t" | "unsigned long long" | "ULong64_t" | "uint64_t" => {
+            Number::U64
+        }
+        "float" | "Float_t" => Number::F32,
+        "double" | "Double_t" => Number::F64,
         _ => return None,
     })
 }
@@ -157,10 +159,10 @@ mod tests {
 
     #[test]
     fn names_of_collections() {
-        use Item::{Number, Object, Text};
+        use Item::{Object, Text};
         let cases = [
-            ("vector<float>", sequence(Number(Basic::F32))),
-            ("std::vector<unsigned int>", sequence(Number(Basic::U32))),
+            ("vector<float>", sequence(Item::Number(Number::F32))),
+            ("std::vector<unsigned int>", sequence(Item::Number(Number::U32))),
             ("vector<vector<string> >", sequence(sequence(Text))),
             ("set<TLorentzVector, less<TLorentzVector> >", sequence(Object(ClassId(7)))),
             ("vector<TBranch*>", sequence(Item::Pointer)),
@@ -170,7 +172,7 @@ mod tests {
         for (name, expected) in cases {
             assert_eq!(parse(name).map(Item::Collection), Ok(expected), "{name}");
         }
-        let map = Collection::Map(Box::new(Text), Box::new(sequence(Number(Basic::I32))));
+        let map = Collection::Map(Box::new(Text), Box::new(sequence(Item::Number(Number::I32))));
         assert_eq!(parse("map<string,vector<int> >"), Ok(map));
         assert_eq!(parse("string"), Ok(Collection::Text));
     }

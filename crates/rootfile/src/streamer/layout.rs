@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::collection::Collection;
 use super::{ClassId, Element, StreamerInfo, code};
-use crate::cursor::Basic;
+use crate::array::Number;
 
 /// How one version of a class is read: its members in the order in which they are written.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,8 +25,8 @@ pub struct Member {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     Base(ClassId),
-    Number(Basic),
-    Numbers(Basic, Count),
+    Number(Number),
+    Numbers(Number, Count),
     /// ROOT: `Double32_t` and `Float16_t` without a range, one or many.
     Float16(Option<Count>),
     Double32(Option<Count>),
@@ -140,19 +140,19 @@ fn counter(element: &Element, before: &[Member]) -> Count {
 
 fn basic_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
     let basic = match type_code {
-        code::CHAR | code::LEGACY_CHAR => Basic::I8,
-        code::SHORT => Basic::I16,
-        code::INT | code::COUNTER => Basic::I32,
-        code::LONG | code::LONG64 => Basic::I64,
-        code::FLOAT => Basic::F32,
-        code::DOUBLE => Basic::F64,
+        code::CHAR | code::LEGACY_CHAR => Number::I8,
+        code::SHORT => Number::I16,
+        code::INT | code::COUNTER => Number::I32,
+        code::LONG | code::LONG64 => Number::I64,
+        code::FLOAT => Number::F32,
+        code::DOUBLE => Number::F64,
         // Some versions of ROOT wrote bool with the code of unsigned char.
-        code::UCHAR if matches!(element.type_name.as_str(), "bool" | "Bool_t") => Basic::Bool,
-        code::UCHAR => Basic::U8,
-        code::USHORT => Basic::U16,
-        code::UINT | code::BITS => Basic::U32,
-        code::ULONG | code::ULONG64 => Basic::U64,
-        code::BOOL => Basic::Bool,
+        code::UCHAR if matches!(element.type_name.as_str(), "bool" | "Bool_t") => Number::Bool,
+        code::UCHAR => Number::U8,
+        code::USHORT => Number::U16,
+        code::UINT | code::BITS => Number::U32,
+        code::ULONG | code::ULONG64 => Number::U64,
+        code::BOOL => Number::Bool,
         code::DOUBLE32 | code::FLOAT16 if element.title.starts_with('[') => {
             return unsupported(element, "packed number");
         }
@@ -185,11 +185,11 @@ mod tests {
 
     #[test]
     fn type_codes() {
-        assert_eq!(coded(code::INT), Kind::Number(Basic::I32));
-        assert_eq!(coded(code::INT + code::ARRAY), Kind::Numbers(Basic::I32, Count::Fixed(3)));
+        assert_eq!(coded(code::INT), Kind::Number(Number::I32));
+        assert_eq!(coded(code::INT + code::ARRAY), Kind::Numbers(Number::I32, Count::Fixed(3)));
         assert!(matches!(
             coded(code::INT + code::COUNTED),
-            Kind::Numbers(Basic::I32, Count::Member(..))
+            Kind::Numbers(Number::I32, Count::Member(..))
         ));
         assert_eq!(coded(code::STRING + code::ARRAY), Kind::Texts(3));
         assert_eq!(coded(code::OBJECT_POINTER + code::ARRAY), Kind::Pointers(3));
@@ -199,7 +199,7 @@ mod tests {
     fn bool_is_recognised_by_its_name_where_the_code_is_of_bytes() {
         let type_name = "bool".to_owned();
         let element = Element { type_code: code::UCHAR, type_name, ..Element::default() };
-        assert_eq!(kind(element), Kind::Number(Basic::Bool));
+        assert_eq!(kind(element), Kind::Number(Number::Bool));
     }
 
     /// The lowest code of all, found by chance in a corrupted file, once overflowed.

@@ -1,6 +1,6 @@
 //! Classes whose streamers are written by hand in ROOT, which streamer infos do not describe.
 
-use crate::cursor::Basic;
+use crate::array::Number;
 
 /// How the objects of such a class are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) enum Special {
     Datime,
     /// `TString` or `std::string` in place of a class.
     Text,
-    Array(Basic),
+    Array(Number),
     Basket,
 }
 
@@ -35,13 +35,13 @@ impl Special {
         ("TDatime", Special::Datime),
         ("TString", Special::Text),
         ("string", Special::Text),
-        ("TArrayC", Special::Array(Basic::I8)),
-        ("TArrayS", Special::Array(Basic::I16)),
-        ("TArrayI", Special::Array(Basic::I32)),
-        ("TArrayL", Special::Array(Basic::I64)),
-        ("TArrayL64", Special::Array(Basic::I64)),
-        ("TArrayF", Special::Array(Basic::F32)),
-        ("TArrayD", Special::Array(Basic::F64)),
+        ("TArrayC", Special::Array(Number::I8)),
+        ("TArrayS", Special::Array(Number::I16)),
+        ("TArrayI", Special::Array(Number::I32)),
+        ("TArrayL", Special::Array(Number::I64)),
+        ("TArrayL64", Special::Array(Number::I64)),
+        ("TArrayF", Special::Array(Number::F32)),
+        ("TArrayD", Special::Array(Number::F64)),
         ("TBasket", Special::Basket),
     ];
 

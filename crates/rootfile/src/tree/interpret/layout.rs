@@ -1,7 +1,7 @@
 //! The type of an entry, and how entries lie in a basket.
 
 use super::Reduced;
-use crate::array::{Array, Numbers};
+use crate::array::{Array, Number, Numbers};
 
 /// How one entry lies in a basket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,33 +61,7 @@ pub enum Scalar {
     Reduced(Reduced),
 }
 
-/// A plain number type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Number {
-    Bool,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    F32,
-    F64,
-}
-
 impl Number {
-    /// Bytes in the file.
-    pub fn size(self) -> usize {
-        match self {
-            Number::Bool | Number::I8 | Number::U8 => 1,
-            Number::I16 | Number::U16 => 2,
-            Number::I32 | Number::U32 | Number::F32 => 4,
-            Number::I64 | Number::U64 | Number::F64 => 8,
-        }
-    }
-
     /// In uproot's spelling.
     pub fn typename(self) -> &'static str {
         match self {
@@ -102,22 +76,6 @@ impl Number {
             Number::U64 => "uint64_t",
             Number::F32 => "float",
             Number::F64 => "double",
-        }
-    }
-
-    fn empty(self) -> Numbers {
-        match self {
-            Number::Bool => Numbers::Bool(Vec::new()),
-            Number::I8 => Numbers::I8(Vec::new()),
-            Number::I16 => Numbers::I16(Vec::new()),
-            Number::I32 => Numbers::I32(Vec::new()),
-            Number::I64 => Numbers::I64(Vec::new()),
-            Number::U8 => Numbers::U8(Vec::new()),
-            Number::U16 => Numbers::U16(Vec::new()),
-            Number::U32 => Numbers::U32(Vec::new()),
-            Number::U64 => Numbers::U64(Vec::new()),
-            Number::F32 => Numbers::F32(Vec::new()),
-            Number::F64 => Numbers::F64(Vec::new()),
         }
     }
 }

@@ -16,7 +16,8 @@ mod layout;
 mod plain;
 mod reduced;
 
-pub use layout::{Entry, Layout, Number, Part, Record, Scalar};
+pub use crate::array::Number;
+pub use layout::{Entry, Layout, Part, Record, Scalar};
 pub use reduced::Reduced;
 
 use crate::array::Array;

@@ -1,0 +1,48 @@
+//! The plain number types that a file can hold.
+
+use super::Numbers;
+
+/// A plain number type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Number {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+}
+
+impl Number {
+    /// Bytes in the file.
+    pub fn size(self) -> usize {
+        match self {
+            Number::Bool | Number::I8 | Number::U8 => 1,
+            Number::I16 | Number::U16 => 2,
+            Number::I32 | Number::U32 | Number::F32 => 4,
+            Number::I64 | Number::U64 | Number::F64 => 8,
+        }
+    }
+
+    /// No numbers of this type.
+    pub fn empty(self) -> Numbers {
+        match self {
+            Number::Bool => Numbers::Bool(Vec::new()),
+            Number::I8 => Numbers::I8(Vec::new()),
+            Number::I16 => Numbers::I16(Vec::new()),
+            Number::I32 => Numbers::I32(Vec::new()),
+            Number::I64 => Numbers::I64(Vec::new()),
+            Number::U8 => Numbers::U8(Vec::new()),
+            Number::U16 => Numbers::U16(Vec::new()),
+            Number::U32 => Numbers::U32(Vec::new()),
+            Number::U64 => Numbers::U64(Vec::new()),
+            Number::F32 => Numbers::F32(Vec::new()),
+            Number::F64 => Numbers::F64(Vec::new()),
+        }
+    }
+}
