@@ -33,8 +33,9 @@ pub use read::cut::{Cut, Predicate};
 pub use read::dataset::{Opens, Part, Parts, Place, Wish};
 pub use read::events::{Event, Events, Value};
 pub use read::exercise::{Exercise, Form, Outcome};
-pub use read::file::{File, KeyInfo};
+pub use read::file::{File, KeyInfo, Table};
 pub use read::learn::Learning;
+pub use read::ntuple::{FieldColumn, Ntuple};
 pub use read::pipeline::Batches;
 pub use read::plan::{Plan, Step};
 pub use read::tree::Tree;
@@ -144,19 +145,17 @@ impl Engine {
             return file.tree(path).await;
         }
         let trees = file.tree_paths().await?;
-        match trees.as_slice() {
-            [only] => file.tree(only).await,
-            [] => {
-                let error = Error::new(ErrorKind::NotInFile, "the file holds no tree");
-                Err(error.with_url(address))
-            }
-            several => Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("the file holds several trees: {}", several.join(", ")),
-            )
-            .with_url(address)
-            .with_advice("say which one, as in FILE:TREE")),
+        file.tree(only(&trees, address)?).await
+    }
+
+    /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.
+    pub async fn open_table(&self, address: &str, path: Option<&str>) -> Result<Table> {
+        let file = self.open(address).await?;
+        if let Some(path) = path {
+            return file.table(path).await;
         }
+        let paths = file.table_paths().await?;
+        file.table(only(&paths, address)?).await
     }
 
     /// Opens many trees side by side, as many at a time as the configuration says.
@@ -188,6 +187,23 @@ impl Engine {
 fn store_of(config: &Config) -> Option<store::Store> {
     let folder = config.store_folder.clone()?;
     (config.store_bytes_max > 0).then(|| store::Store::new(folder, config.store_bytes_max))
+}
+
+/// The only path that there is.
+fn only<'a>(paths: &'a [String], address: &str) -> Result<&'a str> {
+    match paths {
+        [only] => Ok(only),
+        [] => {
+            let error = Error::new(ErrorKind::NotInFile, "the file holds no tree");
+            Err(error.with_url(address))
+        }
+        several => Err(Error::new(
+            ErrorKind::InvalidArgument,
+            format!("the file holds several trees: {}", several.join(", ")),
+        )
+        .with_url(address)
+        .with_advice("say which one, as in FILE:TREE")),
+    }
 }
 
 impl Drop for Inner {

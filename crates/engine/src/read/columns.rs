@@ -22,7 +22,7 @@ impl Column {
     }
 }
 
-fn datashape(array: &Array) -> String {
+pub(super) fn datashape(array: &Array) -> String {
     match array {
         Array::Numbers { numbers, shape } => {
             let dimensions = shape.iter().map(|length| format!("{length} * "));

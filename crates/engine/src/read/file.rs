@@ -12,6 +12,7 @@ use url::Url;
 
 use super::Decoders;
 use super::memory::Memory;
+use super::ntuple::Ntuple;
 use super::recover::recover;
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
@@ -43,6 +44,13 @@ struct Inner {
     file: rootfile::File,
     known: Mutex<Known>,
     memory: Option<Memory>,
+}
+
+/// What has entries to be read.
+#[derive(Clone)]
+pub enum Table {
+    Tree(Tree),
+    Ntuple(Ntuple),
 }
 
 /// One object in a file.
@@ -204,6 +212,39 @@ impl File {
         Ok(Tree::new(self.clone(), path, metadata))
     }
 
+    /// The RNTuple at `path` (`directory/name` or `directory/name;cycle`).
+    ///
+    /// # Errors
+    /// As [`File::tree`].
+    pub async fn ntuple(&self, path: &str) -> Result<Ntuple> {
+        let metadata = self.reading(|file, known| file.ntuple(known, path)).await?;
+        Ok(Ntuple::new(self.clone(), path, metadata))
+    }
+
+    /// The tree or RNTuple at `path`.
+    ///
+    /// # Errors
+    /// As [`File::tree`].
+    pub async fn table(&self, path: &str) -> Result<Table> {
+        let key = self.reading(|file, known| file.find(known, path)).await?;
+        if rootfile::ntuple::is_class(&key.class) {
+            Ok(Table::Ntuple(self.ntuple(path).await?))
+        } else {
+            Ok(Table::Tree(self.tree(path).await?))
+        }
+    }
+
+    /// Paths of the trees and RNTuples in the file, each once.
+    pub async fn table_paths(&self) -> Result<Vec<String>> {
+        let mut paths = self.tree_paths().await?;
+        for key in self.keys(true).await? {
+            if rootfile::ntuple::is_class(&key.class) && !paths.contains(&key.path) {
+                paths.push(key.path);
+            }
+        }
+        Ok(paths)
+    }
+
     /// Paths of the trees in the file, each once.
     pub async fn tree_paths(&self) -> Result<Vec<String>> {
         let streamers = &self.inner.file.streamers;
@@ -217,7 +258,7 @@ impl File {
     }
 
     /// Calls a reading function until it has what it needs.
-    async fn reading<T>(
+    pub(super) async fn reading<T>(
         &self,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<T>>,
     ) -> Result<T> {

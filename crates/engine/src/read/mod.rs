@@ -10,6 +10,7 @@ pub mod exercise;
 pub mod file;
 pub mod learn;
 mod memory;
+pub mod ntuple;
 pub mod pipeline;
 pub mod plan;
 mod recover;

@@ -123,6 +123,14 @@ pub struct Batches {
 }
 
 impl Batches {
+    pub(super) fn new(
+        receiver: mpsc::Receiver<Result<Batch>>,
+        waiting: Arc<Notify>,
+        errand: Errand,
+    ) -> Self {
+        Batches { receiver, waiting, errand }
+    }
+
     /// The next batch; `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<Batch>> {
         if self.receiver.is_empty() {

@@ -73,20 +73,23 @@ impl Names {
     }
 
     fn no_such(&self, name: &str) -> Error {
-        let mut near: Vec<(usize, &str)> = self
-            .paths
-            .iter()
-            .map(|path| (distance(&last_name(path).to_lowercase(), &name.to_lowercase()), &**path))
-            .filter(|(distance, _)| *distance <= 2 + name.len() / 4)
-            .collect();
-        near.sort();
-        let near: Vec<&str> = near.into_iter().take(3).map(|(_, path)| path).collect();
-        let error = Error::new(ErrorKind::NotInFile, format!("no branch is called {name:?}"));
-        if near.is_empty() {
-            error.with_advice("`farroot show` lists the branches")
-        } else {
-            error.with_advice(format!("did you mean {}?", near.join(" or ")))
-        }
+        no_such("branch", self.paths.iter().map(String::as_str), name)
+    }
+}
+
+/// The error for a name that none of `paths` has, with those that come near.
+pub(super) fn no_such<'a>(what: &str, paths: impl Iterator<Item = &'a str>, name: &str) -> Error {
+    let mut near: Vec<(usize, &str)> = paths
+        .map(|path| (distance(&last_name(path).to_lowercase(), &name.to_lowercase()), path))
+        .filter(|(distance, _)| *distance <= 2 + name.len() / 4)
+        .collect();
+    near.sort();
+    let near: Vec<&str> = near.into_iter().take(3).map(|(_, path)| path).collect();
+    let error = Error::new(ErrorKind::NotInFile, format!("no {what} is called {name:?}"));
+    if near.is_empty() {
+        error.with_advice("`farroot show` lists what there is")
+    } else {
+        error.with_advice(format!("did you mean {}?", near.join(" or ")))
     }
 }
 

@@ -5,12 +5,19 @@
 //! cluster group = first entry:u64 entries:u64 clusters:u32   uncompressed length:u64 locator
 //! ```
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use super::anchor::Link;
 use super::envelope::{Envelope, Kind};
 use super::schema::Schema;
 use crate::error::{Error, Result};
+use crate::known::Known;
+
+/// Bytes of page lists to wish for beside the header: those of a hundred clusters of a hundred
+/// columns take 500 kB.
+const PAGE_LISTS_GUESS: u64 = 1 << 20;
 
 /// Clusters whose pages one page list names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,33 +28,61 @@ pub struct ClusterGroup {
     pub page_list: Link,
 }
 
-/// Opens the footer; adds its fields and columns to `schema`.
-pub(super) fn footer(
-    stored: &Bytes,
-    length: u64,
-    schema: &mut Schema,
-    header_checksum: u64,
-) -> Result<Vec<ClusterGroup>> {
-    let envelope = Envelope::open(Kind::Footer, stored, length)?;
-    let mut reader = envelope.reader();
-    reader.feature_flags()?;
-    belongs(reader.u64()?, header_checksum)?;
-    let mut extension = reader.record()?;
-    if extension.remaining() > 0 {
-        schema.extend(&mut extension)?;
+/// What the footer says.
+#[derive(Debug, Clone)]
+pub(super) struct Footer {
+    envelope: Envelope,
+    pub groups: Vec<ClusterGroup>,
+}
+
+impl Footer {
+    /// Opens the footer, which tells the cluster groups also where the header has not come.
+    pub fn open(stored: &Bytes, length: u64) -> Result<Footer> {
+        let envelope = Envelope::open(Kind::Footer, stored, length)?;
+        let mut reader = envelope.reader();
+        reader.feature_flags()?;
+        reader.u64()?;
+        reader.record()?;
+        let (count, mut list) = reader.list(8 + 40)?;
+        let mut groups = Vec::with_capacity(count);
+        for _ in 0..count {
+            let mut group = list.record()?;
+            groups.push(ClusterGroup {
+                first_entry: group.u64()?,
+                entries: group.u64()?,
+                clusters: group.u32()?,
+                page_list: Link { length: group.u64()?, range: group.locator()? },
+            });
+        }
+        Ok(Footer { envelope, groups })
     }
-    let (count, mut list) = reader.list(8 + 40)?;
-    let mut groups = Vec::with_capacity(count);
-    for _ in 0..count {
-        let mut group = list.record()?;
-        groups.push(ClusterGroup {
-            first_entry: group.u64()?,
-            entries: group.u64()?,
-            clusters: group.u32()?,
-            page_list: Link { length: group.u64()?, range: group.locator()? },
-        });
+
+    /// Those page lists that are not here and are worth a guess: the next thing to be asked for.
+    pub fn page_lists(&self, known: &Known) -> Vec<Range<u64>> {
+        let mut room = PAGE_LISTS_GUESS;
+        let mut wished = Vec::new();
+        for group in &self.groups {
+            let range = group.page_list.range.clone();
+            let length = range.end - range.start;
+            if length <= room {
+                room -= length;
+                wished.extend(known.missing(range));
+            }
+        }
+        wished
     }
-    Ok(groups)
+
+    /// Adds the fields and columns that came while writing to those of the header.
+    pub fn extend(&self, schema: &mut Schema, header_checksum: u64) -> Result<()> {
+        let mut reader = self.envelope.reader();
+        reader.feature_flags()?;
+        belongs(reader.u64()?, header_checksum)?;
+        let mut extension = reader.record()?;
+        if extension.remaining() > 0 {
+            schema.extend(&mut extension)?;
+        }
+        Ok(())
+    }
 }
 
 /// Compares the checksum of the header with what another envelope says of it.

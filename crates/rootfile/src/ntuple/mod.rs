@@ -30,6 +30,6 @@ pub use decode::Elements;
 pub use footer::ClusterGroup;
 pub use interpret::Interpretation;
 pub use names::Names;
-pub use open::{Ntuple, is_ntuple};
+pub use open::{Ntuple, is_class};
 pub use page_list::{Cluster, ColumnPages, Page};
 pub use schema::{Column, Field, Role, Schema};

@@ -11,12 +11,11 @@
 use std::ops::Range;
 
 use super::anchor::{Anchor, Link};
-use super::footer::{self, ClusterGroup};
+use super::footer::{ClusterGroup, Footer};
 use super::page_list::{self, Cluster};
 use super::schema::{self, Schema};
 use crate::error::{Error, Result};
 use crate::file::{File, TREE_LEN_GUESS, bytes_of, ready};
-use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
 
 /// Class of the anchor.
@@ -41,7 +40,7 @@ impl File {
     /// `Corrupt`, `Checksum` and `Limit`.
     pub fn ntuple(&self, known: &Known, path: &str) -> Result<Progress<Ntuple>> {
         let key = ready!(self.find(known, path)?);
-        if !is_ntuple(&key) {
+        if !is_class(&key.class) {
             let what = format!("of class {}, not an RNTuple", key.class);
             return Err(Error::unsupported(what).within(path));
         }
@@ -52,31 +51,33 @@ impl File {
     }
 }
 
-/// Whether the key's object is an RNTuple.
-pub fn is_ntuple(key: &Key) -> bool {
-    key.class == CLASS || key.class == "ROOT::Experimental::RNTuple"
+/// Whether objects of a class are RNTuples.
+pub fn is_class(name: &str) -> bool {
+    name == CLASS || name == "ROOT::Experimental::RNTuple"
 }
 
 impl Ntuple {
     fn read(known: &Known, anchor: Anchor) -> Result<Progress<Ntuple>> {
         let header = stored(known, &anchor, &anchor.header, "header")?;
-        let footer = stored(known, &anchor, &anchor.footer, "footer")?;
-        let (Progress::Ready(header), Progress::Ready(footer)) = (&header, &footer) else {
-            let required: Vec<Range<u64>> =
-                [&header, &footer].into_iter().flat_map(lacks).collect();
-            // The page lists mostly lie right in front of the footer.
-            let end = anchor.footer.range.start;
-            let front = end.saturating_sub(TREE_LEN_GUESS).max(anchor.header.range.end)..end;
-            let wished = match footer {
-                Progress::Ready(_) => Vec::new(),
-                Progress::NeedsData(_) => known.missing(front),
-            };
-            return Ok(Progress::NeedsData(Needs { required, wished }));
+        let footer = match stored(known, &anchor, &anchor.footer, "footer")? {
+            Progress::Ready(stored) => Footer::open(&stored, anchor.footer.length),
+            Progress::NeedsData(needs) => {
+                let required = [lacks(&header), needs.required].concat();
+                // The last page list mostly lies right in front of the footer.
+                let end = anchor.footer.range.start;
+                let front = end.saturating_sub(TREE_LEN_GUESS).max(anchor.header.range.end)..end;
+                return Ok(Progress::NeedsData(Needs { required, wished: known.missing(front) }));
+            }
+        };
+        let footer = footer.map_err(at(&anchor.footer, "footer"))?;
+        let Progress::Ready(header) = &header else {
+            let wished = footer.page_lists(known);
+            return Ok(Progress::NeedsData(Needs { required: lacks(&header), wished }));
         };
         let (mut schema, header_checksum) =
             schema::header(header, anchor.header.length).map_err(at(&anchor.header, "header"))?;
-        let mut groups = footer::footer(footer, anchor.footer.length, &mut schema, header_checksum)
-            .map_err(at(&anchor.footer, "footer"))?;
+        footer.extend(&mut schema, header_checksum).map_err(at(&anchor.footer, "footer"))?;
+        let mut groups = footer.groups;
         groups.sort_by_key(|group| group.first_entry);
         let entries = contiguous(groups.iter().map(|group| {
             let end = group.first_entry.checked_add(group.entries);

@@ -1,0 +1,252 @@
+//! An RNTuple that can be read.
+
+mod pipeline;
+mod plan;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rootfile::Array;
+use rootfile::ntuple::{self, Cluster, Interpretation, Names};
+
+use super::columns::{Batch, datashape};
+use super::file::File;
+use super::pipeline::Batches;
+use super::plan::Step;
+use super::select::{Glob, is_glob, no_such};
+use crate::error::{Error, ErrorKind, Result};
+use pipeline::Job;
+use plan::Plan;
+
+/// An RNTuple of an open file. Cheap to clone.
+#[derive(Clone)]
+pub struct Ntuple {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    file: File,
+    path: Arc<str>,
+    ntuple: Arc<ntuple::Ntuple>,
+    names: Names,
+    /// Clusters of those groups whose page list has been read.
+    clusters: Mutex<BTreeMap<usize, Vec<Arc<Cluster>>>>,
+}
+
+/// A field that will be read, and how.
+#[derive(Debug, Clone)]
+pub struct FieldColumn {
+    /// As the user gets it.
+    pub name: String,
+    pub interpretation: Arc<Interpretation>,
+}
+
+impl FieldColumn {
+    /// The type of an entry as Awkward spells it.
+    pub fn datashape(&self) -> String {
+        datashape(&self.interpretation.empty())
+    }
+
+    fn empty(&self) -> (String, Array) {
+        (self.name.clone(), self.interpretation.empty())
+    }
+}
+
+impl Ntuple {
+    pub(super) fn new(file: File, path: &str, ntuple: ntuple::Ntuple) -> Self {
+        let names = Names::new(&ntuple.schema);
+        let path = path.split(';').next().unwrap_or(path).into();
+        let (ntuple, clusters) = (Arc::new(ntuple), Mutex::default());
+        Ntuple { inner: Arc::new(Inner { file, path, ntuple, names, clusters }) }
+    }
+
+    pub fn file(&self) -> &File {
+        &self.inner.file
+    }
+
+    /// Where the RNTuple is in the file, without the cycle.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    pub fn num_entries(&self) -> u64 {
+        self.inner.ntuple.entries
+    }
+
+    /// Everything the file says about it, but for the places of its pages.
+    pub fn metadata(&self) -> &ntuple::Ntuple {
+        &self.inner.ntuple
+    }
+
+    /// The fields that can be asked for, numbered as they come.
+    pub fn names(&self) -> &Names {
+        &self.inner.names
+    }
+
+    /// The field of that path, with dots or slashes between names.
+    pub fn find(&self, path: &str) -> Option<usize> {
+        let path = path.trim_start_matches('/').replace('/', ".");
+        self.inner.names.all().iter().position(|named| named.path == path)
+    }
+
+    /// One field as a column, in the lists that it is in.
+    ///
+    /// # Errors
+    /// `Unsupported` naming field and type; `NotInFile` where there is no field of that number.
+    pub fn column(&self, field: usize) -> Result<FieldColumn> {
+        let named = self.named(field)?;
+        let Inner { ntuple, names, .. } = &*self.inner;
+        let how = Interpretation::of(&ntuple.schema, names, named.field);
+        self.field_column(named.path.clone(), how)
+    }
+
+    /// A field at the top with those of its fields that are in `keep`, and what is below them.
+    ///
+    /// # Errors
+    /// As [`Ntuple::column`].
+    pub fn pruned(&self, top: usize, keep: &[usize]) -> Result<FieldColumn> {
+        let named = self.named(top)?;
+        let keep: Vec<u32> =
+            keep.iter().map(|field| Ok(self.named(*field)?.field)).collect::<Result<_>>()?;
+        let Inner { ntuple, names, .. } = &*self.inner;
+        let how = Interpretation::pruned(&ntuple.schema, names, named.field, &keep);
+        self.field_column(named.name.clone(), how)
+    }
+
+    /// The columns that `patterns` name: paths, or globs over them.
+    ///
+    /// # Errors
+    /// `NotInFile` for a name that no field has; as [`Ntuple::column`] for one that is named. A
+    /// glob names fields at the top where it matches there, and passes over what cannot be read.
+    pub fn columns(&self, patterns: &[String]) -> Result<Vec<FieldColumn>> {
+        let mut columns: Vec<FieldColumn> = Vec::new();
+        for pattern in patterns {
+            if let Some(field) = self.find(pattern) {
+                columns.push(self.column(field)?);
+            } else if is_glob(pattern) {
+                let fields = self.matching(pattern)?.into_iter();
+                columns.extend(fields.filter_map(|field| self.column(field).ok()));
+            } else {
+                let paths = self.inner.names.all().iter().map(|named| &*named.path);
+                return Err(no_such("field", paths, pattern).with_url(self.inner.file.url()));
+            }
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        columns.retain(|column| seen.insert(column.name.clone()));
+        Ok(columns)
+    }
+
+    /// All fields at the top that can be read.
+    pub fn all_columns(&self) -> Vec<FieldColumn> {
+        let top = self.inner.names.all().iter().enumerate();
+        let top = top.filter(|(_, named)| named.parent.is_none());
+        top.filter_map(|(field, _)| self.column(field).ok()).collect()
+    }
+
+    /// Starts reading in steps; fetching and decoding go on while the caller works on a batch.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for entries that run backwards; those of reading page lists.
+    pub async fn batches(
+        &self,
+        columns: Vec<FieldColumn>,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Batches> {
+        if entries.start > entries.end {
+            let what = format!("entries {} to {} run backwards", entries.start, entries.end);
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        let end = entries.end.min(self.num_entries());
+        let entries = entries.start.min(end)..end;
+        let clusters = self.clusters(&entries).await?;
+        let Inner { file, path, ntuple, .. } = &*self.inner;
+        let plan = Plan::new(&ntuple.schema, &columns, clusters, entries, step)
+            .map_err(|error| Error::from(error.within(path)).with_url(file.url()))?;
+        let job = Job {
+            remote: file.remote().clone(),
+            decoders: file.decoders().clone(),
+            ntuple: ntuple.clone(),
+            path: path.clone(),
+            columns: columns.into(),
+            urgent: true,
+        };
+        Ok(pipeline::start(job, plan))
+    }
+
+    /// Reads columns for a range of entries (cut to those there are), all at once.
+    ///
+    /// # Errors
+    /// As [`Ntuple::batches`]; those of fetching and decoding.
+    pub async fn read(&self, columns: Vec<FieldColumn>, entries: Range<u64>) -> Result<Batch> {
+        let end = entries.end.min(self.num_entries());
+        let entries = entries.start.min(end)..end;
+        let columns_of_none = columns.iter().map(FieldColumn::empty).collect();
+        let nothing = Batch { entries: entries.clone(), survivors: None, columns: columns_of_none };
+        let mut batches = self.batches(columns, entries, Step::Whole).await?;
+        batches.next().await.unwrap_or(Ok(nothing))
+    }
+
+    /// The clusters with some of the entries.
+    ///
+    /// # Errors
+    /// Those of fetching page lists; `Corrupt`, `Checksum`, `Unsupported`.
+    pub async fn clusters(&self, entries: &Range<u64>) -> Result<Vec<Arc<Cluster>>> {
+        let Inner { file, path, ntuple, clusters: read, .. } = &*self.inner;
+        let groups = ntuple.groups_of(entries);
+        if groups.clone().any(|group| !read.lock().contains_key(&group)) {
+            // All that lack come in one round trip.
+            let listed = file
+                .reading(|_, known| {
+                    ntuple.clusters(known, groups.clone()).map_err(|error| error.within(path))
+                })
+                .await?;
+            let mut rest = listed.into_iter().map(Arc::new);
+            for group in groups.clone() {
+                let count = ntuple.groups[group].clusters as usize;
+                let own = rest.by_ref().take(count).collect();
+                read.lock().insert(group, own);
+            }
+        }
+        let read = read.lock();
+        let all = groups.filter_map(|group| read.get(&group)).flat_map(|own| own.iter());
+        let within = |cluster: &&Arc<Cluster>| {
+            cluster.entries.start < entries.end && cluster.entries.end > entries.start
+        };
+        Ok(all.filter(within).cloned().collect())
+    }
+
+    fn named(&self, field: usize) -> Result<&ntuple::names::Named> {
+        self.inner.names.all().get(field).ok_or_else(|| {
+            Error::new(ErrorKind::NotInFile, format!("there is no field number {field}"))
+        })
+    }
+
+    fn field_column(
+        &self,
+        name: String,
+        how: rootfile::Result<Interpretation>,
+    ) -> Result<FieldColumn> {
+        let interpretation = how.map_err(|error| {
+            Error::from(error.within(&self.inner.path))
+                .with_url(self.inner.file.url())
+                .with_advice("the other fields can be read")
+        })?;
+        Ok(FieldColumn { name, interpretation: Arc::new(interpretation) })
+    }
+
+    /// Fields that a glob means: of those in each other only the outermost.
+    fn matching(&self, pattern: &str) -> Result<Vec<usize>> {
+        let glob = Glob::new(&pattern.replace('.', "/"))?;
+        let all = self.inner.names.all();
+        let mut chosen = vec![false; all.len()];
+        for (field, named) in all.iter().enumerate() {
+            let above = std::iter::successors(named.parent, |parent| all[*parent].parent);
+            let inside = above.into_iter().any(|parent| chosen[parent]);
+            chosen[field] = !inside && glob.matches(&named.path.replace('.', "/"));
+        }
+        Ok((0..all.len()).filter(|field| chosen[*field]).collect())
+    }
+}

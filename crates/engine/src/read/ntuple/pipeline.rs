@@ -1,0 +1,296 @@
+//! Fetch, decode, assemble: the part of a read of an RNTuple that runs.
+//!
+//! As [`crate::read::pipeline`], with one step more: a page is decoded when it has come, and the
+//! array of a cluster's entries is put together from its pages when the last one is decoded.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use rootfile::Array;
+use rootfile::ntuple::{Elements, PageUse, decode};
+use tokio::sync::{Notify, mpsc};
+
+use super::FieldColumn;
+use super::plan::{Plan, local};
+use crate::error::{Error, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
+use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
+use crate::read::Decoders;
+use crate::read::columns::Batch;
+use crate::read::pipeline::Batches;
+
+/// What a pipeline reads from.
+pub struct Job {
+    pub remote: Arc<RemoteFile>,
+    pub decoders: Decoders,
+    pub ntuple: Arc<rootfile::ntuple::Ntuple>,
+    pub path: Arc<str>,
+    pub columns: Arc<[FieldColumn]>,
+    /// Somebody already waits for the first batch.
+    pub urgent: bool,
+}
+
+/// What other threads have done.
+enum Work {
+    Page { item: usize, elements: Result<Elements>, permit: Permit },
+    Array { part: usize, array: Result<Array>, permits: Vec<Permit> },
+}
+
+/// What has become of a part.
+#[derive(Default)]
+struct Slot {
+    pages: Vec<Option<Elements>>,
+    /// Pages that have not come, and pages that are not decoded.
+    absent: usize,
+    lacking: usize,
+    /// Shares of the memory budget, held until a batch is waited for.
+    permits: Vec<Permit>,
+    array: Option<Array>,
+}
+
+struct Pipeline {
+    job: Job,
+    plan: Plan,
+    wants: Wants,
+    /// Wants that have not come.
+    open: usize,
+    slots: Vec<Slot>,
+    /// Parts that each batch still lacks.
+    lacking: Vec<usize>,
+    /// What the next batch waits for, for the report.
+    errand: Errand,
+    /// The next batch to be assembled.
+    next: usize,
+    /// Batches before this one are waited for: they are demands, and what is decoded for them
+    /// counts as the consumer's.
+    awaited: usize,
+    done: mpsc::UnboundedSender<Work>,
+}
+
+/// Starts reading on the present tokio runtime.
+pub fn start(job: Job, plan: Plan) -> Batches {
+    let (sender, receiver) = mpsc::channel(1);
+    let waiting = Arc::new(Notify::new());
+    let asked = waiting.clone();
+    let errand = Errand::begin(job.remote.trace(), Phase::Bytes, Some(job.remote.tag()));
+    let reported = errand.clone();
+    tokio::spawn(async move {
+        let (done, work) = mpsc::unbounded_channel();
+        let pipeline = Pipeline::new(job, plan, done, reported);
+        if let Err(error) = pipeline.run(work, &sender, &asked).await {
+            let _ = sender.send(Err(error)).await;
+        }
+    });
+    Batches::new(receiver, waiting, errand)
+}
+
+impl Pipeline {
+    fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Work>, errand: Errand) -> Self {
+        let slot = |pages: usize| Slot {
+            pages: (0..pages).map(|_| None).collect(),
+            absent: pages,
+            lacking: pages,
+            ..Slot::default()
+        };
+        let slots = plan.parts.iter().map(|part| slot(part.pages.len())).collect();
+        let lacking = plan.batches.iter().map(|batch| batch.parts.len()).collect();
+        let awaited = usize::from(job.urgent);
+        let want = |(order, item): (usize, &super::plan::Item)| Want {
+            cost: (item.range.end - item.range.start) + item.decoded,
+            range: item.range.clone(),
+            urgency: match plan.parts[item.part].batches.start < awaited {
+                true => Urgency::Demand,
+                false => Urgency::Hint,
+            },
+            order: order as u64,
+        };
+        let wants = job.remote.want(plan.items.iter().enumerate().map(want).collect());
+        let open = plan.items.len();
+        Pipeline { job, plan, wants, open, slots, lacking, errand, next: 0, awaited, done }
+    }
+
+    async fn run(
+        mut self,
+        mut work: mpsc::UnboundedReceiver<Work>,
+        sender: &mpsc::Sender<Result<Batch>>,
+        waiting: &Notify,
+    ) -> Result<()> {
+        let mut told = None;
+        for part in 0..self.slots.len() {
+            self.put_together(part);
+        }
+        while self.next < self.plan.batches.len() {
+            self.tell(sender.capacity() == 0, &mut told);
+            tokio::select! {
+                biased;
+                Some(work) = work.recv() => self.take(work)?,
+                slot = sender.reserve(), if self.lacking[self.next] == 0 => {
+                    let Ok(slot) = slot else { return Ok(()) };
+                    slot.send(Ok(self.batch(self.next)?));
+                    self.next += 1;
+                }
+                grant = self.wants.next(), if self.open > 0 => {
+                    let Some(grant) = grant else { self.open = 0; continue };
+                    let grant = grant.map_err(|error| error.with_url(self.job.remote.url()))?;
+                    self.open -= 1;
+                    self.decode(grant.index, grant.bytes, grant.permit);
+                }
+                () = waiting.notified() => self.wait_for(self.next + 1),
+                () = sender.closed() => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the report what the consumer is waiting for, if it is.
+    fn tell(&self, handing_over: bool, told: &mut Option<Phase>) {
+        let parts = &self.plan.batches[self.next].parts;
+        let phase = if handing_over || self.lacking[self.next] == 0 {
+            Phase::Joining
+        } else if parts.iter().all(|part| self.slots[*part].absent == 0) {
+            Phase::Decoding
+        } else {
+            Phase::Bytes
+        };
+        if told.replace(phase) != Some(phase) {
+            self.errand.enter(phase);
+        }
+    }
+
+    fn decode(&mut self, at: usize, bytes: Bytes, permit: Permit) {
+        let item = &self.plan.items[at];
+        self.slots[item.part].absent -= 1;
+        let part = &self.plan.parts[item.part];
+        let (page, range) = (part.pages[item.page].clone(), item.range.clone());
+        let name = format!("{}/cluster {}", self.job.columns[part.column].name, part.cluster);
+        let (ntuple, path) = (self.job.ntuple.clone(), self.job.path.clone());
+        let (done, url) = (self.done.clone(), self.job.remote.url().to_owned());
+        self.job.decoders.run(self.job.remote.tag(), move |codecs| {
+            let column = &ntuple.schema.columns[page.column as usize];
+            let elements = decode::page(codecs, column, &page.page, &bytes).map_err(|error| {
+                let where_ = format!("{path}/{name}/column {}/page {}", page.column, page.number);
+                Error::from(error.at(range.start).within(&where_)).with_url(url).with_range(range)
+            });
+            let _ = done.send(Work::Page { item: at, elements, permit });
+        });
+    }
+
+    fn take(&mut self, work: Work) -> Result<()> {
+        match work {
+            Work::Page { item, elements, permit } => {
+                let item = &self.plan.items[item];
+                let slot = &mut self.slots[item.part];
+                let elements = elements?;
+                if self.plan.parts[item.part].batches.start >= self.awaited {
+                    permit.resize(elements.nbytes() as u64);
+                    slot.permits.push(permit);
+                }
+                slot.pages[item.page] = Some(elements);
+                slot.lacking -= 1;
+                let part = item.part;
+                self.put_together(part);
+            }
+            Work::Array { part, array, permits } => {
+                let batches = self.plan.parts[part].batches.clone();
+                let slot = &mut self.slots[part];
+                slot.array = Some(array?);
+                if batches.start >= self.awaited {
+                    slot.permits = permits;
+                }
+                for batch in batches {
+                    self.lacking[batch] -= 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the array of a part whose pages are all decoded.
+    fn put_together(&mut self, at: usize) {
+        let slot = &mut self.slots[at];
+        if slot.lacking > 0 {
+            return;
+        }
+        let part = &mut self.plan.parts[at];
+        let uses = std::mem::take(&mut part.pages).into_iter();
+        let pages: Vec<(PageUse, Elements)> = uses.zip(slot.pages.drain(..).flatten()).collect();
+        let permits = std::mem::take(&mut slot.permits);
+        let cluster = self.plan.clusters[part.cluster].clone();
+        let entries = local(&cluster, &part.entries);
+        let (columns, column) = (self.job.columns.clone(), part.column);
+        let (done, url) = (self.done.clone(), self.job.remote.url().to_owned());
+        let where_ = format!("{}/{}/cluster {}", self.job.path, columns[column].name, part.cluster);
+        self.job.decoders.run(self.job.remote.tag(), move |_| {
+            let array = columns[column].interpretation.assemble(&cluster, entries, pages);
+            let array = array.map_err(|error| Error::from(error.within(&where_)).with_url(url));
+            let _ = done.send(Work::Array { part: at, array, permits });
+        });
+    }
+
+    /// The consumer waits for the batches before `until`. What they hold is given back to the
+    /// budget, or a batch larger than the budget could never be completed.
+    fn wait_for(&mut self, until: usize) {
+        let until = until.min(self.plan.batches.len());
+        if until <= self.awaited {
+            return;
+        }
+        let mut late: Vec<usize> = Vec::new();
+        for (at, item) in self.plan.items.iter().enumerate() {
+            let first = self.plan.parts[item.part].batches.start;
+            if (self.awaited..until).contains(&first) {
+                late.push(at);
+            }
+        }
+        // Items are in the order of their batches: these are one run.
+        if let (Some(first), Some(last)) = (late.first(), late.last()) {
+            self.wants.promote(*first..last + 1);
+        }
+        for batch in self.awaited..until {
+            for part in &self.plan.batches[batch].parts {
+                self.slots[*part].permits.clear();
+            }
+        }
+        self.awaited = until;
+    }
+
+    fn batch(&mut self, number: usize) -> Result<Batch> {
+        let entries = self.plan.batches[number].entries.clone();
+        let parts = std::mem::take(&mut self.plan.batches[number].parts);
+        let mut by_column: Vec<Vec<Array>> = self.job.columns.iter().map(|_| Vec::new()).collect();
+        // Parts come cluster by cluster, and so in the order of their entries.
+        for at in parts {
+            let column = self.plan.parts[at].column;
+            by_column[column].extend(self.share(at, number, &entries));
+        }
+        let mut columns = Vec::with_capacity(by_column.len());
+        for (column, arrays) in self.job.columns.iter().zip(by_column) {
+            let array = Array::concat(arrays)?.unwrap_or_else(|| column.interpretation.empty());
+            columns.push((column.name.clone(), array));
+        }
+        Ok(Batch { entries, survivors: None, columns })
+    }
+
+    /// The share of a part in a batch; the last batch that needs it takes it away.
+    fn share(&mut self, at: usize, number: usize, entries: &Range<u64>) -> Option<Array> {
+        let part = &self.plan.parts[at];
+        let from = entries.start.max(part.entries.start) - part.entries.start;
+        let to = entries.end.min(part.entries.end) - part.entries.start;
+        let whole = from == 0 && to == part.entries.end - part.entries.start;
+        let slot = &mut self.slots[at];
+        let last = part.batches.end == number + 1;
+        if last {
+            slot.permits.clear();
+        }
+        if whole && last {
+            return slot.array.take();
+        }
+        let share = slot.array.as_ref().map(|array| array.slice(from as usize..to as usize));
+        if last {
+            slot.array = None;
+        }
+        share
+    }
+}

@@ -1,0 +1,167 @@
+//! Which pages a read of an RNTuple needs, in which order: decided before any is fetched.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rootfile::ntuple::{Cluster, PageUse, Schema};
+
+use super::FieldColumn;
+use crate::read::plan::Step;
+
+/// The share of a cluster in a column.
+#[derive(Debug)]
+pub struct Part {
+    /// Position in the columns of the plan.
+    pub column: usize,
+    /// Position in the clusters of the plan.
+    pub cluster: usize,
+    /// The entries of the cluster that are read, in entries of the RNTuple.
+    pub entries: Range<u64>,
+    /// Its pages, in the order in which they are put together.
+    pub pages: Vec<PageUse>,
+    /// The batches that need it.
+    pub batches: Range<usize>,
+}
+
+/// One page to be fetched and decoded.
+#[derive(Debug)]
+pub struct Item {
+    pub part: usize,
+    /// Position in the part's pages.
+    pub page: usize,
+    /// Where it is in the file.
+    pub range: Range<u64>,
+    /// Bytes that it decodes to.
+    pub decoded: u64,
+}
+
+/// Entries that are handed out together, with the parts that make them up.
+#[derive(Debug)]
+pub struct BatchPlan {
+    pub entries: Range<u64>,
+    pub parts: Vec<usize>,
+}
+
+/// Everything a read will fetch.
+#[derive(Debug)]
+pub struct Plan {
+    pub clusters: Vec<Arc<Cluster>>,
+    pub parts: Vec<Part>,
+    /// In the order in which they are wanted: for the nearest batch first, and forwards in the
+    /// file.
+    pub items: Vec<Item>,
+    pub batches: Vec<BatchPlan>,
+}
+
+impl Plan {
+    /// Plans reading `columns` for `entries`, which `clusters` hold.
+    pub fn new(
+        schema: &Schema,
+        columns: &[FieldColumn],
+        clusters: Vec<Arc<Cluster>>,
+        entries: Range<u64>,
+        step: Step,
+    ) -> rootfile::Result<Plan> {
+        let starts = batch_starts(schema, columns, &clusters, &entries, step);
+        let mut plan = Plan { clusters, parts: Vec::new(), items: Vec::new(), batches: Vec::new() };
+        plan.batches = starts
+            .windows(2)
+            .map(|pair| BatchPlan { entries: pair[0]..pair[1], parts: Vec::new() })
+            .collect();
+        for (at, cluster) in plan.clusters.iter().enumerate() {
+            let start = entries.start.max(cluster.entries.start);
+            let read = start..entries.end.min(cluster.entries.end);
+            if read.is_empty() {
+                continue;
+            }
+            let local = local(cluster, &read);
+            for (number, column) in columns.iter().enumerate() {
+                let pages = column
+                    .interpretation
+                    .pages(cluster, local.clone())
+                    .map_err(|error| error.within(&format!("{}/cluster {at}", column.name)))?;
+                plan.parts.push(Part {
+                    column: number,
+                    cluster: at,
+                    entries: read.clone(),
+                    pages,
+                    batches: batches_of(&starts, &read),
+                });
+            }
+        }
+        plan.order(schema);
+        Ok(plan)
+    }
+
+    fn order(&mut self, schema: &Schema) {
+        for (number, part) in self.parts.iter().enumerate() {
+            for (page, used) in part.pages.iter().enumerate() {
+                let column = &schema.columns[used.column as usize];
+                let wide = u64::from(column.bits.max(32)) / 8;
+                self.items.push(Item {
+                    part: number,
+                    page,
+                    range: used.page.range.clone(),
+                    decoded: u64::from(used.page.elements) * wide,
+                });
+            }
+            for batch in part.batches.clone() {
+                self.batches[batch].parts.push(number);
+            }
+        }
+        let parts = &self.parts;
+        self.items.sort_by_key(|item| (parts[item.part].batches.start, item.range.start));
+    }
+}
+
+/// Entries counted from the beginning of their cluster.
+pub fn local(cluster: &Cluster, entries: &Range<u64>) -> Range<u64> {
+    entries.start - cluster.entries.start..entries.end - cluster.entries.start
+}
+
+/// First entries of the batches and, last, the end.
+fn batch_starts(
+    schema: &Schema,
+    columns: &[FieldColumn],
+    clusters: &[Arc<Cluster>],
+    entries: &Range<u64>,
+    step: Step,
+) -> Vec<u64> {
+    let total = entries.end - entries.start;
+    if total == 0 {
+        return vec![entries.start];
+    }
+    let step = match step {
+        Step::Whole => total,
+        Step::Entries(step) => step.max(1),
+        Step::Bytes(bytes) => {
+            let per_entry = decoded_bytes_per_entry(schema, columns, clusters);
+            ((bytes as f64 / per_entry.max(1e-3)) as u64).max(1)
+        }
+    };
+    let mut starts: Vec<u64> =
+        (0..total.div_ceil(step)).map(|batch| entries.start + batch * step).collect();
+    starts.push(entries.end);
+    starts
+}
+
+fn decoded_bytes_per_entry(
+    schema: &Schema,
+    columns: &[FieldColumn],
+    clusters: &[Arc<Cluster>],
+) -> f64 {
+    let mut bytes = 0;
+    let mut entries = 0;
+    for cluster in clusters {
+        let of = |column: &FieldColumn| column.interpretation.decoded_bytes(schema, cluster);
+        bytes += columns.iter().map(of).fold(0, u64::saturating_add);
+        entries += cluster.entries.end - cluster.entries.start;
+    }
+    bytes as f64 / entries.max(1) as f64
+}
+
+fn batches_of(starts: &[u64], entries: &Range<u64>) -> Range<usize> {
+    let first = starts.partition_point(|start| *start <= entries.start).saturating_sub(1);
+    let last = starts.partition_point(|start| *start < entries.end);
+    first..last.min(starts.len().saturating_sub(1))
+}

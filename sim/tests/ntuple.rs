@@ -1,0 +1,125 @@
+//! Reading RNTuples in virtual time: how many round trips a cold read takes, and that batches and
+//! budgets behave as for trees.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Array, Config, Engine, Step};
+use sim::link::Link;
+use sim::network::World;
+use sim::xrootd_host::Behaviour;
+use sim::{http_host, one_file, round_trips, xrootd_host};
+
+const RTT: Duration = Duration::from_millis(100);
+const FILE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
+const XROOTD: &str = "root://server:1094//small.root";
+const ENTRIES: u64 = 5_400;
+
+fn columns() -> Vec<String> {
+    ["Muon_pt", "flat_0", "flat_5"].map(String::from).to_vec()
+}
+
+fn xrootd() -> World {
+    let world = World::default();
+    let accepted = world.host("server", 1094, Link::delay(RTT));
+    xrootd_host::serve(accepted, one_file("/small.root", FILE), Behaviour::default());
+    world
+}
+
+/// Round trips until the metadata are here, and until three columns of nine clusters are.
+async fn three_columns(world: &World, url: &str) -> (f64, f64, String) {
+    let engine = sim::engine(world);
+    let started = tokio::time::Instant::now();
+    let file = engine.open(url).await.expect("opens");
+    let ntuple = file.ntuple("Events").await.expect("is one");
+    let opened = round_trips(started.elapsed(), RTT);
+    let columns = ntuple.columns(&columns()).expect("are there");
+    let batch = ntuple.read(columns, 0..u64::MAX).await.expect("reads");
+    assert_eq!(
+        (batch.len(), ntuple.clusters(&(0..u64::MAX)).await.expect("nine").len()),
+        (5400, 9)
+    );
+    let log = sim::log::lines(&engine.trace().records(), RTT);
+    (opened, round_trips(started.elapsed(), RTT), log)
+}
+
+/// The header does not come with the first bytes, and two of three page lists are far from the end:
+/// both come in one round trip.
+#[test]
+fn three_columns_of_nine_clusters_take_five_round_trips() {
+    let (opened, took, log) = sim::run(async { three_columns(&xrootd(), XROOTD).await });
+    assert!(opened < 4.01 && took < 5.01, "{opened:.3}, {took:.3} round trips:\n{log}");
+}
+
+#[test]
+fn over_http_it_takes_four() {
+    let (_, took, log) = sim::run(async {
+        let world = World::default();
+        let accepted = world.host("server", 80, Link::delay(RTT));
+        http_host::serve(accepted, one_file("/small.root", FILE));
+        three_columns(&world, "http://server:80/small.root").await
+    });
+    assert!(took < 4.01, "{took:.3} round trips:\n{log}");
+}
+
+async fn in_steps(engine: &Engine, step: Step) -> Vec<(String, Array)> {
+    let file = engine.open(XROOTD).await.expect("opens");
+    let ntuple = file.ntuple("Events").await.expect("is one");
+    let columns = ntuple.columns(&columns()).expect("are there");
+    let mut batches = ntuple.batches(columns, 100..ENTRIES, step).await.expect("plans");
+    let mut joined: Vec<(String, Array)> = Vec::new();
+    let mut next = 100;
+    while let Some(batch) = batches.next().await {
+        let batch = batch.expect("reads");
+        assert_eq!(batch.entries.start, next);
+        next = batch.entries.end;
+        if joined.is_empty() {
+            joined = batch.columns;
+        } else {
+            for ((_, all), (_, more)) in joined.iter_mut().zip(batch.columns) {
+                all.append(&more).expect("of one type");
+            }
+        }
+    }
+    assert_eq!(next, ENTRIES);
+    joined
+}
+
+#[test]
+fn steps_over_and_within_clusters_give_the_whole() {
+    sim::run(async {
+        let engine = sim::engine(&xrootd());
+        let whole = in_steps(&engine, Step::Whole).await;
+        for step in [Step::Entries(170), Step::Entries(1_111), Step::Bytes(9_000)] {
+            assert!(in_steps(&engine, step).await == whole, "{step:?}");
+        }
+    });
+}
+
+#[test]
+fn a_read_larger_than_the_budget_ends() {
+    sim::run(async {
+        let config = Config { decode_threads: 0, memory_bytes_max: 10_000, ..Config::default() };
+        let engine = Engine::within(&config, Arc::new(xrootd())).expect("without threads");
+        for step in [Step::Whole, Step::Entries(700)] {
+            let read = in_steps(&engine, step);
+            tokio::time::timeout(Duration::from_secs(600), read).await.expect("in virtual time");
+        }
+    });
+}
+
+#[test]
+fn names_that_are_not_there_and_nothing_at_all() {
+    sim::run(async {
+        let engine = sim::engine(&xrootd());
+        let ntuple = engine.open(XROOTD).await.expect("opens").ntuple("Events").await.expect("is");
+        let error = ntuple.columns(&["Muon_pz".into()]).expect_err("is not there");
+        assert!(error.to_string().contains("did you mean Muon_pt"), "{error}");
+        let muons = ntuple.columns(&["Muon*".into()]).expect("two");
+        assert_eq!(muons.len(), 2);
+        let none = ntuple.read(muons, 7..7).await.expect("reads");
+        assert!(none.is_empty() && none.columns[0].1.is_empty());
+        let error = engine.open(XROOTD).await.expect("opens").tree("Events").await.err();
+        assert!(error.expect("no tree").to_string().contains("not a TTree"));
+    });
+}
