@@ -28,6 +28,7 @@ from .errors import (
     UnsupportedError,
 )
 from .file import Directory, File, open  # noqa: A004
+from .ntuple import Field, Ntuple
 from .report import ReadReport, report
 from .tree import Branch, Tree
 
@@ -37,12 +38,14 @@ __all__ = [
     "CorruptError",
     "Directory",
     "Error",
+    "Field",
     "File",
     "Files",
     "InvalidArgumentError",
     "KeyInFileError",
     "LimitReachedError",
     "NotFoundError",
+    "Ntuple",
     "PermissionDeniedError",
     "ReadError",
     "ReadReport",

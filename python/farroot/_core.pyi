@@ -10,6 +10,7 @@ __all__ = [
     "Batches",
     "File",
     "List",
+    "Ntuple",
     "Numbers",
     "Opens",
     "Optional",
@@ -22,6 +23,7 @@ __all__ = [
     "configure",
     "main",
     "open_file",
+    "open_table",
     "open_tree",
     "open_trees",
     "parse_bytes",
@@ -125,6 +127,8 @@ class File:
         """Path, cycle, class and title of each key, and why a directory could not be listed."""
 
     def tree(self, path: str) -> Tree: ...
+    def table(self, path: str) -> Tree | Ntuple: ...
+    def ntuple(self, path: str) -> Ntuple: ...
 
 @final
 class Tree:
@@ -165,6 +169,37 @@ class Tree:
     ) -> Batches: ...
 
 @final
+class Ntuple:
+    @property
+    def file(self) -> File: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def num_entries(self) -> int: ...
+    def fields(self) -> list[tuple[str, int | None, str, str]]:
+        """Name, number of the one above, C++ type and description of each field."""
+
+    def datashape(self, column: tuple[int, Sequence[int] | None]) -> str:
+        """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""
+
+    def read(
+        self, wanted: Sequence[tuple[int, Sequence[int] | None]], start: int, stop: int
+    ) -> list[Column]:
+        """Fields in the lists that they are in or, with fields to keep, whole ones at the top."""
+
+    def batches(
+        self,
+        wanted: Sequence[tuple[int, Sequence[int] | None]],
+        start: int,
+        stop: int,
+        *,
+        step_entries: int | None = None,
+        step_bytes: int | None = None,
+    ) -> Batches: ...
+
+@final
 class Batches:
     def next(self) -> tuple[int, int, list[Column]] | None:
         """First and last entry (half open) and the columns; None after the last batch."""
@@ -179,6 +214,7 @@ class Parts:
         """Number of the place, entries (half open) in its tree, and the columns."""
 
 def open_file(url: str) -> File: ...
+def open_table(url: str, path: str) -> Tree | Ntuple: ...
 def open_tree(url: str, path: str | None) -> Tree: ...
 def open_trees(places: Sequence[tuple[str, str | None]]) -> Opens: ...
 def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: ...

@@ -10,6 +10,7 @@ from . import _core
 from ._filters import Filter, predicate
 from ._process import Live, NothingToClose
 from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError, warn
+from .ntuple import Ntuple
 from .tree import Branch, Tree, warn_if_recovered
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ _DIRECTORY_CLASSES = ("TDirectory", "TDirectoryFile")
 Address = str | os.PathLike[str]
 
 
-def open(address: Address | Mapping[Any, str | None]) -> File | Directory | Tree | Branch:  # noqa: A001
+def open(  # noqa: A001
+    address: Address | Mapping[Any, str | None],
+) -> File | Directory | Tree | Ntuple | Branch:
     """Opens a file, or something in it.
 
     Args:
@@ -35,8 +38,8 @@ def open(address: Address | Mapping[Any, str | None]) -> File | Directory | Tree
             is never split; or a dict of one file and the path in it.
 
     Returns:
-        A :class:`File`; with a path in it, the :class:`Tree`, :class:`Directory` or
-        :class:`Branch` there.
+        A :class:`File`; with a path in it, the :class:`Tree`, :class:`Ntuple`,
+        :class:`Directory` or :class:`Branch` there.
 
     Raises:
         NotFoundError: no such file.
@@ -46,10 +49,16 @@ def open(address: Address | Mapping[Any, str | None]) -> File | Directory | Tree
     if path is None:
         return File(url)
     try:
-        return Tree(_core.open_tree(url, path), url, path)
+        return _table(_core.open_table(url, path), url, path)
     except (KeyInFileError, UnsupportedError):
         # Not a tree: a directory, a branch, or a name for which the file gives better advice.
         return File(url)[path]
+
+
+def _table(core: _core.Tree | _core.Ntuple, url: str, path: str) -> Tree | Ntuple:
+    if isinstance(core, _core.Ntuple):
+        return Ntuple(core, url, path)
+    return Tree(core, url, path)
 
 
 def split(address: Address | Mapping[Any, str | None]) -> tuple[str, str | None]:
@@ -146,8 +155,8 @@ class Directory(NothingToClose):
         )
         return list(found)
 
-    def __getitem__(self, where: str) -> Tree | Directory | Branch:
-        """The tree, directory or branch (``tree/branch``) at a path.
+    def __getitem__(self, where: str) -> Tree | Ntuple | Directory | Branch:
+        """The tree, RNTuple, directory or branch (``tree/branch``) at a path.
 
         Raises:
             KeyInFileError: nothing of that name.
@@ -156,7 +165,7 @@ class Directory(NothingToClose):
         path = "/".join(part for part in where.replace(":", "/").split("/") if part)
         whole = f"{self._path}/{path}" if self._path else path
         try:
-            return self._file._tree_at(whole)
+            return self._file._table_at(whole)
         except (KeyInFileError, UnsupportedError) as error:
             other = self._other(whole)
             if other is None:
@@ -224,6 +233,9 @@ class File(Directory):
                 if problem is not None:
                     warn(f"{path} is not listed: {problem}", UnreadableWarning)
         return self._known_keys
+
+    def _table_at(self, path: str) -> Tree | Ntuple:
+        return _table(self._live().table(path), self._url, path)
 
     def _tree_at(self, path: str) -> Tree:
         return Tree(self._live().tree(path), self._url, path)

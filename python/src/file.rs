@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 use pyo3::prelude::*;
 
 use crate::error::exception;
+use crate::ntuple::Ntuple;
 use crate::runtime::{Owned, engine, wait};
 use crate::tree::{Tree, in_use};
 
@@ -62,6 +63,37 @@ impl File {
             wait(py, &engine(py)?, file.tree(path))?.map_err(|error| exception(py, &error))?;
         Ok(Tree::new(tree))
     }
+
+    /// The tree or RNTuple of that path.
+    fn table(&self, py: Python<'_>, path: &str) -> PyResult<Py<PyAny>> {
+        let file = self.inner(py)?;
+        let table =
+            wait(py, &engine(py)?, file.table(path))?.map_err(|error| exception(py, &error))?;
+        object(py, table)
+    }
+
+    fn ntuple(&self, py: Python<'_>, path: &str) -> PyResult<Ntuple> {
+        let file = self.inner(py)?;
+        let ntuple =
+            wait(py, &engine(py)?, file.ntuple(path))?.map_err(|error| exception(py, &error))?;
+        Ok(Ntuple::new(ntuple))
+    }
+}
+
+fn object(py: Python<'_>, table: engine::Table) -> PyResult<Py<PyAny>> {
+    Ok(match table {
+        engine::Table::Tree(tree) => Py::new(py, Tree::new(tree))?.into_any(),
+        engine::Table::Ntuple(ntuple) => Py::new(py, Ntuple::new(ntuple))?.into_any(),
+    })
+}
+
+/// Opens a file and the tree or RNTuple in it.
+#[pyfunction]
+pub fn open_table(py: Python<'_>, url: &str, path: &str) -> PyResult<Py<PyAny>> {
+    let engine = engine(py)?;
+    let open = async { engine.open(url).await?.table(path).await };
+    let table = wait(py, &engine, open)?.map_err(|error| exception(py, &error))?;
+    object(py, table)
 }
 
 /// Opens a file.

@@ -7,6 +7,7 @@ mod columns;
 mod command;
 mod error;
 mod file;
+mod ntuple;
 mod objects;
 mod report;
 mod runtime;
@@ -21,7 +22,9 @@ mod _core {
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]
-    use super::file::{File, Opens, open_file, open_tree, open_trees, split_tree};
+    use super::file::{File, Opens, open_file, open_table, open_tree, open_trees, split_tree};
+    #[pymodule_export]
+    use super::ntuple::Ntuple;
     #[pymodule_export]
     use super::objects::{slices, strings};
     #[pymodule_export]

@@ -141,7 +141,7 @@ impl Tree {
         let columns = self.columns(py, &branches)?;
         let begin = async { tree.batches(columns, start..stop, step(step_entries, step_bytes)) };
         let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
-        Ok(Batches { batches: Owned::new(Mutex::new(batches)) })
+        Ok(Batches::new(batches))
     }
 }
 
@@ -149,6 +149,12 @@ impl Tree {
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Batches {
     batches: Owned<Mutex<engine::Batches>>,
+}
+
+impl Batches {
+    pub fn new(batches: engine::Batches) -> Self {
+        Batches { batches: Owned::new(Mutex::new(batches)) }
+    }
 }
 
 #[pymethods]
@@ -212,7 +218,7 @@ pub fn parts(
     Ok(Parts { parts: Owned::new(Mutex::new(parts)) })
 }
 
-fn step(entries: Option<u64>, bytes: Option<u64>) -> Step {
+pub fn step(entries: Option<u64>, bytes: Option<u64>) -> Step {
     match (entries, bytes) {
         (Some(entries), _) => Step::Entries(entries),
         (None, Some(bytes)) => Step::Bytes(bytes),

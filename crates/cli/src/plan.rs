@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let selection = &arguments.selection;
         let tree = selection.open(engine).await?;
         let columns = selection.columns(&tree)?;
-        let plan = tree.plan(&columns, selection.entries(&tree), Step::Whole)?;
+        let plan = tree.plan(&columns, selection.entries(tree.num_entries()), Step::Whole)?;
         let ranges = joined(&plan);
         let mut out = text(&per_column(&columns, &plan));
         out.push_str(&totals(engine, &tree, &plan, &ranges, arguments.rate));

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine::address::split_tree;
-use engine::{Column, Config, Engine, Tree};
+use engine::{
+    Batch, Batches, Column, Config, Engine, FieldColumn, File, Ntuple, Step, Table, Tree,
+};
 
 use crate::outcome::{Failure, Outcome};
 
@@ -47,6 +49,31 @@ impl Selection {
         engine.open_tree(file, tree).await
     }
 
+    /// Opens the tree or RNTuple, and chooses the columns that were named, or all that can be
+    /// read.
+    pub async fn source(&self, engine: &Engine) -> engine::Result<Source> {
+        let (file, path) = split_tree(&self.address);
+        Ok(match engine.open_table(file, path).await? {
+            Table::Tree(tree) => {
+                let columns = self.columns(&tree)?;
+                Source::Tree(tree, columns)
+            }
+            Table::Ntuple(ntuple) => {
+                let columns = match self.columns.is_empty() {
+                    true => ntuple.all_columns(),
+                    false => ntuple.columns(&self.columns)?,
+                };
+                Source::Ntuple(ntuple, columns)
+            }
+        })
+    }
+
+    /// Opens the tree or RNTuple.
+    pub async fn table(&self, engine: &Engine) -> engine::Result<Table> {
+        let (file, path) = split_tree(&self.address);
+        engine.open_table(file, path).await
+    }
+
     /// The columns that were named, or all that can be read.
     pub fn columns(&self, tree: &Tree) -> engine::Result<Vec<Column>> {
         match self.columns.is_empty() {
@@ -56,8 +83,8 @@ impl Selection {
     }
 
     /// The entries that were named, as far as there are any.
-    pub fn entries(&self, tree: &Tree) -> Range<u64> {
-        let stop = self.entry_stop.unwrap_or(u64::MAX).min(tree.num_entries());
+    pub fn entries(&self, num_entries: u64) -> Range<u64> {
+        let stop = self.entry_stop.unwrap_or(u64::MAX).min(num_entries);
         self.entry_start.min(stop)..stop
     }
 
@@ -69,6 +96,57 @@ impl Selection {
     /// The names that were given, none for all.
     pub fn patterns(&self) -> &[String] {
         &self.columns
+    }
+}
+
+/// Columns of a tree or of an RNTuple.
+pub enum Source {
+    Tree(Tree, Vec<Column>),
+    Ntuple(Ntuple, Vec<FieldColumn>),
+}
+
+impl Source {
+    pub fn path(&self) -> &str {
+        match self {
+            Source::Tree(tree, _) => tree.path(),
+            Source::Ntuple(ntuple, _) => ntuple.path(),
+        }
+    }
+
+    pub fn file(&self) -> &File {
+        match self {
+            Source::Tree(tree, _) => tree.file(),
+            Source::Ntuple(ntuple, _) => ntuple.file(),
+        }
+    }
+
+    pub fn num_entries(&self) -> u64 {
+        match self {
+            Source::Tree(tree, _) => tree.num_entries(),
+            Source::Ntuple(ntuple, _) => ntuple.num_entries(),
+        }
+    }
+
+    /// Names of the columns.
+    pub fn names(&self) -> Vec<&str> {
+        match self {
+            Source::Tree(_, columns) => columns.iter().map(|column| &*column.name).collect(),
+            Source::Ntuple(_, columns) => columns.iter().map(|column| &*column.name).collect(),
+        }
+    }
+
+    pub async fn read(&self, entries: Range<u64>) -> engine::Result<Batch> {
+        match self {
+            Source::Tree(tree, columns) => tree.read(columns.clone(), entries).await,
+            Source::Ntuple(ntuple, columns) => ntuple.read(columns.clone(), entries).await,
+        }
+    }
+
+    pub async fn batches(&self, entries: Range<u64>, step: Step) -> engine::Result<Batches> {
+        match self {
+            Source::Tree(tree, columns) => tree.batches(columns.clone(), entries, step),
+            Source::Ntuple(ntuple, columns) => ntuple.batches(columns.clone(), entries, step).await,
+        }
     }
 }
 
@@ -84,13 +162,13 @@ pub struct Account {
 }
 
 impl Account {
-    /// Says it of everything that was read of the tree's file.
-    pub fn give(&self, tree: &Tree) -> Outcome {
+    /// Says it of everything that was read of the file.
+    pub fn give(&self, file: &File) -> Outcome {
         if self.report {
-            eprint!("{}", tree.file().report());
+            eprint!("{}", file.report());
         }
         if let Some(path) = &self.timeline {
-            std::fs::write(path, tree.file().timeline_svg())
+            std::fs::write(path, file.timeline_svg())
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         Ok(())

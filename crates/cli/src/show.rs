@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use clap::Args;
-use engine::Tree;
 use engine::report::size;
+use engine::{Ntuple, Table, Tree};
 
 use crate::outcome::Outcome;
 use crate::reading::{Selection, with_engine};
@@ -20,8 +20,11 @@ pub struct Arguments {
 /// Prints one line a branch, and one about the tree.
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
-        let tree = arguments.selection.open(engine).await?;
-        let shown = shown(&tree, arguments.selection.patterns())?;
+        let patterns = arguments.selection.patterns();
+        let shown = match arguments.selection.table(engine).await? {
+            Table::Tree(tree) => shown(&tree, patterns)?,
+            Table::Ntuple(ntuple) => fields(&ntuple, patterns)?,
+        };
         std::io::stdout().write_all(shown.as_bytes())?;
         Ok(())
     })
@@ -59,5 +62,32 @@ fn shown(tree: &Tree, patterns: &[String]) -> engine::Result<String> {
         size(metadata.zip_bytes),
         size(metadata.total_bytes),
     );
+    Ok(format!("{}{summary}", text(&listed)))
+}
+
+/// One line a field with the type of its entries as Awkward spells it, and one about the RNTuple.
+fn fields(ntuple: &Ntuple, patterns: &[String]) -> engine::Result<String> {
+    let metadata = ntuple.metadata();
+    let all = ntuple.names().all();
+    let chosen: Vec<usize> = match patterns.is_empty() {
+        true => (0..all.len()).collect(),
+        false => {
+            let columns = ntuple.columns(patterns)?;
+            columns.iter().filter_map(|column| ntuple.find(&column.name)).collect()
+        }
+    };
+    let mut listed = table(&["name", "type", "entry"]);
+    for field in chosen {
+        let entry = match ntuple.column(field) {
+            Ok(column) => column.datashape(),
+            Err(_) => "cannot be read yet".to_owned(),
+        };
+        let typename = metadata.schema.fields[all[field].field as usize].typename.clone();
+        listed.add_row([all[field].path.clone(), typename, entry]);
+    }
+    let clusters: u64 = metadata.groups.iter().map(|group| u64::from(group.clusters)).sum();
+    let (path, entries) = (ntuple.path(), ntuple.num_entries());
+    let summary =
+        format!("{path}: {entries} entries in {clusters} clusters, {} fields\n", all.len());
     Ok(format!("{}{summary}", text(&listed)))
 }

@@ -6,12 +6,12 @@ use std::io::{BufWriter, IsTerminal, Write};
 
 use clap::Args;
 use engine::report::size;
-use engine::{Batch, Column, Engine, Step, Tree};
+use engine::{Batch, Engine, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use self::value::{csv_field, shown};
 use crate::outcome::Outcome;
-use crate::reading::{Account, Selection, with_engine};
+use crate::reading::{Account, Selection, Source, with_engine};
 use crate::table::{table, text};
 
 /// Entries that a table shows where nobody says how many.
@@ -34,26 +34,26 @@ pub struct Arguments {
 /// Prints the values.
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
-        let tree = arguments.selection.open(engine).await?;
-        let columns = arguments.selection.columns(&tree)?;
-        if columns.is_empty() {
-            return Err(format!("no column of {} was named that can be read", tree.path()).into());
+        let source = arguments.selection.source(engine).await?;
+        if source.names().is_empty() {
+            let path = source.path();
+            return Err(format!("no column of {path} was named that can be read").into());
         }
         if arguments.csv || !std::io::stdout().is_terminal() {
-            print_csv(engine, &arguments.selection, &tree, columns).await?;
+            print_csv(engine, &arguments.selection, &source).await?;
         } else {
-            print_table(&arguments.selection, &tree, columns).await?;
+            print_table(&arguments.selection, &source).await?;
         }
-        arguments.account.give(&tree)
+        arguments.account.give(source.file())
     })
 }
 
-async fn print_table(selection: &Selection, tree: &Tree, columns: Vec<Column>) -> Outcome {
-    let mut entries = selection.entries(tree);
+async fn print_table(selection: &Selection, source: &Source) -> Outcome {
+    let mut entries = selection.entries(source.num_entries());
     if !selection.has_stop() {
         entries.end = entries.end.min(entries.start + TABLE_ENTRIES);
     }
-    let batch = tree.read(columns, entries.clone()).await?;
+    let batch = source.read(entries.clone()).await?;
     let mut headings = vec![">entry"];
     headings.extend(batch.columns.iter().map(|(name, _)| name.as_str()));
     let mut listed = table(&headings);
@@ -62,25 +62,20 @@ async fn print_table(selection: &Selection, tree: &Tree, columns: Vec<Column>) -
         listed.add_row(std::iter::once(entry.to_string()).chain(values));
     }
     let mut out = text(&listed);
-    if entries.end < tree.num_entries() {
-        out.push_str(&format!("… of {} entries\n", tree.num_entries()));
+    if entries.end < source.num_entries() {
+        out.push_str(&format!("… of {} entries\n", source.num_entries()));
     }
     std::io::stdout().write_all(out.as_bytes())?;
     Ok(())
 }
 
-async fn print_csv(
-    engine: &Engine,
-    selection: &Selection,
-    tree: &Tree,
-    columns: Vec<Column>,
-) -> Outcome {
-    let entries = selection.entries(tree);
+async fn print_csv(engine: &Engine, selection: &Selection, source: &Source) -> Outcome {
+    let entries = selection.entries(source.num_entries());
     let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-    let names: Vec<String> = columns.iter().map(|column| csv_field(&column.name)).collect();
+    let names: Vec<String> = source.names().into_iter().map(csv_field).collect();
     writeln!(out, "{}", names.join(","))?;
     let bar = progress(entries.end - entries.start);
-    let mut batches = tree.batches(columns, entries, Step::Bytes(BATCH_BYTES))?;
+    let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES)).await?;
     while let Some(batch) = batches.next().await {
         let batch = batch?;
         write_csv(&mut out, &batch)?;

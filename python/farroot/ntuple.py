@@ -1,0 +1,441 @@
+"""RNTuples and their fields."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import _core, _libraries
+from ._entries import StepSize, entry_range, step
+from ._filters import Filter, is_glob, predicate
+from ._libraries import How
+from ._process import Live, NothingToClose
+from .errors import KeyInFileError, UnreadableWarning, UnsupportedError, warn
+
+if TYPE_CHECKING:
+    from .branches import Writable
+    from .report import ReadReport
+
+#: A field at the top, and those of its fields that are wanted.
+_Wanted = tuple[int, list[int] | None]
+
+
+class HasFields:
+    """A mapping from names to fields."""
+
+    _ntuple: Ntuple
+    #: The field itself; None for an RNTuple.
+    _number: int | None
+
+    @property
+    def ntuple(self) -> Ntuple:
+        return self._ntuple
+
+    @property
+    def fields(self) -> list[Field]:
+        """The fields directly below, in the order of the file."""
+        return [Field(self._ntuple, number) for number in self._ntuple._below(self._number)]
+
+    @property
+    def num_entries(self) -> int:
+        """Number of entries."""
+        return self._ntuple._num_entries
+
+    def items(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_field: Callable[[Field], bool] | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+    ) -> list[tuple[str, Field]]:
+        """Names and fields, each followed by those in it.
+
+        Args:
+            filter_name: None, a name, a glob, ``"/regex/flags"``, a function of a name, or
+                several of these; tried on the name and on the path.
+            filter_typename: The same, for the C++ type.
+            filter_field: A function of the :class:`Field`, or None.
+            recursive: Whether fields of fields come too.
+            full_paths: Whether these are named by their path, ``parent.child``, or by the last
+                part of it.
+        """
+        by_name, by_type = predicate(filter_name), predicate(filter_typename)
+        found: list[tuple[str, Field]] = []
+        for path, field in self._walk("", recursive):
+            named = by_name(field.name) or by_name(path) or by_name("." + path)
+            if (
+                named
+                and (filter_typename is None or by_type(field.typename))
+                and (filter_field is None or filter_field(field))
+            ):
+                found.append((path if full_paths else field.name, field))
+        return found
+
+    def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Field]]:
+        for field in self.fields:
+            path = prefix + field.name
+            yield path, field
+            if recursive:
+                yield from field._walk(path + ".", recursive)
+
+    def keys(self, **filters: Any) -> list[str]:
+        """Names of the fields below; the arguments are those of :meth:`items`."""
+        return [name for name, _ in self.items(**filters)]
+
+    def values(self, **filters: Any) -> list[Field]:
+        """The fields below; the arguments are those of :meth:`items`."""
+        return [field for _, field in self.items(**filters)]
+
+    def typenames(self, **filters: Any) -> dict[str, str]:
+        """C++ types by name; the arguments are those of :meth:`items`."""
+        return {name: field.typename for name, field in self.items(**filters)}
+
+    def __getitem__(self, where: str | int) -> Field:
+        """The field of that path or, below any field, of that name; or by position.
+
+        Raises:
+            KeyInFileError: where there is none, with the names that come near.
+        """
+        if not isinstance(where, str):
+            return self.fields[operator.index(where)]
+        path = where.replace("/", ".").strip(".")
+        everything = self.items()
+        for name, field in everything:
+            if name == path:
+                return field
+        for _, field in everything:
+            if field.name == path and not where.startswith((".", "/")):
+                return field
+        raise self._no_such(where)
+
+    def _no_such(self, where: str) -> KeyInFileError:
+        import difflib
+
+        keys = self.keys()
+        near = difflib.get_close_matches(where, keys, n=3)
+        if near:
+            hint = "did you mean " + " or ".join(map(repr, near)) + "?"
+        else:
+            hint = "there are " + ", ".join(map(repr, keys[:10])) + (", ..." * (len(keys) > 10))
+        error = KeyInFileError(f"no field is called {where!r}; {hint}; in {self._ntuple.address}")
+        error.url = self._ntuple.url
+        return error
+
+    def __contains__(self, where: object) -> bool:
+        try:
+            return isinstance(where, str) and self[where] is not None
+        except KeyInFileError:
+            return False
+
+    def __iter__(self) -> Iterator[Field]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        """Number of fields directly below, as in uproot; see :attr:`num_entries`."""
+        return len(self.fields)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return self.keys()
+
+    def show(self, *, stream: Writable | None = None, **filters: Any) -> None:
+        """Prints a table of names, C++ types and the types of an entry as Awkward spells them.
+
+        Args:
+            stream: Where to write, an object with a ``write(str)`` method; None is ``stdout``.
+        """
+        stream = sys.stdout if stream is None else stream
+        rows = [("name", "typename", "interpretation")]
+        rows += [
+            (name, field.typename, field.interpretation) for name, field in self.items(**filters)
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in range(3)]
+        for number, row in enumerate(rows):
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            stream.write(" | ".join(cells).rstrip() + "\n")
+            if number == 0:
+                stream.write("-+-".join("-" * width for width in widths) + "\n")
+
+
+class Ntuple(NothingToClose, HasFields):
+    """An RNTuple of an open file: a mapping from names to fields, with entries to be read.
+
+    It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
+    when first used.
+    """
+
+    def __init__(self, core: _core.Ntuple, url: str, object_path: str) -> None:
+        self._shared = Live(core, lambda: _core.open_file(url).ntuple(object_path))
+        self._url = url
+        self._object_path = object_path
+        self._num_entries = core.num_entries
+        self._all = core.fields()
+        self._children: dict[int | None, list[int]] = {}
+        for number, (_, parent, _, _) in enumerate(self._all):
+            self._children.setdefault(parent, []).append(number)
+        self._ntuple = self
+        self._number = None
+
+    def _live(self) -> _core.Ntuple:
+        """The engine's RNTuple, opened again after a fork."""
+        return self._shared.here()
+
+    def _below(self, number: int | None) -> list[int]:
+        return self._children.get(number, [])
+
+    @property
+    def name(self) -> str:
+        """The RNTuple's own name, without directory and cycle."""
+        return self._live().name
+
+    @property
+    def description(self) -> str:
+        return self._live().description
+
+    @property
+    def object_path(self) -> str:
+        """Where the RNTuple is in the file, as it was asked for."""
+        return self._object_path
+
+    @property
+    def url(self) -> str:
+        """The file's address, without secrets."""
+        return self._live().file.url
+
+    #: As uproot calls it.
+    file_path = url
+
+    @property
+    def address(self) -> str:
+        """File and RNTuple, as :func:`farroot.open` takes them."""
+        return f"{self.url}:{self._object_path}"
+
+    def report(self) -> ReadReport:
+        """What reading the file has cost so far: bytes, requests, round trips, time."""
+        from .report import ReadReport
+
+        return ReadReport(_core.report(self._live().file))
+
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_field: Callable[[Field], bool] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        library: str = "ak",
+        how: How = None,
+    ) -> Any:
+        """Reads fields, all at once. A field that is in others comes in them.
+
+        Args:
+            expressions: Names, paths or globs of fields; None takes all that the filters accept
+                and this version can read.
+            filter_name, filter_typename, filter_field: See :meth:`items`; only without
+                ``expressions``.
+            entry_start, entry_stop: Half-open range of entries; None is the beginning and the
+                end, negative numbers count from the end.
+            library: ``"ak"``, ``"np"`` or ``"pd"``.
+            how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
+                or ``dict`` for these.
+
+        Raises:
+            KeyInFileError: for a name that no field has.
+            UnsupportedError: for a named field of a type that cannot be read.
+        """
+        into = _libraries.library(library)
+        wanted = self._wanted(expressions, filter_name, filter_typename, filter_field)
+        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        columns = self._live().read(wanted, start, stop)
+        return self._grouped(wanted, columns, into, how, start, stop)
+
+    def iterate(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_field: Callable[[Field], bool] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        step_size: StepSize = "100 MB",
+        library: str = "ak",
+        how: How = None,
+    ) -> Iterator[Any]:
+        """Reads fields step by step; what comes next is fetched and decoded meanwhile.
+
+        Args:
+            step_size: Entries in a step, or the bytes that they take decoded, as ``"100 MB"``.
+
+        The other arguments are those of :meth:`arrays`.
+        """
+        into = _libraries.library(library)
+        wanted = self._wanted(expressions, filter_name, filter_typename, filter_field)
+        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        batches = self._live().batches(wanted, start, stop, **step(step_size))
+
+        def steps() -> Iterator[Any]:
+            while (batch := batches.next()) is not None:
+                yield self._grouped(wanted, batch[2], into, how, batch[0], batch[1])
+
+        return steps()
+
+    def _grouped(
+        self,
+        wanted: list[_Wanted],
+        columns: list[_core.Column],
+        into: _libraries.Library,
+        how: How,
+        start: int,
+        stop: int,
+    ) -> Any:
+        names = [self._all[number][0] for number, _ in wanted]
+        arrays = {
+            name: into.array(column, start) for name, column in zip(names, columns, strict=True)
+        }
+        return _libraries.group(into, how, arrays, start, stop)
+
+    def _wanted(
+        self,
+        expressions: str | Iterable[str] | None,
+        filter_name: Filter,
+        filter_typename: Filter,
+        filter_field: Callable[[Field], bool] | None,
+    ) -> list[_Wanted]:
+        """Fields at the top, in the order of the file, each with those wanted of it."""
+        if expressions is None:
+            fields = self.values(
+                filter_name=filter_name, filter_typename=filter_typename, filter_field=filter_field
+            )
+        else:
+            fields = self._named([expressions] if isinstance(expressions, str) else expressions)
+        keep: dict[int, list[int]] = {}
+        for field in fields:
+            keep.setdefault(field._top(), []).append(field._number)
+        wanted: list[_Wanted] = [(top, keep[top]) for top in sorted(keep)]
+        if expressions is not None:
+            return wanted
+        readable = [each for each in wanted if self._is_readable(each)]
+        if len(readable) < len(wanted):
+            left_out = [self._all[each[0]] for each in wanted if each not in readable]
+            shown = ", ".join(f"{name} ({typename})" for name, _, typename, _ in left_out[:5])
+            what = f"left out, since this version cannot read them: {shown}; in {self.address}"
+            warn(what, UnreadableWarning)
+        return readable
+
+    def _named(self, expressions: Iterable[str]) -> list[Field]:
+        fields: list[Field] = []
+        for expression in expressions:
+            if is_glob(expression):
+                matching = self.values(filter_name=expression)
+                if not matching:
+                    raise self._no_such(expression)
+                fields += matching
+            else:
+                fields.append(self[expression])
+        return fields
+
+    def _is_readable(self, wanted: _Wanted) -> bool:
+        try:
+            self._live().datashape(wanted)
+        except UnsupportedError:
+            return False
+        return True
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (self._url, self._object_path)
+
+    def __repr__(self) -> str:
+        return f"<Ntuple {self._object_path!r} ({len(self)} fields) in {self.url}>"
+
+
+def _reopen(url: str, object_path: str) -> Ntuple:
+    return Ntuple(_core.open_file(url).ntuple(object_path), url, object_path)
+
+
+class Field(HasFields):
+    """A field of an RNTuple; itself a mapping to the fields in it."""
+
+    def __init__(self, ntuple: Ntuple, number: int) -> None:
+        self._ntuple = ntuple
+        self._number: int = number
+
+    def _top(self) -> int:
+        number = self._number
+        while (above := self._ntuple._all[number][1]) is not None:
+            number = above
+        return number
+
+    @property
+    def name(self) -> str:
+        return self._ntuple._all[self._number][0]
+
+    @property
+    def typename(self) -> str:
+        """The C++ type as the file has it; empty for untyped collections and records."""
+        return self._ntuple._all[self._number][2]
+
+    @property
+    def description(self) -> str:
+        return self._ntuple._all[self._number][3]
+
+    @property
+    def parent(self) -> Ntuple | Field:
+        """What the field is directly in."""
+        above = self._ntuple._all[self._number][1]
+        return self._ntuple if above is None else Field(self._ntuple, above)
+
+    @property
+    def path(self) -> str:
+        """Names from the top to here, with dots between."""
+        above = self.parent
+        return f"{above.path}.{self.name}" if isinstance(above, Field) else self.name
+
+    @property
+    def interpretation(self) -> str:
+        """The type of an entry in Awkward's spelling; ``unsupported`` without one."""
+        try:
+            return self._ntuple._live().datashape((self._number, None))
+        except UnsupportedError:
+            return "unsupported"
+
+    def array(
+        self,
+        *,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        library: str = "ak",
+    ) -> Any:
+        """Reads the field, in the lists that it is in.
+
+        Args:
+            entry_start, entry_stop: Half-open range of entries; None is the beginning and the
+                end, negative numbers count from the end.
+            library: ``"ak"``, ``"np"`` or ``"pd"``.
+
+        Raises:
+            UnsupportedError: for a type that cannot be read, naming field and type.
+        """
+        into = _libraries.library(library)
+        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        (column,) = self._ntuple._live().read([(self._number, None)], start, stop)
+        return into.array(column, start)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Field):
+            return False
+        return self._ntuple is other._ntuple and self._number == other._number
+
+    def __hash__(self) -> int:
+        return hash((id(self._ntuple), self._number))
+
+    def __repr__(self) -> str:
+        return f"<Field {self.path!r} ({self.typename}) of {self._ntuple!r}>"
