@@ -1,8 +1,10 @@
 //! A reader that declares nothing: how many waits it costs, and how many bytes for nothing.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, BranchId, Events, Numbers, Step};
+use engine::{Array, BranchId, Config, Engine, Events, Numbers, Step};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -26,11 +28,15 @@ struct Cost {
 /// Reads all events of a file that has just been opened; `touches` says which branches each event
 /// looks at, by number.
 fn read(touches: impl Fn(u64, usize) -> bool) -> Cost {
+    read_with(Config { decode_threads: 0, ..Config::default() }, touches)
+}
+
+fn read_with(config: Config, touches: impl Fn(u64, usize) -> bool) -> Cost {
     sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 1094, Link::delay(RTT));
         xrootd_host::serve(accepted, one_file("/events.root", FILE), Behaviour::default());
-        let engine = sim::engine(&world);
+        let engine = Engine::within(&config, Arc::new(world.clone())).expect("an engine");
         let url = "root://server:1094//events.root";
         let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
         let opened = engine.report().bytes_received;
@@ -99,4 +105,72 @@ fn what_is_rarely_touched_comes_together() {
     let cost = read(move |entry, number| always(number) || fires(entry));
     assert!(cost.trips < 10.01, "{cost:?}");
     assert!(cost.bytes < cost.needed * 3 / 2, "{cost:?}");
+}
+
+/// What one run has touched, the next one knows from the beginning; also of a rare trigger.
+#[test]
+fn the_next_run_knows_what_was_touched() {
+    let store = tempfile::tempdir().expect("a folder");
+    let run = |store: Option<&Path>| {
+        let store_folder = store.map(Path::to_path_buf);
+        let config = Config { decode_threads: 0, store_folder, ..Config::default() };
+        read_with(config, |entry, number| always(number) || entry == 33)
+    };
+    let unknown = run(None);
+    run(Some(store.path()));
+    let known = run(Some(store.path()));
+    assert!(known.trips < unknown.trips - 0.5, "{known:?} after {unknown:?}");
+    assert!(known.trips < 2.01, "{known:?}");
+    assert!(known.bytes < unknown.bytes, "{known:?} after {unknown:?}");
+}
+
+#[test]
+fn a_damaged_profile_is_none() {
+    let store = tempfile::tempdir().expect("a folder");
+    let config = || Config {
+        decode_threads: 0,
+        store_folder: Some(store.path().to_path_buf()),
+        ..Config::default()
+    };
+    let before = read_with(config(), |_, number| always(number));
+    for profile in std::fs::read_dir(store.path().join("profiles")).expect("profiles") {
+        std::fs::write(profile.expect("one").path(), "{\"steady\": [3]").expect("written");
+    }
+    let after = read_with(config(), |_, number| always(number));
+    assert!((after.trips - before.trips).abs() < 0.01, "{after:?} after {before:?}");
+}
+
+/// Columns looked at in one batch are on their way before the next one.
+#[test]
+fn lazy_batches_fetch_ahead_what_is_looked_at() {
+    let trips = sim::run(async {
+        let world = World::default();
+        let accepted = world.host("server", 1094, Link::delay(RTT));
+        xrootd_host::serve(accepted, one_file("/events.root", FILE), Behaviour::default());
+        let engine = sim::engine(&world);
+        let url = "root://server:1094//events.root";
+        let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
+        let started = tokio::time::Instant::now();
+        let batches = tree.lazy_batches(&tree.all_columns(), 0..u64::MAX, Step::Entries(25));
+        let looked_at =
+            ["large_1", "small_1", "small_7"].map(|name| tree.names().the(name).expect("is there"));
+        let mut read = Vec::new();
+        while let Some(batch) = batches.next().await {
+            for branch in looked_at {
+                let array = batches.get(branch, batch.clone()).await.expect("reads");
+                read.push((branch, batch.clone(), array));
+            }
+        }
+        let trips = round_trips(started.elapsed(), RTT);
+        assert_eq!(read.len(), 3 * 300 / 25);
+        for (branch, entries, array) in read {
+            let column = tree.column(branch).expect("can be read");
+            let whole = tree.read(vec![column], entries.clone()).await.expect("reads");
+            assert_eq!(array, whole.columns[0].1);
+            let again = batches.get(branch, entries).await.expect("reads");
+            assert_eq!(array, again, "of a batch that is over");
+        }
+        trips
+    });
+    assert!(trips < 5.01, "{trips:.3} round trips");
 }

@@ -34,6 +34,7 @@ pub use read::dataset::{Opens, Part, Parts, Place, Wish};
 pub use read::events::{Event, Events, Value};
 pub use read::exercise::{Exercise, Form, Outcome};
 pub use read::file::{File, KeyInfo, Table};
+pub use read::lazy::LazyBatches;
 pub use read::learn::Learning;
 pub use read::ntuple::{FieldColumn, Ntuple};
 pub use read::pipeline::Batches;

@@ -59,6 +59,11 @@ impl Store {
         Store { folder: folder.into(), bytes_max, writes: Arc::default() }
     }
 
+    /// Where other things that are worth remembering have folders of their own.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// What is remembered of a file. Local ones are read as fast as their entries would be.
     pub fn find(&self, url: &Url) -> Option<Entry> {
         decode(Bytes::from(fs::read(self.path(url)?).ok()?))

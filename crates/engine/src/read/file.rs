@@ -10,11 +10,11 @@ use rootfile::key::Key;
 use rootfile::{Known, Needs, Progress};
 use url::Url;
 
-use super::Decoders;
 use super::memory::Memory;
 use super::ntuple::Ntuple;
 use super::recover::recover;
 use super::tree::Tree;
+use super::{Decoders, Profiles};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
@@ -41,6 +41,7 @@ pub struct File {
 struct Inner {
     remote: Arc<RemoteFile>,
     decoders: Decoders,
+    profiles: Profiles,
     file: rootfile::File,
     known: Mutex<Known>,
     memory: Option<Memory>,
@@ -99,6 +100,7 @@ impl File {
         let inner = Inner {
             remote: Arc::new(remote),
             decoders: decoders.clone(),
+            profiles: Profiles::new(store.map(Store::folder)),
             file,
             known: Mutex::new(known),
             memory,
@@ -156,6 +158,10 @@ impl File {
     /// The bytes of the file that are here, sharing them.
     pub(crate) fn known(&self) -> Known {
         self.inner.known.lock().clone()
+    }
+
+    pub(super) fn profiles(&self) -> &Profiles {
+        &self.inner.profiles
     }
 
     pub(crate) fn decoders(&self) -> &Decoders {

@@ -11,6 +11,9 @@
 //!   last time: one request for the baskets of the entries concerned, and no more of them.
 //! * **Regularity**: what is touched every fiftieth step is fetched before the next fiftieth.
 //!
+//! What a reader touched is kept for the next one of such a tree ([`super::profile`]), which then needs
+//! none of the three.
+//!
 //! [`shelf`] fetches and decodes; this module decides.
 
 pub(super) mod habits;
@@ -26,10 +29,11 @@ use rootfile::tree::{BasketPlace, Branch, BranchId};
 
 use super::columns::Column;
 use super::plan::{baskets_of, decoded_bytes_per_entry};
+use super::profile::Profile;
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Urgency, Want};
-use habits::Habits;
+use habits::{Habits, Prior};
 use shelf::{Basket, Loan, Order, Shelf};
 
 /// Bytes fetched ahead of the present step, stored, at least; on a link that holds more, a multiple
@@ -49,7 +53,8 @@ const CROWD: usize = 4;
 /// What comes regularly is fetched for two to this power of its next times at most.
 const REGULAR_AHEAD_MAX: u32 = 5;
 
-/// The rules beside reading ahead, each of which can be left out to see what it brings.
+/// The rules beside reading ahead, each of which can be left out to see what it brings: then
+/// neither is what an earlier reader touched believed, nor is what this one touches kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Learning {
     /// With the first basket, those of all branches come that hold the first entries.
@@ -88,6 +93,8 @@ pub(crate) struct Learner {
     low_water: Option<u64>,
     allowance: u64,
     learning: Learning,
+    /// What the last reader touched.
+    profile: Option<Profile>,
 }
 
 /// A part of a column: the entries of a basket, and their values.
@@ -102,6 +109,10 @@ impl Learner {
         learning: Learning,
     ) -> Self {
         let end = entries.end.min(tree.num_entries());
+        let mut habits = Habits::new(tree.metadata().branches.len());
+        let believed = learning == Learning::default();
+        let profile = if believed { tree.file().profiles().load(tree.metadata()) } else { None };
+        remember(&mut habits, tree, profile.as_ref());
         let pipe_bytes = tree.file().remote().pipe_bytes();
         Learner {
             shelf: Shelf::new(tree),
@@ -109,7 +120,8 @@ impl Learner {
             entries: entries.start.min(end)..end,
             step_entries: step_entries.max(1),
             step: 0,
-            habits: Habits::new(tree.metadata().branches.len()),
+            habits,
+            profile,
             columns: BTreeMap::new(),
             loans: BTreeMap::new(),
             ends: BTreeSet::new(),
@@ -201,11 +213,16 @@ impl Learner {
             return;
         }
         let mut baskets = missing;
-        match before {
-            Some(step) if self.learning.together => baskets.extend(self.companions(step)),
-            None if self.learning.startup || self.step > 0 => baskets.extend(self.strangers()),
-            _ => {}
-        }
+        baskets.extend(match before {
+            Some(step) if self.learning.together => {
+                self.companions(self.habits.last_touched_at(step).collect())
+            }
+            None if self.habits.prior(keys[0].0).is_some() => {
+                self.companions(self.habits.remembered(Prior::Rare).collect())
+            }
+            None if self.learning.startup || self.step > 0 => self.strangers(),
+            _ => Vec::new(),
+        });
         self.ask(&baskets, Urgency::Demand);
         for key in keys {
             if let Some(loan) = self.loans.get_mut(key) {
@@ -227,11 +244,10 @@ impl Learner {
         }
     }
 
-    /// Baskets for the present step of what was last touched at a step, and not since.
-    fn companions(&self, step: u64) -> Vec<Key> {
+    /// Baskets for the present step of branches that were touched together the last time.
+    fn companions(&self, branches: Vec<usize>) -> Vec<Key> {
         let entries = self.window(self.step);
-        let branches = self.habits.last_touched_at(step);
-        branches.flat_map(|branch| self.keys(branch, &entries)).collect()
+        branches.into_iter().flat_map(|branch| self.keys(branch, &entries)).collect()
     }
 
     /// Baskets of branches that were never touched before, for the present step and, at the
@@ -298,14 +314,15 @@ impl Learner {
 
     /// Asks for the baskets of expected branches, the nearest first.
     fn read_ahead(&mut self) {
-        let known = self.habits.steps() >= KNOWN_AFTER;
+        let known = self.habits.steps() >= KNOWN_AFTER || self.habits.has_prior();
         let steps = if known { u64::MAX } else { 1 << self.habits.steps() };
         let horizon = self.window(self.step.saturating_add(steps)).start;
         let pipe_bytes = self.tree.file().remote().pipe_bytes();
         let bytes_max = AHEAD_BYTES.max(pipe_bytes.saturating_mul(AHEAD_PIPES));
         let start = self.window(self.step).start;
         let mut nearest = BinaryHeap::new();
-        for branch in self.habits.touched().collect::<Vec<_>>() {
+        let candidates = self.habits.touched().chain(self.habits.remembered(Prior::Steady));
+        for branch in candidates.collect::<Vec<_>>() {
             if !self.is_expected(branch) {
                 if self.next.remove(&branch).is_some() {
                     self.give_up(branch, start);
@@ -472,6 +489,40 @@ impl Learner {
         match self.loans.get_mut(&key) {
             Some(loan) => self.shelf.decode_with(loan, held),
             None => Err(Error::new(ErrorKind::Cancelled, "the basket was given up")),
+        }
+    }
+}
+
+/// Tells habits what the last reader touched.
+fn remember(habits: &mut Habits, tree: &Tree, profile: Option<&Profile>) {
+    let Some(Profile { steady, rare }) = profile else { return };
+    for (names, prior) in [(steady, Prior::Steady), (rare, Prior::Rare)] {
+        for name in names {
+            if let Some(branch) = tree.names().find(name) {
+                habits.set_prior(branch.0 as usize, prior);
+            }
+        }
+    }
+}
+
+impl Drop for Learner {
+    /// Keeps what was touched for the next reader, where that is known.
+    fn drop(&mut self) {
+        if self.habits.steps() < KNOWN_AFTER || self.learning != Learning::default() {
+            return;
+        }
+        let mut profile = Profile::default();
+        for (branch, prior) in self.habits.made_of() {
+            let name = self.tree.names().path(BranchId(branch as u32)).to_owned();
+            match prior {
+                Prior::Steady => profile.steady.push(name),
+                Prior::Rare => profile.rare.push(name),
+            }
+        }
+        profile.steady.sort_unstable();
+        profile.rare.sort_unstable();
+        if self.profile.as_ref() != Some(&profile) {
+            self.tree.file().profiles().save(self.tree.metadata(), &profile);
         }
     }
 }

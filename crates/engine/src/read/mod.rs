@@ -8,13 +8,16 @@ mod decoders;
 pub mod events;
 pub mod exercise;
 pub mod file;
+pub mod lazy;
 pub mod learn;
 mod memory;
 pub mod ntuple;
 pub mod pipeline;
 pub mod plan;
+mod profile;
 mod recover;
 pub mod select;
 pub mod tree;
 
 pub(crate) use decoders::Decoders;
+pub(crate) use profile::Profiles;

@@ -187,19 +187,24 @@ fn batch_starts(tree: &Tree, columns: &[Column], entries: &Range<u64>, step: Ste
     if total == 0 {
         return vec![entries.start];
     }
-    let step = match step {
-        Step::Whole => total,
+    let step = step_entries(tree, columns, step, total);
+    let mut starts: Vec<u64> =
+        (0..total.div_ceil(step)).map(|batch| entries.start + batch * step).collect();
+    starts.push(entries.end);
+    starts
+}
+
+/// How many of `total` entries come at a time; at least one.
+pub(super) fn step_entries(tree: &Tree, columns: &[Column], step: Step, total: u64) -> u64 {
+    match step {
+        Step::Whole => total.max(1),
         Step::Entries(step) => step.max(1),
         Step::Bytes(bytes) => {
             let per_entry: f64 =
                 columns.iter().map(|column| decoded_bytes_per_entry(tree, column)).sum();
             ((bytes as f64 / per_entry.max(1e-3)) as u64).max(1)
         }
-    };
-    let mut starts: Vec<u64> =
-        (0..total.div_ceil(step)).map(|batch| entries.start + batch * step).collect();
-    starts.push(entries.end);
-    starts
+    }
 }
 
 /// What a column takes in memory, as the branch's own totals say; offsets take eight bytes an

@@ -2,6 +2,8 @@
 
 /// Steps that are remembered one by one.
 const REMEMBERED: u64 = 64;
+/// What the last reader touched steadily and this one has not after so many steps, it will not.
+const PRIOR_HOLDS: u64 = 8;
 /// Below so many steps even a single touch counts.
 const EARLY: u64 = 2;
 
@@ -13,6 +15,7 @@ pub struct Habits {
     steps: u64,
     /// Branches touched at some step, in order.
     touched: Vec<usize>,
+    has_prior: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,12 +26,54 @@ struct Habit {
     /// Steps between the last two touches, and how many spaces before were as long.
     gap: u64,
     regular: u32,
+    /// Steps with a touch.
+    touches: u64,
+    prior: Option<Prior>,
+}
+
+/// What the last reader of such a tree made of a branch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prior {
+    /// Touched in nearly every step.
+    Steady,
+    /// Touched now and then.
+    Rare,
 }
 
 impl Habits {
     pub fn new(branches: usize) -> Self {
         let branches = vec![Habit::default(); branches];
-        Habits { branches, steps: 0, touched: Vec::new() }
+        Habits { branches, steps: 0, touched: Vec::new(), has_prior: false }
+    }
+
+    /// What the last reader made of a branch.
+    pub fn set_prior(&mut self, branch: usize, prior: Prior) {
+        self.branches[branch].prior = Some(prior);
+        self.has_prior = true;
+    }
+
+    pub fn prior(&self, branch: usize) -> Option<Prior> {
+        self.branches[branch].prior
+    }
+
+    /// Whether anything is known of the last reader.
+    pub fn has_prior(&self) -> bool {
+        self.has_prior
+    }
+
+    /// What this reader has made of each branch that it touched.
+    pub fn made_of(&self) -> impl Iterator<Item = (usize, Prior)> + '_ {
+        self.touched.iter().map(|at| {
+            let steady = self.branches[*at].touches.saturating_mul(2) >= self.steps;
+            (*at, if steady { Prior::Steady } else { Prior::Rare })
+        })
+    }
+
+    /// Branches of a kind that the last reader touched and this one has not yet.
+    pub fn remembered(&self, prior: Prior) -> impl Iterator<Item = usize> + '_ {
+        let still = move |habit: &Habit| habit.prior == Some(prior) && habit.last.is_none();
+        let branches = self.branches.iter().enumerate();
+        branches.filter(move |(_, habit)| self.has_prior && still(habit)).map(|(at, _)| at)
     }
 
     /// Steps begun.
@@ -60,6 +105,7 @@ impl Habits {
             None => self.touched.push(branch),
         }
         habit.recent |= 1;
+        habit.touches += 1;
         habit.last = Some(step);
         true
     }
@@ -89,7 +135,9 @@ impl Habits {
     /// known more [exactly](Habits::regular).
     pub fn is_expected(&self, branch: usize, steps: u64) -> bool {
         let habit = &self.branches[branch];
-        let Some(last) = habit.last else { return false };
+        let Some(last) = habit.last else {
+            return habit.prior == Some(Prior::Steady) && self.steps <= PRIOR_HOLDS;
+        };
         let remembered = self.steps.min(REMEMBERED);
         let age = self.step() - last;
         let recent = if age < REMEMBERED { habit.recent << age } else { 0 };
@@ -160,6 +208,20 @@ mod tests {
         let irregular = |step, branch| branch == 0 && [0, 50, 90].contains(&step);
         assert_eq!(after(101, irregular).regular(0), None);
         assert_eq!(after(101, |_, branch| branch == 0).regular(0), None, "every step");
+    }
+
+    #[test]
+    fn the_last_reader_is_believed_for_a_while() {
+        let mut habits = Habits::new(3);
+        habits.set_prior(0, Prior::Steady);
+        habits.set_prior(1, Prior::Rare);
+        assert!(habits.is_expected(0, 1) && !habits.is_expected(1, 1000));
+        assert_eq!(habits.remembered(Prior::Rare).collect::<Vec<_>>(), [1]);
+        (0..20).for_each(|_| habits.begin_step());
+        habits.touch(1);
+        assert!(!habits.is_expected(0, 1));
+        assert_eq!(habits.remembered(Prior::Rare).count(), 0);
+        assert_eq!(habits.made_of().collect::<Vec<_>>(), [(1, Prior::Rare)]);
     }
 
     #[test]

@@ -203,11 +203,20 @@ fn decode(
         .map_err(|error| Error::from(error.within(tree.path())).with_url(tree.file().url()))
 }
 
+/// A basket on its way.
+struct Asked {
+    basket: Basket,
+    /// Where it is in the file.
+    range: Range<u64>,
+    /// Who is told.
+    sender: oneshot::Sender<Result<Held>>,
+}
+
 struct Task {
     tree: Tree,
     wants: Wants,
-    /// By want: what it is, and who is told.
-    asked: Vec<Option<(Basket, oneshot::Sender<Result<Held>>)>>,
+    /// By want.
+    asked: Vec<Option<Asked>>,
 }
 
 impl Task {
@@ -229,18 +238,26 @@ impl Task {
                     None => open = 0,
                     Some(Ok(grant)) => {
                         open -= 1;
-                        if let Some((basket, sender)) = self.asked[grant.index].take() {
+                        if let Some(Asked { basket, sender, .. }) = self.asked[grant.index].take() {
                             self.decode(basket, grant.bytes, Some(grant.permit), sender);
                         }
                     }
                     Some(Err(error)) => {
                         open -= 1;
-                        // Which one failed is not told; what fails one mostly fails all.
-                        for (_, sender) in self.asked.iter_mut().filter_map(Option::take) {
-                            let _ = sender.send(Err(error.clone()));
-                        }
+                        self.fail(&error);
                     }
                 },
+            }
+        }
+    }
+
+    /// Tells those who asked for the range that an error names; where it names none, everyone.
+    fn fail(&mut self, error: &Error) {
+        for asked in &mut self.asked {
+            let concerned =
+                |asked: &mut Asked| error.range().is_none_or(|failed| failed == asked.range);
+            if let Some(asked) = asked.take_if(concerned) {
+                let _ = asked.sender.send(Err(error.clone()));
             }
         }
     }
@@ -250,7 +267,8 @@ impl Task {
         for (order, sender) in orders {
             match order {
                 Order::Fetch { basket, want } => {
-                    self.asked.push(Some((basket, sender)));
+                    let range = want.range.clone();
+                    self.asked.push(Some(Asked { basket, range, sender }));
                     wants.push(want);
                 }
                 Order::Decode { basket, bytes } => self.decode(basket, bytes, None, sender),
