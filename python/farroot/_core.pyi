@@ -1,6 +1,6 @@
 """The engine, as thin as it can be: columns are read here, and given their shape in Python."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Batches",
     "File",
+    "Lazy",
     "List",
     "Ntuple",
     "Numbers",
@@ -21,6 +22,7 @@ __all__ = [
     "Tree",
     "Union",
     "configure",
+    "empty_column",
     "main",
     "open_file",
     "open_table",
@@ -113,6 +115,11 @@ class Union:
 
 Column = Numbers | List | Strings | Record | Regular | Optional | Union
 
+#: From the deciding columns and the number of entries to which of these stay; called on any thread.
+Mask = Callable[[list[Column], int], NDArray[np.bool_]]
+#: First and last entry (half open) of each run of entries that a cut has left; None without a cut.
+Survivors = NDArray[np.int64] | None
+
 @final
 class File:
     @property
@@ -157,8 +164,24 @@ class Tree:
     def datashape(self, branch: int) -> str:
         """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""
 
-    def read(self, branches: Sequence[int], start: int, stop: int) -> list[Column]: ...
+    def read(
+        self,
+        branches: Sequence[int],
+        start: int,
+        stop: int,
+        cut: tuple[Sequence[int], Mask] | None = None,
+    ) -> tuple[Survivors, list[Column]]: ...
     def batches(
+        self,
+        branches: Sequence[int],
+        start: int,
+        stop: int,
+        cut: tuple[Sequence[int], Mask] | None = None,
+        *,
+        step_entries: int | None = None,
+        step_bytes: int | None = None,
+    ) -> Batches: ...
+    def lazy(
         self,
         branches: Sequence[int],
         start: int,
@@ -166,7 +189,16 @@ class Tree:
         *,
         step_entries: int | None = None,
         step_bytes: int | None = None,
-    ) -> Batches: ...
+    ) -> Lazy:
+        """Batches of which nothing is read before it is asked for."""
+
+@final
+class Lazy:
+    def next(self) -> tuple[int, int] | None:
+        """First and last entry (half open) of the next batch; None after the last one."""
+
+    def get(self, branch: int, start: int, stop: int) -> Column:
+        """A branch's values for some entries: of the present batch, or for themselves."""
 
 @final
 class Ntuple:
@@ -201,8 +233,8 @@ class Ntuple:
 
 @final
 class Batches:
-    def next(self) -> tuple[int, int, list[Column]] | None:
-        """First and last entry (half open) and the columns; None after the last batch."""
+    def next(self) -> tuple[int, int, Survivors, list[Column]] | None:
+        """First and last entry (half open), survivors and columns; None after the last batch."""
 
 @final
 class Opens:
@@ -210,8 +242,8 @@ class Opens:
 
 @final
 class Parts:
-    def next(self) -> tuple[int, int, int, list[Column]] | None:
-        """Number of the place, entries (half open) in its tree, and the columns."""
+    def next(self) -> tuple[int, int, int, Survivors, list[Column]] | None:
+        """Number of the place, entries (half open) in its tree, survivors and columns."""
 
 def open_file(url: str) -> File: ...
 def open_table(url: str, path: str) -> Tree | Ntuple: ...
@@ -222,10 +254,14 @@ def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(
     places: Sequence[tuple[str, str | None, Tree | None]],
     branches: Sequence[str],
+    cut: tuple[Sequence[str], Mask] | None = None,
     *,
     step_entries: int | None = None,
     step_bytes: int | None = None,
 ) -> Parts: ...
+def empty_column(tree: Tree, branch: int) -> Column:
+    """What a column without entries looks like."""
+
 def parse_bytes(text: str) -> int: ...
 def configure(**settings: Any) -> dict[str, Any]: ...
 def report(file: File | None) -> tuple[str, str]:

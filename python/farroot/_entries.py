@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from . import _core
 from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: Entries, or bytes with a unit (``"100 MB"``), that come at a time.
 StepSize = int | str
@@ -40,3 +46,32 @@ def step(step_size: StepSize) -> dict[str, int]:
             f'a step is a number of entries or a size as "100 MB", not {step_size!r}'
         )
     return {"step_entries": entries}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Which entries arrays hold: all of a range, or what a cut has left of it."""
+
+    start: int
+    stop: int
+    #: First and last entry (half open) of each run that is left, counted in the tree.
+    survivors: NDArray[np.int64] | None = None
+    #: Entries before those of the tree.
+    offset: int = 0
+
+    def __len__(self) -> int:
+        if self.survivors is None:
+            return self.stop - self.start
+        return int((self.survivors[1::2] - self.survivors[::2]).sum())
+
+    def numbers(self) -> range | NDArray[np.int64]:
+        """The number of each entry, counted from the first file's first."""
+        if self.survivors is None:
+            return range(self.start + self.offset, self.stop + self.offset)
+        import numpy as np
+
+        starts, lengths = self.survivors[::2], self.survivors[1::2] - self.survivors[::2]
+        # Each run counts on from its own first entry.
+        before = np.cumsum(lengths) - lengths
+        numbers: NDArray[np.int64] = np.repeat(starts - before, lengths) + np.arange(len(self))
+        return numbers + self.offset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ._choice import Choice, Wish
@@ -257,18 +257,24 @@ class HasBranches:
         filter_name: Filter = None,
         filter_typename: Filter = None,
         filter_branch: Callable[[Branch], bool] | None = None,
+        aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
         library: str = "ak",
         how: How = None,
+        virtual: bool = False,
+        access_log: list[Any] | None = None,
     ) -> Any:
         """Reads columns, all at once.
 
         Args:
-            expressions: Names, paths or globs of branches; None takes all that the filters
-                accept and this version can read. A branch of branches comes as one nested
-                column.
-            cut: Not yet; must be None.
+            expressions: Names, paths or globs of branches, or formulas of them; None takes all
+                branches that the filters accept and this version can read. A branch of branches
+                comes as one nested column.
+            cut: A formula with one bool an entry: only entries where it is true are read. Its
+                columns are read first, and of the others only baskets with such entries.
+            aliases: Formulas by the names that they have in ``expressions``, ``cut`` and each
+                other, beside those of the tree.
             filter_name, filter_typename, filter_branch: See :meth:`items`; only without
                 ``expressions``.
             entry_start, entry_stop: Half-open range of entries; None is the beginning and the
@@ -277,13 +283,24 @@ class HasBranches:
             how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
                 or ``dict`` for these; ``"zip"`` (Awkward only) puts lists that have the same
                 counts into lists of records.
+            virtual: Whether columns are read only when somebody looks at them (Awkward only).
+            access_log: With ``virtual``, a list to which each look is appended.
 
         Raises:
             KeyInFileError: for a name that no branch has.
             UnsupportedError: for a named branch of a type that cannot be read yet.
+            InvalidArgumentError: for a formula that cannot be read, or may not be evaluated.
+
+        Formulas are Python's operators (``&``, ``|`` and ``~`` rather than words) and NumPy's
+        functions of one or two arrays, as in uproot; ``get("a.b")`` is a branch of any name.
         """
-        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
-        return Wish.checked(choice, library, how).read(self, entry_start, entry_stop)
+        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
+        wish = Wish.checked(choice, library, how)
+        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        if (steps := self._virtual_steps(wish, start, stop, {}, virtual, access_log)) is not None:
+            for arrays in steps:
+                return arrays
+        return wish.read(self, start, stop)
 
     def iterate(
         self,
@@ -293,27 +310,54 @@ class HasBranches:
         filter_name: Filter = None,
         filter_typename: Filter = None,
         filter_branch: Callable[[Branch], bool] | None = None,
+        aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
         step_size: StepSize = "100 MB",
         library: str = "ak",
         how: How = None,
         report: bool = False,
+        virtual: bool = False,
+        access_log: list[Any] | None = None,
     ) -> Iterator[Any]:
         """Reads columns step by step; what comes next is fetched and decoded meanwhile.
 
         Args:
             step_size: Entries in a step, or the bytes that they take decoded, as ``"100 MB"``.
             report: Whether to give pairs of arrays and :class:`~farroot.Report`.
+            virtual: As for :meth:`arrays`; what is looked at in one step is fetched ahead for the
+                next ones.
 
         The other arguments are those of :meth:`arrays`. Fetching begins with the call; closing
         or dropping the iterator ends it.
         """
-        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
-        selection = Wish.checked(choice, library, how).of(self)
+        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
+        wish = Wish.checked(choice, library, how)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         told = self._report if report else None
-        return selection.steps(start, stop, step(step_size), report=told)
+        size = step(step_size)
+        steps = self._virtual_steps(wish, start, stop, size, virtual, access_log, told)
+        return wish.of(self).steps(start, stop, size, report=told) if steps is None else steps
+
+    def _virtual_steps(
+        self,
+        wish: Wish,
+        start: int,
+        stop: int,
+        size: dict[str, int],
+        virtual: bool,
+        log: list[Any] | None,
+        report: Callable[[int, int], Report] | None = None,
+    ) -> Iterator[Any] | None:
+        """Steps whose columns are read when somebody looks at them; None where all are read."""
+        if not virtual:
+            if log is not None:
+                raise InvalidArgumentError("access_log needs virtual=True")
+            return None
+        from ._virtual import check
+
+        check(wish)
+        return wish.of(self).virtual_steps(start, stop, size, log, report=report)
 
     def _report(self, start: int, stop: int) -> Report:
         from .dataset import Report

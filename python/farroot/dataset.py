@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _core, _libraries
 from ._choice import Choice, Wish
-from ._entries import StepSize, entry_range, step
+from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
 from .errors import InvalidArgumentError, NotFoundError, UnsupportedError
@@ -76,6 +76,7 @@ def iterate(
     filter_name: Filter = None,
     filter_typename: Filter = None,
     filter_branch: Callable[[Branch], bool] | None = None,
+    aliases: Mapping[str, str] | None = None,
     step_size: StepSize = "100 MB",
     library: str = "ak",
     how: How = None,
@@ -98,7 +99,7 @@ def iterate(
         NotFoundError: no such file.
         KeyInFileError: no such tree or branch in one of them.
     """
-    choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
+    choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
     wish = Wish.checked(choice, library, how)
     return _steps(_places(files), wish, step(step_size), report)
 
@@ -110,20 +111,20 @@ def _steps(
     selection = wish.of(first)
     if not selection.chosen:
         return
-    paths = [first._branch(number).path for number in selection.numbers]
+    paths = selection.paths(selection.numbers)
     opened = [_Place(places[0].url, places[0].path, first), *places[1:]]
     located = [
         (each.url, each.path, None if each.tree is None else each.tree._live()) for each in opened
     ]
-    parts = _core.parts(located, paths, **step)
+    parts = _core.parts(located, paths, selection.decision_by_path, **step)
     offset, current, end = 0, 0, 0
     while (part := parts.next()) is not None:
-        number, start, stop, columns = part
+        number, start, stop, survivors, columns = part
         if number != current:
             offset, current = offset + end, number
         end = stop
-        arrays = selection.assemble(columns, start + offset, stop + offset)
-        del part, columns
+        arrays = selection.assemble(columns, Rows(start, stop, survivors, offset))
+        del part, survivors, columns
         if report:
             place = opened[number]
             yield arrays, Report(place.url, place.path, start, stop, offset)
@@ -140,6 +141,7 @@ def concatenate(
     filter_name: Filter = None,
     filter_typename: Filter = None,
     filter_branch: Callable[[Branch], bool] | None = None,
+    aliases: Mapping[str, str] | None = None,
     entry_start: int | None = None,
     entry_stop: int | None = None,
     library: str = "ak",
@@ -154,7 +156,7 @@ def concatenate(
 
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
     """
-    choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut)
+    choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
     wish = Wish.checked(choice, library, how)
     places = _places(files)
     if entry_start is None and entry_stop is None:

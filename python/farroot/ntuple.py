@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries
-from ._entries import StepSize, entry_range, step
+from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter, is_glob, predicate
 from ._libraries import How
 from ._process import Live, NothingToClose
@@ -255,7 +255,7 @@ class Ntuple(NothingToClose, HasFields):
         wanted = self._wanted(expressions, filter_name, filter_typename, filter_field)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         columns = self._live().read(wanted, start, stop)
-        return self._grouped(wanted, columns, into, how, start, stop)
+        return self._grouped(wanted, columns, into, how, Rows(start, stop))
 
     def iterate(
         self,
@@ -284,7 +284,8 @@ class Ntuple(NothingToClose, HasFields):
 
         def steps() -> Iterator[Any]:
             while (batch := batches.next()) is not None:
-                yield self._grouped(wanted, batch[2], into, how, batch[0], batch[1])
+                begin, end, _, columns = batch
+                yield self._grouped(wanted, columns, into, how, Rows(begin, end))
 
         return steps()
 
@@ -294,14 +295,13 @@ class Ntuple(NothingToClose, HasFields):
         columns: list[_core.Column],
         into: _libraries.Library,
         how: How,
-        start: int,
-        stop: int,
+        rows: Rows,
     ) -> Any:
         names = [self._all[number][0] for number, _ in wanted]
         arrays = {
-            name: into.array(column, start) for name, column in zip(names, columns, strict=True)
+            name: into.array(column, rows) for name, column in zip(names, columns, strict=True)
         }
-        return _libraries.group(into, how, arrays, start, stop)
+        return _libraries.group(into, how, arrays, rows)
 
     def _wanted(
         self,
@@ -427,7 +427,7 @@ class Field(HasFields):
         into = _libraries.library(library)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         (column,) = self._ntuple._live().read([(self._number, None)], start, stop)
-        return into.array(column, start)
+        return into.array(column, Rows(start, stop))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Field):

@@ -240,7 +240,7 @@ class Branch(HasBranches):
             UnsupportedError: for a type that cannot be read yet, naming branch and type.
         """
         into = _libraries.library(library)
-        selection = Selection(self._tree, [one(self.name, self)], into, tuple)
+        selection = Selection(self._tree, [one(self.name, self)], None, into, tuple)
         (array,) = selection.read(*entry_range(self.num_entries, entry_start, entry_stop))
         return array
 

@@ -5,8 +5,10 @@
 
 mod columns;
 mod command;
+mod cut;
 mod error;
 mod file;
+mod lazy;
 mod ntuple;
 mod objects;
 mod report;
@@ -23,6 +25,8 @@ mod _core {
     use super::command::main;
     #[pymodule_export]
     use super::file::{File, Opens, open_file, open_table, open_tree, open_trees, split_tree};
+    #[pymodule_export]
+    use super::lazy::{Lazy, empty_column};
     #[pymodule_export]
     use super::ntuple::Ntuple;
     #[pymodule_export]

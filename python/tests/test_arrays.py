@@ -165,9 +165,7 @@ def test_every_entry_range_may_be_empty(tree: farroot.Tree, theirs: Any) -> None
     assert same_numpy(numpy, expected)
 
 
-def test_what_is_not_done_yet_says_so(tree: farroot.Tree) -> None:
-    with pytest.raises(NotImplementedError, match="cut"):
-        tree.arrays("int8", cut="int8 > 3")
+def test_wrong_arguments_are_told(tree: farroot.Tree) -> None:
     with pytest.raises(farroot.InvalidArgumentError, match="library"):
         tree.arrays("int8", library="cupy")
     with pytest.raises(farroot.InvalidArgumentError, match="how"):
@@ -182,7 +180,7 @@ def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
     from farroot._libraries.awkward import to_layout
 
     numbers = [tree[name].number for name in ("float64", "bool", "matrix", "jagged", "text")]
-    columns = tree._live().read(numbers, 0, ENTRIES)
+    _, columns = tree._live().read(numbers, 0, ENTRIES)
     flat, boolean, matrix, jagged, text = columns
     assert np.shares_memory(to_layout(flat).data, flat.array)
     assert np.shares_memory(to_layout(boolean).data, boolean.array)
@@ -198,7 +196,8 @@ def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
 def test_numpy_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
     from farroot._libraries.numpy import to_numpy
 
-    flat, jagged = tree._live().read([tree[n].number for n in ("float64", "jagged")], 0, ENTRIES)
+    numbers = [tree[name].number for name in ("float64", "jagged")]
+    _, (flat, jagged) = tree._live().read(numbers, 0, ENTRIES)
     assert to_numpy(flat) is flat.array
     lists = to_numpy(jagged)
     assert all(np.shares_memory(lists[n], jagged.content.array) for n in range(9) if len(lists[n]))

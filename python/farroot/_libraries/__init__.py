@@ -9,6 +9,7 @@ from ..errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from .._core import Column
+    from .._entries import Rows
 
 #: How columns are grouped: None for the library's own table, or a container type.
 How = type[tuple[Any, ...]] | type[list[Any]] | type[dict[str, Any]] | str | None
@@ -17,11 +18,14 @@ How = type[tuple[Any, ...]] | type[list[Any]] | type[dict[str, Any]] | str | Non
 class Library(Protocol):
     """One of the array libraries."""
 
-    def array(self, column: Column, start: int) -> Any:
-        """One column; ``start`` is the number of the first entry."""
+    def array(self, column: Column, rows: Rows) -> Any:
+        """One column of these entries."""
 
-    def table(self, arrays: dict[str, Any], start: int, stop: int) -> Any:
-        """Columns of the entries ``start`` to ``stop`` as the library groups them."""
+    def computed(self, value: Any, rows: Rows) -> Any:
+        """The value of a formula, an array of NumPy or Awkward, as one of this library."""
+
+    def table(self, arrays: dict[str, Any], rows: Rows) -> Any:
+        """Columns of these entries as the library groups them."""
 
     def nested(self, arrays: dict[str, Any]) -> Any:
         """The sub-branches of a branch as one array."""
@@ -66,10 +70,10 @@ def library(name: str) -> Library:
     raise InvalidArgumentError(f'library is "ak", "np" or "pd", not {name!r}')
 
 
-def group(into: Library, how: How, arrays: dict[str, Any], start: int, stop: int) -> Any:
+def group(into: Library, how: How, arrays: dict[str, Any], rows: Rows) -> Any:
     """Arrays by name as the caller wants them together."""
     if how is None:
-        return into.table(arrays, start, stop)
+        return into.table(arrays, rows)
     if how is tuple:
         return tuple(arrays.values())
     if how is list:

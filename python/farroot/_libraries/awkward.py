@@ -11,22 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .._entries import Rows
 
 if TYPE_CHECKING:
     from .._core import Column
 
 
 class Awkward:
-    def array(self, column: Column, start: int) -> Any:
+    def array(self, column: Column, rows: Rows) -> Any:
         return ak.Array(to_layout(column))
 
-    def table(self, arrays: dict[str, Any], start: int, stop: int) -> Any:
+    def computed(self, value: Any, rows: Rows) -> Any:
+        return ak.Array(value)
+
+    def table(self, arrays: dict[str, Any], rows: Rows) -> Any:
         layouts = [array.layout for array in arrays.values()]
-        length = None if layouts else stop - start
+        length = None if layouts else len(rows)
         return ak.Array(ak.contents.RecordArray(layouts, list(arrays), length=length))
 
     def nested(self, arrays: dict[str, Any]) -> Any:
-        return self.table(arrays, 0, 0)
+        return self.table(arrays, Rows(0, 0))
 
     def zipped(self, arrays: dict[str, Any]) -> Any:
         """Lists whose counts agree become one list of records, named by what names share."""
@@ -50,7 +54,7 @@ class Awkward:
             else:
                 inner = {each[len(common) :].strip("_./"): a for each, a in lists.items()}
                 table[name] = ak.zip(inner)
-        return self.table(table, 0, 0)
+        return self.table(table, Rows(0, 0))
 
     def concatenate(self, tables: Sequence[Any]) -> Any:
         return ak.concatenate(tables)

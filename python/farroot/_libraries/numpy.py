@@ -17,13 +17,17 @@ from ..errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from .._core import Column
+    from .._entries import Rows
 
 
 class NumPy:
-    def array(self, column: Column, start: int) -> NDArray[Any]:
+    def array(self, column: Column, rows: Rows) -> NDArray[Any]:
         return to_numpy(column)
 
-    def table(self, arrays: dict[str, Any], start: int, stop: int) -> dict[str, Any]:
+    def computed(self, value: Any, rows: Rows) -> NDArray[Any]:
+        return _computed(value)
+
+    def table(self, arrays: dict[str, Any], rows: Rows) -> dict[str, Any]:
         return arrays
 
     def nested(self, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -67,6 +71,21 @@ def _at(index: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]:
     values = content[index[there]]
     out[there] = values if values.ndim == 1 else list(values)
     return out
+
+
+def _computed(value: Any) -> NDArray[Any]:
+    """An array of NumPy or Awkward; where entries differ in length, an array of objects."""
+    if isinstance(value, np.ndarray):
+        return value
+    import awkward as ak
+
+    try:
+        return np.asarray(ak.to_numpy(value, allow_missing=False))
+    except ValueError:
+        out = np.empty(len(value), dtype=object)
+        for entry, each in enumerate(value):
+            out[entry] = _computed(each)
+        return out
 
 
 def _records(length: int, fields: list[tuple[str, Column]]) -> NDArray[Any]:

@@ -13,26 +13,25 @@ import numpy as np
 import pandas as pd
 
 from ..errors import InvalidArgumentError
-from .numpy import to_numpy
+from .numpy import NumPy, to_numpy
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .._core import Column
+    from .._entries import Rows
 
 
 class Pandas:
-    def array(self, column: Column, start: int) -> Any:
-        array = to_numpy(column)
-        if array.ndim > 1 or array.dtype.names is not None:
-            rows = np.empty(len(array), dtype=object)
-            for entry, row in enumerate(array):
-                rows[entry] = row
-            array = rows
-        index = pd.RangeIndex(start, start + len(array))
-        return pd.Series(array, index=index, copy=False)
+    def array(self, column: Column, rows: Rows) -> Any:
+        return _series(to_numpy(column), rows)
 
-    def table(self, arrays: dict[str, Any], start: int, stop: int) -> Any:
+    def computed(self, value: Any, rows: Rows) -> Any:
+        return _series(NumPy().computed(value, rows), rows)
+
+    def table(self, arrays: dict[str, Any], rows: Rows) -> Any:
         flat = dict(_flat(arrays))
-        frame = pd.DataFrame(flat, index=pd.RangeIndex(start, stop), copy=False)
+        frame = pd.DataFrame(flat, index=_index(rows), copy=False)
         frame.columns = list(flat)
         return frame
 
@@ -44,6 +43,22 @@ class Pandas:
 
     def concatenate(self, tables: Sequence[Any]) -> Any:
         return pd.concat(tables)
+
+
+def _series(array: NDArray[Any], rows: Rows) -> Any:
+    if array.ndim > 1 or array.dtype.names is not None:
+        objects = np.empty(len(array), dtype=object)
+        for entry, row in enumerate(array):
+            objects[entry] = row
+        array = objects
+    return pd.Series(array, index=_index(rows), copy=False)
+
+
+def _index(rows: Rows) -> Any:
+    numbers = rows.numbers()
+    if isinstance(numbers, range):
+        return pd.RangeIndex(numbers.start, numbers.stop)
+    return pd.Index(numbers)
 
 
 def _flat(arrays: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

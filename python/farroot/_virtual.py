@@ -1,0 +1,71 @@
+"""Awkward arrays whose columns are read when somebody looks at them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import awkward as ak
+
+from . import _core
+from ._libraries.awkward import to_layout
+from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from ._choice import Wish
+    from .tree import Branch
+
+_FORM_KEY = "node{id}"
+
+
+class Accessed(NamedTuple):
+    """What an access log is told: a buffer of a branch has been looked at."""
+
+    branch: str
+    buffer_key: str
+
+
+def check(wish: Wish) -> None:
+    """Raises:
+    InvalidArgumentError: for what cannot go together with ``virtual=True``.
+    """
+    from ._libraries.awkward import Awkward
+
+    if not isinstance(wish.into, Awkward) or wish.how is not None:
+        raise InvalidArgumentError('virtual=True gives Awkward arrays only; library="ak", how=None')
+    if wish.choice.cut is not None or wish.choice.aliases:
+        raise InvalidArgumentError("virtual=True computes nothing: no cut, no aliases")
+
+
+class _Buffers:
+    """The buffers of one column, once somebody needs one of them."""
+
+    def __init__(self, branch: Branch, read: Callable[[], _core.Column], log: list[Any] | None):
+        self._branch = branch
+        self._read = read
+        self._log = log
+        self._buffers: dict[str, NDArray[Any]] | None = None
+
+    def buffer(self, key: str) -> NDArray[Any]:
+        if self._log is not None:
+            self._log.append(Accessed(self._branch.path, key))
+        if self._buffers is None:
+            array = ak.Array(to_layout(self._read()))
+            _, _, self._buffers = ak.to_buffers(array, form_key=_FORM_KEY)
+        return self._buffers[key]
+
+
+def column(
+    lazy: _core.Lazy, branch: Branch, start: int, stop: int, log: list[Any] | None
+) -> ak.Array:
+    """A branch's entries ``start`` to ``stop`` as an array that is read when looked at."""
+    empty = _core.empty_column(branch.tree._live(), branch.number)
+    form = to_layout(empty).form_with_key(_FORM_KEY)
+    read = partial(lazy.get, branch.number, start, stop)
+    buffers = _Buffers(branch, read, log)
+    container = {key: partial(buffers.buffer, key) for key in form.expected_from_buffers()}
+    return ak.from_buffers(form, stop - start, container)

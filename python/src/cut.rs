@@ -1,0 +1,59 @@
+//! A Python function as the predicate of a cut.
+
+use std::sync::Arc;
+
+use engine::{Batch, Cut, Error, ErrorKind, Predicate};
+use numpy::{PyArray1, PyArrayMethods};
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+
+use crate::columns::columns;
+
+/// The exception that a predicate has raised, kept as it is for who reads.
+#[derive(Clone, Default)]
+pub struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    /// The exception of the predicate, or else the engine's error as one.
+    pub fn or(&self, py: Python<'_>, error: &Error) -> PyErr {
+        self.0.lock().take().unwrap_or_else(|| crate::error::exception(py, error))
+    }
+}
+
+/// Called with the columns and the number of entries; returns a NumPy array of bool.
+struct Function {
+    function: Py<PyAny>,
+    raised: Raised,
+}
+
+impl Function {
+    fn call(&self, py: Python<'_>, batch: Batch) -> PyResult<Vec<bool>> {
+        let entries = batch.len();
+        let mask = self.function.bind(py).call1((columns(py, batch)?, entries))?;
+        let mask = mask.cast::<PyArray1<bool>>()?;
+        Ok(mask.try_readonly()?.as_slice()?.to_vec())
+    }
+}
+
+impl Predicate for Function {
+    fn decide(&self, batch: Batch) -> engine::Result<Vec<bool>> {
+        // None while the interpreter shuts down.
+        let called = Python::try_attach(|py| self.call(py, batch));
+        match called {
+            Some(Ok(mask)) => Ok(mask),
+            Some(Err(error)) => {
+                let told = Error::new(ErrorKind::InvalidArgument, format!("the cut: {error}"));
+                self.raised.0.lock().get_or_insert(error);
+                Err(told)
+            }
+            None => Err(Error::new(ErrorKind::Cancelled, "the interpreter shuts down")),
+        }
+    }
+}
+
+/// A cut of columns by name.
+pub fn cut(columns: Vec<String>, function: Py<PyAny>) -> (Cut, Raised) {
+    let raised = Raised::default();
+    let predicate = Arc::new(Function { function, raised: raised.clone() });
+    (Cut { columns, predicate }, raised)
+}

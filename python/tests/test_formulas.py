@@ -1,0 +1,182 @@
+"""Cuts, aliases and computed columns: the same as uproot's, and nothing else than computing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+
+import farroot
+
+from .conftest import ENTRIES
+
+CUTS = [
+    "int8 > 3",
+    "(int8 > 3) & (float32 < 0.5)",
+    "(int8 > 100) | ~(int16 > 0)",
+    "bool",
+    "~bool",
+    "bool ^ (uint8 % 2 == 0)",
+    "float64 != float64",
+    "sqrt(abs(float32)) + 1 >= 1.5",
+    "where(bool, int32, -int32) > 0",
+    "hypot(float32, float64) < 1",
+    "2 ** (int8 % 3) == 4",
+    "int64 // 7 % 2 == 1",
+    "(uint16 >> 3) & 1 == 1",
+    "arctan2(float32, float64) > 0.1",
+    "logical_and(bool, isfinite(float64))",
+    "twice > 10",
+    "deep < 0",
+    "matrix[:, 1, 2] > 50",
+    "fixed[:, 0] > 0",
+    "get('float32') > 0",
+    "(int8 > 100) & (int8 < 0)",
+    "int8 >= -128",
+]
+ALIASES = {"twice": "int8 * 2", "deep": "twice - int16 / 100"}
+COLUMNS = ["int8", "float64", "jagged", "matrix", "text"]
+#: Columns of which uproot makes a DataFrame.
+FLAT = ["int8", "float64"]
+
+
+@pytest.fixture(scope="module")
+def place(made: Path) -> str:
+    return f"{made}:events"
+
+
+def tree_at(place: str) -> farroot.Tree:
+    tree = farroot.open(place)
+    assert isinstance(tree, farroot.Tree)
+    return tree
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    return bool(ak.array_equal(ours, theirs, equal_nan=True, dtype_exact=True))
+
+
+@pytest.mark.parametrize("cut", CUTS)
+def test_cuts_leave_what_they_leave_in_uproot(place: str, cut: str) -> None:
+    ours = tree_at(place).arrays(COLUMNS, cut, aliases=ALIASES)
+    theirs = uproot.open(place).arrays(COLUMNS, cut, aliases=ALIASES)
+    assert ours.fields == theirs.fields == COLUMNS
+    assert len(ours) == len(theirs)
+    for name in COLUMNS:
+        assert same(ours[name], theirs[name]), name
+
+
+@pytest.mark.parametrize("library", ["np", "pd"])
+def test_cuts_in_other_libraries(place: str, library: str) -> None:
+    names = ["int8", "float64", "twice"] + (["jagged"] if library == "np" else [])
+    arguments: Any = {"aliases": ALIASES, "library": library}
+    ours = tree_at(place).arrays(names, "(int16 > 0) & bool", **arguments)
+    theirs = uproot.open(place).arrays(names, "(int16 > 0) & bool", **arguments)
+    if library == "pd":
+        assert list(ours.index) == list(theirs.index)
+    for name in names:
+        for mine, other in zip(ours[name], theirs[name], strict=True):
+            np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("step_size", [1, 7, 170, 333, ENTRIES, "1 kB"])
+def test_steps_with_a_cut_are_those_without_it(place: str, step_size: Any) -> None:
+    cut = "(int8 > 20) & (float32 < 1)"
+    last = 40 if step_size == 1 else None
+    tree = tree_at(place)
+    steps = tree.iterate(
+        COLUMNS, cut, step_size=step_size, report=True, library="pd", entry_stop=last
+    )
+    whole = uproot.open(place).arrays(FLAT, cut, library="pd", entry_stop=last)
+    begin, index = 0, []
+    for frame, report in steps:
+        assert report.start == begin
+        begin = report.stop
+        assert all(report.start <= number < report.stop for number in frame.index)
+        index.extend(frame.index)
+    assert begin == (ENTRIES if last is None else last)
+    assert index == list(whole.index)
+
+
+def test_computed_columns(place: str) -> None:
+    columns = ["jagged * 2 + int8", "twice", "deep", "sqrt(jagged ** 2)", "float32"]
+    ours = tree_at(place).arrays(columns, aliases=ALIASES)
+    theirs = uproot.open(place).arrays(columns, aliases=ALIASES)
+    assert ours.fields == theirs.fields == columns
+    for name in columns:
+        assert same(ours[name], theirs[name]), name
+    assert tree_at(place).arrays("int8*2", how=tuple)[0].tolist() == ours["twice"].tolist()
+
+
+def test_a_glob_is_one_before_it_is_a_product(place: str) -> None:
+    assert tree_at(place).arrays("int*8").fields == ["int8"]
+    assert tree_at(place).arrays("int8*int16").fields == ["int8*int16"]
+
+
+def test_many_files_with_a_cut(made: Path, tmp_path: Path) -> None:
+    from .conftest import write
+
+    other = write(tmp_path / "other.root", 2, 300)
+    places = {str(made): "events", str(other): "events"}
+    cut = "jump & (int8 > 0)"
+    aliases = {"jump": "bool"}
+    ours = farroot.concatenate(places, COLUMNS, cut, aliases=aliases, library="pd")
+    theirs = [
+        uproot.open({path: tree}).arrays(FLAT, cut, aliases=aliases, library="pd")
+        for path, tree in places.items()
+    ]
+    assert list(ours["int8"]) == [value for frame in theirs for value in frame["int8"]]
+    assert list(ours.index) == [*theirs[0].index, *(theirs[1].index + ENTRIES)]
+    part = farroot.concatenate(places, COLUMNS, cut, aliases=aliases, entry_start=900)
+    assert len(part) == int((ours.index >= 900).sum())
+    sizes = [len(step) for step in farroot.iterate(places, "int8", cut, aliases=aliases)]
+    assert sum(sizes) == len(ours)
+
+
+def test_no_columns_and_no_survivors(place: str) -> None:
+    tree = tree_at(place)
+    none = tree.arrays(COLUMNS, "(int8 > 100) & (int8 < 0)")
+    assert len(none) == 0
+    assert none.fields == COLUMNS
+    assert len(tree.arrays([], "int8 > 0")) == len(tree.arrays("int8", "int8 > 0"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("jagged > 0", "one bool an entry"),
+        ("int8", "one bool an entry"),
+        ("True", "one bool an entry"),
+        ("bool and bool", "&"),
+        ("not bool", "~"),
+        ("0 < int8 < 5", "in a row"),
+        ("int8 >", "cannot be read"),
+        ("int8.__class__ > 0", "no branch is called 'int8.__class__'"),
+        ("(int8 > 0).all()", "may not contain"),
+        ("__import__('os')", "__import__"),
+        ("open('x')", "a function 'open'"),
+        ("[b for b in bool]", "may not contain"),
+        ("(lambda: bool)()", "may not contain"),
+        ("bool if bool else bool", "may not contain"),
+        ("sqrt(x=int8) > 0", "may not contain"),
+        ("f'{int8}'", "may not contain"),
+        ("nothing_of_that_name > 0", "nothing_of_that_name"),
+        ("circle > 0", "refers to itself"),
+        ("(" * 500 + "bool" + ")" * 500, "cannot be read"),
+    ],
+)
+def test_what_is_no_cut_is_refused(place: str, wrong: str, told: str) -> None:
+    aliases = {"circle": "circular + 1", "circular": "circle * 2"}
+    with pytest.raises((farroot.InvalidArgumentError, farroot.KeyInFileError)) as caught:
+        tree_at(place).arrays(COLUMNS, wrong, aliases=aliases)
+    assert told in str(caught.value)
+
+
+def test_what_numpy_refuses_comes_as_it_is(place: str) -> None:
+    with pytest.raises(TypeError):
+        tree_at(place).arrays("int8", "float32 & 1 == 0")
+    with pytest.raises(TypeError):
+        list(tree_at(place).iterate("int8", "float32 & 1 == 0", step_size=100))
