@@ -102,7 +102,7 @@ fn many_files_are_opened_side_by_side_on_few_connections() {
         assert_eq!(entries, 6_000 * FILES as u64);
         (round_trips(started.elapsed(), RTT), world.connections("server", 1094))
     });
-    assert!(took < 32.0, "{took:.2} round trips");
+    assert!(took < 48.0, "{took:.2} round trips");
     assert!(connections <= 16, "{connections} connections");
 }
 

@@ -43,6 +43,7 @@ pub use read::tree::Tree;
 pub use rootfile::tree::BranchId;
 pub use rootfile::{Array, Numbers};
 
+use read::file::Guesses;
 use source::network::{Network, Tcp};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone.
@@ -124,9 +125,13 @@ impl Engine {
 
     /// Opens a file: `root://`, `http://`, `file://` or a local path.
     pub async fn open(&self, address: &str) -> Result<File> {
+        self.open_with(address, Guesses::Welcome).await
+    }
+
+    async fn open_with(&self, address: &str, guesses: Guesses) -> Result<File> {
         let url = address::parse(address)?;
         let Inner { fetcher, decoders, store, .. } = &*self.inner;
-        File::open(fetcher, decoders, store.as_ref(), url).await
+        File::open(fetcher, decoders, store.as_ref(), url, guesses).await
     }
 
     /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections
@@ -141,7 +146,16 @@ impl Engine {
 
     /// Opens a file and a tree in it; without a path, the only tree there is.
     pub async fn open_tree(&self, address: &str, path: Option<&str>) -> Result<Tree> {
-        let file = self.open(address).await?;
+        self.open_tree_with(address, path, Guesses::Welcome).await
+    }
+
+    async fn open_tree_with(
+        &self,
+        address: &str,
+        path: Option<&str>,
+        guesses: Guesses,
+    ) -> Result<Tree> {
+        let file = self.open_with(address, guesses).await?;
         if let Some(path) = path {
             return file.tree(path).await;
         }

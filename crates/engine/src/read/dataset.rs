@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::ahead::{Ahead, Pace};
 use super::columns::Batch;
 use super::cut::Cut;
+use super::file::Guesses;
 use super::pipeline::Batches;
 use super::plan::Step;
 use super::tree::{Rank, Tree};
@@ -24,10 +25,10 @@ pub struct Place {
 }
 
 impl Place {
-    pub(crate) async fn open(&self, engine: &Engine) -> Result<Tree> {
+    pub(crate) async fn open(&self, engine: &Engine, guesses: Guesses) -> Result<Tree> {
         match &self.open {
             Some(tree) => Ok(tree.clone()),
-            None => engine.open_tree(&self.url, self.tree.as_deref()).await,
+            None => engine.open_tree_with(&self.url, self.tree.as_deref(), guesses).await,
         }
     }
 }
@@ -70,7 +71,7 @@ impl Opens {
         while self.opening.len() < self.engine.config().opens_max {
             let Some(place) = self.places.pop_front() else { break };
             let engine = self.engine.clone();
-            let work = async move { place.open(&engine).await };
+            let work = async move { place.open(&engine, Guesses::Dear).await };
             self.opening.push(self.engine.trace(), work);
         }
         let opened = self.opening.next().await;
@@ -165,7 +166,8 @@ async fn start(
     urgent: bool,
 ) -> Result<Started> {
     let begun = engine.trace().now();
-    let tree = place.open(&engine).await?;
+    let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear };
+    let tree = place.open(&engine, guesses).await?;
     let columns = match &wish.patterns {
         Some(patterns) => tree.columns(patterns).map_err(|e| e.with_url(&*place.url))?,
         None => tree.all_columns(),

@@ -32,6 +32,15 @@ const TAIL_BYTES: u64 = 40 << 10;
 /// Steps of asking and supplying before a file counts as leading in circles.
 const STEPS_MAX: usize = 64;
 
+/// Whether metadata that will probably be needed are fetched before that is certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guesses {
+    /// Somebody waits: a round trip costs more than a hundred kilobytes.
+    Welcome,
+    /// Other files are read meanwhile, so that bytes are what costs.
+    Dear,
+}
+
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
 pub struct File {
@@ -45,6 +54,7 @@ struct Inner {
     file: rootfile::File,
     known: Mutex<Known>,
     memory: Option<Memory>,
+    guesses: Guesses,
 }
 
 /// What has entries to be read.
@@ -75,6 +85,7 @@ impl File {
         decoders: &Decoders,
         store: Option<&Store>,
         url: Url,
+        guesses: Guesses,
     ) -> Result<Self> {
         let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = errand.waiting();
@@ -89,10 +100,13 @@ impl File {
         if let Some(memory) = &memory {
             memory.recall(&remote, &mut known);
         }
-        let opened = progress(&remote, &mut known, |known| match rootfile::File::open(known) {
-            Err(error) if error.kind == rootfile::ErrorKind::Unclosed => Ok(Progress::Ready(None)),
-            opened => Ok(opened?.map(Some)),
-        });
+        let opened =
+            progress(&remote, &mut known, guesses, |known| match rootfile::File::open(known) {
+                Err(error) if error.kind == rootfile::ErrorKind::Unclosed => {
+                    Ok(Progress::Ready(None))
+                }
+                opened => Ok(opened?.map(Some)),
+            });
         let file = match opened.await? {
             Some(file) => file,
             None => recover(&remote, &mut known).await?,
@@ -104,6 +118,7 @@ impl File {
             file,
             known: Mutex::new(known),
             memory,
+            guesses,
         };
         Ok(File { inner: Arc::new(inner) })
     }
@@ -274,7 +289,8 @@ impl File {
         // A copy shares the bytes; what others have fetched meanwhile stays.
         let mut known = self.known();
         let file = &self.inner.file;
-        let result = progress(&self.inner.remote, &mut known, |known| read(file, known)).await;
+        let guesses = self.inner.guesses;
+        let result = progress(remote, &mut known, guesses, |known| read(file, known)).await;
         self.inner.known.lock().absorb(known);
         result
     }
@@ -284,14 +300,18 @@ impl File {
 pub(super) async fn progress<T>(
     remote: &RemoteFile,
     known: &mut Known,
+    guesses: Guesses,
     mut read: impl FnMut(&Known) -> rootfile::Result<Progress<T>>,
 ) -> Result<T> {
     for _ in 0..STEPS_MAX {
         let progress = read(known).map_err(|e| Error::from(e).with_url(remote.url()))?;
-        let needs = match progress {
+        let mut needs = match progress {
             Progress::Ready(value) => return Ok(value),
             Progress::NeedsData(needs) => needs,
         };
+        if guesses == Guesses::Dear {
+            needs.wished.clear();
+        }
         supply(remote, known, &needs).await?;
     }
     Err(Error::new(ErrorKind::Corrupt, "the file's structure leads in circles")

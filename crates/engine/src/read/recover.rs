@@ -3,14 +3,15 @@
 use rootfile::file::Recovery;
 use rootfile::{Known, Progress};
 
-use super::file::{progress, supply};
+use super::file::{Guesses, progress, supply};
 use crate::error::{Error, Result};
 use crate::fetch::RemoteFile;
 
 /// Goes through the whole file, in stretches that grow to megabytes and are forgotten when passed.
 pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::File> {
     let size = remote.info().size;
-    let mut recovery = progress(remote, head, |known| Recovery::start(known, size)).await?;
+    let start = |known: &Known| Recovery::start(known, size);
+    let mut recovery = progress(remote, head, Guesses::Dear, start).await?;
     let wrong = |error: rootfile::Error| Error::from(error).with_url(remote.url());
     let mut known = head.clone();
     while let Progress::NeedsData(needs) = recovery.advance(&known).map_err(wrong)? {
@@ -18,7 +19,7 @@ pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::
         known.forget_before(position);
         supply(remote, &mut known, &needs).await?;
     }
-    let file = progress(remote, head, |known| recovery.finish(known)).await?;
+    let file = progress(remote, head, Guesses::Dear, |known| recovery.finish(known)).await?;
     let found = recovery.found();
     let text = format!(
         "{} was never closed: {found} objects were found in it, as they were last saved; \
