@@ -131,8 +131,10 @@ def test_threads_take_turns_in_one_iteration(made: Path) -> None:
     assert sorted(seen) == list(range(0, ENTRIES, 20))
 
 
+# Shells start what runs in the background with SIGINT ignored, which children inherit.
 SILENT = """
-import sys, farroot
+import signal, sys, farroot
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("asking", flush=True)
 try:
     farroot.open("{scheme}://127.0.0.1:{port}//f.root:events")
