@@ -212,7 +212,7 @@ class Wish:
         """Raises:
         InvalidArgumentError: for a library that there is not.
         """
-        return cls(choice, _libraries.library(library), how)
+        return cls(choice, _libraries.named(library), how)
 
     def of(self, place: HasBranches) -> Selection:
         """The columns of one tree; errors as `Choice.of`."""

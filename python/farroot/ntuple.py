@@ -251,7 +251,7 @@ class Ntuple(NothingToClose, HasFields):
             KeyInFileError: for a name that no field has.
             UnsupportedError: for a named field of a type that cannot be read.
         """
-        into = _libraries.library(library)
+        into = _libraries.named(library)
         wanted = self._wanted(expressions, filter_name, filter_typename, filter_field)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         columns = self._live().read(wanted, start, stop)
@@ -277,7 +277,7 @@ class Ntuple(NothingToClose, HasFields):
 
         The other arguments are those of :meth:`arrays`.
         """
-        into = _libraries.library(library)
+        into = _libraries.named(library)
         wanted = self._wanted(expressions, filter_name, filter_typename, filter_field)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         batches = self._live().batches(wanted, start, stop, **step(step_size))
@@ -424,7 +424,7 @@ class Field(HasFields):
         Raises:
             UnsupportedError: for a type that cannot be read, naming field and type.
         """
-        into = _libraries.library(library)
+        into = _libraries.named(library)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         (column,) = self._ntuple._live().read([(self._number, None)], start, stop)
         return into.array(column, Rows(start, stop))

@@ -239,7 +239,7 @@ class Branch(HasBranches):
         Raises:
             UnsupportedError: for a type that cannot be read yet, naming branch and type.
         """
-        into = _libraries.library(library)
+        into = _libraries.named(library)
         selection = Selection(self._tree, [one(self.name, self)], None, into, tuple)
         (array,) = selection.read(*entry_range(self.num_entries, entry_start, entry_stop))
         return array

@@ -47,7 +47,7 @@ _NAMES = {
 }
 
 
-def library(name: str) -> Library:
+def named(name: str) -> Library:
     """The library of that name.
 
     Raises:
