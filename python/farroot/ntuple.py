@@ -11,12 +11,11 @@ from . import _core, _libraries
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter, is_glob, predicate
 from ._libraries import How
-from ._process import Live, NothingToClose
+from ._table import InFile
 from .errors import KeyInFileError, UnreadableWarning, UnsupportedError, warn
 
 if TYPE_CHECKING:
     from .branches import Writable
-    from .report import ReadReport
 
 #: A field at the top, and those of its fields that are wanted.
 _Wanted = tuple[int, list[int] | None]
@@ -163,7 +162,7 @@ class HasFields:
                 stream.write("-+-".join("-" * width for width in widths) + "\n")
 
 
-class Ntuple(NothingToClose, HasFields):
+class Ntuple(InFile[_core.Ntuple], HasFields):
     """An RNTuple of an open file: a mapping from names to fields, with entries to be read.
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
@@ -171,9 +170,7 @@ class Ntuple(NothingToClose, HasFields):
     """
 
     def __init__(self, core: _core.Ntuple, url: str, object_path: str) -> None:
-        self._shared = Live(core, lambda: _core.open_file(url).ntuple(object_path))
-        self._url = url
-        self._object_path = object_path
+        super().__init__(core, url, object_path, lambda: _core.open_file(url).ntuple(object_path))
         self._num_entries = core.num_entries
         self._all = core.fields()
         self._children: dict[int | None, list[int]] = {}
@@ -182,45 +179,12 @@ class Ntuple(NothingToClose, HasFields):
         self._ntuple = self
         self._number = None
 
-    def _live(self) -> _core.Ntuple:
-        """The engine's RNTuple, opened again after a fork."""
-        return self._shared.here()
-
     def _below(self, number: int | None) -> list[int]:
         return self._children.get(number, [])
 
     @property
-    def name(self) -> str:
-        """The RNTuple's own name, without directory and cycle."""
-        return self._live().name
-
-    @property
     def description(self) -> str:
         return self._live().description
-
-    @property
-    def object_path(self) -> str:
-        """Where the RNTuple is in the file, as it was asked for."""
-        return self._object_path
-
-    @property
-    def url(self) -> str:
-        """The file's address, without secrets."""
-        return self._live().file.url
-
-    #: As uproot calls it.
-    file_path = url
-
-    @property
-    def address(self) -> str:
-        """File and RNTuple, as :func:`farroot.open` takes them."""
-        return f"{self.url}:{self._object_path}"
-
-    def report(self) -> ReadReport:
-        """What reading the file has cost so far: bytes, requests, round trips, time."""
-        from .report import ReadReport
-
-        return ReadReport(_core.report(self._live().file))
 
     def arrays(
         self,

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _core, _libraries
 from ._choice import Selection, one
 from ._entries import entry_range
-from ._process import Live, NothingToClose
+from ._table import InFile
 from .branches import HasBranches
 from .errors import RecoveredWarning, UnsupportedError, warn
 
-if TYPE_CHECKING:
-    from .report import ReadReport
 
-
-class Tree(HasBranches, NothingToClose):
+class Tree(InFile[_core.Tree], HasBranches):
     """A TTree of an open file: a mapping from names to branches, with entries to be read.
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
@@ -24,9 +21,7 @@ class Tree(HasBranches, NothingToClose):
     """
 
     def __init__(self, core: _core.Tree, url: str, object_path: str) -> None:
-        self._core = Live(core, lambda: _core.open_tree(url, object_path))
-        self._url = url
-        self._object_path = object_path
+        super().__init__(core, url, object_path, lambda: _core.open_tree(url, object_path))
         self._num_entries = core.num_entries
         self._names = core.branches()
         self._below: dict[int | None, list[int]] = {}
@@ -43,10 +38,6 @@ class Tree(HasBranches, NothingToClose):
         self._number = None
         warn_if_recovered(core.file)
 
-    def _live(self) -> _core.Tree:
-        """The engine's tree, opened again after a fork."""
-        return self._core.here()
-
     def _children(self, number: int | None) -> list[int]:
         return self._below.get(number, [])
 
@@ -61,42 +52,13 @@ class Tree(HasBranches, NothingToClose):
         return Branch(self, number)
 
     @property
-    def name(self) -> str:
-        """The tree's own name, without directory and cycle."""
-        return self._live().name
-
-    @property
     def title(self) -> str:
         return self._live().title
-
-    @property
-    def object_path(self) -> str:
-        """Where the tree is in the file, as it was asked for."""
-        return self._object_path
-
-    @property
-    def url(self) -> str:
-        """The file's address, without secrets."""
-        return self._live().file.url
-
-    #: As uproot calls it.
-    file_path = url
-
-    @property
-    def address(self) -> str:
-        """File and tree, as :func:`farroot.open` takes them."""
-        return f"{self.url}:{self._object_path}"
 
     @property
     def aliases(self) -> dict[str, str]:
         """Names and formulas that the file keeps with the tree (``TTree::SetAlias``)."""
         return dict(self._live().aliases)
-
-    def report(self) -> ReadReport:
-        """What reading the tree's file has cost so far: bytes, requests, round trips, time."""
-        from .report import ReadReport
-
-        return ReadReport(_core.report(self._live().file))
 
     def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> str:
         """The requests for the tree's file over time, one line a connection.

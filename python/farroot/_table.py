@@ -1,0 +1,56 @@
+"""What trees and RNTuples have in common: a place in a file, and an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from . import _core
+from ._process import Live, NothingToClose
+
+if TYPE_CHECKING:
+    from .report import ReadReport
+
+Core = TypeVar("Core", bound=_core.Tree | _core.Ntuple)
+
+
+class InFile(NothingToClose, Generic[Core]):
+    """Something with entries in an open file."""
+
+    def __init__(self, core: Core, url: str, object_path: str, again: Callable[[], Core]) -> None:
+        self._shared = Live(core, again)
+        self._url = url
+        self._object_path = object_path
+
+    def _live(self) -> Core:
+        """The engine's own, opened again after a fork."""
+        return self._shared.here()
+
+    @property
+    def name(self) -> str:
+        """Its own name, without directory and cycle."""
+        return self._live().name
+
+    @property
+    def object_path(self) -> str:
+        """Where it is in the file, as it was asked for."""
+        return self._object_path
+
+    @property
+    def url(self) -> str:
+        """The file's address, without secrets."""
+        return self._live().file.url
+
+    #: As uproot calls it.
+    file_path = url
+
+    @property
+    def address(self) -> str:
+        """File and object, as :func:`farroot.open` takes them."""
+        return f"{self.url}:{self._object_path}"
+
+    def report(self) -> ReadReport:
+        """What reading the file has cost so far: bytes, requests, round trips, time."""
+        from .report import ReadReport
+
+        return ReadReport(_core.report(self._live().file))
