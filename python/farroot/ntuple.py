@@ -249,7 +249,11 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         def steps() -> Iterator[Any]:
             while (batch := batches.next()) is not None:
                 begin, end, _, columns = batch
-                yield self._grouped(wanted, columns, into, how, Rows(begin, end))
+                arrays = self._grouped(wanted, columns, into, how, Rows(begin, end))
+                # While the caller works on a step, only the caller has it.
+                del batch, columns
+                yield arrays
+                del arrays
 
         return steps()
 
