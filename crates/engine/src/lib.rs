@@ -28,6 +28,7 @@ use std::time::Duration;
 
 pub use config::Config;
 pub use error::{Error, ErrorKind, Result};
+pub use read::batches::Batches;
 pub use read::columns::{Batch, Column};
 pub use read::cut::{Cut, Predicate};
 pub use read::dataset::{Opens, Part, Parts, Place, Wish};
@@ -37,7 +38,6 @@ pub use read::file::{File, KeyInfo, Table};
 pub use read::lazy::LazyBatches;
 pub use read::learn::Learning;
 pub use read::ntuple::{FieldColumn, Ntuple};
-pub use read::pipeline::Batches;
 pub use read::plan::{Plan, Step};
 pub use read::tree::Tree;
 pub use rootfile::tree::BranchId;

@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::ahead::{Ahead, Pace};
+use super::batches::Batches;
 use super::columns::Batch;
 use super::cut::Cut;
 use super::file::Guesses;
-use super::pipeline::Batches;
 use super::plan::Step;
 use super::tree::{Rank, Tree};
 use crate::Engine;

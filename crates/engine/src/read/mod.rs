@@ -1,6 +1,7 @@
 //! ROOT over fetched bytes: opening, planning, decoding, columns. Never sees a socket.
 
 mod ahead;
+pub mod batches;
 pub mod columns;
 pub mod cut;
 pub mod dataset;

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use rootfile::Array;
 use rootfile::ntuple::{self, Cluster, Interpretation, Names};
 
+use super::batches::Batches;
 use super::columns::{Batch, datashape};
 use super::file::File;
-use super::pipeline::Batches;
 use super::plan::Step;
 use super::select::{Glob, is_glob, no_such};
 use crate::error::{Error, ErrorKind, Result};

@@ -22,14 +22,14 @@ use bytes::Bytes;
 use futures::StreamExt;
 use rootfile::tree::BasketPlace;
 use rootfile::{Array, Known};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
-use super::columns::{Batch, Column};
+use super::batches::{Batches, Maker};
+use super::columns::Column;
 use super::cut::Predicate;
 use super::decoders::Decoders;
 use super::plan::{Item, Plan};
 use crate::error::{Error, Result};
-use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
 use counts::Counting;
@@ -104,8 +104,6 @@ struct Pipeline {
     lacking: Vec<usize>,
     /// Those of them whose bytes have not come.
     absent: Vec<usize>,
-    /// What the next batch waits for, for the report.
-    errand: Errand,
     /// The next batch to be assembled.
     next: usize,
     /// Batches before this one are waited for: they are demands, and what is decoded for them
@@ -114,52 +112,17 @@ struct Pipeline {
     done: mpsc::UnboundedSender<Work>,
 }
 
-/// Batches on their way, in order; after an error nothing more comes. Dropping it ends the read.
-#[derive(Debug)]
-pub struct Batches {
-    receiver: mpsc::Receiver<Result<Batch>>,
-    waiting: Arc<Notify>,
-    errand: Errand,
-}
-
-impl Batches {
-    pub(super) fn new(
-        receiver: mpsc::Receiver<Result<Batch>>,
-        waiting: Arc<Notify>,
-        errand: Errand,
-    ) -> Self {
-        Batches { receiver, waiting, errand }
-    }
-
-    /// The next batch; `None` after the last one.
-    pub async fn next(&mut self) -> Option<Result<Batch>> {
-        if self.receiver.is_empty() {
-            self.waiting.notify_one();
-        }
-        let _waiting = self.errand.waiting();
-        self.receiver.recv().await
-    }
-}
-
 /// Starts reading on the present tokio runtime.
 pub fn start(job: Job, plan: Plan) -> Batches {
-    let (sender, receiver) = mpsc::channel(1);
-    let waiting = Arc::new(Notify::new());
-    let asked = waiting.clone();
-    let errand = Errand::begin(job.remote.trace(), Phase::Bytes, Some(job.remote.tag()));
-    let reported = errand.clone();
-    tokio::spawn(async move {
+    let remote = job.remote.clone();
+    Batches::start(&remote, |maker| {
         let (done, work) = mpsc::unbounded_channel();
-        let pipeline = Pipeline::new(job, plan, done, reported);
-        if let Err(error) = pipeline.run(work, &sender, &asked).await {
-            let _ = sender.send(Err(error)).await;
-        }
-    });
-    Batches { receiver, waiting, errand }
+        Pipeline::new(job, plan, done).run(work, maker)
+    })
 }
 
 impl Pipeline {
-    fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Work>, errand: Errand) -> Self {
+    fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Work>) -> Self {
         let deciding = job
             .decision
             .clone()
@@ -195,7 +158,6 @@ impl Pipeline {
             deciding,
             absent: lacking.clone(),
             lacking,
-            errand,
             next: 0,
             awaited,
             done,
@@ -205,17 +167,15 @@ impl Pipeline {
     async fn run(
         mut self,
         mut work: mpsc::UnboundedReceiver<Work>,
-        sender: &mpsc::Sender<Result<Batch>>,
-        waiting: &Notify,
+        mut maker: Maker,
     ) -> Result<()> {
-        let mut told = None;
         self.expect_counts()?;
         if self.deciding.is_none() {
             self.ask((0..self.plan.items.len()).collect());
         }
         while self.next < self.plan.batches.len() {
             self.ask_ahead();
-            self.tell(sender.capacity() == 0, &mut told);
+            maker.tell(self.waits_for(maker.is_handing_over()));
             tokio::select! {
                 biased;
                 Some(work) = work.recv() => match work {
@@ -223,7 +183,7 @@ impl Pipeline {
                     Work::Put { item, nbytes, permit } => self.put(item, nbytes, permit),
                     Work::Decided { window, mask } => self.settle(window, &mask?)?,
                 },
-                slot = sender.reserve(), if self.is_complete(self.next) => {
+                slot = maker.sender.reserve(), if self.is_complete(self.next) => {
                     let Ok(slot) = slot else { return Ok(()) };
                     // Assembled only now: until it can be handed out, what a batch is made of
                     // counts against the budget.
@@ -236,25 +196,22 @@ impl Pipeline {
                     self.open -= 1;
                     self.come(self.wanted[grant.index], grant.bytes, Some(grant.permit));
                 }
-                () = waiting.notified() => self.wait_for(self.next + 1),
-                () = sender.closed() => return Ok(()),
+                () = maker.waiting.notified() => self.wait_for(self.next + 1),
+                () = maker.sender.closed() => return Ok(()),
             }
         }
         Ok(())
     }
 
-    /// Tells the report what the consumer is waiting for, if it is: the batch that is being handed
-    /// over, or what the next one lacks.
-    fn tell(&self, handing_over: bool, told: &mut Option<Phase>) {
+    /// What the consumer is waiting for, if it is: the batch that is being handed over, or what the
+    /// next one lacks.
+    fn waits_for(&self, handing_over: bool) -> Phase {
         let undecided = !self.is_decided(self.next);
-        let phase = match (self.absent[self.next], self.lacking[self.next]) {
+        match (self.absent[self.next], self.lacking[self.next]) {
             _ if handing_over => Phase::Joining,
             (0, 0) if !undecided => Phase::Joining,
             (0, lacking) if lacking > 0 => Phase::Decoding,
             _ => Phase::Bytes,
-        };
-        if told.replace(phase) != Some(phase) {
-            self.errand.enter(phase);
         }
     }
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rootfile::tree::{BranchId, Interpretation};
 
+use super::batches::Batches;
 use super::columns::{Batch, Column};
 use super::cut::Cut;
 use super::file::File;
-use super::pipeline::{self, Batches, Decision, Job};
+use super::pipeline::{self, Decision, Job};
 use super::plan::{Plan, Step};
 use super::select::Names;
 use crate::error::{Error, ErrorKind, Result};

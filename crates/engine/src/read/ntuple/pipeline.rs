@@ -10,17 +10,16 @@ use bytes::Bytes;
 use futures::StreamExt;
 use rootfile::Array;
 use rootfile::ntuple::{Elements, PageUse, decode};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use super::FieldColumn;
 use super::plan::{Plan, local};
 use crate::error::{Error, Result};
-use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
 use crate::read::Decoders;
+use crate::read::batches::{Batches, Maker};
 use crate::read::columns::Batch;
-use crate::read::pipeline::Batches;
 
 /// What a pipeline reads from.
 pub struct Job {
@@ -60,8 +59,6 @@ struct Pipeline {
     slots: Vec<Slot>,
     /// Parts that each batch still lacks.
     lacking: Vec<usize>,
-    /// What the next batch waits for, for the report.
-    errand: Errand,
     /// The next batch to be assembled.
     next: usize,
     /// Batches before this one are waited for: they are demands, and what is decoded for them
@@ -72,23 +69,15 @@ struct Pipeline {
 
 /// Starts reading on the present tokio runtime.
 pub fn start(job: Job, plan: Plan) -> Batches {
-    let (sender, receiver) = mpsc::channel(1);
-    let waiting = Arc::new(Notify::new());
-    let asked = waiting.clone();
-    let errand = Errand::begin(job.remote.trace(), Phase::Bytes, Some(job.remote.tag()));
-    let reported = errand.clone();
-    tokio::spawn(async move {
+    let remote = job.remote.clone();
+    Batches::start(&remote, |maker| {
         let (done, work) = mpsc::unbounded_channel();
-        let pipeline = Pipeline::new(job, plan, done, reported);
-        if let Err(error) = pipeline.run(work, &sender, &asked).await {
-            let _ = sender.send(Err(error)).await;
-        }
-    });
-    Batches::new(receiver, waiting, errand)
+        Pipeline::new(job, plan, done).run(work, maker)
+    })
 }
 
 impl Pipeline {
-    fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Work>, errand: Errand) -> Self {
+    fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Work>) -> Self {
         let slot = |pages: usize| Slot {
             pages: (0..pages).map(|_| None).collect(),
             absent: pages,
@@ -109,25 +98,23 @@ impl Pipeline {
         };
         let wants = job.remote.want(plan.items.iter().enumerate().map(want).collect());
         let open = plan.items.len();
-        Pipeline { job, plan, wants, open, slots, lacking, errand, next: 0, awaited, done }
+        Pipeline { job, plan, wants, open, slots, lacking, next: 0, awaited, done }
     }
 
     async fn run(
         mut self,
         mut work: mpsc::UnboundedReceiver<Work>,
-        sender: &mpsc::Sender<Result<Batch>>,
-        waiting: &Notify,
+        mut maker: Maker,
     ) -> Result<()> {
-        let mut told = None;
         for part in 0..self.slots.len() {
             self.put_together(part);
         }
         while self.next < self.plan.batches.len() {
-            self.tell(sender.capacity() == 0, &mut told);
+            maker.tell(self.waits_for(maker.is_handing_over()));
             tokio::select! {
                 biased;
                 Some(work) = work.recv() => self.take(work)?,
-                slot = sender.reserve(), if self.lacking[self.next] == 0 => {
+                slot = maker.sender.reserve(), if self.lacking[self.next] == 0 => {
                     let Ok(slot) = slot else { return Ok(()) };
                     slot.send(Ok(self.batch(self.next)?));
                     self.next += 1;
@@ -138,25 +125,22 @@ impl Pipeline {
                     self.open -= 1;
                     self.decode(grant.index, grant.bytes, grant.permit);
                 }
-                () = waiting.notified() => self.wait_for(self.next + 1),
-                () = sender.closed() => return Ok(()),
+                () = maker.waiting.notified() => self.wait_for(self.next + 1),
+                () = maker.sender.closed() => return Ok(()),
             }
         }
         Ok(())
     }
 
-    /// Tells the report what the consumer is waiting for, if it is.
-    fn tell(&self, handing_over: bool, told: &mut Option<Phase>) {
+    /// What the consumer is waiting for, if it is.
+    fn waits_for(&self, handing_over: bool) -> Phase {
         let parts = &self.plan.batches[self.next].parts;
-        let phase = if handing_over || self.lacking[self.next] == 0 {
+        if handing_over || self.lacking[self.next] == 0 {
             Phase::Joining
         } else if parts.iter().all(|part| self.slots[*part].absent == 0) {
             Phase::Decoding
         } else {
             Phase::Bytes
-        };
-        if told.replace(phase) != Some(phase) {
-            self.errand.enter(phase);
         }
     }
 

@@ -1,0 +1,80 @@
+//! Batches on their way from the task that makes them to the one that takes them.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::{Notify, mpsc};
+
+use super::columns::Batch;
+use crate::error::Result;
+use crate::fetch::RemoteFile;
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
+
+/// Batches on their way, in order; after an error nothing more comes. Dropping it ends the read.
+#[derive(Debug)]
+pub struct Batches {
+    receiver: mpsc::Receiver<Result<Batch>>,
+    waiting: Arc<Notify>,
+    errand: Errand,
+}
+
+/// The maker's end.
+pub(super) struct Maker {
+    /// Room for one batch: the next one is made when the one before has been taken.
+    pub sender: mpsc::Sender<Result<Batch>>,
+    /// Told when the consumer begins to wait.
+    pub waiting: Arc<Notify>,
+    errand: Errand,
+    told: Option<Phase>,
+}
+
+impl Batches {
+    /// Runs `make` on the present tokio runtime; its error is handed out last.
+    pub(super) fn start<F>(
+        remote: &RemoteFile,
+        make: impl FnOnce(Maker) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<()>> + Send,
+    {
+        let (sender, receiver) = mpsc::channel(1);
+        let waiting = Arc::new(Notify::new());
+        let errand = Errand::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
+        let maker = Maker {
+            sender: sender.clone(),
+            waiting: waiting.clone(),
+            errand: errand.clone(),
+            told: None,
+        };
+        tokio::spawn(async move {
+            if let Err(error) = make(maker).await {
+                let _ = sender.send(Err(error)).await;
+            }
+        });
+        Batches { receiver, waiting, errand }
+    }
+
+    /// The next batch; `None` after the last one.
+    pub async fn next(&mut self) -> Option<Result<Batch>> {
+        if self.receiver.is_empty() {
+            self.waiting.notify_one();
+        }
+        let _waiting = self.errand.waiting();
+        self.receiver.recv().await
+    }
+}
+
+impl Maker {
+    /// A batch that has been made is still to be taken.
+    pub fn is_handing_over(&self) -> bool {
+        self.sender.capacity() == 0
+    }
+
+    /// Tells the report what the consumer waits for, if it does.
+    pub fn tell(&mut self, phase: Phase) {
+        if self.told.replace(phase) != Some(phase) {
+            self.errand.enter(phase);
+        }
+    }
+}
