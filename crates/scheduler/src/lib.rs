@@ -66,6 +66,7 @@ mod estimate;
 mod growth;
 mod handle;
 mod ids;
+mod listing;
 mod message;
 mod readahead;
 mod scheduler;
@@ -73,6 +74,7 @@ mod server;
 mod snapshot;
 mod sources;
 mod split;
+mod trouble;
 mod want;
 
 pub use budget::Budgets;

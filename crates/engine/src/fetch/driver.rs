@@ -4,13 +4,15 @@
 //! handles, notices of connections, the clock), then ask the scheduler for actions and events
 //! until it has none, then sleep until `poll_timeout` or the next happening.
 
+mod notices;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use scheduler::{
-    Action, ConnectionId, Event, Failure, FileId, RequestId, Scheduler, ServerId, SourceId, WantId,
+    Action, ConnectionId, Event, FileId, RequestId, Scheduler, ServerId, SourceId, WantId,
 };
 use tokio::sync::mpsc;
 use url::Url;
@@ -25,12 +27,8 @@ use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
-use crate::source::{
-    self, Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, display_url,
-};
+use crate::source::{self, Command, ConnectionTag, FileRef, Link, Notice, Part, RequestTag};
 
-/// Redirections of one open; what XRootD's own client allows.
-const REDIRECTS_MAX: u32 = 16;
 /// Happenings taken in before the scheduler is asked again, so that neither side starves.
 const BATCH: usize = 256;
 
@@ -438,155 +436,6 @@ impl Driver {
         if opener.send(Ok(opened)).is_err() {
             self.close(id);
         }
-    }
-
-    // ---- notices of connections --------------------------------------------------------------
-
-    fn take_notice(&mut self, connection: ConnectionTag, notice: Notice) {
-        let now = self.clock.now();
-        let id = ConnectionId(connection.0);
-        match notice {
-            Notice::Connected => {
-                self.trace.connected(connection.0);
-                self.tell_openers(id);
-                self.scheduler.handle_connected(now, id);
-            }
-            Notice::Opened { request, info } => self.opened(RequestId(request.0), info),
-            Notice::Data { request, offset, bytes } => {
-                self.trace.received(request.0, bytes.len() as u64);
-                let request = RequestId(request.0);
-                let Some(state) = self.requests.get(&request) else { return };
-                let Some(file) = self.files.get_mut(&state.file) else { return };
-                let range = offset..offset + bytes.len() as u64;
-                if file.opener.is_some() {
-                    // The ends of the file come unasked by anyone but the open itself.
-                    self.trace.wanted(state.file.0, bytes.len() as u64, true);
-                }
-                file.store.insert(offset, bytes);
-                self.scheduler.handle_data(now, request, range);
-            }
-            Notice::Done { request } => {
-                self.trace.ended(request.0, false);
-                let request = RequestId(request.0);
-                self.requests.remove(&request);
-                self.scheduler.handle_done(now, request);
-            }
-            Notice::Failed { request, error } => self.failed(RequestId(request.0), id, error),
-            Notice::Redirected { request, url } => self.redirected(RequestId(request.0), id, &url),
-            Notice::Traits(traits) => {
-                if let Some(server) = self.server_of(id) {
-                    self.scheduler.update_server(now, server, scheduler_traits(&traits));
-                }
-            }
-            Notice::Note(text) => self.trace.note(None, text),
-            Notice::Disconnected { error } => self.disconnected(id, error),
-        }
-    }
-
-    fn server_of(&self, connection: ConnectionId) -> Option<ServerId> {
-        self.connections.get(&connection).map(|there| there.server)
-    }
-
-    /// Opens that waited for a connection now wait for their answers.
-    fn tell_openers(&self, connection: ConnectionId) {
-        let Some(server) = self.server_of(connection) else { return };
-        for file in self.files.values() {
-            if file.sources.values().any(|(of, _)| *of == server) {
-                file.tell(|errand| errand.enter(Phase::Opening));
-            }
-        }
-    }
-
-    fn opened(&mut self, request: RequestId, info: FileInfo) {
-        let Some(state) = self.requests.get(&request) else { return };
-        let Some(file) = self.files.get_mut(&state.file) else { return };
-        self.scheduler.handle_opened(self.clock.now(), request, info.size);
-        file.info.get_or_insert(info);
-    }
-
-    fn failed(&mut self, request: RequestId, connection: ConnectionId, error: Error) {
-        self.trace.ended(request.0, true);
-        let Some(state) = self.requests.remove(&request) else { return };
-        let failure = Failure { retryable: error.is_retryable() };
-        self.remember(state.file, connection, error);
-        self.scheduler.handle_failed(self.clock.now(), request, failure);
-    }
-
-    fn remember(&mut self, file: FileId, connection: ConnectionId, error: Error) {
-        let source = self.connections.get(&connection).map(|there| there.source.to_string());
-        if let Some(file) = self.files.get_mut(&file) {
-            file.last_error = Some(match source {
-                Some(source) => error.with_source(source),
-                None => error,
-            });
-        }
-    }
-
-    fn redirected(&mut self, request: RequestId, connection: ConnectionId, url: &Url) {
-        self.trace.ended(request.0, false);
-        let Some(state) = self.requests.remove(&request) else { return };
-        let Some(file) = self.files.get_mut(&state.file) else { return };
-        file.redirects += 1;
-        let server = if file.redirects > REDIRECTS_MAX {
-            Err(Error::new(ErrorKind::LimitReached, "redirected in circles")
-                .with_advice("the servers' configuration is at fault; try another address"))
-        } else {
-            self.server_for(url)
-        };
-        match server {
-            Ok(server) => {
-                self.trace.note(Some(state.file.0), format!("redirected to {}", display_url(url)));
-                self.add_source(state.file, server, url.clone());
-                self.scheduler.remove_source(self.clock.now(), state.source);
-                self.scheduler.handle_done(self.clock.now(), request);
-                if let Some(file) = self.files.get_mut(&state.file) {
-                    file.sources.remove(&state.source);
-                }
-            }
-            Err(error) => {
-                self.remember(state.file, connection, error);
-                let failure = Failure { retryable: false };
-                self.scheduler.handle_failed(self.clock.now(), request, failure);
-            }
-        }
-    }
-
-    /// Requests on a lost connection get no answer; the scheduler asks for their bytes again.
-    fn lose_requests(&mut self, connection: ConnectionId) {
-        let lost: Vec<RequestId> = self
-            .requests
-            .iter()
-            .filter(|(_, state)| state.connection == connection)
-            .map(|(request, _)| *request)
-            .collect();
-        for request in lost {
-            self.trace.ended(request.0, true);
-            self.requests.remove(&request);
-        }
-    }
-
-    fn disconnected(&mut self, connection: ConnectionId, error: Option<Error>) {
-        let Some(there) = self.connections.get(&connection) else { return };
-        let server = there.server;
-        let failure = Failure { retryable: error.as_ref().is_none_or(Error::is_retryable) };
-        if let Some(error) = error {
-            let concerned: Vec<FileId> = self
-                .files
-                .iter()
-                .filter(|(_, file)| {
-                    file.touched.contains(&connection)
-                        || file.sources.values().any(|(other, _)| *other == server)
-                })
-                .map(|(id, _)| *id)
-                .collect();
-            for file in concerned {
-                self.remember(file, connection, error.clone());
-            }
-        }
-        self.connections.remove(&connection);
-        self.trace.disconnected(connection.0);
-        self.lose_requests(connection);
-        self.scheduler.handle_disconnected(self.clock.now(), connection, failure);
     }
 }
 

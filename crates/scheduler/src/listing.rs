@@ -1,0 +1,71 @@
+//! Which servers have something to do for which file.
+
+use crate::ids::FileId;
+use crate::message::{Part, WantFailure};
+use crate::scheduler::{Listed, Scheduler};
+
+impl Scheduler {
+    /// Leaves the tail of an open to others where the server cannot give a suffix.
+    fn drop_tail(&mut self, id: FileId) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let (Some(opening), Some((_, server))) = (&mut file.opening, file.sources.best()) else {
+            return;
+        };
+        if self.servers.get(&server).is_some_and(|server| !server.traits.suffix) {
+            opening.todo.retain(|part| matches!(part, Part::Head(_)));
+            self.conclude_open(id, WantFailure::NoSource);
+        }
+    }
+
+    /// Brings a file's place on the agenda of its server up to date.
+    pub(crate) fn refresh(&mut self, id: FileId) {
+        self.drop_tail(id);
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let server = file.sources.best().map(|(_, server)| server);
+        let listed = server.zip(file.chunks.first_queued()).map(|(server, first)| Listed {
+            server,
+            urgency: first.urgency,
+            order: first.order,
+            queued: file.chunks.queued(),
+        });
+        let old = std::mem::replace(&mut file.listed, listed);
+        let opening = file.opening.as_ref();
+        let to_send = opening.is_some_and(|opening| !opening.resting && !opening.todo.is_empty());
+        let open_listed = server.filter(|_| to_send);
+        let old_open = std::mem::replace(&mut file.open_listed, open_listed);
+        if old != listed {
+            self.unlist(id, old);
+            self.list(id, listed);
+        }
+        if old_open != open_listed {
+            if let Some(server) = old_open.and_then(|server| self.servers.get_mut(&server)) {
+                server.opens.remove(&id);
+            }
+            if let Some((at, server)) =
+                open_listed.and_then(|at| self.servers.get_mut(&at).map(|server| (at, server)))
+            {
+                server.opens.insert(id);
+                self.awake.insert(at);
+            }
+        }
+    }
+
+    fn list(&mut self, file: FileId, listed: Option<Listed>) {
+        let Some(listed) = listed else { return };
+        let Some(server) = self.servers.get_mut(&listed.server) else { return };
+        server.agenda.insert((listed.urgency, listed.order, file));
+        for (total, bytes) in server.queued.iter_mut().zip(listed.queued) {
+            *total += bytes;
+        }
+        self.awake.insert(listed.server);
+    }
+
+    fn unlist(&mut self, file: FileId, listed: Option<Listed>) {
+        let Some(listed) = listed else { return };
+        let Some(server) = self.servers.get_mut(&listed.server) else { return };
+        server.agenda.remove(&(listed.urgency, listed.order, file));
+        for (total, bytes) in server.queued.iter_mut().zip(listed.queued) {
+            *total -= bytes;
+        }
+    }
+}
