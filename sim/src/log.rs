@@ -37,3 +37,20 @@ pub fn lines(records: &Records, rtt: Duration) -> String {
     }
     out
 }
+
+/// Compares with the log that is kept in `tests/golden`; `GOLDEN=write` writes it anew.
+///
+/// # Panics
+/// Where they differ, or nothing can be written.
+pub fn golden(name: &str, log: &str) {
+    let path = format!("{}/tests/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("GOLDEN").is_some_and(|value| value == "write") {
+        std::fs::write(&path, log).expect("can be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == log,
+        "the requests of this read have changed; if that is right, run this test with \
+         GOLDEN=write and let the review see it.\n--- kept\n{kept}\n--- now\n{log}"
+    );
+}

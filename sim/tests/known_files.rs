@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Engine, Result};
+use engine::{Config, Engine, ErrorKind, Place, Result, Step, Wish};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -16,16 +16,43 @@ const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
 /// In the file's header, behind the version of its format.
 const IDENTIFIER: usize = 47;
 
-/// What one process sees: its round trips, and the log of its requests.
-async fn read(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
+fn columns() -> Vec<String> {
+    ["Muon_pt", "flat_0", "flat_5"].map(String::from).to_vec()
+}
+
+fn engine(world: &World, store: &Path) -> Result<Engine> {
     let store_folder = Some(store.to_owned());
     let config = Config { decode_threads: 0, store_folder, ..Config::default() };
-    let engine = Engine::within(&config, Arc::new(world.clone()))?;
+    Engine::within(&config, Arc::new(world.clone()))
+}
+
+/// What one process sees: its round trips, and the log of its requests.
+async fn read(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
+    let engine = engine(world, store)?;
     let started = tokio::time::Instant::now();
     let tree = engine.open_tree(url, Some("Events")).await?;
-    let columns = tree.columns(&["Muon_pt", "flat_0", "flat_5"].map(String::from))?;
+    let columns = tree.columns(&columns())?;
     let batch = tree.read(columns, 0..u64::MAX).await?;
     assert_eq!(batch.len(), 6_000);
+    Ok((round_trips(started.elapsed(), RTT), sim::log::lines(&engine.trace().records(), RTT)))
+}
+
+/// The same in one call, which says what is wanted before the file is open.
+async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
+    let engine = engine(world, store)?;
+    let started = tokio::time::Instant::now();
+    let place = Place { url: url.into(), tree: Some("Events".into()), open: None };
+    let wish =
+        Wish { patterns: Some(columns()), entries: 0..u64::MAX, step: Step::Whole, cut: None };
+    let mut parts = engine.parts(vec![place], wish);
+    let mut entries = 0;
+    while let Some(part) = parts.next().await {
+        let batch = part?.batch;
+        let (name, array) = &batch.columns[1];
+        assert_eq!((name.as_str(), array.len() as u64), ("flat_0", batch.len()));
+        entries += batch.len();
+    }
+    assert_eq!(entries, 6_000);
     Ok((round_trips(started.elapsed(), RTT), sim::log::lines(&engine.trace().records(), RTT)))
 }
 
@@ -86,6 +113,9 @@ fn a_store_that_was_damaged_costs_only_round_trips() {
         read(&world, store.path(), url).await.expect("reads");
         for entry in std::fs::read_dir(store.path()).expect("the store") {
             let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                continue;
+            }
             let mut bytes = std::fs::read(&path).expect("can be read");
             let middle = bytes.len() / 2;
             bytes[middle] ^= 1;
@@ -94,4 +124,85 @@ fn a_store_that_was_damaged_costs_only_round_trips() {
         assert!(read(&world, store.path(), url).await.expect("reads").0 > 3.9);
         assert!(read(&world, store.path(), url).await.expect("reads").0 < 3.01);
     });
+}
+
+/// Connecting takes one, and everything else the second: the server is remembered, too.
+#[test]
+fn the_first_data_of_a_known_file_come_with_its_open() {
+    let store = tempfile::tempdir().expect("a folder");
+    let url = "root://server:1094//nano.root";
+    let (took, log) = sim::run(async {
+        let world = serve_xrootd(FILE);
+        read(&world, store.path(), url).await.expect("reads");
+        read_at_once(&world, store.path(), url).await.expect("reads")
+    });
+    assert!(took < 2.01, "{took:.2} round trips:\n{log}");
+    sim::log::golden("xrootd_known_file", &log);
+}
+
+#[test]
+fn the_first_data_of_a_known_file_come_with_its_head_over_http() {
+    let store = tempfile::tempdir().expect("a folder");
+    let url = "http://server/nano.root";
+    let (took, log) = sim::run(async {
+        let world = World::default();
+        http_host::serve(world.host("server", 80, Link::delay(RTT)), one_file("/nano.root", FILE));
+        read(&world, store.path(), url).await.expect("reads");
+        read_at_once(&world, store.path(), url).await.expect("reads")
+    });
+    assert!(took < 2.01, "{took:.2} round trips:\n{log}");
+}
+
+/// What came early is the other file's, and nothing of it is handed on.
+#[test]
+fn what_came_early_of_a_file_that_was_replaced_is_thrown_away() {
+    let url = "root://server:1094//nano.root";
+    let mut renamed = FILE.to_vec();
+    renamed[IDENTIFIER] ^= 1;
+    let mut longer = FILE.to_vec();
+    longer.extend_from_slice(&[0; 1000]);
+    for other in [renamed, longer] {
+        let store = tempfile::tempdir().expect("a folder");
+        let (took, log) = sim::run(async {
+            read(&serve_xrootd(FILE), store.path(), url).await.expect("reads");
+            let world = serve_xrootd(other);
+            read_at_once(&world, store.path(), url).await.expect("reads")
+        });
+        assert!(took > 3.9 && log.matches("open, head").count() == 2, "{took:.2}:\n{log}");
+    }
+}
+
+/// A cut file has lost the baskets that were asked for; the error is the new file's, not theirs.
+#[test]
+fn a_known_file_that_is_gone_or_cut_is_an_error() {
+    let store = tempfile::tempdir().expect("a folder");
+    let url = "root://server:1094//nano.root";
+    let (gone, cut) = sim::run(async {
+        read(&serve_xrootd(FILE), store.path(), url).await.expect("reads");
+        let world = World::default();
+        let accepted = world.host("server", 1094, Link::delay(RTT));
+        xrootd_host::serve(accepted, one_file("/other.root", FILE), Behaviour::default());
+        let gone = read_at_once(&world, store.path(), url).await.map(drop);
+        let world = serve_xrootd(&FILE[..FILE.len() / 20]);
+        (gone, read_at_once(&world, store.path(), url).await.map(drop))
+    });
+    assert_eq!(gone.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(cut.unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
+/// Every connection that was asked something early is sent elsewhere; one answer to that is enough.
+#[test]
+fn a_known_file_may_have_moved() {
+    let store = tempfile::tempdir().expect("a folder");
+    let url = "root://redirector:1094//nano.root";
+    let (took, log) = sim::run(async {
+        let world = serve_xrootd(FILE);
+        let accepted = world.host("redirector", 1094, Link::delay(RTT));
+        let behaviour =
+            Behaviour { redirects_to: Some(("server".into(), 1094)), ..Behaviour::default() };
+        xrootd_host::serve(accepted, one_file("/nano.root", FILE), behaviour);
+        read(&world, store.path(), url).await.expect("reads");
+        read_at_once(&world, store.path(), url).await.expect("reads")
+    });
+    assert!(took < 4.01, "{took:.2} round trips:\n{log}");
 }

@@ -39,7 +39,7 @@ fn over_xrootd_a_cold_read_takes_four_round_trips() {
         three_columns(&world, "root://server:1094//nano.root").await
     });
     assert!(took < 4.01, "{took:.3} round trips:\n{log}");
-    golden("xrootd_three_columns", &log);
+    sim::log::golden("xrootd_three_columns", &log);
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn over_http_a_cold_read_takes_three_round_trips() {
         three_columns(&world, "http://server:80/nano.root").await
     });
     assert!(took < 3.01, "{took:.3} round trips:\n{log}");
-    golden("http_three_columns", &log);
+    sim::log::golden("http_three_columns", &log);
 }
 
 /// Waiting for one batch after the other would cost a round trip each; reading ahead costs none.
@@ -104,18 +104,4 @@ fn many_files_are_opened_side_by_side_on_few_connections() {
     });
     assert!(took < 48.0, "{took:.2} round trips");
     assert!(connections <= 16, "{connections} connections");
-}
-
-/// Compares with the log kept beside this test; `GOLDEN=write` writes it anew.
-fn golden(name: &str, log: &str) {
-    let path = format!("{}/tests/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
-    if std::env::var_os("GOLDEN").is_some_and(|value| value == "write") {
-        std::fs::write(&path, log).expect("can be written");
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        kept == log,
-        "the requests of this read have changed; if that is right, run this test with \
-         GOLDEN=write and let the review see it.\n--- kept\n{kept}\n--- now\n{log}"
-    );
 }

@@ -43,7 +43,7 @@ pub use read::tree::Tree;
 pub use rootfile::tree::BranchId;
 pub use rootfile::{Array, Numbers};
 
-use read::file::Guesses;
+use read::file::{Guesses, Presumed};
 use source::network::{Network, Tcp};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone.
@@ -77,7 +77,7 @@ impl Engine {
         };
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
         let runtime = Some(runtime);
-        let store = store_of(&config);
+        let store = store::Store::of(&config);
         Ok(Engine { inner: Arc::new(Inner { config, store, fetcher, decoders, runtime }) })
     }
 
@@ -85,7 +85,7 @@ impl Engine {
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let fetcher = fetch::Fetcher::start(config, network);
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
-        let (config, store) = (config.clone(), store_of(config));
+        let (config, store) = (config.clone(), store::Store::of(config));
         let inner = Inner { config, store, fetcher, decoders, runtime: None };
         Ok(Engine { inner: Arc::new(inner) })
     }
@@ -156,11 +156,22 @@ impl Engine {
         guesses: Guesses,
     ) -> Result<Tree> {
         let file = self.open_with(address, guesses).await?;
+        self.tree_of(&file, address, path).await
+    }
+
+    async fn tree_of(&self, file: &File, address: &str, path: Option<&str>) -> Result<Tree> {
         if let Some(path) = path {
             return file.tree(path).await;
         }
         let trees = file.tree_paths().await?;
         file.tree(only(&trees, address)?).await
+    }
+
+    /// Takes a file for what is remembered of it; `None` where that is too little.
+    async fn open_presumed(&self, address: &str) -> Result<Option<Presumed>> {
+        let Inner { fetcher, decoders, store, .. } = &*self.inner;
+        let Some(store) = store else { return Ok(None) };
+        File::open_presumed(fetcher, decoders, store, address::parse(address)?).await
     }
 
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.
@@ -197,11 +208,6 @@ impl Engine {
     pub fn report(&self) -> report::Report {
         report::Report::new(self.trace(), None)
     }
-}
-
-fn store_of(config: &Config) -> Option<store::Store> {
-    let folder = config.store_folder.clone()?;
-    (config.store_bytes_max > 0).then(|| store::Store::new(folder, config.store_bytes_max))
 }
 
 /// The only path that there is.

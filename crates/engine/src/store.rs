@@ -6,6 +6,8 @@
 //! time of modification, version) and the file's own first bytes, which hold its identifier, say
 //! that the file is the same. Whatever else is wrong with an entry makes it a miss.
 
+mod notes;
+
 use std::fs;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -19,7 +21,10 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 use url::Url;
 
+use crate::config::Config;
 use crate::source::FileInfo;
+
+pub use notes::Notes;
 
 /// First bytes of an entry; another number for another layout.
 const MAGIC: &[u8] = b"farroot metadata 1\n";
@@ -54,6 +59,12 @@ struct Head {
 }
 
 impl Store {
+    /// The store that the configuration names, if any.
+    pub fn of(config: &Config) -> Option<Self> {
+        let folder = config.store_folder.clone()?;
+        (config.store_bytes_max > 0).then(|| Store::new(folder, config.store_bytes_max))
+    }
+
     /// A store in `folder`, which need not exist yet, of about `bytes_max` bytes at the most.
     pub fn new(folder: PathBuf, bytes_max: u64) -> Self {
         Store { folder: folder.into(), bytes_max, writes: Arc::default() }

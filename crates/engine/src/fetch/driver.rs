@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use scheduler::{
     Action, ConnectionId, Event, FileId, RequestId, Scheduler, ServerId, SourceId, WantId,
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
 use super::files::{
@@ -22,7 +22,7 @@ use super::files::{
 };
 use super::ledger::Phase;
 use super::trace::{RequestKind, RequestRecord, Trace};
-use super::{Opened, Order, Urgency, Want};
+use super::{Begun, Opened, Order, Urgency, Want};
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -134,8 +134,8 @@ impl Driver {
     fn take_order(&mut self, order: Order) {
         let now = self.clock.now();
         match order {
-            Order::Open { url, head, tail, errand, reply } => {
-                self.open(url, head, tail, FileState::new(errand, reply));
+            Order::Open { url, head, tail, errand, early, reply } => {
+                self.open(url, head, tail, early, FileState::new(errand, reply));
             }
             Order::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
             Order::Promote { group, indices } => {
@@ -162,7 +162,14 @@ impl Driver {
         }
     }
 
-    fn open(&mut self, url: Url, head: u64, tail: u64, state: FileState) {
+    fn open(
+        &mut self,
+        url: Url,
+        head: u64,
+        tail: u64,
+        early: Option<oneshot::Sender<Begun>>,
+        mut state: FileState,
+    ) {
         let server = match self.server_for(&url) {
             Ok(server) => server,
             Err(error) => return state.refuse(error),
@@ -170,6 +177,11 @@ impl Driver {
         let now = self.clock.now();
         let file = self.scheduler.add_file(now);
         state.tell(|errand| errand.belongs(file.0));
+        if let Some(begun) = early {
+            state.early_head = Some(0..head);
+            let source = self.servers[&server].name.to_string();
+            let _ = begun.send(Begun { file, source });
+        }
         self.files.insert(file, state);
         self.add_source(file, server, url);
         self.scheduler.open(now, file, head, tail);
@@ -355,7 +367,7 @@ impl Driver {
         }
         let command = command(file_ref);
         let open = matches!(command, Command::Open { .. });
-        self.requests.insert(request, RequestState { file, source, connection });
+        self.requests.insert(request, RequestState { file, source, connection, is_open: open });
         self.trace.sent(RequestRecord {
             request: request.0,
             file: file.0,
@@ -426,10 +438,19 @@ impl Driver {
         errand.enter(Phase::Metadata);
         let source = file.sources.values().next().map(|(server, _)| *server);
         let source = source.and_then(|server| self.servers.get(&server));
+        let info = file.info.clone().unwrap_or_default();
+        let delivered = match &file.early_head {
+            // What others wait for stays.
+            Some(head) => {
+                let head = head.start..head.end.min(info.size);
+                file.store.get(head.clone()).map(|bytes| (head.start, bytes)).into_iter().collect()
+            }
+            None => file.store.drain(),
+        };
         let opened = Opened {
             file: id,
-            info: file.info.clone().unwrap_or_default(),
-            delivered: file.store.drain(),
+            info,
+            delivered,
             source: source.map_or_else(String::new, |state| state.name.to_string()),
         };
         self.scheduler.forget_open(self.clock.now(), id);

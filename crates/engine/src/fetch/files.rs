@@ -18,6 +18,9 @@ use crate::source::{Command, FileInfo, FileRef, Server};
 /// A file somebody holds a handle to.
 pub struct FileState {
     pub store: Store,
+    /// The first bytes, which the open brings and others may want as well, of a file that is read
+    /// from before it is open.
+    pub early_head: Option<Range<u64>>,
     /// Who waits for the open, and who is told what it is waiting for.
     pub opener: Option<(oneshot::Sender<Result<Opened>>, Errand)>,
     pub info: Option<FileInfo>,
@@ -33,6 +36,7 @@ impl FileState {
     pub fn new(errand: Errand, opener: oneshot::Sender<Result<Opened>>) -> Self {
         FileState {
             store: Store::default(),
+            early_head: None,
             opener: Some((opener, errand)),
             info: None,
             sources: BTreeMap::new(),
@@ -80,6 +84,8 @@ pub struct RequestState {
     pub file: FileId,
     pub source: SourceId,
     pub connection: ConnectionId,
+    /// It opens the file, and brings an end of it.
+    pub is_open: bool,
 }
 
 /// Wants that were asked for together.

@@ -92,6 +92,8 @@ enum Order {
         head: u64,
         tail: u64,
         errand: Errand,
+        /// Who goes on before the answer is told as soon as wants may come.
+        early: Option<oneshot::Sender<Begun>>,
         reply: oneshot::Sender<Result<Opened>>,
     },
     Want {
@@ -137,6 +139,13 @@ struct Opened {
     source: String,
 }
 
+/// A file that is being opened.
+#[derive(Debug)]
+struct Begun {
+    file: FileTag,
+    source: String,
+}
+
 /// Handle to the driver. Cheap to clone; the driver ends when the last handle is gone.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
@@ -173,10 +182,8 @@ impl Fetcher {
         tail: u64,
         errand: &Errand,
     ) -> Result<RemoteFile> {
-        let (reply, answer) = oneshot::channel();
         let shown = crate::source::display_url(&url);
-        let order = Order::Open { url, head, tail, errand: errand.clone(), reply };
-        self.orders.send(order).map_err(|_| stopped())?;
+        let answer = self.order_open(url, head, tail, None, errand)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
             file: opened.file,
@@ -186,6 +193,68 @@ impl Fetcher {
             url: shown.into(),
             fetcher: self.clone(),
         })
+    }
+
+    /// As [`Fetcher::open`], of a file that is taken for the one that `info` describes: it can be
+    /// read from at once, and what is wanted then leaves together with the open. Nothing of it
+    /// counts before the [`Answer`] says the same.
+    pub async fn open_early(
+        &self,
+        url: Url,
+        head: u64,
+        info: FileInfo,
+        errand: &Errand,
+    ) -> Result<(RemoteFile, Answer)> {
+        let (begun, beginning) = oneshot::channel();
+        let shown: Arc<str> = crate::source::display_url(&url).into();
+        let opened = self.order_open(url, head, 0, Some(begun), errand)?;
+        // An address of no server is refused before anything begins.
+        let Ok(begun) = beginning.await else {
+            let refused = opened.await.map_err(|_| stopped())?;
+            return Err(refused.err().unwrap_or_else(stopped).with_url(&*shown));
+        };
+        let file = RemoteFile {
+            file: begun.file,
+            info,
+            delivered: Vec::new(),
+            source: begun.source,
+            url: shown.clone(),
+            fetcher: self.clone(),
+        };
+        Ok((file, Answer { opened, url: shown }))
+    }
+
+    fn order_open(
+        &self,
+        url: Url,
+        head: u64,
+        tail: u64,
+        early: Option<oneshot::Sender<Begun>>,
+        errand: &Errand,
+    ) -> Result<oneshot::Receiver<Result<Opened>>> {
+        let (reply, answer) = oneshot::channel();
+        let order = Order::Open { url, head, tail, errand: errand.clone(), early, reply };
+        self.orders.send(order).map_err(|_| stopped())?;
+        Ok(answer)
+    }
+}
+
+/// What the open of a file is answered that has been read from meanwhile.
+#[derive(Debug)]
+pub struct Answer {
+    opened: oneshot::Receiver<Result<Opened>>,
+    url: Arc<str>,
+}
+
+impl Answer {
+    /// What the file is, and its first bytes.
+    ///
+    /// # Errors
+    /// Why it cannot be opened.
+    pub async fn wait(self) -> Result<(FileInfo, Vec<(u64, Bytes)>)> {
+        let opened = self.opened.await.map_err(|_| stopped())?;
+        let opened = opened.map_err(|error| error.with_url(&*self.url))?;
+        Ok((opened.info, opened.delivered))
     }
 }
 

@@ -166,16 +166,49 @@ async fn start(
     urgent: bool,
 ) -> Result<Started> {
     let begun = engine.trace().now();
-    let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear };
-    let tree = place.open(&engine, guesses).await?;
-    let columns = match &wish.patterns {
-        Some(patterns) => tree.columns(patterns).map_err(|e| e.with_url(&*place.url))?,
-        None => tree.all_columns(),
-    };
     let rank = Rank { order: file as u64, urgent };
-    let batches = tree.start(columns, wish.cut.as_ref(), wish.entries, wish.step, rank)?;
+    let remembered = match &place.open {
+        None => start_presumed(&engine, &place, &wish, rank).await?,
+        Some(_) => None,
+    };
+    let (tree, batches) = match remembered {
+        Some(started) => started,
+        None => {
+            let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear };
+            let tree = place.open(&engine, guesses).await?;
+            let batches = begin(&tree, &place, &wish, rank)?;
+            (tree, batches)
+        }
+    };
     let opening_took = engine.trace().now().saturating_sub(begun);
     let metadata_bytes = tree.file().metadata_bytes();
     let turn = Duration::ZERO;
     Ok(Started { file, url: place.url, batches, metadata_bytes, opening_took, turn })
+}
+
+/// Begins to read before the file is open, where it is remembered: what is wanted first is asked
+/// for together with the open. Nothing is handed on unless the file is the one that was remembered.
+async fn start_presumed(
+    engine: &Engine,
+    place: &Place,
+    wish: &Wish,
+    rank: Rank,
+) -> Result<Option<(Tree, Batches)>> {
+    let Some(presumed) = engine.open_presumed(&place.url).await? else { return Ok(None) };
+    let started = async {
+        let tree = engine.tree_of(&presumed.file, &place.url, place.tree.as_deref()).await?;
+        let batches = begin(&tree, place, wish, rank)?;
+        Ok((tree, batches))
+    };
+    // An error may be the other file's.
+    let started = started.await;
+    if presumed.confirm().await? { started.map(Some) } else { Ok(None) }
+}
+
+fn begin(tree: &Tree, place: &Place, wish: &Wish, rank: Rank) -> Result<Batches> {
+    let columns = match &wish.patterns {
+        Some(patterns) => tree.columns(patterns).map_err(|e| e.with_url(&*place.url))?,
+        None => tree.all_columns(),
+    };
+    tree.start(columns, wish.cut.as_ref(), wish.entries.clone(), wish.step, rank)
 }

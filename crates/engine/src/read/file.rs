@@ -18,7 +18,7 @@ use super::{Decoders, Profiles};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
-use crate::fetch::{Fetcher, RemoteFile};
+use crate::fetch::{Answer, Fetcher, RemoteFile};
 use crate::report::{Report, timeline};
 use crate::store::Store;
 
@@ -55,6 +55,13 @@ struct Inner {
     known: Mutex<Known>,
     memory: Option<Memory>,
     guesses: Guesses,
+}
+
+/// A file that is taken for the one that is remembered, until its server has answered.
+pub(crate) struct Presumed {
+    pub file: File,
+    answer: Answer,
+    errand: Errand,
 }
 
 /// What has entries to be read.
@@ -98,7 +105,7 @@ impl File {
             known.supply(offset, bytes);
         }
         if let Some(memory) = &memory {
-            memory.recall(&remote, &mut known);
+            memory.recall(&remote, remote.info(), &mut known);
         }
         let opened =
             progress(&remote, &mut known, guesses, |known| match rootfile::File::open(known) {
@@ -111,16 +118,42 @@ impl File {
             Some(file) => file,
             None => recover(&remote, &mut known).await?,
         };
-        let inner = Inner {
-            remote: Arc::new(remote),
-            decoders: decoders.clone(),
-            profiles: Profiles::new(store.map(Store::folder)),
-            file,
-            known: Mutex::new(known),
-            memory,
-            guesses,
-        };
-        Ok(File { inner: Arc::new(inner) })
+        let profiles = Profiles::new(store.map(Store::folder));
+        Ok(File::new(remote, decoders, profiles, file, known, memory, guesses))
+    }
+
+    /// Takes a file for what is remembered of it, so that it can be read from before it is open;
+    /// `None` where too little is remembered.
+    pub(crate) async fn open_presumed(
+        fetcher: &Fetcher,
+        decoders: &Decoders,
+        store: &Store,
+        url: Url,
+    ) -> Result<Option<Presumed>> {
+        let memory = Memory::of(store, &url);
+        let Some((info, known)) = memory.presumed() else { return Ok(None) };
+        let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
+        let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
+        let (remote, answer) = fetcher.open_early(url, HEAD_BYTES, info, &errand).await?;
+        let profiles = Profiles::new(Some(store.folder()));
+        // The connections are there, and nothing else to be done meanwhile.
+        let guesses = Guesses::Welcome;
+        let file = File::new(remote, decoders, profiles, file, known, Some(memory), guesses);
+        Ok(Some(Presumed { file, answer, errand }))
+    }
+
+    fn new(
+        remote: RemoteFile,
+        decoders: &Decoders,
+        profiles: Profiles,
+        file: rootfile::File,
+        known: Known,
+        memory: Option<Memory>,
+        guesses: Guesses,
+    ) -> Self {
+        let (remote, known, decoders) = (Arc::new(remote), Mutex::new(known), decoders.clone());
+        let inner = Inner { remote, decoders, profiles, file, known, memory, guesses };
+        File { inner: Arc::new(inner) }
     }
 
     /// The address as given, without secrets.
@@ -293,6 +326,22 @@ impl File {
         let result = progress(remote, &mut known, guesses, |known| read(file, known)).await;
         self.inner.known.lock().absorb(known);
         result
+    }
+}
+
+impl Presumed {
+    /// Waits for the server's answer; whether it is the file that was remembered. If it is not,
+    /// whatever was read of it is nothing.
+    ///
+    /// # Errors
+    /// Why the file cannot be opened.
+    pub async fn confirm(self) -> Result<bool> {
+        let _waiting = self.errand.waiting();
+        let (info, delivered) = self.answer.wait().await?;
+        let mut known = Known::new(Some(info.size));
+        delivered.into_iter().for_each(|(offset, bytes)| known.supply(offset, bytes));
+        let Inner { remote, memory, .. } = &*self.file.inner;
+        Ok(memory.as_ref().is_some_and(|memory| memory.recall(remote, &info, &mut known)))
     }
 }
 

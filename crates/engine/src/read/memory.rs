@@ -43,21 +43,31 @@ impl Memory {
         self.knows
     }
 
+    /// What is remembered, not yet held against anything.
+    pub fn presumed(&self) -> Option<(FileInfo, Known)> {
+        let found = self.found.lock();
+        let entry = found.as_ref()?;
+        let mut known = Known::new(Some(entry.info.size));
+        entry.pieces.iter().for_each(|(at, piece)| known.supply(*at, piece.clone()));
+        Some((entry.info.clone(), known))
+    }
+
     /// Adds what is remembered to the bytes that came with the open, if they and the server's
-    /// answer say that it is the same file.
-    pub fn recall(&self, remote: &RemoteFile, known: &mut Known) {
-        let Some(entry) = self.found.lock().take() else { return };
-        if !is_same(&entry, remote.info(), known) {
+    /// answer say that it is the same file; returns whether they do.
+    pub fn recall(&self, remote: &RemoteFile, info: &FileInfo, known: &mut Known) -> bool {
+        let Some(entry) = self.found.lock().take() else { return false };
+        if !is_same(&entry, info, known) {
             let text = format!("{} has changed since it was last read", remote.url());
             remote.trace().note(Some(remote.tag()), text);
             self.store.forget(&self.url);
-            return;
+            return false;
         }
         self.is_true.store(true, Ordering::Relaxed);
         for (offset, piece) in entry.pieces {
             known.supply(offset, piece);
         }
         self.bytes_then.store(known.held_bytes(), Ordering::Relaxed);
+        true
     }
 
     /// Remembers what opening the file and the tree at `path` takes, unless it is remembered.
@@ -66,7 +76,12 @@ impl Memory {
         // Of a server that does not say when a file changed, its size alone says too little.
         let is_told_apart = modified.is_some() || version.is_some();
         let bytes_now = known.held_bytes();
-        if !is_told_apart || self.bytes_then.swap(bytes_now, Ordering::Relaxed) == bytes_now {
+        // What has not been held against the file yet may be another one's.
+        let is_presumed = self.found.lock().is_some();
+        if is_presumed
+            || !is_told_apart
+            || self.bytes_then.swap(bytes_now, Ordering::Relaxed) == bytes_now
+        {
             return;
         }
         let mut needed = Known::new(known.size());

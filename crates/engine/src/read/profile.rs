@@ -1,23 +1,15 @@
 //! What a reader touched the last time, for the next one of a tree of the same shape.
 //!
-//! A few kilobytes a shape in a folder of their own. A profile is advice: one that is missing,
-//! damaged or of another tree costs round trips, never wrong values.
+//! A few kilobytes a shape, kept as a note.
 
-use std::fs;
 use std::hash::Hasher;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::path::Path;
 
 use rootfile::tree::Tree;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-/// Profiles kept; the oldest goes when there are more.
-const KEPT_MAX: usize = 256;
-/// Bytes of a profile that are read; no tree has so many names.
-const FILE_BYTES_MAX: u64 = 16 << 20;
+use crate::store::Notes;
 
 /// Names of branches, by how often a reader touched them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,36 +20,26 @@ pub struct Profile {
     pub rare: Vec<String>,
 }
 
-/// The folder of profiles, if there is one. Cheap to clone.
+/// The profiles, if there is a place to keep them. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Profiles {
-    folder: Option<Arc<Path>>,
+    notes: Notes,
 }
 
 impl Profiles {
     /// Keeps profiles below `store`; without one keeps none.
     pub fn new(store: Option<&Path>) -> Self {
-        Profiles { folder: store.map(|store| store.join("profiles").into()) }
+        Profiles { notes: Notes::new(store, "profiles") }
     }
 
     /// The profile of a tree's shape, if there is one that can be read.
     pub fn load(&self, tree: &Tree) -> Option<Profile> {
-        let path = self.path(tree)?;
-        if fs::metadata(&path).ok()?.len() > FILE_BYTES_MAX {
-            return None;
-        }
-        serde_json::from_slice(&fs::read(path).ok()?).ok()
+        self.notes.load(shape(tree))
     }
 
     /// Keeps a profile. Where that fails, nothing is kept.
     pub fn save(&self, tree: &Tree, profile: &Profile) {
-        let Some(path) = self.path(tree) else { return };
-        // Nobody is helped by an error: the read was right, and the next one will be.
-        let _ = write(&path, profile);
-    }
-
-    fn path(&self, tree: &Tree) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{:016x}.json", shape(tree))))
+        self.notes.save(shape(tree), profile);
     }
 }
 
@@ -73,24 +55,4 @@ fn shape(tree: &Tree) -> u64 {
         hasher.write_u32(branch.parent.map_or(u32::MAX, |parent| parent.0));
     }
     hasher.finish()
-}
-
-fn write(path: &Path, profile: &Profile) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    // Who reads meanwhile finds the old one or the new one, whole.
-    let mut unfinished = tempfile::NamedTempFile::new_in(folder)?;
-    unfinished.write_all(&serde_json::to_vec(profile)?)?;
-    unfinished.persist(path).map_err(|error| error.error)?;
-    let mut kept: Vec<(SystemTime, PathBuf)> = fs::read_dir(folder)?
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
-        })
-        .collect();
-    if kept.len() > KEPT_MAX {
-        kept.sort();
-        fs::remove_file(&kept[0].1)?;
-    }
-    Ok(())
 }

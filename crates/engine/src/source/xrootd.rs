@@ -1,5 +1,7 @@
 //! Files served over XRootD: drives the sans-io client over a byte stream.
 
+mod remembered;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,6 +19,7 @@ use xrootd::message::stat::StatInfo;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 use xrootd::response::Redirect;
 
+use self::remembered::Remembered;
 use super::network::{Network, Stream};
 use super::{
     Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits, display_url,
@@ -24,6 +27,7 @@ use super::{
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::store::{Notes, Store};
 
 /// What one read of the socket takes at the most: several packets a call, and little enough that
 /// a basket seldom lies across two.
@@ -42,6 +46,7 @@ pub struct XrootdServer {
     network: Arc<dyn Network>,
     /// What the server allows, as its connections have learnt it.
     profile: Mutex<Profile>,
+    remembered: Remembered,
     /// A connection has sent everything at once, which tells what the server thinks of it.
     has_burst: AtomicBool,
     /// Somebody has asked for the limits of vectored reads.
@@ -54,13 +59,18 @@ impl XrootdServer {
         let user = parsed.user.as_deref().unwrap_or(&config.user);
         let mut client = ClientConfig::new(user, "farroot", std::process::id());
         client.silence_max = config.silence_timeout;
+        let name = format!("root://{}", parsed.address());
+        let store = Store::of(config);
+        let notes = Notes::new(store.as_ref().map(Store::folder), "servers");
+        let remembered = Remembered::new(notes, &format!("{user}@{name}"));
         Ok(XrootdServer {
-            name: format!("root://{}", parsed.address()),
+            name,
             host: parsed.host,
             port: parsed.port,
             config: client,
             network,
-            profile: Mutex::new(Profile::default()),
+            profile: Mutex::new(remembered.profile()),
+            remembered,
             has_burst: AtomicBool::new(false),
             asked_limits: AtomicBool::new(false),
         })
@@ -239,6 +249,7 @@ impl XrootdServer {
     fn learn(&self, session: &Session) {
         let learnt = session.client.profile();
         let mut profile = self.profile.lock();
+        let before = profile.clone();
         if learnt.authentication != Authentication::Unknown {
             profile.authentication = learnt.authentication.clone();
         }
@@ -256,6 +267,7 @@ impl XrootdServer {
         };
         profile.version = learnt.version.or(profile.version);
         profile.flags = learnt.flags.or(profile.flags);
+        self.remembered.learn(&before, &profile);
     }
 
     fn unreachable(&self, error: &std::io::Error) -> Error {

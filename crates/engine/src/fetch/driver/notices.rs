@@ -28,7 +28,7 @@ impl Driver {
                 let Some(state) = self.requests.get(&request) else { return };
                 let Some(file) = self.files.get_mut(&state.file) else { return };
                 let range = offset..offset + bytes.len() as u64;
-                if file.opener.is_some() {
+                if state.is_open && file.opener.is_some() {
                     // The ends of the file come unasked by anyone but the open itself.
                     self.trace.wanted(state.file.0, bytes.len() as u64, true);
                 }
@@ -96,6 +96,11 @@ impl Driver {
         self.trace.ended(request.0, false);
         let Some(state) = self.requests.remove(&request) else { return };
         let Some(file) = self.files.get_mut(&state.file) else { return };
+        if !file.sources.contains_key(&state.source) {
+            // Something else that was asked there has been redirected before.
+            self.scheduler.handle_done(self.clock.now(), request);
+            return;
+        }
         file.redirects += 1;
         let server = if file.redirects > REDIRECTS_MAX {
             Err(Error::new(ErrorKind::LimitReached, "redirected in circles")
