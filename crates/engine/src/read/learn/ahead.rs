@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::habits::Prior;
 use super::{KNOWN_AFTER, Key, Learner};
@@ -14,26 +15,42 @@ const AHEAD_PIPES: u64 = 4;
 /// What comes regularly is fetched for two to this power of its next times at most.
 const REGULAR_AHEAD_MAX: u32 = 5;
 
+/// What of a branch comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Coming {
+    /// The basket of this number, of a branch that is touched steadily.
+    Basket(usize),
+    /// The touch of this number from now on, of one that is touched regularly.
+    Touch(u64),
+}
+
 impl Learner {
-    /// A branch that is touched at regular steps will be at the next one of them.
+    /// A branch has been touched: what that tells of the next steps is looked after at the next one.
     pub(super) fn expect_again(&mut self, branch: usize) {
-        let expected = self.is_expected(branch);
-        let regular = self.habits.regular(branch).filter(|_| !expected && self.learning.together);
-        if let Some((gap, times)) = regular {
-            // The more often it was so, the further ahead it may be believed.
-            for time in 1..=1 << times.min(REGULAR_AHEAD_MAX) {
-                if self.ahead_bytes > AHEAD_BYTES {
-                    break;
-                }
-                let step = self.step.saturating_add(gap.saturating_mul(time));
-                let keys = self.keys(branch, &self.window(step));
-                self.ask(&keys, Urgency::Hint);
-            }
-        }
-        if expected && !self.next.contains_key(&branch) {
-            // What is new is looked after at the next step.
+        let is_new = match self.regular(branch) {
+            Some((_, times)) => times == 1,
+            None => self.is_expected(branch) && !self.next.contains_key(&branch),
+        };
+        if is_new {
             self.low_water = None;
         }
+    }
+
+    /// The steps from one touch of a branch to the next and how often they were as many, where it is
+    /// expected at those steps alone.
+    fn regular(&self, branch: usize) -> Option<(u64, u32)> {
+        let regular = self.habits.regular(branch).filter(|_| self.learning.together)?;
+        (!self.is_expected(branch)).then_some(regular)
+    }
+
+    /// The entry at which a branch will be touched for the `nth` time from now on, if it goes on as
+    /// it did: the more often it was so, the further ahead that may be believed.
+    fn regular_touch(&self, branch: usize, nth: u64) -> Option<Range<u64>> {
+        let (gap, times) = self.regular(branch)?;
+        let next = self.habits.last(branch)?.saturating_add(gap);
+        let believed = next >= self.step && nth < 1 << times.min(REGULAR_AHEAD_MAX);
+        let entries = self.window(next.saturating_add(gap.saturating_mul(nth)));
+        (believed && !entries.is_empty()).then_some(entries)
     }
 
     fn is_expected(&self, branch: usize) -> bool {
@@ -49,6 +66,40 @@ impl Learner {
         let horizon = self.window(self.step.saturating_add(steps)).start;
         let pipe_bytes = self.tree.file().remote().pipe_bytes();
         let bytes_max = AHEAD_BYTES.max(pipe_bytes.saturating_mul(AHEAD_PIPES));
+        let mut nearest = self.next_of_each();
+        let mut asked = Vec::new();
+        let mut bytes = self.ahead_bytes;
+        while let Some(Reverse((first, branch, coming))) = nearest.pop() {
+            if first >= horizon || bytes >= bytes_max {
+                break;
+            }
+            let (baskets, following) = match coming {
+                Coming::Basket(basket) => {
+                    self.next.insert(branch, basket + 1);
+                    let following = self.branch(branch).baskets.get(basket + 1);
+                    let following = following.map(|next| next.entries.start);
+                    (vec![(branch, basket)], following.map(|at| (at, Coming::Basket(basket + 1))))
+                }
+                Coming::Touch(nth) => {
+                    let entries = self.regular_touch(branch, nth).unwrap_or_default();
+                    let following = self.regular_touch(branch, nth + 1);
+                    let following = following.map(|next| (next.start, Coming::Touch(nth + 1)));
+                    (self.keys(branch, &entries), following)
+                }
+            };
+            for key in baskets.into_iter().filter(|key| !self.loans.contains_key(key)) {
+                bytes += self.stored(key);
+                asked.push(key);
+            }
+            nearest.extend(following.map(|(at, coming)| Reverse((at, branch, coming))));
+        }
+        self.ask(&asked, Urgency::Hint);
+        self.low_water = known.then_some(bytes_max / 4 * 3);
+    }
+
+    /// What comes next of each branch that is expected. What comes steadily and what comes
+    /// regularly go by the same entries: none of them takes the room of what is needed before it.
+    fn next_of_each(&mut self) -> BinaryHeap<Reverse<(u64, usize, Coming)>> {
         let start = self.window(self.step).start;
         let mut nearest = BinaryHeap::new();
         let candidates = self.habits.touched().chain(self.habits.remembered(Prior::Steady));
@@ -57,33 +108,19 @@ impl Learner {
                 if self.next.remove(&branch).is_some() {
                     self.give_up(branch, start);
                 }
+                let touch = self.regular_touch(branch, 0);
+                nearest.extend(touch.map(|next| Reverse((next.start, branch, Coming::Touch(0)))));
                 continue;
             }
             let baskets = &self.branch(branch).baskets;
             let present = baskets.partition_point(|basket| basket.entries.end <= start);
             let next = self.next.get(&branch).copied().unwrap_or(0).max(present);
             if let Some(basket) = baskets.get(next) {
-                nearest.push(Reverse((basket.entries.start, branch, next)));
+                nearest.push(Reverse((basket.entries.start, branch, Coming::Basket(next))));
             }
             self.next.insert(branch, next);
         }
-        let mut asked = Vec::new();
-        let mut bytes = self.ahead_bytes;
-        while let Some(Reverse((first, branch, basket))) = nearest.pop() {
-            if first >= horizon || bytes >= bytes_max {
-                break;
-            }
-            if !self.loans.contains_key(&(branch, basket)) {
-                bytes += self.stored((branch, basket));
-                asked.push((branch, basket));
-            }
-            self.next.insert(branch, basket + 1);
-            if let Some(following) = self.branch(branch).baskets.get(basket + 1) {
-                nearest.push(Reverse((following.entries.start, branch, basket + 1)));
-            }
-        }
-        self.ask(&asked, Urgency::Hint);
-        self.low_water = known.then_some(bytes_max / 4 * 3);
+        nearest
     }
 
     /// What was asked for ahead and has not come is not wanted.
