@@ -1,0 +1,51 @@
+//! What a branch that was never touched brings along beside itself.
+//!
+//! Where one such branch is touched, more may follow, each of which would cost a round trip of its
+//! own. So it brings as many bytes as the link delivers in half a round trip; that is less than what
+//! a guess saves if it is right, and not much where it is wrong. The next one in the same step brings
+//! twice as many, and so on. Where nothing followed, the next crowd is half as large.
+
+/// How large the next crowd is.
+#[derive(Debug, Default)]
+pub struct Crowds {
+    /// The step of the last one, and how many there were in it.
+    step: u64,
+    in_step: u32,
+    /// How many crowds more came for nothing than for something.
+    doubt: u32,
+}
+
+impl Crowds {
+    /// Bytes of a further crowd in a step, on links that hold `pipe_bytes`.
+    pub fn bytes(&mut self, step: u64, pipe_bytes: u64) -> u64 {
+        if self.in_step > 0 && step == self.step {
+            self.in_step += 1;
+            self.doubt = self.doubt.saturating_sub(1);
+        } else {
+            self.doubt += u32::from(self.in_step == 1);
+            (self.step, self.in_step) = (step, 1);
+        }
+        let first = pipe_bytes.checked_shr(self.doubt + 1).unwrap_or(0);
+        first.saturating_mul(1u64.checked_shl(self.in_step - 1).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crowds(steps: &[u64]) -> Vec<u64> {
+        let mut crowds = Crowds::default();
+        steps.iter().map(|step| crowds.bytes(*step, 1600)).collect()
+    }
+
+    #[test]
+    fn they_grow_while_more_is_touched_and_shrink_where_nothing_follows() {
+        assert_eq!(crowds(&[5, 5, 5, 5]), [800, 1600, 3200, 6400]);
+        assert_eq!(crowds(&[5, 6, 7, 9]), [800, 400, 200, 100]);
+        assert_eq!(crowds(&[5, 6, 6, 7]), [800, 400, 1600, 800]);
+        assert_eq!(crowds(&[5; 200]).last(), Some(&u64::MAX));
+        let lonely: Vec<u64> = (0..100).collect();
+        assert_eq!(crowds(&lonely).last(), Some(&0));
+    }
+}
