@@ -17,6 +17,7 @@
 //! [`shelf`] fetches and decodes; this module decides.
 
 mod ahead;
+mod crowd;
 pub(super) mod habits;
 mod shelf;
 
@@ -33,6 +34,7 @@ use super::profile::Profile;
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Urgency, Want};
+use crowd::Crowds;
 use habits::{Habits, Prior};
 use shelf::{Basket, Loan, Order, Shelf};
 
@@ -43,7 +45,8 @@ const ALLOWANCE_BYTES: std::ops::RangeInclusive<u64> = 2 << 20..=8 << 20;
 /// doubling with each step gives.
 const KNOWN_AFTER: u64 = 6;
 
-/// Of so many branches touched in a step, one more comes with the next that was never touched.
+/// Of so many branches touched in a step, one more comes with the next that was never touched, at
+/// least.
 const CROWD: usize = 4;
 
 /// The rules beside reading ahead, each of which can be left out to see what it brings: then
@@ -85,6 +88,7 @@ pub(crate) struct Learner {
     /// Reading ahead goes on when these are fewer than so many; `None`: at every step.
     low_water: Option<u64>,
     allowance: u64,
+    crowds: Crowds,
     learning: Learning,
     /// What the last reader touched.
     profile: Option<Profile>,
@@ -124,6 +128,7 @@ impl Learner {
             allowance: pipe_bytes
                 .saturating_mul(2)
                 .clamp(*ALLOWANCE_BYTES.start(), *ALLOWANCE_BYTES.end()),
+            crowds: Crowds::default(),
             learning,
         }
     }
@@ -250,7 +255,8 @@ impl Learner {
         // Without an allowance a step that touches ever more finds what it touches in growing
         // crowds, or each would be a round trip.
         let touched = self.habits.last_touched_at(self.step).count();
-        let crowd = if self.step == 0 { 0 } else { touched / CROWD };
+        let crowd = touched / CROWD;
+        let mut crowd_bytes = self.crowds.bytes(self.step, self.tree.file().remote().pipe_bytes());
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
         for step in self.step..self.step + steps {
@@ -265,10 +271,13 @@ impl Learner {
                 .collect();
             of_step.sort_unstable();
             for (bytes, key) in of_step {
-                if bytes > self.allowance && found.len() >= crowd {
+                if bytes <= self.allowance {
+                    self.allowance -= bytes;
+                } else if bytes <= crowd_bytes {
+                    crowd_bytes -= bytes;
+                } else if found.len() >= crowd {
                     return found;
                 }
-                self.allowance = self.allowance.saturating_sub(bytes);
                 found.push(key);
             }
             if entries.is_empty() {

@@ -28,7 +28,7 @@ use super::batches::{Batches, Maker};
 use super::columns::Column;
 use super::cut::Predicate;
 use super::decoders::Decoders;
-use super::plan::{Item, Plan};
+use super::plan::{DECIDED_AHEAD, Item, Plan};
 use crate::error::{Error, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
@@ -226,7 +226,7 @@ impl Pipeline {
         let mut at_hand = Vec::new();
         for at in items {
             let counts = std::mem::take(&mut self.slots[at].counts);
-            let rank = at;
+            let turn = self.turn(&self.plan.items[at]);
             for at in counts.iter().copied().chain([at]) {
                 if !matches!(self.slots[at].state, State::Idle) {
                     continue;
@@ -244,7 +244,7 @@ impl Pipeline {
                     cost: (range.end - range.start) + item.decoded,
                     range,
                     urgency: if urgent { Urgency::Demand } else { Urgency::Hint },
-                    order: (self.job.order << 32) + rank as u64,
+                    order: (self.job.order << 32) + turn.min(u64::from(u32::MAX)),
                 });
             }
             self.slots[at].counts = counts;
@@ -253,6 +253,19 @@ impl Pipeline {
         self.wants.add(wants);
         for (at, bytes) in at_hand {
             self.come(at, bytes, None);
+        }
+    }
+
+    /// When an item's turn comes: a number of an entry, so that reads of one tree side by side are
+    /// served side by side. What has the same turn is fetched in the order of the file.
+    fn turn(&self, item: &Item) -> u64 {
+        match &self.deciding {
+            None => self.plan.batches[item.batches.start].entries.start,
+            Some(deciding) => {
+                let ahead = if deciding.decides(item.column) { DECIDED_AHEAD } else { 0 };
+                let window = self.plan.window_of(item).saturating_sub(ahead);
+                self.plan.windows.get(window).map_or(0, |window| window.entries.start)
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// batch are sent for long before all of it is decided, and few enough calls of the predicate.
 const WINDOW_BYTES: f64 = 2e6;
 /// Windows by which deciding columns are fetched before the others.
-const DECIDED_AHEAD: usize = 2;
+pub(super) const DECIDED_AHEAD: usize = 2;
 
 /// How many entries come at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,14 +103,15 @@ impl Plan {
         let deciding = columns.iter().zip(decides).filter(|(_, decides)| **decides);
         let per_entry = deciding.map(|(column, _)| decoded_bytes_per_entry(tree, column)).sum();
         plan.windows = windows(&plan.batches, per_entry);
-        let first = |item: &Item| {
-            let at = plan.windows.partition_point(|w| w.entries.end <= item.entries.start);
-            at + if decides[item.column] { 0 } else { DECIDED_AHEAD }
-        };
-        plan.items.sort_by_cached_key(|item| (first(item), place(item), item.column));
+        let mut items = std::mem::take(&mut plan.items);
+        items.sort_by_cached_key(|item| {
+            let ahead = if decides[item.column] { 0 } else { DECIDED_AHEAD };
+            (plan.window_of(item) + ahead, place(item), item.column)
+        });
+        plan.items = items;
         plan.list();
         for (at, item) in plan.items.iter().enumerate() {
-            let from = plan.windows.partition_point(|w| w.entries.end <= item.entries.start);
+            let from = window_at(&plan.windows, item);
             let touched = plan.windows[from..].iter_mut();
             touched
                 .take_while(|window| window.entries.start < item.entries.end)
@@ -134,6 +135,11 @@ impl Plan {
         Ok(Plan { items, batches, windows: Vec::new() })
     }
 
+    /// The first window that an item is read for.
+    pub(super) fn window_of(&self, item: &Item) -> usize {
+        window_at(&self.windows, item)
+    }
+
     /// Lists the items in their batches.
     fn list(&mut self) {
         for (at, item) in self.items.iter().enumerate() {
@@ -147,6 +153,10 @@ impl Plan {
     pub fn stored_bytes(&self) -> u64 {
         self.items.iter().filter_map(|item| item.range.as_ref()).map(|r| r.end - r.start).sum()
     }
+}
+
+fn window_at(windows: &[Window], item: &Item) -> usize {
+    windows.partition_point(|window| window.entries.end <= item.entries.start)
 }
 
 fn place(item: &Item) -> u64 {
