@@ -97,6 +97,22 @@ async fn read(rate: Option<u64>, step: Step, stays: fn(u64) -> bool) -> (f64, u6
     (round_trips(started.elapsed(), RTT), engine.report().bytes_received - before)
 }
 
+/// The deciding column leaves first, and once it has come what is left of the others.
+#[test]
+fn a_read_with_a_cut_asks_for_what_survives() {
+    let log = sim::run(async {
+        let link = Link { rate: Some(NARROW), ..Link::delay(RTT) };
+        let engine = sim::engine(&world(link));
+        let tree = open(&engine).await;
+        let columns = tree.columns(&["Muon_*".into()]).expect("are there");
+        let cut = Cut::parse("(flat_5 < 0.001) & ~(flat_5 > 0.0005)").expect("a cut");
+        let batch = tree.read_where(columns, &cut, 0..ENTRIES).await.expect("reads");
+        assert!((1..ENTRIES).contains(&batch.len()), "{}", batch.len());
+        sim::log::lines(&engine.trace().records(), RTT)
+    });
+    sim::log::golden("xrootd_cut", &log);
+}
+
 #[test]
 fn only_baskets_with_survivors_are_fetched() {
     let (all, few, none) = sim::run(async {

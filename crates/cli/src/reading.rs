@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine::address::split_tree;
-use engine::{
-    Batch, Batches, Column, Config, Engine, FieldColumn, File, Ntuple, Step, Table, Tree,
-};
+use engine::{Batches, Column, Config, Cut, Engine, FieldColumn, File, Ntuple, Step, Table, Tree};
 
 use crate::outcome::{Failure, Outcome};
 
@@ -135,17 +133,25 @@ impl Source {
         }
     }
 
-    pub async fn read(&self, entries: Range<u64>) -> engine::Result<Batch> {
-        match self {
-            Source::Tree(tree, columns) => tree.read(columns.clone(), entries).await,
-            Source::Ntuple(ntuple, columns) => ntuple.read(columns.clone(), entries).await,
-        }
-    }
-
-    pub async fn batches(&self, entries: Range<u64>, step: Step) -> engine::Result<Batches> {
-        match self {
-            Source::Tree(tree, columns) => tree.batches(columns.clone(), entries, step),
-            Source::Ntuple(ntuple, columns) => ntuple.batches(columns.clone(), entries, step).await,
+    /// Those of some entries that survive a cut, in steps.
+    pub async fn batches(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+        cut: Option<&Cut>,
+    ) -> engine::Result<Batches> {
+        match (self, cut) {
+            (Source::Tree(tree, columns), None) => tree.batches(columns.clone(), entries, step),
+            (Source::Tree(tree, columns), Some(cut)) => {
+                tree.batches_where(columns.clone(), cut, entries, step)
+            }
+            (Source::Ntuple(ntuple, columns), None) => {
+                ntuple.batches(columns.clone(), entries, step).await
+            }
+            (Source::Ntuple(..), Some(_)) => {
+                let why = "an RNTuple cannot be read with a cut";
+                Err(engine::Error::new(engine::ErrorKind::Unsupported, why))
+            }
         }
     }
 }

@@ -90,6 +90,33 @@ fn cat_prints_the_same_from_disk_and_over_both_protocols() {
 }
 
 #[test]
+fn cat_with_a_cut_prints_what_survives() {
+    let all = printed(&["cat", &file(), "-c", "n,numbers"]);
+    let cut = printed(&["cat", &file(), "-c", "n,numbers", "--cut", "(n > 1) & (n != 3)"]);
+    let kept: Vec<&str> = all
+        .lines()
+        .enumerate()
+        .filter(|(row, line)| {
+            let n = line.split(',').next().expect("a column").parse::<u32>();
+            *row == 0 || n.is_ok_and(|n| n > 1 && n != 3)
+        })
+        .map(|(_, line)| line)
+        .collect();
+    assert_eq!(cut.lines().collect::<Vec<_>>(), kept);
+    assert!((2..20).contains(&kept.len()), "{cut}");
+    for (wrong, why) in [
+        ("n >", "ends too early"),
+        ("nowhere > 1", "nowhere"),
+        ("numbers > 1", "one number an entry"),
+        ("n > 1 & n < 3", "comparisons in a row"),
+    ] {
+        let output = farroot(&["cat", &file(), "-c", "n", "--cut", wrong]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(why), "{wrong}: {said}");
+    }
+}
+
+#[test]
 fn cat_tells_where_the_time_went_and_draws_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let picture = folder.path().join("read.svg");

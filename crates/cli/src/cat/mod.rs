@@ -6,7 +6,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 
 use clap::Args;
 use engine::report::size;
-use engine::{Batch, Engine, Step};
+use engine::{Batch, Cut, Engine, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use self::value::{csv_field, shown};
@@ -24,6 +24,10 @@ const BATCH_BYTES: u64 = 32 << 20;
 pub struct Arguments {
     #[command(flatten)]
     selection: Selection,
+    /// Only entries for which this is true: columns with one number an entry, numbers, + - * /,
+    /// comparisons in parentheses with &, | and ~ between them, as in '(nMuon > 1) & (MET_pt > 50)'
+    #[arg(long, value_name = "EXPRESSION")]
+    cut: Option<String>,
     /// CSV also on a terminal
     #[arg(long)]
     csv: bool,
@@ -34,52 +38,74 @@ pub struct Arguments {
 /// Prints the values.
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
+        let cut = arguments.cut.as_deref().map(Cut::parse).transpose()?;
         let source = arguments.selection.source(engine).await?;
         if source.names().is_empty() {
             let path = source.path();
             return Err(format!("no column of {path} was named that can be read").into());
         }
         if arguments.csv || !std::io::stdout().is_terminal() {
-            print_csv(engine, &arguments.selection, &source).await?;
+            print_csv(engine, &arguments.selection, &source, cut.as_ref()).await?;
         } else {
-            print_table(&arguments.selection, &source).await?;
+            print_table(&arguments.selection, &source, cut.as_ref()).await?;
         }
         arguments.account.give(source.file())
     })
 }
 
-async fn print_table(selection: &Selection, source: &Source) -> Outcome {
+async fn print_table(selection: &Selection, source: &Source, cut: Option<&Cut>) -> Outcome {
     let mut entries = selection.entries(source.num_entries());
-    if !selection.has_stop() {
-        entries.end = entries.end.min(entries.start + TABLE_ENTRIES);
+    let rows_max = if selection.has_stop() { u64::MAX } else { TABLE_ENTRIES };
+    if cut.is_none() {
+        entries.end = entries.end.min(entries.start.saturating_add(rows_max));
     }
-    let batch = source.read(entries.clone()).await?;
     let mut headings = vec![">entry"];
-    headings.extend(batch.columns.iter().map(|(name, _)| name.as_str()));
+    headings.extend(source.names());
     let mut listed = table(&headings);
-    for (row, entry) in batch.entries.clone().enumerate() {
-        let values = batch.columns.iter().map(|(_, array)| shown(array, row));
-        listed.add_row(std::iter::once(entry.to_string()).chain(values));
+    let mut rows = 0;
+    let mut end = entries.start;
+    let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
+    while rows < rows_max
+        && let Some(batch) = batches.next().await
+    {
+        let batch = batch?;
+        let all = [batch.entries.clone()];
+        let kept = batch.survivors.as_deref().unwrap_or(&all).iter().cloned().flatten();
+        end = batch.entries.end;
+        for (row, entry) in kept.enumerate() {
+            if rows == rows_max {
+                end = entry;
+                break;
+            }
+            rows += 1;
+            let values = batch.columns.iter().map(|(_, array)| shown(array, row));
+            listed.add_row(std::iter::once(entry.to_string()).chain(values));
+        }
     }
     let mut out = text(&listed);
-    if entries.end < source.num_entries() {
+    if end < source.num_entries() {
         out.push_str(&format!("… of {} entries\n", source.num_entries()));
     }
     std::io::stdout().write_all(out.as_bytes())?;
     Ok(())
 }
 
-async fn print_csv(engine: &Engine, selection: &Selection, source: &Source) -> Outcome {
+async fn print_csv(
+    engine: &Engine,
+    selection: &Selection,
+    source: &Source,
+    cut: Option<&Cut>,
+) -> Outcome {
     let entries = selection.entries(source.num_entries());
     let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
     let names: Vec<String> = source.names().into_iter().map(csv_field).collect();
     writeln!(out, "{}", names.join(","))?;
     let bar = progress(entries.end - entries.start);
-    let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES)).await?;
+    let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
     while let Some(batch) = batches.next().await {
         let batch = batch?;
         write_csv(&mut out, &batch)?;
-        bar.inc(batch.len());
+        bar.inc(batch.entries.end - batch.entries.start);
         bar.set_message(size(engine.report().bytes_received));
     }
     out.flush()?;

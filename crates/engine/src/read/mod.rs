@@ -9,6 +9,7 @@ mod decoders;
 pub mod events;
 pub mod exercise;
 pub mod file;
+mod formula;
 pub mod lazy;
 pub mod learn;
 mod memory;

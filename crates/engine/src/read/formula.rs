@@ -1,0 +1,221 @@
+//! Cuts as text: a part of Python's language, so that a cut means the same wherever it is written.
+//!
+//! ```text
+//! cut       = either [ ( < | <= | > | >= | == | != ) either ]
+//! either    = both { '|' both }
+//! both      = sum { '&' sum }
+//! sum       = product { ( + | - ) product }
+//! product   = unary { ( * | / ) unary }
+//! unary     = ( + | - | ~ ) unary | atom
+//! atom      = number | name | get("name") | abs( cut ) | ( cut )
+//! ```
+//!
+//! As in Python `&` and `|` bind closer than comparisons, which therefore stand in parentheses:
+//! `(nMuon > 1) & (MET_pt > 50)`. A name is a column with one number an entry. Numbers of 32 bits stay
+//! so beside constants, as in NumPy; integers do not wrap around, but end the read. What the text may
+//! not contain here is refused, never understood in another way.
+
+mod parse;
+mod value;
+
+use std::sync::Arc;
+
+use rootfile::Array;
+
+use super::columns::Batch;
+use super::cut::{Cut, Predicate};
+use crate::error::{Error, ErrorKind, Result};
+use value::Value;
+
+/// An expression over columns.
+#[derive(Debug, Clone, PartialEq)]
+enum Node {
+    Int(i64),
+    Float(f64),
+    /// The column with this number among the names.
+    Column(usize),
+    Unary(Unary, Box<Node>),
+    Binary(Binary, Box<Node>, Box<Node>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unary {
+    Minus,
+    Plus,
+    Not,
+    Abs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    And,
+    Or,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+}
+
+/// A cut as it was written.
+#[derive(Debug)]
+struct Formula {
+    text: String,
+    root: Node,
+}
+
+impl Cut {
+    /// Reads a cut, such as `(nMuon > 1) & (MET_pt > 50)`. Whether its columns are there is
+    /// found out when it is used.
+    ///
+    /// # Errors
+    /// `InvalidArgument` saying what cannot be understood.
+    pub fn parse(text: &str) -> Result<Cut> {
+        let (root, columns) = parse::parse(text)?;
+        if columns.is_empty() {
+            return Err(wrong(text, "names no column"));
+        }
+        Ok(Cut { columns, predicate: Arc::new(Formula { text: text.to_owned(), root }) })
+    }
+}
+
+impl Predicate for Formula {
+    fn decide(&self, columns: Batch) -> Result<Vec<bool>> {
+        let entries = columns.len() as usize;
+        match self.value(&self.root, &columns)? {
+            Value::Bools(mask) if mask.len() == entries => Ok(mask),
+            other => {
+                let found = format!("gives {} instead of true or false an entry", other.name());
+                Err(wrong(&self.text, &found))
+            }
+        }
+    }
+}
+
+impl Formula {
+    fn value(&self, node: &Node, columns: &Batch) -> Result<Value> {
+        let value = match node {
+            Node::Int(value) => Ok(Value::Int(*value)),
+            Node::Float(value) => Ok(Value::Float(*value)),
+            Node::Column(at) => match columns.columns.get(*at) {
+                Some((_, Array::Numbers { numbers, shape })) if shape.is_empty() => {
+                    Value::of(numbers)
+                }
+                Some((name, _)) => Err(format!("needs one number an entry, and {name} has others")),
+                None => Err("lacks a column".to_owned()),
+            },
+            Node::Unary(operation, of) => self.value(of, columns)?.unary(*operation),
+            Node::Binary(operation, left, right) => {
+                let (left, right) = (self.value(left, columns)?, self.value(right, columns)?);
+                Value::binary(*operation, left, right)
+            }
+        };
+        value.map_err(|why| wrong(&self.text, &why))
+    }
+}
+
+fn wrong(text: &str, why: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, format!("the cut {text:?} {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use rootfile::Numbers;
+
+    use super::*;
+
+    fn decide(text: &str, columns: &[(&str, Numbers)]) -> Result<Vec<bool>> {
+        let cut = Cut::parse(text)?;
+        let chosen = cut.columns.iter().map(|name| {
+            let (_, numbers) = columns.iter().find(|(other, _)| other == name).expect("is there");
+            (name.clone(), Array::Numbers { numbers: numbers.clone(), shape: vec![] })
+        });
+        let columns: Vec<_> = chosen.collect();
+        let entries = 0..columns[0].1.len() as u64;
+        cut.predicate.decide(Batch { entries, survivors: None, columns })
+    }
+
+    fn mask(text: &str) -> String {
+        let columns = [
+            ("n", Numbers::U32(vec![0, 1, 2, 3])),
+            ("x", Numbers::F32(vec![0.1, 0.5, -2.0, f32::NAN])),
+            ("a.d", Numbers::F64(vec![0.1, 4.0, 0.0, 1.0])),
+            ("ok", Numbers::Bool(vec![1, 0, 1, 0])),
+        ];
+        let mask = decide(text, &columns).unwrap_or_else(|error| panic!("{error}"));
+        mask.iter().map(|stays| if *stays { '1' } else { '0' }).collect()
+    }
+
+    #[test]
+    fn cuts_mean_what_they_mean_in_python() {
+        for (text, expected) in [
+            ("n > 1", "0011"),
+            ("(n > 0) & (x > 0)", "0100"),
+            ("(n == 0) | ok", "1010"),
+            ("~ok", "0101"),
+            ("~(n >= 2) & ~ok", "0100"),
+            ("n - 2 < 0", "1100"),
+            ("-x * 2 + 1 >= 1", "0010"),
+            ("abs(x) == 2", "0010"),
+            ("n / 2 == 0.5", "0100"),
+            ("1 / n > 1e300", "1000"),
+            ("x != x", "0001"),
+            ("a.d == 0.1", "1000"),
+            ("get(\"a.d\") > 3", "0100"),
+            // A float of 32 bits is compared with the nearest one of 32 bits, as NumPy does.
+            ("x == 0.1", "1000"),
+            ("x == a.d", "0000"),
+            ("2 - 1 == n", "0100"),
+            ("(n > 0) == ok", "0010"),
+        ] {
+            assert_eq!(mask(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for (text, why) in [
+            ("", "ends too early"),
+            ("n >", "ends too early"),
+            ("n > 1 & n < 3", "comparisons in a row"),
+            ("0 < n < 3", "comparisons in a row"),
+            ("n and 1", "\"and\""),
+            ("not n", "\"not\""),
+            ("n ** 2 > 1", "\"*\""),
+            ("sin(n) > 1", "a function sin"),
+            ("n[0] > 1", "\"[\""),
+            ("(n > 1", "ends too early"),
+            ("n > 1)", "\")\""),
+            ("1 + 1", "names no column"),
+            (&"n+".repeat(100_000), "too long"),
+            ("n > 99999999999999999999", "99999999999999999999"),
+            (&"(".repeat(100_000), "nests too deeply"),
+            (&"-".repeat(100_000), "nests too deeply"),
+        ] {
+            let error = Cut::parse(text).expect_err(text).to_string();
+            assert!(error.contains(why), "{error} lacks {why:?}");
+        }
+    }
+
+    #[test]
+    fn what_comes_to_nothing_ends_the_read() {
+        let columns = [("n", Numbers::I64(vec![i64::MAX])), ("u", Numbers::U64(vec![u64::MAX]))];
+        for (text, why) in [
+            ("n + 1 > 0", "overflows"),
+            ("u > 0", "overflows"),
+            ("n", "integers instead of true or false"),
+            ("n & (n > 1)", "between integers"),
+            ("~n > 1", "of integers"),
+            ("-(n > 1) > 0", "of true or false"),
+            ("(1 > 0) & (n > 0)", "compares constants"),
+        ] {
+            let error = decide(text, &columns).expect_err(text).to_string();
+            assert!(error.contains(why), "{error} lacks {why:?}");
+        }
+    }
+}
