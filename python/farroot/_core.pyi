@@ -11,6 +11,7 @@ __all__ = [
     "File",
     "Lazy",
     "List",
+    "Marked",
     "Ntuple",
     "Numbers",
     "Opens",
@@ -113,7 +114,17 @@ class Union:
     @property
     def contents(self) -> list[Column]: ...
 
-Column = Numbers | List | Strings | Record | Regular | Optional | Union
+@final
+class Marked:
+    """The same entries as ``content``, with a meaning: Awkward's parameter ``__array__``."""
+
+    __match_args__ = ("mark", "content")
+    @property
+    def mark(self) -> str: ...
+    @property
+    def content(self) -> Column: ...
+
+Column = Numbers | List | Strings | Record | Regular | Optional | Union | Marked
 
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
 Mask = Callable[[list[Column], int], NDArray[np.bool_]]

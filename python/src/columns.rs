@@ -60,6 +60,14 @@ pub struct Optional {
     content: Py<PyAny>,
 }
 
+/// The same entries as `content`, with a meaning: Awkward's parameter `__array__`.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Marked {
+    mark: &'static str,
+    #[pyo3(get)]
+    content: Py<PyAny>,
+}
+
 /// Entry `i` is `contents[tags[i]][index[i]]`, or missing where the tag is -1.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Union {
@@ -124,6 +132,19 @@ impl Union {
 }
 
 #[pymethods]
+impl Marked {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str) {
+        ("mark", "content")
+    }
+
+    #[getter]
+    fn mark(&self) -> &str {
+        self.mark
+    }
+}
+
+#[pymethods]
 impl Record {
     #[classattr]
     fn __match_args__() -> (&'static str, &'static str, &'static str) {
@@ -176,6 +197,10 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
             let contents = contents.collect::<PyResult<_>>()?;
             let (tags, index) = (tags.into_pyarray(py).unbind(), index.into_pyarray(py).unbind());
             Py::new(py, Union { tags, index, contents })?.into_any()
+        }
+        Array::Marked { mark, content } => {
+            let content = column(py, *content)?;
+            Py::new(py, Marked { mark: mark.name(), content })?.into_any()
         }
     })
 }

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use super::columns::{List, Numbers, Optional, Record, Regular, Strings, Union};
+    use super::columns::{List, Marked, Numbers, Optional, Record, Regular, Strings, Union};
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]

@@ -34,6 +34,30 @@ pub enum Array {
     Option { index: Vec<i64>, content: Box<Array> },
     /// Entry `i` is `contents[tags[i]][index[i]]`, or missing where the tag is -1.
     Union { tags: Vec<i8>, index: Vec<i64>, contents: Vec<Array> },
+    /// The same entries as `content`, which mean something that their type does not say.
+    Marked { mark: Mark, content: Box<Array> },
+}
+
+/// What an array means beyond its type (Awkward's parameter `__array__`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Lists of different items (`std::set`).
+    Set,
+    /// Lists of bits (`std::bitset`).
+    Bitset,
+    /// Records of a key and a value, in the order of the keys (`std::map`).
+    SortedMap,
+}
+
+impl Mark {
+    /// As Awkward spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mark::Set => "set",
+            Mark::Bitset => "bitset",
+            Mark::SortedMap => "sorted_map",
+        }
+    }
 }
 
 impl Array {
@@ -47,6 +71,7 @@ impl Array {
             Array::List { offsets, .. } | Array::Strings { offsets, .. } => offsets.len() - 1,
             Array::Record { entries, .. } | Array::Regular { entries, .. } => *entries,
             Array::Option { index, .. } | Array::Union { index, .. } => index.len(),
+            Array::Marked { content, .. } => content.len(),
         }
     }
 
@@ -61,7 +86,7 @@ impl Array {
             Array::List { offsets, content } => size_of_val(&offsets[..]) + content.nbytes(),
             Array::Strings { offsets, bytes } => size_of_val(&offsets[..]) + bytes.len(),
             Array::Record { fields, .. } => fields.iter().map(|(_, field)| field.nbytes()).sum(),
-            Array::Regular { content, .. } => content.nbytes(),
+            Array::Regular { content, .. } | Array::Marked { content, .. } => content.nbytes(),
             Array::Option { index, content } => size_of_val(&index[..]) + content.nbytes(),
             Array::Union { tags, index, contents } => {
                 let inner: usize = contents.iter().map(Array::nbytes).sum();
@@ -99,6 +124,7 @@ impl Array {
                 index: Vec::new(),
                 contents: contents.iter().map(Array::empty_like).collect(),
             },
+            Array::Marked { mark, content } => content.empty_like().marked(*mark),
         }
     }
 
@@ -137,6 +163,7 @@ impl Array {
                 content: Box::new(content.slice(entries.start * length..entries.end * length)),
             },
             Array::Option { .. } | Array::Union { .. } => self.gather(&[entries]),
+            Array::Marked { mark, content } => content.slice(entries).marked(*mark),
         }
     }
 
@@ -180,7 +207,14 @@ impl Array {
             Array::Union { tags, index, contents } => {
                 indirect::gather_union(tags, index, contents, runs)
             }
+            Array::Marked { mark, content } => content.gather(runs).marked(*mark),
         }
+    }
+
+    /// The same entries with a meaning.
+    #[must_use]
+    pub fn marked(self, mark: Mark) -> Array {
+        Array::Marked { mark, content: Box::new(self) }
     }
 
     /// Adds the entries of `other`, which must have the same type, at the end.
@@ -242,8 +276,47 @@ impl Array {
             ) if contents.len() == more_contents.len() => {
                 indirect::append_union(tags, index, contents, (more_tags, more, more_contents))
             }
+            (
+                Array::Marked { mark, content },
+                Array::Marked { mark: more_mark, content: more_content },
+            ) if mark == more_mark => content.append(more_content),
             _ => Err(different_types()),
         }
+    }
+
+    /// Adds entries of zeros, empty lists and nothing. `false`, and nothing is added, where an entry
+    /// would take more than `width_max` numbers.
+    pub(crate) fn push_defaults(&mut self, entries: usize, width_max: usize) -> bool {
+        match self {
+            Array::Numbers { numbers, shape } => {
+                let fits = width(shape) <= width_max;
+                if fits {
+                    numbers.push_zeros(entries * width(shape));
+                }
+                return fits;
+            }
+            Array::List { offsets, .. } | Array::Strings { offsets, .. } => {
+                offsets.resize(offsets.len() + entries, offsets[offsets.len() - 1]);
+            }
+            Array::Record { entries: all, fields, .. } => {
+                *all += entries;
+                let lacking = |field: &Array| all.saturating_sub(field.len());
+                let mut fields = fields.iter_mut().map(|(_, field)| field);
+                return fields.all(|field| field.push_defaults(lacking(field), width_max));
+            }
+            Array::Regular { length, entries: all, content } => {
+                *all += entries;
+                return *length <= width_max
+                    && content.push_defaults(entries * *length, width_max / (*length).max(1));
+            }
+            Array::Option { index, .. } => index.resize(index.len() + entries, -1),
+            Array::Union { tags, index, .. } => {
+                tags.resize(tags.len() + entries, -1);
+                index.resize(index.len() + entries, -1);
+            }
+            Array::Marked { content, .. } => return content.push_defaults(entries, width_max),
+        }
+        true
     }
 
     /// All entries of all parts in one array; `None` where there are no parts. A single part is
@@ -299,6 +372,7 @@ impl Array {
                 reserve(tags, entries);
                 reserve(index, entries);
             }
+            Array::Marked { content, .. } => content.reserve(entries, bytes),
         }
     }
 }

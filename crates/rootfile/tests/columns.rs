@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use proptest::prelude::*;
 use rootfile::tree::{BranchId, Tree, interpret};
-use rootfile::{Array, Codecs, ErrorKind, File, Known, Numbers, Progress, Result};
+use rootfile::{Array, Codecs, File, Known, Numbers, Progress, Result};
 
 #[path = "support/feed.rs"]
 mod feed;
@@ -99,6 +99,19 @@ fn inner(a: Vec<f32>) -> Array {
     Array::Record { class: Some("Inner".into()), entries, fields }
 }
 
+/// Streamed member by member.
+fn parts() -> Array {
+    let (offsets, p) = jagged(|i| i, |i, _| i as f32);
+    let pairs = Numbers::I32(vec![0; 2 * p.len()]);
+    let entries = p.len();
+    let fields = vec![
+        ("p".into(), numbers(Numbers::F32(p))),
+        ("q".into(), Array::Numbers { numbers: pairs, shape: vec![2] }),
+    ];
+    let content = Box::new(Array::Record { class: Some("Part".into()), entries, fields });
+    Array::List { offsets, content }
+}
+
 #[track_caller]
 fn assert_column(columns: &Columns, name: &str, typename: &str, expected: Array) {
     let (said, column) = &columns[name];
@@ -151,10 +164,7 @@ fn members_of_objects_split_once() {
     };
     let nested = Array::List { offsets, content: Box::new(objects) };
     assert_column(&columns, "nested_inners", "std::vector<std::vector<Inner>>", nested);
-    // Streamed member by member.
-    let (typename, column) = &columns["parts"];
-    assert_eq!(typename, "std::vector<Part>");
-    assert!(matches!(column.as_ref().unwrap_err().kind, ErrorKind::Unsupported(_)));
+    assert_column(&columns, "parts", "std::vector<Part>", parts());
 }
 
 #[test]
@@ -180,9 +190,17 @@ fn members_of_objects_split_to_the_end() {
 fn whole_objects() {
     let columns = read(&testdata("whole.root"));
     assert_column(&columns, "single", "Inner", inner(each(|i| i as f32)));
-    let refused = columns["event"].1.as_ref().unwrap_err();
-    assert!(matches!(refused.kind, ErrorKind::Unsupported(_)));
-    assert!(refused.path.starts_with("event/type Event/Event::x"), "{refused}");
+    let Ok(Array::Record { class: Some(class), entries: 5, fields }) = &columns["event"].1 else {
+        panic!("not a record: {:?}", columns["event"])
+    };
+    assert_eq!(&**class, "Event");
+    // The same event was split.
+    let split = read(&testdata("members.root"));
+    for (name, field) in fields {
+        let (_, column) = split.get(name).or_else(|| split.get("y[2]")).expect(name);
+        assert_eq!(column.as_ref(), Ok(field), "{name}");
+    }
+    assert_eq!(fields.len(), 23);
 }
 
 #[test]

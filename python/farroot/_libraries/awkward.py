@@ -75,7 +75,7 @@ def to_layout(column: Column) -> Any:
         case _core.Record(name, length, fields):
             names = [field for field, _ in fields]
             # Members of a tuple are numbered.
-            is_tuple = names == [str(number) for number in range(len(names))]
+            is_tuple = bool(names) and names == [str(number) for number in range(len(names))]
             return ak.contents.RecordArray(
                 [to_layout(field) for _, field in fields],
                 None if is_tuple else names,
@@ -88,6 +88,9 @@ def to_layout(column: Column) -> Any:
             return ak.contents.IndexedOptionArray(ak.index.Index64(index), to_layout(content))
         case _core.Union(tags, index, contents):
             return _union(tags, index, [to_layout(content) for content in contents])
+        case _core.Marked(mark, content):
+            layout = to_layout(content)
+            return layout.copy(parameters={**layout.parameters, "__array__": mark})
 
 
 def _union(tags: NDArray[np.int8], index: NDArray[np.int64], contents: list[Any]) -> Any:

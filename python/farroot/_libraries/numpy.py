@@ -62,6 +62,8 @@ def to_numpy(column: Column) -> NDArray[Any]:
             for tag, content in enumerate(contents):
                 out[tags == tag] = _at(index[tags == tag], to_numpy(content))
             return out
+        case _core.Marked(_, content):
+            return to_numpy(content)
 
 
 def _at(index: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]:

@@ -46,6 +46,7 @@ fn write_value(out: &mut String, array: &Array, row: usize) {
             Ok(tag) => write_at(out, &contents[tag], index[row]),
             Err(_) => out.push_str(MISSING),
         },
+        Array::Marked { content, .. } => write_value(out, content, row),
     }
 }
 

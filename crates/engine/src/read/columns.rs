@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use rootfile::Array;
+use rootfile::array::Mark;
 use rootfile::tree::{BranchId, Interpretation};
 
 /// A branch that will be read, and how.
@@ -40,6 +41,14 @@ pub(super) fn datashape(array: &Array) -> String {
             let contents: Vec<String> = contents.iter().map(datashape).collect();
             format!("union[{}]", contents.join(", "))
         }
+        Array::Marked { mark: Mark::SortedMap, content } => match &**content {
+            Array::Record { fields, .. } => {
+                let fields = fields.iter().map(|(_, field)| datashape(field));
+                format!("({})", fields.collect::<Vec<_>>().join(", "))
+            }
+            content => datashape(content),
+        },
+        Array::Marked { content, .. } => datashape(content),
     }
 }
 

@@ -124,6 +124,10 @@ impl Numbers {
         for_any!(self, vec => super::reserve(vec, additional));
     }
 
+    pub(super) fn push_zeros(&mut self, count: usize) {
+        for_any!(self, vec => vec.resize(vec.len() + count, Default::default()));
+    }
+
     pub(crate) fn append(&mut self, more: &Numbers) -> Result<()> {
         use Numbers::*;
         match (self, more) {

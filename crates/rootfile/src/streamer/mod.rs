@@ -13,6 +13,7 @@ mod special;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub(crate) use collection::basic;
 pub use collection::{Collection, Item};
 pub use layout::{Count, Kind, Layout, Member};
 pub(crate) use special::Special;
@@ -63,6 +64,8 @@ pub mod code {
     pub const STREAM_LOOP: i32 = 501;
     /// Not in the file at all.
     pub const ARTIFICIAL: i32 = 1000;
+    /// A `TObject` that the class leaves out of the file.
+    pub const NOTHING: i32 = -1;
     /// Ours, for versions of `TBranch` from before streamer infos: added to a basic type's code
     /// for an array with its length in front.
     pub const PREFIXED: i32 = -100;
@@ -169,6 +172,18 @@ impl Streamers {
     pub fn info_by_checksum(&self, class: &str, checksum: u32) -> Option<&StreamerInfo> {
         let versions = &self.classes[self.id(class)?.0 as usize].versions;
         versions.iter().map(|version| &version.info).find(|info| info.checksum == checksum)
+    }
+
+    /// Every version of a class.
+    pub(crate) fn versions(&self, class: &str) -> impl Iterator<Item = &StreamerInfo> {
+        let class = self.id(class).map(|id| &self.classes[id.0 as usize]);
+        class.into_iter().flat_map(|class| class.versions.iter().map(|version| &version.info))
+    }
+
+    /// Names of the classes that derive from one.
+    pub(crate) fn heirs<'a>(&'a self, base: &'a str) -> impl Iterator<Item = &'a str> {
+        let names = self.classes.iter().map(|class| &*class.name);
+        names.filter(move |name| *name != base && self.inherits(name, base))
     }
 
     /// Every streamer info, those of the file first.

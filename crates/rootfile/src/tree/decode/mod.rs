@@ -4,6 +4,8 @@
 //! copied twice. Numbers of fixed size are converted as one run; lists of numbers as one run and
 //! one pass over the offsets; everything else value by value (`value.rs`).
 
+mod bytes;
+mod object;
 mod value;
 
 use std::ops::Range;
@@ -11,11 +13,10 @@ use std::ops::Range;
 use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
 use crate::tree::basket::Basket;
-use crate::tree::interpret::{Entry, Interpretation, Layout, Part, Record, Scalar};
-use value::Bytes;
-
-/// Bit of a streamed version that says that objects were streamed member by member.
-const MEMBERWISE: u16 = 0x4000;
+use crate::tree::interpret::Interpretation;
+use crate::tree::interpret::layout::{Entry, Layout, Part, Record, Scalar};
+use bytes::{Bytes, MEMBERWISE};
+use value::Run;
 
 impl Interpretation {
     /// Appends some entries of a basket to a column that [`Interpretation::empty`] began.
@@ -47,14 +48,13 @@ impl Interpretation {
             Entry::Items { header, counted } => {
                 let Array::List { offsets, content } = column else { wrong_column() };
                 let frame = Frame { header, counted };
-                match &self.layout {
-                    Layout::Scalars { .. } => {
-                        self.decode_jagged(basket, entries, frame, offsets, content)
-                    }
-                    _ => self.decode_items(basket, entries, frame, offsets, content),
-                }
+                self.decode_jagged(basket, entries, frame, offsets, content)
             }
-            Entry::Framed { header } => self.decode_framed(basket, entries, header, column),
+            Entry::Run => {
+                let Array::List { offsets, content } = column else { wrong_column() };
+                self.decode_runs(basket, entries, offsets, content)
+            }
+            Entry::Value => self.decode_values(basket, entries, column),
         }
     }
 
@@ -115,7 +115,7 @@ impl Interpretation {
                     extend(*scalar, numbers, bytes);
                     Ok(())
                 }
-                (Layout::Record(record), Array::Record { entries: count, fields, .. }) => {
+                (Layout::Record { record, .. }, Array::Record { entries: count, fields, .. }) => {
                     *count += entries.len();
                     columns_of_record(record, bytes, size, fields);
                     Ok(())
@@ -132,8 +132,7 @@ impl Interpretation {
             )));
         };
         for bounds in offsets[entries.start..=entries.end].windows(2) {
-            let mut bytes = Bytes::new(&basket.data[bounds[0] as usize..bounds[1] as usize]);
-            value::append(&self.layout, &mut bytes, column)?;
+            value::append(&self.layout, &mut entry(basket, bounds), column)?;
         }
         Ok(())
     }
@@ -156,8 +155,8 @@ impl Interpretation {
         offsets.reserve(entries.len());
         if frame.header == 0 {
             let bytes = &basket.data[stored[0] as usize..stored[entries.len()] as usize];
-            if *scalar == Scalar::Bits {
-                no_referenced_objects(bytes)?;
+            if *scalar == Scalar::Bits && has_referenced_objects(bytes) {
+                return self.decode_runs(basket, entries, offsets, content);
             }
             push_ends(offsets, stored, size)?;
             extend(*scalar, numbers, bytes);
@@ -166,7 +165,7 @@ impl Interpretation {
         let mut at = last;
         for bounds in stored.windows(2) {
             let bytes = &basket.data[bounds[0] as usize..bounds[1] as usize];
-            let items = frame.open(bytes, Some(size))?;
+            let items = frame.open(bytes, size)?;
             at += (items.len() / size) as i64;
             offsets.push(at);
         }
@@ -181,64 +180,34 @@ impl Interpretation {
     }
 
     /// Lists of anything else, one item after the other up to the entry's end.
-    fn decode_items(
+    fn decode_runs(
         &self,
         basket: &Basket<'_>,
         entries: Range<usize>,
-        frame: Frame,
         offsets: &mut Vec<i64>,
         content: &mut Array,
     ) -> Result<()> {
         let stored =
             &basket.entry_offsets.as_ref().ok_or_else(no_offsets)?[entries.start..=entries.end];
         for bounds in stored.windows(2) {
-            let bytes = &basket.data[bounds[0] as usize..bounds[1] as usize];
-            let mut items = Bytes::new(frame.open(bytes, None)?);
-            while !items.is_empty() {
-                let before = items.len();
-                value::append(&self.layout, &mut items, content)?;
-                if items.len() == before {
-                    return Err(Error::corrupt("items without bytes fill an entry"));
-                }
-            }
+            value::append_run(&self.layout, Run::ToEnd, &mut entry(basket, bounds), content)?;
             offsets.push(content.len() as i64);
         }
         Ok(())
     }
 
     /// One value an entry that knows its own length.
-    fn decode_framed(
+    fn decode_values(
         &self,
         basket: &Basket<'_>,
         entries: Range<usize>,
-        header: usize,
         column: &mut Array,
     ) -> Result<()> {
-        let frame = Frame { header, counted: false };
         let Some(stored) = &basket.entry_offsets else {
-            // Not stored, and not needed: each value says where the next one starts.
-            let mut bytes = Bytes::new(basket.data);
-            let mut skipped = column.empty_like();
-            for entry in 0..entries.end {
-                if bytes.is_empty() {
-                    return Err(Error::corrupt(format!(
-                        "{entry} entries fill a basket of {}",
-                        basket.entries
-                    )));
-                }
-                frame.open(bytes.rest(), None)?;
-                bytes.take(header)?;
-                let target = if entry < entries.start { &mut skipped } else { &mut *column };
-                value::append(&self.layout, &mut bytes, target)?;
-            }
-            return match bytes.is_empty() || entries.end < basket.entries {
-                true => Ok(()),
-                false => Err(trailing(bytes.len())),
-            };
+            return self.decode_values_in_a_row(basket, entries, column);
         };
         for bounds in stored[entries.start..=entries.end].windows(2) {
-            let bytes = &basket.data[bounds[0] as usize..bounds[1] as usize];
-            let mut bytes = Bytes::new(frame.open(bytes, None)?);
+            let mut bytes = entry(basket, bounds);
             value::append(&self.layout, &mut bytes, column)?;
             if !bytes.is_empty() {
                 return Err(trailing(bytes.len()));
@@ -246,6 +215,38 @@ impl Interpretation {
         }
         Ok(())
     }
+
+    /// The same where entry offsets are not stored: each value says where the next one starts.
+    fn decode_values_in_a_row(
+        &self,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+        column: &mut Array,
+    ) -> Result<()> {
+        let mut bytes = Bytes::new(basket.data, basket.start);
+        let mut skipped = column.empty_like();
+        for entry in 0..entries.end {
+            if bytes.is_empty() {
+                return Err(Error::corrupt(format!(
+                    "{entry} entries fill a basket of {}",
+                    basket.entries
+                )));
+            }
+            let target = if entry < entries.start { &mut skipped } else { &mut *column };
+            bytes.forget();
+            value::append(&self.layout, &mut bytes, target)?;
+        }
+        match bytes.is_empty() || entries.end < basket.entries {
+            true => Ok(()),
+            false => Err(trailing(bytes.len())),
+        }
+    }
+}
+
+/// The bytes of one entry.
+fn entry<'a>(basket: &Basket<'a>, bounds: &[u32]) -> Bytes<'a> {
+    let bytes = &basket.data[bounds[0] as usize..bounds[1] as usize];
+    Bytes::new(bytes, basket.start.wrapping_add(bounds[0]))
 }
 
 /// What stands in front of an entry's items.
@@ -257,8 +258,8 @@ struct Frame {
 
 impl Frame {
     /// The items of one entry, once its header has been checked. An entry without a single byte
-    /// holds no items. `size` is that of an item, where it is fixed.
-    fn open<'a>(&self, entry: &'a [u8], size: Option<usize>) -> Result<&'a [u8]> {
+    /// holds no items. `size` is that of an item.
+    fn open<'a>(&self, entry: &'a [u8], size: usize) -> Result<&'a [u8]> {
         if entry.is_empty() {
             return Ok(entry);
         }
@@ -271,9 +272,9 @@ impl Frame {
         })?;
         if let [_, _, _, _, high, low, count @ ..] = header {
             if u16::from_be_bytes([*high, *low]) & MEMBERWISE != 0 {
-                return Err(Error::unsupported("collection streamed member by member"));
+                return Err(Error::corrupt("numbers streamed member by member"));
             }
-            if let (Ok(count), Some(size)) = (<[u8; 4]>::try_from(count), size) {
+            if let Ok(count) = <[u8; 4]>::try_from(count) {
                 let count = u32::from_be_bytes(count) as usize;
                 if self.counted && count.checked_mul(size) != Some(items.len()) {
                     return Err(Error::corrupt(format!(
@@ -283,10 +284,7 @@ impl Frame {
                 }
             }
         }
-        match size {
-            Some(size) if items.len() % size != 0 => Err(partial_item(size)),
-            _ => Ok(items),
-        }
+        if items.len() % size == 0 { Ok(items) } else { Err(partial_item(size)) }
     }
 
     /// Bytes of header of an entry that has been opened.
@@ -312,8 +310,11 @@ fn extend(scalar: Scalar, numbers: &mut Numbers, bytes: &[u8]) {
 /// Each member of records of `size` bytes into its own column.
 fn columns_of_record(record: &Record, bytes: &[u8], size: usize, fields: &mut [(String, Array)]) {
     let mut at = 0;
-    for (part, (_, field)) in record.parts.iter().zip(fields) {
-        let Part::Member(_, layout @ Layout::Scalars { scalar, .. }) = part else { wrong_column() };
+    let parts = record.versions.first().map_or(&[][..], |version| &version.parts);
+    for (part, (_, field)) in parts.iter().zip(fields) {
+        let Part::Member { layout: layout @ Layout::Scalars { scalar, .. }, .. } = part else {
+            wrong_column()
+        };
         let Array::Numbers { numbers, .. } = field else { wrong_column() };
         let width = layout.fixed_size().unwrap_or_default();
         let pieces = bytes.chunks_exact(size).map(|record| &record[at..at + width]);
@@ -351,12 +352,9 @@ fn push_ends(offsets: &mut Vec<i64>, stored: &[u32], size: usize) -> Result<()> 
 
 /// The bits of referenced objects have no fixed size. Up to the first such object they do, so it
 /// is found where it is.
-fn no_referenced_objects(bytes: &[u8]) -> Result<()> {
+fn has_referenced_objects(bytes: &[u8]) -> bool {
     let (bits, _) = bytes.as_chunks::<4>();
-    if bits.iter().any(|bits| u32::from_be_bytes(*bits) & value::IS_REFERENCED != 0) {
-        return Err(Error::unsupported("bits of objects that are referenced, in a list"));
-    }
-    Ok(())
+    bits.iter().any(|bits| u32::from_be_bytes(*bits) & value::IS_REFERENCED != 0)
 }
 
 fn entries_fill(basket: &Basket<'_>, size: usize) -> bool {
@@ -365,24 +363,29 @@ fn entries_fill(basket: &Basket<'_>, size: usize) -> bool {
 
 /// Counts as a counter's branch holds them.
 fn integers(counts: &Array) -> Result<Vec<usize>> {
-    fn all<T: Copy + TryInto<usize>>(counts: &[T]) -> Option<Vec<usize>> {
-        counts.iter().map(|count| (*count).try_into().ok()).collect()
-    }
     let Array::Numbers { numbers, .. } = counts else {
         return Err(Error::corrupt("a counter that is no number"));
     };
-    match numbers {
-        Numbers::I8(counts) => all(counts),
-        Numbers::I16(counts) => all(counts),
-        Numbers::I32(counts) => all(counts),
-        Numbers::I64(counts) => all(counts),
-        Numbers::U8(counts) => all(counts),
-        Numbers::U16(counts) => all(counts),
-        Numbers::U32(counts) => all(counts),
-        Numbers::U64(counts) => all(counts),
-        Numbers::Bool(_) | Numbers::F32(_) | Numbers::F64(_) => None,
-    }
-    .ok_or_else(|| Error::corrupt("a counter that does not count"))
+    let count = |at| integer(numbers, at).and_then(|count| usize::try_from(count).ok());
+    (0..numbers.len())
+        .map(count)
+        .collect::<Option<_>>()
+        .ok_or_else(|| Error::corrupt("a counter that does not count"))
+}
+
+/// A whole number that counts something.
+fn integer(numbers: &Numbers, at: usize) -> Option<i64> {
+    Some(match numbers {
+        Numbers::I8(all) => i64::from(*all.get(at)?),
+        Numbers::I16(all) => i64::from(*all.get(at)?),
+        Numbers::I32(all) => i64::from(*all.get(at)?),
+        Numbers::I64(all) => *all.get(at)?,
+        Numbers::U8(all) => i64::from(*all.get(at)?),
+        Numbers::U16(all) => i64::from(*all.get(at)?),
+        Numbers::U32(all) => i64::from(*all.get(at)?),
+        Numbers::U64(all) => i64::try_from(*all.get(at)?).ok()?,
+        Numbers::Bool(_) | Numbers::F32(_) | Numbers::F64(_) => return None,
+    })
 }
 
 fn no_offsets() -> Error {

@@ -1,178 +1,226 @@
 //! One value after the other, for types that do not come in runs.
 
-use super::{MEMBERWISE, extend, wrong_column};
-use crate::array::Array;
+use super::bytes::{Bytes, Header, MEMBERWISE};
+use super::object::{self, Order};
+use super::{extend, wrong_column};
+use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
-use crate::tree::interpret::{Layout, Part, Record};
+use crate::tree::interpret::layout::{Layout, List, Record, Scalar, Text, Version};
 
-/// Set in a byte count to tell it from a version (ROOT: `kByteCountMask`).
-const BYTE_COUNT: u32 = 0x4000_0000;
-/// Length of a foreign class's checksum, which follows a version of 0.
-const CHECKSUM_LEN: usize = 4;
 /// Set in a TObject's bits where a process id follows (ROOT: `kIsReferenced`).
 pub const IS_REFERENCED: u32 = 1 << 4;
+/// Collections before this version do not say the version of the class they hold.
+const SAYS_ITEM_VERSION: u16 = 8;
 
-/// Bytes that are consumed from the front.
-#[derive(Debug, Clone)]
-pub struct Bytes<'a> {
-    rest: &'a [u8],
+/// How many values a run has.
+#[derive(Debug, Clone, Copy)]
+pub enum Run {
+    Count(usize),
+    ToEnd,
 }
 
-impl<'a> Bytes<'a> {
-    pub fn new(bytes: &'a [u8]) -> Self {
-        Bytes { rest: bytes }
-    }
-
-    pub fn len(&self) -> usize {
-        self.rest.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.rest.is_empty()
-    }
-
-    pub fn rest(&self) -> &'a [u8] {
-        self.rest
-    }
-
-    pub fn take(&mut self, len: usize) -> Result<&'a [u8]> {
-        let (taken, rest) = self.rest.split_at_checked(len).ok_or_else(|| {
-            Error::corrupt(format!("value of {len} bytes where {} are left", self.rest.len()))
-        })?;
-        self.rest = rest;
-        Ok(taken)
-    }
-
-    fn chunk<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or_else(|| {
-            Error::corrupt(format!("value of {N} bytes where {} are left", self.rest.len()))
-        })?;
-        self.rest = rest;
-        Ok(*taken)
-    }
-
-    fn u16(&mut self) -> Result<u16> {
-        Ok(u16::from_be_bytes(self.chunk()?))
-    }
-
-    fn u32(&mut self) -> Result<u32> {
-        Ok(u32::from_be_bytes(self.chunk()?))
-    }
-
-    /// A string's bytes: a length of one byte, or 255 and four.
-    fn text(&mut self) -> Result<&'a [u8]> {
-        let [short] = self.chunk()?;
-        let len = if short == u8::MAX { self.u32()? as usize } else { usize::from(short) };
-        self.take(len)
-    }
-}
-
-/// Reads one value of type `layout` and appends it.
-pub fn append(layout: &Layout, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+/// Reads one value and appends it.
+pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) -> Result<()> {
     match (layout, column) {
         (Layout::Scalars { scalar, .. }, Array::Numbers { numbers, .. }) => {
             let size = layout.fixed_size().ok_or_else(|| Error::limit("value of absurd size"))?;
             extend(*scalar, numbers, bytes.take(size)?);
+            Ok(())
         }
-        (Layout::Text, Array::Strings { offsets, bytes: text }) => {
-            text.extend_from_slice(bytes.text()?);
-            offsets.push(text.len() as i64);
+        (Layout::Text(Text::Standard { framed: true }), column) => {
+            let header = bytes.header()?;
+            text(Text::Standard { framed: false }, bytes, column)?;
+            bytes.close(header)
         }
-        (Layout::List(item), Array::List { offsets, content }) => {
-            append_list(item, bytes, content)?;
-            offsets.push(content.len() as i64);
+        (Layout::Text(kind), column) => text(*kind, bytes, column),
+        (Layout::List(list), column) if list.framed => {
+            let header = bytes.header()?;
+            let wise = memberwise(list, header, bytes)?;
+            items(list, wise, bytes, column)?;
+            bytes.close(header)
         }
-        (Layout::Record(record), Array::Record { entries, fields, .. }) => {
-            append_record(record, bytes, &mut fields.iter_mut())?;
+        (Layout::List(list), column) => items(list, None, bytes, column),
+        (Layout::Record { header, record }, column) => {
+            let (entries, fields) = record_of(column);
+            object::append(*header, record, bytes, fields, *entries + 1)?;
             *entries += 1;
+            Ok(())
         }
+        (Layout::Regular { framed, .. }, column) => {
+            let header = if *framed { Some(bytes.header()?) } else { None };
+            regular(layout, bytes, column)?;
+            header.map_or(Ok(()), |header| bytes.close(header))
+        }
+        (Layout::Pointer(pointer), column) => object::pointer(pointer, bytes, column),
+        // Needs the object that it is in.
         _ => wrong_column(),
     }
-    Ok(())
 }
 
-fn append_list(item: &Layout, bytes: &mut Bytes<'_>, content: &mut Array) -> Result<()> {
-    let count = bytes.u32()? as usize;
-    if let (Layout::Scalars { scalar, .. }, Array::Numbers { numbers, .. }) = (item, &mut *content)
-    {
-        let len = item.fixed_size().and_then(|size| size.checked_mul(count));
-        let len = len.ok_or_else(|| Error::limit("list of absurd size"))?;
-        extend(*scalar, numbers, bytes.take(len)?);
+/// Reads a member of several objects, one value after the other: they share one frame where the
+/// member has any.
+pub fn append_run<'a>(
+    layout: &Layout,
+    run: Run,
+    bytes: &mut Bytes<'a>,
+    column: &mut Array,
+) -> Result<()> {
+    match (layout, run) {
+        (Layout::Scalars { scalar: Scalar::Bits, .. }, _) => {
+            let Array::Numbers { numbers: Numbers::U32(all), .. } = column else { wrong_column() };
+            each(run, bytes, |bytes| {
+                let bits = bytes.u32()?;
+                if bits & IS_REFERENCED != 0 {
+                    bytes.take(2)?;
+                }
+                all.push(bits);
+                Ok(())
+            })
+        }
+        (Layout::Scalars { scalar, .. }, Run::Count(count)) => {
+            let Array::Numbers { numbers, .. } = column else { wrong_column() };
+            let len = layout.fixed_size().and_then(|size| size.checked_mul(count));
+            let len = len.ok_or_else(|| Error::limit("run of absurd size"))?;
+            extend(*scalar, numbers, bytes.take(len)?);
+            Ok(())
+        }
+        (Layout::Text(Text::Standard { .. }), _) => {
+            let plain = Text::Standard { framed: false };
+            framed(run, bytes, |_, bytes| each(run, bytes, |bytes| text(plain, bytes, column)))
+        }
+        (Layout::List(list), _) => framed(run, bytes, |header, bytes| {
+            let wise = memberwise(list, header, bytes)?;
+            each(run, bytes, |bytes| items(list, wise, bytes, column))
+        }),
+        (Layout::Regular { framed: true, .. }, _) => {
+            framed(run, bytes, |_, bytes| each(run, bytes, |bytes| regular(layout, bytes, column)))
+        }
+        _ => each(run, bytes, |bytes| append(layout, bytes, column)),
+    }
+}
+
+/// Reads what one header is in front of. Of no values not even the header may be there.
+fn framed<'a>(
+    run: Run,
+    bytes: &mut Bytes<'a>,
+    read: impl FnOnce(Header, &mut Bytes<'a>) -> Result<()>,
+) -> Result<()> {
+    if matches!(run, Run::ToEnd) && bytes.is_empty() {
         return Ok(());
     }
-    // Every other item takes at least one byte: a count that lies ends the loop by an error.
-    for _ in 0..count {
-        if bytes.is_empty() {
-            return Err(Error::corrupt(format!("{count} items do not fit into their entry")));
-        }
-        append(item, bytes, content)?;
-    }
-    Ok(())
+    let header = bytes.header()?;
+    read(header, bytes)?;
+    bytes.close(header)
 }
 
-/// Reads the members of one object, bases included, into the fields that are theirs.
-fn append_record(
-    record: &Record,
-    bytes: &mut Bytes<'_>,
-    fields: &mut std::slice::IterMut<'_, (String, Array)>,
+fn each<'a>(
+    run: Run,
+    bytes: &mut Bytes<'a>,
+    mut one: impl FnMut(&mut Bytes<'a>) -> Result<()>,
 ) -> Result<()> {
-    let end = match (&record.class, record.version) {
-        (Some(name), Some(version)) => Some(object_end(name, version, bytes)?),
-        _ => None,
-    };
-    for part in &record.parts {
-        match part {
-            Part::Member(_, layout) => {
-                let Some((_, field)) = fields.next() else { wrong_column() };
-                append(layout, bytes, field)?;
+    match run {
+        Run::Count(count) => (0..count).try_for_each(|_| one(bytes)),
+        Run::ToEnd => {
+            while !bytes.is_empty() {
+                let before = bytes.len();
+                one(bytes)?;
+                if bytes.len() == before {
+                    return Err(Error::corrupt("items without bytes fill an entry"));
+                }
             }
-            Part::Base(base) => append_record(base, bytes, fields)?,
-            Part::TObject => skip_tobject(bytes)?,
+            Ok(())
         }
     }
-    match end {
-        Some(end) if bytes.len() != end => Err(Error::corrupt(format!(
-            "object has {} bytes more or less than its byte count says",
-            bytes.len().abs_diff(end)
-        ))),
-        _ => Ok(()),
-    }
 }
 
-/// Reads an object's byte count and version: how many bytes must be left after it.
-fn object_end(name: &str, expected: i32, bytes: &mut Bytes<'_>) -> Result<usize> {
-    let byte_count = bytes.u32()?;
-    if byte_count & BYTE_COUNT == 0 {
-        return Err(Error::unsupported(format!("object of class {name} without a byte count")));
-    }
-    let len = (byte_count & !BYTE_COUNT) as usize;
-    let end = bytes.len().checked_sub(len).ok_or_else(|| {
-        Error::corrupt(format!("object of {len} bytes where {} are left", bytes.len()))
-    })?;
-    let version = bytes.u16()?;
-    if version & MEMBERWISE != 0 {
-        return Err(Error::unsupported(format!("class {name} streamed member by member")));
-    }
-    if version == 0 {
-        bytes.take(CHECKSUM_LEN)?;
-    } else if i32::from(version) != expected {
-        return Err(Error::unsupported(format!(
-            "class {name} of version {version} where {expected} was expected"
-        )));
-    }
-    Ok(end)
-}
-
-/// `TObject::Streamer`: version, unique id, bits, and for referenced ones a process id.
-fn skip_tobject(bytes: &mut Bytes<'_>) -> Result<()> {
-    let version = bytes.u16()?;
-    if u32::from(version) & (BYTE_COUNT >> 16) != 0 {
-        // The other half of a byte count; then comes the version.
-        bytes.take(4)?;
-    }
-    bytes.take(4)?;
-    if bytes.u32()? & IS_REFERENCED != 0 {
-        bytes.take(2)?;
-    }
+fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+    let Array::Strings { offsets, bytes: text } = column else { wrong_column() };
+    text.extend_from_slice(match kind {
+        Text::Root | Text::Standard { .. } => bytes.text()?,
+        Text::Pointed => {
+            let len = bytes.u32()? as usize;
+            bytes.take(len)?
+        }
+    });
+    offsets.push(text.len() as i64);
     Ok(())
+}
+
+/// How the items of a collection are written, where that is member by member.
+fn memberwise<'l>(
+    list: &'l List,
+    header: Header,
+    bytes: &mut Bytes<'_>,
+) -> Result<Option<(&'l Record, &'l Version)>> {
+    if header.version & MEMBERWISE == 0 {
+        return Ok(None);
+    }
+    let Layout::Record { record, .. } = &*list.item else {
+        return Err(Error::corrupt("collection of no objects, streamed member by member"));
+    };
+    let version = if header.version & !MEMBERWISE < SAYS_ITEM_VERSION {
+        record.versions.first()
+    } else {
+        let version = bytes.header()?.version;
+        let checksum = if version == 0 { bytes.u32()? } else { 0 };
+        record.version(i32::from(version), checksum)
+    };
+    let version = version.ok_or_else(|| object::unknown_version(record))?;
+    Ok(Some((record, version)))
+}
+
+/// Reads a count and that many items.
+fn items(
+    list: &List,
+    memberwise: Option<(&Record, &Version)>,
+    bytes: &mut Bytes<'_>,
+    column: &mut Array,
+) -> Result<()> {
+    let Array::List { offsets, content } = plain(column) else { wrong_column() };
+    let count = bytes.count()?;
+    match (memberwise, &*list.item) {
+        (Some((record, version)), _) => {
+            let (entries, fields) = record_of(content);
+            let target = *entries + count;
+            object::members(record, version, Order::Memberwise(count), bytes, fields, target)?;
+            *entries = target;
+        }
+        (None, item @ Layout::Scalars { .. }) => {
+            append_run(item, Run::Count(count), bytes, content)?;
+        }
+        (None, item) => (0..count).try_for_each(|_| append(item, bytes, content))?,
+    }
+    offsets.push(content.len() as i64);
+    Ok(())
+}
+
+/// The items of an array of fixed length, without the frame.
+fn regular(layout: &Layout, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+    let (Layout::Regular { length, item, .. }, Array::Regular { entries, content, .. }) =
+        (layout, column)
+    else {
+        wrong_column()
+    };
+    if *length > bytes.len() {
+        return Err(Error::corrupt(format!("{length} items in {} bytes", bytes.len())));
+    }
+    (0..*length).try_for_each(|_| append(item, bytes, content))?;
+    *entries += 1;
+    Ok(())
+}
+
+/// The array itself where it is marked.
+pub fn plain(column: &mut Array) -> &mut Array {
+    match column {
+        Array::Marked { content, .. } => content,
+        column => column,
+    }
+}
+
+/// Number of objects in a column, and their fields.
+pub fn record_of(column: &mut Array) -> (&mut usize, &mut [(String, Array)]) {
+    match plain(column) {
+        Array::Record { entries, fields, .. } => (entries, fields),
+        _ => wrong_column(),
+    }
 }

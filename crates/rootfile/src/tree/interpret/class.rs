@@ -1,12 +1,27 @@
-//! Classes whose objects are streamed whole, from their streamer infos.
+//! Classes whose objects are streamed whole: layouts from their streamer infos.
+//!
+//! Each class is compiled once, with every version that the file knows. The version that the
+//! branch asks for gives the column its fields; members of other versions go where their names are.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::cpp::{self, Type};
 use super::element::{Basic, shaped};
-use super::{Layout, Part, Record, cpp};
+use super::layout::{Counted, List, Pointer, Prefix, Text, Version};
+use super::{Layout, Part, Record, Scalar};
+use crate::array::{Mark, Number};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, StreamerInfo, Streamers, code};
 
 /// Classes within classes within classes: more than any sane one.
 const DEPTH_MAX: usize = 32;
+/// Numbers, strings and lists in one object; the largest classes of experiments have thousands.
+const SIZE_MAX: usize = 1 << 16;
+/// Items of an array in an object.
+const LENGTH_MAX: usize = 1 << 24;
+/// Bytes of version and identifiers in front of the list of a `TRefArray`.
+const TOBJECT: Part = Part::TObject { id: None, bits: None };
 
 /// The streamer info of that version, or else that checksum, where they are given; the newest
 /// where they are not.
@@ -23,72 +38,411 @@ pub(super) fn find<'a>(
     by_checksum.or_else(|| version.and_then(|version| classes.info(name, Some(version))))
 }
 
-/// The members of a class whose objects are streamed whole.
-///
-/// # Errors
-/// `Unsupported` where there is no streamer info or a member is not simple.
-pub(super) fn record(
-    name: &str,
-    version: Option<i32>,
-    checksum: Option<u32>,
-    classes: &Streamers,
-) -> Result<Record> {
-    nested(name, version, checksum, classes, 0)
+/// Compiles the classes of one branch.
+pub(super) struct Compiler<'a> {
+    classes: &'a Streamers,
+    /// By class, and by version where one is asked for.
+    done: BTreeMap<(String, Option<i32>), Arc<Record>>,
+    /// Classes that are being compiled, outermost first.
+    within: Vec<String>,
 }
 
-fn nested(
-    name: &str,
-    version: Option<i32>,
-    checksum: Option<u32>,
-    classes: &Streamers,
-    depth: usize,
-) -> Result<Record> {
-    if depth > DEPTH_MAX {
-        return Err(Error::limit(format!("class {name} is nested too deeply")));
+impl<'a> Compiler<'a> {
+    pub(super) fn new(classes: &'a Streamers) -> Self {
+        Compiler { classes, done: BTreeMap::new(), within: Vec::new() }
     }
-    let class = find(name, version, checksum, classes)
-        .ok_or_else(|| Error::unsupported(format!("class {name}, which has no streamer info")))?;
-    let mut parts = Vec::with_capacity(class.elements.len());
-    for element in &class.elements {
-        let part = part(element, classes, depth)
-            .map_err(|e| e.within(&format!("{name}::{}", element.name)))?;
-        parts.push(part);
-    }
-    Ok(Record { class: Some(class.class.clone()), version: Some(class.version), parts })
-}
 
-fn part(element: &Element, classes: &Streamers, depth: usize) -> Result<Part> {
-    let member = |layout| Part::Member(element.name.clone(), layout);
-    let shape: Vec<usize> = element.dimensions.iter().map(|len| *len as usize).collect();
-    let numbers =
-        element.dimensions.iter().try_fold(1u32, |product, len| product.checked_mul(*len));
-    if numbers.is_none_or(|numbers| numbers == 0) {
-        return Err(Error::corrupt(format!("array of dimensions {shape:?}")));
+    /// Whether a class's streamer is written by hand.
+    pub(super) fn is_special(&self, class: &str) -> bool {
+        special(class).is_some()
     }
-    match Basic::of(element.type_code, &element.title)? {
-        Some(basic) if !basic.pointer => return Ok(member(shaped(basic.scalar, &shape))),
-        _ => {}
+
+    /// An object of a class, with its header where the class has one.
+    ///
+    /// # Errors
+    /// `Unsupported` where there is no streamer info or a member cannot be read.
+    pub(super) fn object(&mut self, class: &str) -> Result<Layout> {
+        if let Some(special) = special(class) {
+            return Ok(special);
+        }
+        Ok(Layout::Record { header: true, record: self.record(class, None, None)? })
     }
-    match element.type_code {
-        code::TOBJECT => Ok(Part::TObject),
-        code::BASE if element.name == "TObject" => Ok(Part::TObject),
-        code::BASE => {
-            // Classes without a version say -1.
-            let version = Some(element.base_version).filter(|version| *version >= 0);
-            let base = nested(&element.name, version, None, classes, depth + 1)?;
-            Ok(Part::Base(base))
+
+    /// A value of a type, `framed` where it is a member or a whole branch.
+    ///
+    /// # Errors
+    /// As [`Compiler::object`].
+    pub(super) fn value(&mut self, kind: &Type, framed: bool) -> Result<Layout> {
+        Ok(match kind {
+            Type::Number(number) => Layout::number(*number),
+            Type::Double32 => Layout::Scalars { scalar: Scalar::Widened, shape: Vec::new() },
+            Type::Text("TString") => Layout::Text(Text::Root),
+            Type::Text(_) => Layout::Text(Text::Standard { framed }),
+            Type::Sequence { mark, item, .. } => {
+                let item = Box::new(self.value(item, false)?);
+                Layout::List(List { framed, mark: *mark, item })
+            }
+            Type::Map { key, value, .. } => {
+                let members = [("0", key), ("1", value)];
+                let members =
+                    members.map(|(name, kind)| Ok((name.into(), self.value(kind, false)?)));
+                let members = members.into_iter().collect::<Result<Vec<_>>>()?;
+                let mut pair = Record::of_members(None, members);
+                pair.mark = Some(Mark::SortedMap);
+                let item = Box::new(Layout::Record { header: false, record: Arc::new(pair) });
+                Layout::List(List { framed, mark: None, item })
+            }
+            Type::Class(name) => self.object(name)?,
+            Type::Pointer(target) => match &**target {
+                Type::Class(name) => self.pointer(name)?,
+                _ => return Err(unsupported(&cpp::spelled(""), code::ANY_POINTER)),
+            },
+            Type::Other(name) => return Err(Error::unsupported(format!("type {name}"))),
+        })
+    }
+
+    /// A pointer to an object of a class, or of any that derives from it.
+    fn pointer(&mut self, class: &str) -> Result<Layout> {
+        let base = self.record(class, None, None)?;
+        let mut known = vec![(class.to_owned(), base.clone())];
+        let classes = self.classes;
+        for name in classes.heirs(class) {
+            if let Ok(record) = self.seen_as(name, &base) {
+                known.push((name.to_owned(), record));
+            }
         }
-        code::OBJECT | code::ANY => {
-            let class = element.type_name.trim_end_matches('*');
-            Ok(member(Layout::Record(nested(class, None, None, classes, depth + 1)?)))
+        Ok(Layout::Pointer(Arc::new(Pointer { classes: known })))
+    }
+
+    /// The members of a class, those of one version first.
+    ///
+    /// # Errors
+    /// As [`Compiler::object`].
+    pub(super) fn record(
+        &mut self,
+        class: &str,
+        version: Option<i32>,
+        checksum: Option<u32>,
+    ) -> Result<Arc<Record>> {
+        let first = find(class, version, checksum, self.classes);
+        let key = (class.to_owned(), first.map(|info| info.version));
+        if let Some(record) = self.done.get(&key) {
+            return Ok(record.clone());
         }
-        code::STRING => Ok(member(Layout::Text)),
-        code => {
-            let kind = match code {
-                code::TNAMED => "TNamed".into(),
-                _ => cpp::spelled(&element.type_name),
+        self.enter(class)?;
+        let record = match (first, cpp::pair(class)) {
+            (Some(info), _) => self.of_info(info),
+            (None, Some(types)) => self.of_pair(class, types),
+            (None, None) if class.starts_with("ElementLink<") => self.of_link(class),
+            (None, None) => {
+                Err(Error::unsupported(format!("class {class}, which has no streamer info")))
+            }
+        };
+        self.within.pop();
+        let record = Arc::new(record?);
+        self.done.insert(key, record.clone());
+        Ok(record)
+    }
+
+    /// Begins a class, which is to be left by popping it.
+    fn enter(&mut self, class: &str) -> Result<()> {
+        if self.within.len() > DEPTH_MAX {
+            return Err(Error::limit(format!("class {class} is nested too deeply")));
+        }
+        if self.within.iter().any(|outer| outer == class) {
+            return Err(Error::unsupported(format!("class {class}, which contains itself")));
+        }
+        self.within.push(class.to_owned());
+        Ok(())
+    }
+
+    /// A pair that the file does not describe.
+    fn of_pair(&mut self, class: &str, (first, second): (Type, Type)) -> Result<Record> {
+        let first = self.value(&first, true)?;
+        let members = vec![("first".into(), first), ("second".into(), self.value(&second, true)?)];
+        Ok(Record::of_members(Some(class.to_owned()), members))
+    }
+
+    /// ATLAS's links, which all have the members of their base class.
+    fn of_link(&mut self, class: &str) -> Result<Record> {
+        let base = self.record("ElementLinkBase", None, None)?;
+        let (names, size) = (base.names.clone(), base.size);
+        let parts = vec![Part::Base { at: Some(0), version: 0, record: base }];
+        let versions = vec![Version { number: 0, checksum: 0, parts }];
+        Ok(Record { class: Some(class.to_owned()), mark: None, names, size, versions })
+    }
+
+    fn of_info(&mut self, info: &StreamerInfo) -> Result<Record> {
+        let mut fields = Fields::default();
+        let parts = self.parts(info, &mut fields)?;
+        let mut record = Record {
+            class: Some(info.class.clone()),
+            mark: None,
+            names: fields.names,
+            size: fields.size,
+            versions: vec![Version { number: info.version, checksum: info.checksum, parts }],
+        };
+        let classes = self.classes;
+        for other in classes.versions(&info.class) {
+            let same = other.version == info.version && other.checksum == info.checksum;
+            // A version that cannot be read is missed only where there is an object of it.
+            if let (false, Ok(version)) = (same, self.adapted(other, &record)) {
+                record.versions.push(version);
+            }
+        }
+        Ok(record)
+    }
+
+    /// A class with the fields of one that it derives from.
+    fn seen_as(&mut self, class: &str, base: &Record) -> Result<Arc<Record>> {
+        self.enter(class)?;
+        let classes = self.classes;
+        let versions = classes.versions(class).map(|info| self.adapted(info, base));
+        let versions = versions.collect::<Result<Vec<_>>>();
+        self.within.pop();
+        Ok(Arc::new(Record { versions: versions?, ..base.clone() }))
+    }
+
+    /// A version whose members go to the fields of the same names in `to`.
+    fn adapted(&mut self, info: &StreamerInfo, to: &Record) -> Result<Version> {
+        let mut fields = Fields { wanted: Some(to), ..Fields::default() };
+        let parts = self.parts(info, &mut fields)?;
+        Ok(Version { number: info.version, checksum: info.checksum, parts })
+    }
+
+    fn parts(&mut self, info: &StreamerInfo, fields: &mut Fields<'_>) -> Result<Vec<Part>> {
+        let mut parts = Vec::with_capacity(info.elements.len());
+        for element in &info.elements {
+            let part = self.part(element, fields);
+            parts.extend(part.map_err(|e| e.within(&format!("{}::{}", info.class, element.name)))?);
+            if fields.size > SIZE_MAX {
+                return Err(Error::limit(format!("class {} of too many members", info.class)));
+            }
+        }
+        Ok(parts)
+    }
+
+    /// What is written for a member; nothing for one that lives in memory only.
+    fn part(&mut self, element: &Element, fields: &mut Fields<'_>) -> Result<Option<Part>> {
+        let base = element.class == "TStreamerBase";
+        Ok(match element.type_code {
+            code::ARTIFICIAL.. | code::NOTHING => None,
+            code::TOBJECT => Some(TOBJECT),
+            _ if base && element.name == "TObject" => Some(TOBJECT),
+            _ if base => Some(self.base(element, fields)?),
+            code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => {
+                Some(Part::Pointers(1))
+            }
+            code => match code.checked_sub(code::ARRAY) {
+                Some(code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL) => {
+                    Some(Part::Pointers(element.array_len as usize))
+                }
+                _ => {
+                    let layout = self.member(element, fields)?;
+                    Some(Part::Member { at: fields.add(&element.name, &layout)?, layout })
+                }
+            },
+        })
+    }
+
+    fn base(&mut self, element: &Element, fields: &mut Fields<'_>) -> Result<Part> {
+        if let Some(layout) = special(&element.name) {
+            return Ok(Part::Member { at: fields.add(&element.name, &layout)?, layout });
+        }
+        // Classes without a version say -1.
+        let version = Some(element.base_version).filter(|version| *version >= 0);
+        let record = self.record(&element.name, version, None)?;
+        let (at, record) = fields.add_base(record);
+        Ok(Part::Base { at, version: element.base_version, record })
+    }
+
+    fn member(&mut self, element: &Element, fields: &Fields<'_>) -> Result<Layout> {
+        if let Some(basic) = Basic::of(element.type_code, &element.title)? {
+            let item = shaped(basic.scalar, &[]);
+            return match element.array_len as usize {
+                0 if basic.pointer => fields.counted(element, Prefix::Flag, item),
+                0 => Ok(item),
+                _ if basic.pointer => Err(unsupported(&element.type_name, element.type_code)),
+                // As uproot has them: the dimensions of arrays in objects become one.
+                length => Ok(shaped(basic.scalar, &[length])),
             };
-            Err(Error::unsupported(format!("member of type {kind} (streamer type {code})")))
+        }
+        let class = element.type_name.trim_end_matches('*').trim_end();
+        if matches!(element.class.as_str(), "TStreamerSTL" | "TStreamerSTLstring") {
+            return self.collection(element, class);
+        }
+        match element.type_code {
+            code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => self.object(class),
+            code::TNAMED => self.object("TNamed"),
+            code::STRING => Ok(Layout::Text(Text::Root)),
+            code::CHAR_STAR => Ok(Layout::Text(Text::Pointed)),
+            code::STREAM_LOOP if element.array_len == 0 => {
+                let item = match element.type_name.ends_with("**") {
+                    true => self.pointer(class)?,
+                    false => self.object(class)?,
+                };
+                fields.counted(element, Prefix::Frame, item)
+            }
+            number => match number.saturating_sub(code::ARRAY) {
+                code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
+                    regular(element, false, self.object(class)?)
+                }
+                code::STRING => regular(element, true, Layout::Text(Text::Root)),
+                _ => Err(unsupported(&element.type_name, element.type_code)),
+            },
         }
     }
+
+    fn collection(&mut self, element: &Element, type_name: &str) -> Result<Layout> {
+        let kind = cpp::parse(type_name);
+        match element.array_len {
+            0 => self.value(&kind, true),
+            _ => regular(element, true, self.value(&kind, false)?),
+        }
+    }
+}
+
+/// Items of an array of fixed length.
+fn regular(element: &Element, framed: bool, item: Layout) -> Result<Layout> {
+    let length = element.array_len as usize;
+    if length > LENGTH_MAX {
+        return Err(Error::limit(format!("array of {length} items in an object")));
+    }
+    Ok(Layout::Regular { framed, length, item: Box::new(item) })
+}
+
+/// Classes whose streamers are written by hand in ROOT, as uproot gives them.
+fn special(class: &str) -> Option<Layout> {
+    let uint = || Layout::number(Number::U32);
+    let numbers = |number| Layout::list_of(Layout::number(number));
+    let record = |names: &[&str], size, parts| Record {
+        class: Some(class.to_owned()),
+        mark: None,
+        names: names.iter().map(|name| (*name).to_owned()).collect(),
+        size,
+        versions: vec![Version { number: 0, checksum: 0, parts }],
+    };
+    let bare = |record| Layout::Record { header: false, record: Arc::new(record) };
+    Some(match class {
+        "TString" => Layout::Text(Text::Root),
+        "string" | "std::string" => Layout::Text(Text::Standard { framed: false }),
+        "TObject" => {
+            let parts = vec![Part::TObject { id: Some(0), bits: Some(1) }];
+            bare(record(&["fUniqueID", "fBits"], 2, parts))
+        }
+        "TRef" => {
+            // The number of the process that the object was made in comes last.
+            let parts = vec![Part::TObject { id: Some(0), bits: None }, Part::Skip(2)];
+            bare(record(&["ref"], 1, parts))
+        }
+        "TDatime" => {
+            bare(Record::of_members(Some(class.to_owned()), vec![("fDatime".to_owned(), uint())]))
+        }
+        "TRefArray" => {
+            let by_size = Counted {
+                by: 1,
+                prefix: Prefix::Nothing,
+                item: Box::new(Layout::number(Number::I32)),
+            };
+            let parts = vec![
+                TOBJECT,
+                Part::Member { at: Some(0), layout: Layout::Text(Text::Root) },
+                Part::Member { at: Some(1), layout: Layout::number(Number::I32) },
+                // Lower bound, and the number of the process.
+                Part::Skip(6),
+                Part::Member { at: Some(2), layout: Layout::Counted(by_size) },
+            ];
+            let mut record = record(&["fName", "fSize", "refs"], 4, parts);
+            record.versions[0].number = 1;
+            Layout::Record { header: true, record: Arc::new(record) }
+        }
+        "TArrayC" => numbers(Number::I8),
+        "TArrayS" => numbers(Number::I16),
+        "TArrayI" => numbers(Number::I32),
+        "TArrayL" | "TArrayL64" => numbers(Number::I64),
+        "TArrayF" => numbers(Number::F32),
+        "TArrayD" => numbers(Number::F64),
+        _ => return None,
+    })
+}
+
+/// Where members go: into new fields, or into those of a record by their names.
+#[derive(Default)]
+struct Fields<'a> {
+    names: Vec<String>,
+    size: usize,
+    wanted: Option<&'a Record>,
+}
+
+impl Fields<'_> {
+    fn add(&mut self, name: &str, layout: &Layout) -> Result<Option<usize>> {
+        let Some(wanted) = self.wanted else {
+            self.names.push(name.to_owned());
+            self.size = self.size.saturating_add(layout.size());
+            return Ok(Some(self.names.len() - 1));
+        };
+        let Some(at) = wanted.names.iter().position(|known| known == name) else { return Ok(None) };
+        match wanted.field(at) {
+            Some(known) if known.empty() == layout.empty() => Ok(Some(at)),
+            _ => Err(Error::unsupported(format!("member {name} of another type than elsewhere"))),
+        }
+    }
+
+    /// Where the fields of a base class begin, and how it is read into these.
+    fn add_base(&mut self, base: Arc<Record>) -> (Option<usize>, Arc<Record>) {
+        let Some(wanted) = self.wanted else {
+            self.names.extend(base.names.iter().cloned());
+            self.size = self.size.saturating_add(base.size);
+            return (Some(self.names.len() - base.names.len()), base);
+        };
+        match wanted.base(&base.class) {
+            Some((at, known)) => (Some(at), known),
+            None if wanted.class == base.class => (Some(0), Arc::new(wanted.clone())),
+            None => (None, base),
+        }
+    }
+
+    /// An array that another member of the object counts, which comes before it.
+    fn counted(&self, element: &Element, prefix: Prefix, item: Layout) -> Result<Layout> {
+        let names = self.wanted.map_or(&self.names, |wanted| &wanted.names);
+        let by = names.iter().position(|name| *name == element.count_name).ok_or_else(|| {
+            Error::unsupported(format!(
+                "array that {} counts, which is no member",
+                element.count_name
+            ))
+        })?;
+        Ok(Layout::Counted(Counted { by, prefix, item: Box::new(item) }))
+    }
+}
+
+impl Record {
+    /// How a field is written in the version that gave it its type; `None` for those of `TObject`.
+    fn field(&self, at: usize) -> Option<&Layout> {
+        self.versions.first()?.parts.iter().find_map(|part| match part {
+            Part::Member { at: Some(own), layout } if *own == at => Some(layout),
+            Part::Base { at: Some(first), record, .. } => at
+                .checked_sub(*first)
+                .filter(|at| *at < record.names.len())
+                .and_then(|at| record.field(at)),
+            _ => None,
+        })
+    }
+
+    /// A base class, and where its fields begin.
+    fn base(&self, class: &Option<String>) -> Option<(usize, Arc<Record>)> {
+        self.versions.first()?.parts.iter().find_map(|part| match part {
+            Part::Base { at: Some(first), record, .. } if record.class == *class => {
+                Some((*first, record.clone()))
+            }
+            Part::Base { at: Some(first), record, .. } => {
+                record.base(class).map(|(within, record)| (first + within, record))
+            }
+            _ => None,
+        })
+    }
+}
+
+pub(super) fn unsupported(type_name: &str, type_code: i32) -> Error {
+    let name = cpp::spelled(type_name);
+    Error::unsupported(format!("member of type {name} (streamer type {type_code})"))
 }

@@ -1,45 +1,38 @@
 //! C++ type names as ROOT spells them, and as uproot does.
 
 use super::Number;
+use crate::array::Mark;
+use crate::streamer::basic;
 
-/// A type, as far as it can be read.
+/// A type, as far as its name tells.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
     Number(Number),
+    /// `Double32_t` in a collection, where it has no range.
+    Double32,
     /// `std::string` or `TString`.
     Text(&'static str),
-    /// `std::vector`, or ROOT's `RVec`, which is streamed the same.
-    Vector {
+    /// `std::vector` and what is streamed as it is: a count, then the items.
+    Sequence {
         spelled: String,
+        mark: Option<Mark>,
         item: Box<Type>,
+    },
+    /// `std::map` and its kin: a count, then keys and values.
+    Map {
+        spelled: String,
+        key: Box<Type>,
+        value: Box<Type>,
     },
     /// A class by its name in streamer infos.
     Class(String),
-    /// Pointers, other templates of the standard library.
+    Pointer(Box<Type>),
+    /// What is not streamed, or not known how.
     Other(String),
 }
 
 /// Templates within templates: more than any sane type.
 const DEPTH_MAX: usize = 16;
-
-/// Templates that are streamed in their own ways, not by streamer info.
-const COLLECTIONS: [&str; 15] = [
-    "array",
-    "bitset",
-    "deque",
-    "forward_list",
-    "list",
-    "map",
-    "multimap",
-    "multiset",
-    "pair",
-    "set",
-    "tuple",
-    "unordered_map",
-    "unordered_multimap",
-    "unordered_multiset",
-    "unordered_set",
-];
 
 /// Reads a type name.
 pub fn parse(name: &str) -> Type {
@@ -54,10 +47,21 @@ pub fn spelled(name: &str) -> String {
 fn spell(kind: &Type) -> String {
     match kind {
         Type::Number(number) => number.typename().into(),
+        Type::Double32 => "Double32_t".into(),
         Type::Text(name) => (*name).into(),
-        Type::Vector { spelled, .. } => spelled.clone(),
+        Type::Sequence { spelled, .. } | Type::Map { spelled, .. } => spelled.clone(),
         Type::Class(name) => name.replace("> >", ">>").replace("> >", ">>"),
+        Type::Pointer(target) => format!("{}*", spell(target)),
         Type::Other(name) => name.clone(),
+    }
+}
+
+/// The two types in the name of a `std::pair`.
+pub fn pair(name: &str) -> Option<(Type, Type)> {
+    let (template, arguments) = split_template(name.strip_prefix("std::").unwrap_or(name))?;
+    match &arguments[..] {
+        [first, second] if template == "pair" => Some((parse(first), parse(second))),
+        _ => None,
     }
 }
 
@@ -66,66 +70,69 @@ fn parse_nested(name: &str, depth: usize) -> Type {
     if depth > DEPTH_MAX {
         return Type::Other(name.into());
     }
+    let name = name.strip_prefix("const ").unwrap_or(name).trim_start();
     let bare = name.strip_prefix("std::").unwrap_or(name);
-    if let Some(number) = number(bare) {
+    if let Some(number) = basic(bare) {
         return Type::Number(number);
     }
     match bare {
+        "size_t" => return Type::Number(Number::U64),
+        "Double32_t" => return Type::Double32,
         "string" => return Type::Text("std::string"),
         "TString" => return Type::Text("TString"),
         _ => {}
     }
+    if let Some(target) = name.strip_suffix('*') {
+        return match parse_nested(target, depth + 1) {
+            target @ Type::Class(_) => Type::Pointer(Box::new(target)),
+            _ => Type::Other(name.into()),
+        };
+    }
     let Some((template, arguments)) = split_template(bare) else {
-        return if name.ends_with(['*', '&']) {
+        return if name.ends_with('&') {
             Type::Other(name.into())
         } else {
             Type::Class(name.into())
         };
     };
-    let parsed: Vec<Type> = arguments
-        .iter()
-        .filter(|argument| !is_allocator(argument))
-        .map(|argument| parse_nested(argument, depth + 1))
-        .collect();
-    let listed = parsed.iter().map(spell).collect::<Vec<_>>().join(", ");
-    match (template, &parsed[..]) {
-        ("vector", [item]) => {
-            let spelled = format!("std::vector<{}>", spell(item));
-            Type::Vector { spelled, item: Box::new(item.clone()) }
+    collection(name, template, &arguments, depth + 1)
+}
+
+fn collection(name: &str, template: &str, arguments: &[&str], depth: usize) -> Type {
+    let used = |count: usize| -> Option<Vec<Type>> {
+        // How items are compared and where they live makes no difference in a file.
+        Some(arguments.get(..count)?.iter().map(|name| parse_nested(name, depth)).collect())
+    };
+    let sequence = |called: &str, mark| match used(1).map(|mut types| types.remove(0)) {
+        Some(item) => {
+            let spelled = format!("{called}<{}>", spell(&item));
+            Type::Sequence { spelled, mark, item: Box::new(item) }
         }
-        ("ROOT::VecOps::RVec" | "ROOT::RVec", [item]) => {
-            let spelled = format!("RVec<{}>", spell(item));
-            Type::Vector { spelled, item: Box::new(item.clone()) }
-        }
-        (template, _) if COLLECTIONS.contains(&template) => {
-            Type::Other(format!("std::{template}<{listed}>"))
-        }
+        None => Type::Other(name.into()),
+    };
+    match template {
+        "vector" | "list" | "deque" | "forward_list" | "multiset" | "unordered_set"
+        | "unordered_multiset" => sequence(&format!("std::{template}"), None),
+        "set" => sequence("std::set", Some(Mark::Set)),
+        "ROOT::VecOps::RVec" | "ROOT::RVec" | "RVec" => sequence("RVec", None),
+        "map" | "multimap" | "unordered_map" | "unordered_multimap" => match used(2).as_deref() {
+            Some([key, value]) => {
+                let spelled = format!("std::{template}<{}, {}>", spell(key), spell(value));
+                let (key, value) = (Box::new(key.clone()), Box::new(value.clone()));
+                Type::Map { spelled, key, value }
+            }
+            _ => Type::Other(name.into()),
+        },
+        "bitset" => match arguments {
+            [bits] if bits.trim().bytes().all(|digit| digit.is_ascii_digit()) => Type::Sequence {
+                spelled: format!("std::bitset<{}>", bits.trim()),
+                mark: Some(Mark::Bitset),
+                item: Box::new(Type::Number(Number::Bool)),
+            },
+            _ => Type::Other(name.into()),
+        },
         _ => Type::Class(name.into()),
     }
-}
-
-fn number(name: &str) -> Option<Number> {
-    Some(match name {
-        "bool" | "Bool_t" => Number::Bool,
-        "char" | "Char_t" | "signed char" | "int8_t" => Number::I8,
-        "unsigned char" | "UChar_t" | "uint8_t" => Number::U8,
-        "short" | "Short_t" | "int16_t" => Number::I16,
-        "unsigned short" | "UShort_t" | "uint16_t" => Number::U16,
-        "int" | "Int_t" | "int32_t" => Number::I32,
-        "unsigned int" | "unsigned" | "UInt_t" | "uint32_t" => Number::U32,
-        "long" | "long long" | "Long_t" | "Long64_t" | "int64_t" => Number::I64,
-        "unsigned long" | "unsigned long long" | "ULong_t" | "ULong64_t" | "uint64_t"
-        | "size_t" => Number::U64,
-        "float" | "Float_t" => Number::F32,
-        "double" | "Double_t" => Number::F64,
-        _ => return None,
-    })
-}
-
-/// Whether a template's argument says where its items live, which makes no difference in a file.
-fn is_allocator(argument: &str) -> bool {
-    let name = argument.split('<').next().unwrap_or(argument).trim();
-    name.ends_with("llocator") && argument.contains('<')
 }
 
 /// `vector<pair<int,float> >` as `vector` and its arguments.
@@ -173,6 +180,11 @@ mod tests {
             ("TVector3", "TVector3"),
             ("vector<TH1D*>", "std::vector<TH1D*>"),
             ("vector<set<unsigned int> >", "std::vector<std::set<uint32_t>>"),
+            (
+                "map<string,vector<double>,less<string> >",
+                "std::map<std::string, std::vector<double>>",
+            ),
+            ("vector<bitset<9> >", "std::vector<std::bitset<9>>"),
         ] {
             assert_eq!(spelled(root), uproot);
         }
@@ -180,11 +192,18 @@ mod tests {
 
     #[test]
     fn odd_names_are_classes_or_others() {
-        assert_eq!(parse("Hit*"), Type::Other("Hit*".into()));
+        assert_eq!(parse("Hit*"), Type::Pointer(Box::new(Type::Class("Hit".into()))));
+        assert_eq!(parse("vector<int>*"), Type::Other("vector<int>*".into()));
         assert_eq!(parse("vector<int"), Type::Class("vector<int".into()));
-        assert_eq!(parse("vector<int>>"), Type::Class("vector<int>>".into()));
-        assert_eq!(parse(""), Type::Class(String::new()));
-        let deep = format!("{}int{}", "vector<".repeat(1000), ">".repeat(1000));
-        assert!(matches!(parse(&deep), Type::Vector { .. }));
+        assert_eq!(parse("map<int>"), Type::Other("map<int>".into()));
+        assert_eq!(parse("vector<>"), parse("vector<>"));
+    }
+
+    #[test]
+    fn pairs() {
+        let text = Type::Text("std::string");
+        assert_eq!(pair("pair<const string,int>"), Some((text, Type::Number(Number::I32))));
+        assert_eq!(pair("pair<int>"), None);
+        assert_eq!(pair("vector<int,int>"), None);
     }
 }

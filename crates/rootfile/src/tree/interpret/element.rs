@@ -1,6 +1,7 @@
 //! TBranchElement: a whole object, or one member of objects that were split.
 
-use super::class;
+use super::class::{self, Compiler};
+use super::layout::{List, Text};
 use super::plain::brackets;
 use super::reduced::{Reduced, Target};
 use super::{Entry, Interpretation, Layout, Number, Scalar, cpp, is_group, shape_of};
@@ -8,9 +9,7 @@ use crate::error::{Error, Result};
 use crate::streamer::{self, Streamers, code};
 use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
 
-/// Byte count and version in front of an object or a collection.
-const OBJECT_HEADER: usize = 6;
-/// The same with the number of items.
+/// Byte count and version in front of a collection, and the number of items.
 const COLLECTION_HEADER: usize = 10;
 /// What a TBranchElement's fields say, under short names.
 struct Fields<'a> {
@@ -125,100 +124,102 @@ impl Fields<'_> {
             });
         }
         let type_name = self.type_name(classes);
-        match self.streamer_type {
-            code::STRING => return Ok(text("TString", 0)),
-            code::STL_STRING => return Ok(text("std::string", OBJECT_HEADER)),
-            _ => {}
+        if self.streamer_type == code::STRING {
+            return Ok(self.value("TString", Layout::Text(Text::Root)));
         }
-        match cpp::parse(&type_name) {
-            cpp::Type::Text(name) => {
-                let header = if self.streamer_type == code::STL { OBJECT_HEADER } else { 0 };
-                Ok(text(name, header))
+        let kind = self.kind(&type_name)?;
+        let mut compiler = Compiler::new(classes);
+        if self.id < 0 {
+            return self.whole(&kind, &mut compiler);
+        }
+        let dimensions = self.dimensions();
+        let layout = compiler.value(&kind, dimensions.is_empty());
+        let layout = layout.map_err(|e| unsupported_type(e, &type_name))?;
+        Ok(self.value(&cpp::spelled(&type_name), self.arrayed(layout, &dimensions)))
+    }
+
+    /// An object or a collection that is a branch of its own.
+    fn whole(&self, kind: &cpp::Type, compiler: &mut Compiler<'_>) -> Result<Interpretation> {
+        let spelled = cpp::spelled(self.class_name);
+        let layout = match kind {
+            cpp::Type::Class(name) if !compiler.is_special(name) => {
+                // Member after member; only a class's own streamer writes a header.
+                let header = self.branch_type != 0;
+                let (version, checksum) = (Some(self.class_version), Some(self.checksum));
+                let record = compiler.record(name, version, checksum);
+                record.map(|record| Layout::Record { header, record })
             }
-            cpp::Type::Vector { spelled, item } => {
-                let layout = self.item_layout(&item, classes)?;
-                // Items of unknown length can only be counted off.
-                let bulk = matches!(layout, Layout::Scalars { .. });
-                Ok(if bulk {
-                    let entry = Entry::Items { header: COLLECTION_HEADER, counted: true };
-                    Interpretation::new(spelled, layout, entry)
-                } else {
-                    let list = Layout::List(Box::new(layout));
-                    Interpretation::new(spelled, list, Entry::Framed { header: OBJECT_HEADER })
-                })
+            cpp::Type::Text(_) => compiler.value(kind, self.streamer_type == code::STL),
+            kind => compiler.value(kind, true),
+        };
+        Ok(self.value(&spelled, layout.map_err(|e| unsupported_type(e, self.class_name))?))
+    }
+
+    /// A column of one value an entry. Vectors of numbers are decoded in bulk.
+    fn value(&self, spelled: &str, layout: Layout) -> Interpretation {
+        match layout {
+            Layout::List(List { framed: true, mark: None, item })
+                if matches!(*item, Layout::Scalars { .. }) =>
+            {
+                let entry = Entry::Items { header: COLLECTION_HEADER, counted: true };
+                Interpretation::new(spelled, *item, entry)
             }
-            cpp::Type::Class(name) if self.is_whole_object() => {
-                let (version, checksum) = if self.id < 0 {
-                    (Some(self.class_version), Some(self.checksum))
-                } else {
-                    (None, None)
-                };
-                let mut record = class::record(&name, version, checksum, classes)
-                    .map_err(|e| unsupported_type(e, &name))?;
-                if self.id < 0 && self.branch_type == 0 {
-                    // Member after member; only a class's own streamer writes a header.
-                    record.version = None;
-                }
-                let layout = Layout::Record(record);
-                Ok(Interpretation::new(cpp::spelled(&name), layout, Entry::Framed { header: 0 }))
-            }
-            _ => Err(self.unsupported(&type_name)),
+            layout => Interpretation::new(spelled, layout, Entry::Value),
         }
     }
 
     /// A member of the items of a TClonesArray (31) or a collection (41): a list.
     fn member_of_collection(&self, classes: &Streamers) -> Result<Interpretation> {
-        let bare = Entry::Items { header: 0, counted: false };
         if let Some((basic, shape)) = self.basic(classes)? {
             if basic.pointer {
                 return Err(self.unsupported(&self.type_name(classes)));
             }
+            let bare = Entry::Items { header: 0, counted: false };
             let name = format!("{}[]{}", basic.scalar.typename(), brackets(&shape));
             return Ok(Interpretation::new(name, shaped(basic.scalar, &shape), bare));
         }
         let type_name = self.type_name(classes);
         if self.streamer_type == code::STRING {
-            return Ok(Interpretation::new("TString[]", Layout::Text, bare));
+            return Ok(Interpretation::new("TString[]", Layout::Text(Text::Root), Entry::Run));
         }
-        let (layout, entry, spelled) = match cpp::parse(&type_name) {
-            cpp::Type::Text(name) if self.streamer_type != code::STRING => (
-                Layout::Text,
-                Entry::Items { header: OBJECT_HEADER, counted: false },
-                name.to_string(),
-            ),
-            cpp::Type::Vector { spelled, item } => {
-                let layout = Layout::List(Box::new(self.item_layout(&item, classes)?));
-                (layout, Entry::Items { header: OBJECT_HEADER, counted: false }, spelled)
-            }
-            cpp::Type::Class(name)
-                if self.is_whole_object()
-                    && self.branch.leaves.iter().all(|leaf| leaf.len <= 1) =>
-            {
-                let record = class::record(&name, None, None, classes)
-                    .map_err(|e| unsupported_type(e, &name))?;
-                (Layout::Record(record), bare, cpp::spelled(&name))
-            }
-            _ => return Err(self.unsupported(&type_name)),
-        };
-        Ok(Interpretation::new(format!("{spelled}[]"), layout, entry))
+        let dimensions = self.dimensions();
+        let layout = Compiler::new(classes).value(&self.kind(&type_name)?, dimensions.is_empty());
+        let layout = layout.map_err(|e| unsupported_type(e, &type_name))?;
+        let name = format!("{}[]{}", cpp::spelled(&type_name), brackets(&dimensions));
+        Ok(Interpretation::new(name, self.arrayed(layout, &dimensions), Entry::Run))
     }
 
-    /// The items of a `std::vector`.
-    fn item_layout(&self, item: &cpp::Type, classes: &Streamers) -> Result<Layout> {
-        Ok(match item {
-            cpp::Type::Number(number) => Layout::number(*number),
-            cpp::Type::Text(_) => Layout::Text,
-            cpp::Type::Vector { item, .. } => {
-                Layout::List(Box::new(self.item_layout(item, classes)?))
-            }
-            cpp::Type::Class(name) => {
-                let record = class::record(name, None, None, classes)
-                    .map_err(|e| unsupported_type(e, name))?;
-                Layout::Record(record)
-            }
-            cpp::Type::Other(name) => {
-                return Err(self.unsupported(&format!("collection of {name}")));
-            }
+    /// The type of what is written; a pointer that is never null (`//->`) is its object.
+    fn kind(&self, type_name: &str) -> Result<cpp::Type> {
+        match (cpp::parse(type_name), self.streamer_type) {
+            _ if type_name.is_empty() => Err(self.unsupported("")),
+            (cpp::Type::Pointer(target), code::OBJECT_HELD | code::ANY_HELD) => Ok(*target),
+            (_, code::STL_POINTER) => Ok(cpp::parse(type_name.trim_end_matches('*'))),
+            (kind, _) => Ok(kind),
+        }
+    }
+
+    /// Of an array of objects.
+    fn dimensions(&self) -> Vec<usize> {
+        match &self.branch.leaves[..] {
+            [leaf] => match super::fixed_shape(&leaf.title) {
+                shape if shape.is_empty() && leaf.len > 1 => vec![leaf.len as usize],
+                shape => shape,
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// An array of that many values of a layout.
+    fn arrayed(&self, layout: Layout, dimensions: &[usize]) -> Layout {
+        let collection = matches!(layout, Layout::List(_) | Layout::Text(_));
+        let innermost = dimensions.len();
+        let nested = dimensions.iter().enumerate().rev();
+        nested.fold(layout, |item, (depth, length)| Layout::Regular {
+            // One frame for all, whatever their dimensions.
+            framed: collection && depth == 0 && innermost > 0,
+            length: *length,
+            item: Box::new(item),
         })
     }
 
@@ -258,10 +259,6 @@ impl Fields<'_> {
         self.element(classes).map(|element| element.type_name.clone()).unwrap_or_default()
     }
 
-    fn is_whole_object(&self) -> bool {
-        self.id < 0 || matches!(self.streamer_type, code::OBJECT | code::ANY)
-    }
-
     fn unsupported(&self, type_name: &str) -> Error {
         let type_name = if type_name.is_empty() {
             "without streamer info".into()
@@ -272,13 +269,9 @@ impl Fields<'_> {
     }
 }
 
-fn text(typename: &str, header: usize) -> Interpretation {
-    Interpretation::new(typename, Layout::Text, Entry::Framed { header })
-}
-
 /// Keeps the reason and says for which type.
 fn unsupported_type(error: Error, type_name: &str) -> Error {
-    error.within(&format!("type {type_name}"))
+    error.within(&format!("type {}", cpp::spelled(type_name)))
 }
 
 /// What to call a branch that cannot be read.

@@ -1,52 +1,137 @@
 //! The type of an entry, and how entries lie in a basket.
 
-use super::Reduced;
-use crate::array::{Array, Number, Numbers};
+use std::sync::Arc;
+
+use super::{Reduced, cpp};
+use crate::array::{Array, Mark, Number, Numbers};
 
 /// How one entry lies in a basket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry {
     /// Always the same number of bytes: no offsets are needed.
     Fixed,
-    /// As many items as fit between `header` bytes and the end of the entry: the column is a list
-    /// of what [`Layout`] says. A `counted` header ends with the number of items.
+    /// As many numbers as fit between `header` bytes and the end of the entry: the column is a
+    /// list of them. A `counted` header ends with how many they are.
     Items { header: usize, counted: bool },
-    /// `header` bytes to skip, then one value that knows its own length.
-    Framed { header: usize },
+    /// Values up to the end of the entry, as one member of the objects of a collection is
+    /// written: the column is a list of them.
+    Run,
+    /// One value that knows its own length.
+    Value,
 }
 
-/// Type of a value that is stored in one go.
+/// What is written for a value, and what becomes of it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Layout {
     /// Numbers of a fixed shape; empty for just one.
     Scalars { scalar: Scalar, shape: Vec<usize> },
-    /// A count of four bytes, then the items (`std::vector` within something else).
-    List(Box<Layout>),
-    /// A length of one byte, or 255 and a length of four, then the text.
-    Text,
-    /// Members one after the other.
-    Record(Record),
+    /// A string.
+    Text(Text),
+    /// A count of four bytes, then the items.
+    List(List),
+    /// An object; a `header` of byte count and version stands in front of its members.
+    Record { header: bool, record: Arc<Record> },
+    /// A fixed number of items; arrays of collections and of `TString` have one frame for all.
+    Regular { framed: bool, length: usize, item: Box<Layout> },
+    /// As many items as another member of the same object says.
+    Counted(Counted),
+    /// A pointer to an object of a class or of one that derives from it: nothing, the object, or
+    /// a reference to one before.
+    Pointer(Arc<Pointer>),
+}
+
+/// How a string is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Text {
+    /// `TString` and `char[]`: a length of one byte, or 255 and a length of four.
+    Root,
+    /// `std::string`: the same, as a member in a frame.
+    Standard { framed: bool },
+    /// `char*`: a length of four bytes.
+    Pointed,
+}
+
+/// A collection of the standard library.
+#[derive(Debug, Clone, PartialEq)]
+pub struct List {
+    /// Whether byte count and version stand in front, as they do for members and branches. The
+    /// version may say that items are written member by member.
+    pub framed: bool,
+    pub mark: Option<Mark>,
+    pub item: Box<Layout>,
+}
+
+/// An array behind a pointer, with its length in another member.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Counted {
+    /// Field that counts, in the object that this array is a member of.
+    pub by: usize,
+    pub prefix: Prefix,
+    pub item: Box<Layout>,
+}
+
+/// What is in front of a counted array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefix {
+    Nothing,
+    /// A byte: whether there is an array.
+    Flag,
+    /// Byte count and version.
+    Frame,
+}
+
+/// What a pointer may lead to: classes by name, each with the members of the first one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pointer {
+    pub classes: Vec<(String, Arc<Record>)>,
 }
 
 /// Members of an object or of a leaf list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
-    /// The class; `None` for leaf lists.
+    /// The class; `None` for leaf lists and for the pairs of a map.
     pub class: Option<String>,
-    /// The class's version where objects start with byte count and version; `None` where there is
-    /// no such header.
-    pub version: Option<i32>,
+    pub mark: Option<Mark>,
+    /// Names of the fields, those of base classes included.
+    pub names: Vec<String>,
+    /// Numbers, strings and lists in all, however deep; what the type of the column costs.
+    pub size: usize,
+    /// How each version of the class is written. The first gives the fields their types.
+    pub versions: Vec<Version>,
+}
+
+/// How one version of a class is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Version {
+    pub number: i32,
+    /// Stands for the number in classes that have none.
+    pub checksum: u32,
     pub parts: Vec<Part>,
 }
 
-/// A piece of a [`Record`].
+/// What is written for a member or a base class. `at` is the field that it becomes, if any.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    Member(String, Layout),
-    /// Its members become members of the record.
-    Base(Record),
-    /// `TObject`: version, unique id and bits, which are skipped.
-    TObject,
+    Member {
+        at: Option<usize>,
+        layout: Layout,
+    },
+    /// A base class, whose fields begin at `at`. Collections that are written member by member
+    /// do not say its version: it is the one that was there when the class was compiled.
+    Base {
+        at: Option<usize>,
+        version: i32,
+        record: Arc<Record>,
+    },
+    /// `TObject`: version, unique identifier, bits, and for referenced ones a process's number.
+    TObject {
+        id: Option<usize>,
+        bits: Option<usize>,
+    },
+    /// Bytes that nobody asks for.
+    Skip(usize),
+    /// Pointers to objects, which are left out of records.
+    Pointers(usize),
 }
 
 /// How a number is stored.
@@ -116,14 +201,33 @@ impl Layout {
         Layout::Scalars { scalar: Scalar::Number(number), shape: Vec::new() }
     }
 
-    /// Bytes in the file where they are always the same, headers of objects included.
+    /// A collection without a frame of its own.
+    pub(crate) fn list_of(item: Layout) -> Layout {
+        Layout::List(List { framed: false, mark: None, item: Box::new(item) })
+    }
+
+    /// Bytes in the file where they are always the same.
     pub(crate) fn fixed_size(&self) -> Option<usize> {
         match self {
             Layout::Scalars { scalar, shape } => {
                 shape.iter().try_fold(scalar.size(), |bytes, len| bytes.checked_mul(*len))
             }
-            Layout::List(_) | Layout::Text => None,
-            Layout::Record(record) => record.fixed_size(),
+            Layout::Record { header: false, record } => record.fixed_size(),
+            _ => None,
+        }
+    }
+
+    /// What the type of the column costs: see [`Record::size`].
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Layout::Scalars { .. } | Layout::Text(_) => 1,
+            Layout::List(List { item, .. })
+            | Layout::Regular { item, .. }
+            | Layout::Counted(Counted { item, .. }) => item.size().saturating_add(1),
+            Layout::Record { record, .. } => record.size,
+            Layout::Pointer(pointer) => {
+                pointer.classes.first().map_or(1, |(_, record)| record.size.saturating_add(1))
+            }
         }
     }
 
@@ -133,36 +237,84 @@ impl Layout {
             Layout::Scalars { scalar, shape } => {
                 Array::Numbers { numbers: scalar.empty(), shape: shape.clone() }
             }
-            Layout::List(item) => Array::List { offsets: vec![0], content: Box::new(item.empty()) },
-            Layout::Text => Array::Strings { offsets: vec![0], bytes: Vec::new() },
-            Layout::Record(record) => {
-                let mut fields = Vec::new();
-                record.empty_fields(&mut fields);
-                let class = record.class.as_ref().map(|name| super::cpp::spelled(name).into());
-                Array::Record { class, entries: 0, fields }
+            Layout::List(List { mark, item, .. }) => marked(list(item.empty()), *mark),
+            Layout::Counted(Counted { item, .. }) => list(item.empty()),
+            Layout::Text(_) => Array::Strings { offsets: vec![0], bytes: Vec::new() },
+            Layout::Record { record, .. } => record.empty(),
+            Layout::Regular { length, item, .. } => {
+                Array::Regular { length: *length, entries: 0, content: Box::new(item.empty()) }
+            }
+            Layout::Pointer(pointer) => {
+                let content = pointer.classes.first().map(|(_, record)| record.empty());
+                let none = Array::Record { class: None, entries: 0, fields: Vec::new() };
+                let content = Box::new(content.unwrap_or(none));
+                Array::Option { index: Vec::new(), content }
             }
         }
     }
 }
 
+fn list(content: Array) -> Array {
+    Array::List { offsets: vec![0], content: Box::new(content) }
+}
+
+fn marked(array: Array, mark: Option<Mark>) -> Array {
+    match mark {
+        Some(mark) => array.marked(mark),
+        None => array,
+    }
+}
+
 impl Record {
-    /// Only leaf lists: an object's TObject and foreign versions make its length vary.
-    fn fixed_size(&self) -> Option<usize> {
-        if self.version.is_some() {
-            return None;
+    /// Members one after the other, of a class that is written in one way only.
+    pub(crate) fn of_members(class: Option<String>, members: Vec<(String, Layout)>) -> Record {
+        let size =
+            members.iter().fold(0usize, |sum, (_, member)| sum.saturating_add(member.size()));
+        let (names, layouts): (Vec<_>, Vec<_>) = members.into_iter().unzip();
+        let member = |(at, layout)| Part::Member { at: Some(at), layout };
+        let parts = layouts.into_iter().enumerate().map(member).collect();
+        let versions = vec![Version { number: 0, checksum: 0, parts }];
+        Record { class, mark: None, names, size, versions }
+    }
+
+    /// How objects that say this version, or 0 and this checksum, are written.
+    pub(crate) fn version(&self, number: i32, checksum: u32) -> Option<&Version> {
+        match &self.versions[..] {
+            // Pairs, and classes with streamers of their own.
+            [only] if only.number == 0 && only.checksum == 0 => Some(only),
+            [only] if number == 0 => Some(only),
+            all if number == 0 => all.iter().find(|version| version.checksum == checksum),
+            all => all.iter().find(|version| version.number == number),
         }
-        self.parts.iter().try_fold(0usize, |sum, part| match part {
-            Part::Member(_, layout) => sum.checked_add(layout.fixed_size()?),
-            Part::Base(_) | Part::TObject => None,
+    }
+
+    /// Only leaf lists: an object's TObject and other versions make its length vary.
+    fn fixed_size(&self) -> Option<usize> {
+        let ([version], None) = (&self.versions[..], &self.class) else { return None };
+        version.parts.iter().try_fold(0usize, |sum, part| match part {
+            Part::Member { layout, .. } => sum.checked_add(layout.fixed_size()?),
+            _ => None,
         })
     }
 
-    fn empty_fields(&self, fields: &mut Vec<(String, Array)>) {
-        for part in &self.parts {
+    pub(crate) fn empty(&self) -> Array {
+        let class = self.class.as_ref().map(|name| cpp::spelled(name).into());
+        let mut columns = Vec::with_capacity(self.names.len());
+        self.empty_columns(&mut columns);
+        let fields = self.names.iter().cloned().zip(columns).collect();
+        marked(Array::Record { class, entries: 0, fields }, self.mark)
+    }
+
+    fn empty_columns(&self, columns: &mut Vec<Array>) {
+        for part in self.versions.first().map_or(&[][..], |version| &version.parts) {
             match part {
-                Part::Member(name, layout) => fields.push((name.clone(), layout.empty())),
-                Part::Base(base) => base.empty_fields(fields),
-                Part::TObject => {}
+                Part::Member { at: Some(_), layout } => columns.push(layout.empty()),
+                Part::Base { at: Some(_), record, .. } => record.empty_columns(columns),
+                Part::TObject { id, bits } => {
+                    let asked = id.iter().chain(bits);
+                    columns.extend(asked.map(|_| Layout::number(Number::U32).empty()));
+                }
+                _ => {}
             }
         }
     }

@@ -12,12 +12,12 @@
 mod class;
 mod cpp;
 mod element;
-mod layout;
+pub(crate) mod layout;
 mod plain;
 mod reduced;
 
 pub use crate::array::Number;
-pub use layout::{Entry, Layout, Part, Record, Scalar};
+use layout::{Entry, Layout, Part, Record, Scalar};
 pub use reduced::Reduced;
 
 use crate::array::Array;
@@ -80,8 +80,10 @@ impl Interpretation {
     pub fn empty(&self) -> Array {
         let item = self.layout.empty();
         match self.entry {
-            Entry::Items { .. } => Array::List { offsets: vec![0], content: Box::new(item) },
-            Entry::Fixed | Entry::Framed { .. } => item,
+            Entry::Items { .. } | Entry::Run => {
+                Array::List { offsets: vec![0], content: Box::new(item) }
+            }
+            Entry::Fixed | Entry::Value => item,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! TBranch: the leaves tell everything.
 
+use std::sync::Arc;
+
+use super::layout::Text;
 use super::reduced::{Reduced, Target};
-use super::{Entry, Interpretation, Layout, Number, Part, Record, Scalar, shape_of};
+use super::{Entry, Interpretation, Layout, Number, Record, Scalar, shape_of};
 use crate::error::{Error, Result};
 use crate::tree::model::{Branch, Leaf, LeafKind};
 
@@ -15,7 +18,7 @@ pub(super) fn interpret(branch: &Branch) -> Result<Interpretation> {
 
 fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
     if leaf.kind == LeafKind::Chars {
-        return Ok(Interpretation::new("char*", Layout::Text, Entry::Framed { header: 0 }));
+        return Ok(Interpretation::new("char*", Layout::Text(Text::Root), Entry::Value));
     }
     let scalar = scalar_of(leaf)?;
     // Reduced numbers have their range in the leaf's title and their dimensions in the branch's.
@@ -41,7 +44,7 @@ fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
 
 /// Several leaves, one after the other in each entry: a structure of C.
 fn leaf_list(leaves: &[Leaf]) -> Result<Interpretation> {
-    let mut parts = Vec::with_capacity(leaves.len());
+    let mut members = Vec::with_capacity(leaves.len());
     let mut names = Vec::with_capacity(leaves.len());
     for leaf in leaves {
         if leaf.count.is_some() || leaf.kind == LeafKind::Chars {
@@ -54,9 +57,10 @@ fn leaf_list(leaves: &[Leaf]) -> Result<Interpretation> {
         let scalar = scalar_of(leaf).map_err(|e| e.within(&leaf.name))?;
         let shape = shape_of(&leaf.title, leaf.len)?;
         names.push(format!("{}{} {};", scalar.typename(), brackets(&shape), leaf.name));
-        parts.push(Part::Member(leaf.name.clone(), Layout::Scalars { scalar, shape }));
+        members.push((leaf.name.clone(), Layout::Scalars { scalar, shape }));
     }
-    let layout = Layout::Record(Record { class: None, version: None, parts });
+    let record = Arc::new(Record::of_members(None, members));
+    let layout = Layout::Record { header: false, record };
     Ok(Interpretation::new(format!("struct {{{}}}", names.join(" ")), layout, Entry::Fixed))
 }
 

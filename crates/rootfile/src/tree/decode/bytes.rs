@@ -1,0 +1,166 @@
+//! The bytes of one entry, consumed from the front, and what pointers in them refer to.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+
+/// Set in a byte count to tell it from a version (ROOT: `kByteCountMask`).
+pub const BYTE_COUNT: u32 = 0x4000_0000;
+/// Bit of a streamed version that says that objects were streamed member by member.
+pub const MEMBERWISE: u16 = 0x4000;
+/// Added to a position in the buffer to make a reference (ROOT: `kMapOffset`).
+const MAP_OFFSET: u32 = 2;
+/// Names of template classes are long; this is beyond any.
+const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
+
+/// Bytes that are consumed from the front.
+#[derive(Debug, Clone)]
+pub struct Bytes<'a> {
+    rest: &'a [u8],
+    /// What a reference to the byte behind the last one would be.
+    end: u32,
+    seen: BTreeMap<u32, Seen<'a>>,
+}
+
+/// What pointers further on may refer to.
+#[derive(Debug, Clone, Copy)]
+pub enum Seen<'a> {
+    Class(&'a [u8]),
+    /// Position of an object in the content of the column that the pointer `of` fills.
+    Object {
+        of: usize,
+        at: i64,
+    },
+}
+
+/// Byte count and version in front of an object or a collection.
+#[derive(Debug, Clone, Copy)]
+pub struct Header {
+    pub version: u16,
+    /// Bytes that are left behind what the header is of, where it says.
+    pub end: Option<usize>,
+}
+
+impl<'a> Bytes<'a> {
+    /// `start` is where the bytes begin in the record that holds them.
+    pub fn new(bytes: &'a [u8], start: u32) -> Self {
+        let end = start.wrapping_add(bytes.len() as u32).wrapping_add(MAP_OFFSET);
+        Bytes { rest: bytes, end, seen: BTreeMap::new() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.rest.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// What a reference to the next byte is.
+    pub fn reference(&self) -> u32 {
+        self.end.wrapping_sub(self.rest.len() as u32)
+    }
+
+    pub fn see(&mut self, reference: u32, what: Seen<'a>) {
+        self.seen.insert(reference, what);
+    }
+
+    pub fn seen(&self, reference: u32) -> Option<Seen<'a>> {
+        self.seen.get(&reference).copied()
+    }
+
+    /// Ends what pointers may refer to: those of the next entry start anew.
+    pub fn forget(&mut self) {
+        self.seen.clear();
+    }
+
+    #[inline]
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        match self.rest.split_at_checked(len) {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(taken)
+            }
+            None => Err(self.short(len)),
+        }
+    }
+
+    #[inline]
+    pub fn chunk<const N: usize>(&mut self) -> Result<[u8; N]> {
+        match self.rest.split_first_chunk::<N>() {
+            Some((taken, rest)) => {
+                self.rest = rest;
+                Ok(*taken)
+            }
+            None => Err(self.short(N)),
+        }
+    }
+
+    #[cold]
+    fn short(&self, len: usize) -> Error {
+        Error::corrupt(format!("value of {len} bytes where {} are left", self.rest.len()))
+    }
+
+    pub fn u16(&mut self) -> Result<u16> {
+        Ok(u16::from_be_bytes(self.chunk()?))
+    }
+
+    #[inline]
+    pub fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_be_bytes(self.chunk()?))
+    }
+
+    /// How many items follow, of at least a byte each.
+    pub fn count(&mut self) -> Result<usize> {
+        let count = self.u32()? as usize;
+        if count > self.rest.len() {
+            return Err(Error::corrupt(format!("{count} items in {} bytes", self.rest.len())));
+        }
+        Ok(count)
+    }
+
+    /// A string's bytes: a length of one byte, or 255 and four.
+    #[inline]
+    pub fn text(&mut self) -> Result<&'a [u8]> {
+        let [short] = self.chunk()?;
+        let len = if short == u8::MAX { self.u32()? as usize } else { usize::from(short) };
+        self.take(len)
+    }
+
+    /// A string's bytes up to a zero byte.
+    pub fn class_name(&mut self) -> Result<&'a [u8]> {
+        let len = self.rest.iter().take(CLASS_NAME_LEN_MAX).position(|byte| *byte == 0);
+        let name =
+            self.take(len.ok_or_else(|| Error::corrupt("a class's name without an end"))?)?;
+        self.take(1)?;
+        Ok(name)
+    }
+
+    /// Byte count and version; some objects have only the version.
+    pub fn header(&mut self) -> Result<Header> {
+        let counted = self.rest.first_chunk::<4>().map(|first| u32::from_be_bytes(*first));
+        let Some(counted) = counted.filter(|first| first & BYTE_COUNT != 0) else {
+            return match self.u16()? {
+                version if version & MEMBERWISE == 0 => Ok(Header { version, end: None }),
+                _ => Err(Error::corrupt("half a header")),
+            };
+        };
+        self.take(4)?;
+        let len = (counted & !BYTE_COUNT) as usize;
+        let end = self.len().checked_sub(len).ok_or_else(|| {
+            Error::corrupt(format!("object of {len} bytes where {} are left", self.len()))
+        })?;
+        Ok(Header { version: self.u16()?, end: Some(end) })
+    }
+
+    /// Verifies that what a header announced has been consumed, and nothing else.
+    pub fn close(&self, header: Header) -> Result<()> {
+        match header.end {
+            Some(end) if end != self.len() => Err(Error::corrupt(format!(
+                "object has {} bytes more or less than its byte count says",
+                self.len().abs_diff(end)
+            ))),
+            _ => Ok(()),
+        }
+    }
+}

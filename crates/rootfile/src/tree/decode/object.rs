@@ -1,0 +1,331 @@
+//! Objects: member after member, or one member of all objects after the other.
+
+use super::bytes::{BYTE_COUNT, Bytes, Header, MEMBERWISE, Seen};
+use super::value::{self, IS_REFERENCED, Run};
+use super::{integer, wrong_column};
+use crate::array::{Array, Numbers};
+use crate::error::{Error, Result};
+use crate::tree::interpret::layout::{Counted, Layout, Part, Pointer, Prefix, Record, Version};
+
+const NEW_CLASS: u32 = 0xffff_ffff;
+const CLASS_MASK: u32 = 0x8000_0000;
+/// Numbers of a member that older objects lack; more are not made out of nothing.
+const DEFAULT_WIDTH_MAX: usize = 256;
+
+type Fields = [(String, Array)];
+
+/// Reads one object into the fields that are its own; these then have `target` values each.
+pub fn append<'a>(
+    header: bool,
+    record: &Record,
+    bytes: &mut Bytes<'a>,
+    fields: &mut Fields,
+    target: usize,
+) -> Result<()> {
+    let mut open = None;
+    let version = if header {
+        let header = bytes.header()?;
+        if header.version & MEMBERWISE != 0 {
+            let class = class_of(record);
+            return Err(Error::unsupported(format!("class {class} streamed member by member")));
+        }
+        let checksum = match header.version {
+            0 if holds_more(header, bytes) => bytes.u32()?,
+            _ => 0,
+        };
+        open = Some(header);
+        record.version(i32::from(header.version), checksum)
+    } else {
+        record.versions.first()
+    };
+    let version = version.ok_or_else(|| unknown_version(record))?;
+    members(record, version, Order::Single, bytes, fields, target)
+        .map_err(|e| e.within(class_of(record)))?;
+    open.map_or(Ok(()), |header| bytes.close(header))
+}
+
+fn holds_more(header: Header, bytes: &Bytes<'_>) -> bool {
+    header.end.is_some_and(|end| end < bytes.len())
+}
+
+/// How objects are written: one by one, or each member of that many before the next member.
+#[derive(Debug, Clone, Copy)]
+pub enum Order {
+    Single,
+    Memberwise(usize),
+}
+
+impl Order {
+    fn count(self) -> usize {
+        match self {
+            Order::Single => 1,
+            Order::Memberwise(count) => count,
+        }
+    }
+}
+
+/// Reads the members of objects into the fields that are theirs.
+pub fn members<'a>(
+    record: &Record,
+    version: &Version,
+    order: Order,
+    bytes: &mut Bytes<'a>,
+    fields: &mut Fields,
+    target: usize,
+) -> Result<()> {
+    for part in &version.parts {
+        match part {
+            Part::Member { at: Some(at), layout: Layout::Counted(counted) } => {
+                let lengths = lengths(counted, order, fields, target)?;
+                counted_arrays(counted, &lengths, bytes, column(fields, *at))?;
+            }
+            Part::Member { at: Some(at), layout } => {
+                member(layout, order, bytes, column(fields, *at))?;
+            }
+            Part::Member { at: None, layout } => {
+                let mut nobody = layout.empty();
+                match layout {
+                    Layout::Counted(counted) => {
+                        let lengths = lengths(counted, order, fields, target)?;
+                        counted_arrays(counted, &lengths, bytes, &mut nobody)?;
+                    }
+                    layout => member(layout, order, bytes, &mut nobody)?,
+                }
+            }
+            Part::Base { at: Some(at), version, record } => {
+                let fields = fields.get_mut(*at..*at + record.names.len());
+                let fields = fields.unwrap_or_else(|| wrong_column());
+                base(record, *version, order, bytes, fields, target)?;
+            }
+            Part::Base { at: None, version, record } => {
+                let mut nobody = record.empty();
+                let (_, fields) = value::record_of(&mut nobody);
+                base(record, *version, order, bytes, fields, order.count())?;
+            }
+            Part::TObject { id, bits } => {
+                for _ in 0..order.count() {
+                    let (own_id, own_bits) = tobject(bytes)?;
+                    for (at, number) in [(id, own_id), (bits, own_bits)] {
+                        if let Some(at) = at {
+                            push_u32(column(fields, *at), number);
+                        }
+                    }
+                }
+            }
+            Part::Skip(len) => {
+                let len = len.checked_mul(order.count()).unwrap_or(usize::MAX);
+                bytes.take(len)?;
+            }
+            Part::Pointers(each) => {
+                let count = each.checked_mul(order.count()).unwrap_or(usize::MAX);
+                for _ in 0..count {
+                    skip_pointer(bytes)?;
+                }
+            }
+        }
+    }
+    let is_first = record.versions.first().is_some_and(|first| std::ptr::eq(first, version));
+    if is_first { Ok(()) } else { fill(fields, target) }
+}
+
+fn column(fields: &mut Fields, at: usize) -> &mut Array {
+    match fields.get_mut(at) {
+        Some((_, column)) => column,
+        None => wrong_column(),
+    }
+}
+
+fn member(layout: &Layout, order: Order, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+    match order {
+        Order::Single => value::append(layout, bytes, column),
+        Order::Memberwise(count) => value::append_run(layout, Run::Count(count), bytes, column),
+    }
+}
+
+fn base(
+    record: &Record,
+    version: i32,
+    order: Order,
+    bytes: &mut Bytes<'_>,
+    fields: &mut Fields,
+    target: usize,
+) -> Result<()> {
+    match order {
+        Order::Single => append(true, record, bytes, fields, target),
+        Order::Memberwise(_) => {
+            let version = record.version(version, 0).or_else(|| record.versions.first());
+            let version = version.ok_or_else(|| unknown_version(record))?;
+            members(record, version, order, bytes, fields, target)
+        }
+    }
+}
+
+/// How long the counted arrays of the objects that are being read are.
+fn lengths(counted: &Counted, order: Order, fields: &Fields, target: usize) -> Result<Vec<usize>> {
+    let Some((name, Array::Numbers { numbers, .. })) = fields.get(counted.by) else {
+        return Err(Error::corrupt("an array that no number counts"));
+    };
+    let all = target.saturating_sub(order.count())..target;
+    let length = |at| {
+        let length = integer(numbers, at).and_then(|length| usize::try_from(length).ok());
+        length.ok_or_else(|| Error::corrupt(format!("{name} does not count an array")))
+    };
+    all.map(length).collect()
+}
+
+/// Reads the counted arrays of objects. A frame is in front of all of them, a flag of each.
+fn counted_arrays(
+    counted: &Counted,
+    lengths: &[usize],
+    bytes: &mut Bytes<'_>,
+    column: &mut Array,
+) -> Result<()> {
+    let Array::List { offsets, content } = column else { wrong_column() };
+    let header = match counted.prefix {
+        Prefix::Frame => Some(bytes.header()?),
+        Prefix::Flag | Prefix::Nothing => None,
+    };
+    for length in lengths {
+        let there = counted.prefix != Prefix::Flag || bytes.chunk::<1>()? != [0];
+        let length = if there { *length } else { 0 };
+        if length > bytes.len() {
+            return Err(Error::corrupt(format!("{length} items in {} bytes", bytes.len())));
+        }
+        let run = Run::Count(length);
+        match &*counted.item {
+            item @ Layout::Scalars { .. } => value::append_run(item, run, bytes, content)?,
+            item => (0..length).try_for_each(|_| value::append(item, bytes, content))?,
+        }
+        offsets.push(content.len() as i64);
+    }
+    header.map_or(Ok(()), |header| bytes.close(header))
+}
+
+/// `TObject::Streamer`: version, unique id, bits, and for referenced ones a process id.
+fn tobject(bytes: &mut Bytes<'_>) -> Result<(u32, u32)> {
+    let version = bytes.u16()?;
+    if u32::from(version) & (BYTE_COUNT >> 16) != 0 {
+        // The other half of a byte count; then comes the version.
+        bytes.take(4)?;
+    }
+    let (id, bits) = (bytes.u32()?, bytes.u32()?);
+    if bits & IS_REFERENCED != 0 {
+        bytes.take(2)?;
+    }
+    Ok((id, bits))
+}
+
+fn push_u32(column: &mut Array, number: u32) {
+    match column {
+        Array::Numbers { numbers: Numbers::U32(all), .. } => all.push(number),
+        _ => wrong_column(),
+    }
+}
+
+/// Reads a pointer: nothing, an object with its class, or a reference to one before.
+pub fn pointer(pointer: &Pointer, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+    let Array::Option { index, content } = column else { wrong_column() };
+    let of = std::ptr::from_ref(pointer) as usize;
+    let own = bytes.reference();
+    let target = match Tag::read(bytes)? {
+        Tag::Null => -1,
+        Tag::Object(reference) => match bytes.seen(reference) {
+            Some(Seen::Object { of: known, at }) if known == of => at,
+            _ => return Err(Error::unsupported("a pointer to an object elsewhere")),
+        },
+        Tag::New { class, end } => {
+            let class =
+                class.ok_or_else(|| Error::unsupported("a pointer to a class named elsewhere"))?;
+            let known = pointer.classes.iter().find(|(name, _)| name.as_bytes() == class);
+            let (_, record) = known.ok_or_else(|| {
+                let class = String::from_utf8_lossy(class);
+                Error::unsupported(format!(
+                    "a pointer to class {class}, which has no streamer info"
+                ))
+            })?;
+            let (entries, fields) = value::record_of(content);
+            let at = *entries as i64;
+            append(true, record, bytes, fields, *entries + 1)?;
+            fill(fields, *entries + 1)?;
+            *entries += 1;
+            bytes.close(Header { version: 0, end: Some(end) })?;
+            bytes.see(own, Seen::Object { of, at });
+            at
+        }
+    };
+    index.push(target);
+    Ok(())
+}
+
+fn skip_pointer(bytes: &mut Bytes<'_>) -> Result<()> {
+    if let Tag::New { end, .. } = Tag::read(bytes)? {
+        bytes.take(bytes.len() - end)?;
+    }
+    Ok(())
+}
+
+/// What a pointer is written as.
+enum Tag<'a> {
+    Null,
+    Object(u32),
+    /// An object, behind which `end` bytes are left.
+    New {
+        class: Option<&'a [u8]>,
+        end: usize,
+    },
+}
+
+impl<'a> Tag<'a> {
+    fn read(bytes: &mut Bytes<'a>) -> Result<Tag<'a>> {
+        let first = bytes.u32()?;
+        if first == 0 {
+            return Ok(Tag::Null);
+        }
+        if first == NEW_CLASS || first & BYTE_COUNT == 0 {
+            return match first & CLASS_MASK {
+                0 => Ok(Tag::Object(first)),
+                _ => Err(Error::unsupported("a pointer to an object of unknown length")),
+            };
+        }
+        let len = (first & !BYTE_COUNT) as usize;
+        let end = bytes.len().checked_sub(len).ok_or_else(|| {
+            Error::corrupt(format!("object of {len} bytes where {} are left", bytes.len()))
+        })?;
+        let reference = bytes.reference();
+        let tag = bytes.u32()?;
+        let class = if tag == NEW_CLASS {
+            let class = bytes.class_name()?;
+            bytes.see(reference, Seen::Class(class));
+            Some(class)
+        } else {
+            match bytes.seen(tag & !CLASS_MASK) {
+                Some(Seen::Class(class)) => Some(class),
+                _ => None,
+            }
+        };
+        if end > bytes.len() {
+            return Err(Error::corrupt("a pointer to an object without bytes"));
+        }
+        Ok(Tag::New { class, end })
+    }
+}
+
+/// Gives fields that an older version of the class lacks a zero for each object.
+fn fill(fields: &mut Fields, target: usize) -> Result<()> {
+    for (name, field) in fields {
+        let lacking = target.saturating_sub(field.len());
+        if lacking > 0 && !field.push_defaults(lacking, DEFAULT_WIDTH_MAX) {
+            return Err(Error::limit(format!("no values for member {name}")));
+        }
+    }
+    Ok(())
+}
+
+pub fn unknown_version(record: &Record) -> Error {
+    let class = class_of(record);
+    Error::unsupported(format!("class {class} of a version that has no streamer info"))
+}
+
+fn class_of(record: &Record) -> &str {
+    record.class.as_deref().unwrap_or("of a map's items")
+}
