@@ -286,11 +286,10 @@ class Selection:
     ) -> Iterator[Any]:
         while (batch := batches.next()) is not None:
             start, stop, survivors, columns = batch
-            arrays = self.assemble(columns, Rows(start, stop, survivors, offset))
+            made = [self.assemble(columns, Rows(start, stop, survivors, offset))]
             # While the caller works on a step, and then on the next one, only the caller has it.
             del batch, columns
-            yield arrays if report is None else (arrays, report(start, stop))
-            del arrays
+            yield made.pop() if report is None else (made.pop(), report(start, stop))
 
     def virtual_steps(
         self,
@@ -311,10 +310,9 @@ class Selection:
                 each.name: _virtual(each, partial(column, lazy, start=begin, stop=end, log=log))
                 for each in self.chosen
             }
-            table = self.into.table(arrays, Rows(begin, end))
+            made = [self.into.table(arrays, Rows(begin, end))]
             del arrays
-            yield table if report is None else (table, report(begin, end))
-            del table
+            yield made.pop() if report is None else (made.pop(), report(begin, end))
 
     def assemble(self, columns: Sequence[_core.Column], rows: Rows) -> Any:
         """Decoded columns, in the order of `numbers`, as the caller wants them."""

@@ -323,7 +323,8 @@ class HasBranches:
         """Reads columns step by step; what comes next is fetched and decoded meanwhile.
 
         Args:
-            step_size: Entries in a step, or the bytes that they take decoded, as ``"100 MB"``.
+            step_size: Entries in a step, or the bytes that they take decoded at most, as
+                ``"100 MB"``: such a step ends where a cluster does, if one ends in its second half.
             report: Whether to give pairs of arrays and :class:`~farroot.Report`.
             virtual: As for :meth:`arrays`; what is looked at in one step is fetched ahead for the
                 next ones.

@@ -123,14 +123,14 @@ def _steps(
         if number != current:
             offset, current = offset + end, number
         end = stop
-        arrays = selection.assemble(columns, Rows(start, stop, survivors, offset))
+        made = [selection.assemble(columns, Rows(start, stop, survivors, offset))]
         del part, survivors, columns
+        # Popped, so that it is the caller's alone: their `del` gives the memory back.
         if report:
             place = opened[number]
-            yield arrays, Report(place.url, place.path, start, stop, offset)
+            yield made.pop(), Report(place.url, place.path, start, stop, offset)
         else:
-            yield arrays
-        del arrays
+            yield made.pop()
 
 
 def concatenate(

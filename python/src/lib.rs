@@ -9,6 +9,8 @@ mod cut;
 mod error;
 mod file;
 mod lazy;
+#[cfg(target_os = "linux")]
+mod memory;
 mod ntuple;
 mod objects;
 mod report;

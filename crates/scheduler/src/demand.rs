@@ -7,6 +7,8 @@
 //! Three exceptions keep everything moving. The first demand of a file none of whose demands is
 //! admitted is admitted whatever it costs: a consumer that holds nothing can give nothing back.
 //! So is one that the consumer insists on. And a hint is admitted alone when nothing else is.
+//!
+//! What has been handed out and not been given back holds back hints only: who waits is served.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +31,8 @@ pub(crate) struct Ticket {
     pub admitted: bool,
     /// It is admitted whatever it costs.
     pub insisted: bool,
+    /// What it has become is in a consumer's hands.
+    pub handed_over: bool,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +48,8 @@ pub(crate) struct Admission {
     memory_max: u64,
     used: u64,
     peak: u64,
+    /// Bytes in the hands of consumers, made of wants that have been released.
+    handed_out: u64,
     /// Bytes of admitted hints.
     hinted: u64,
     tickets: BTreeMap<WantId, Ticket>,
@@ -63,6 +69,7 @@ impl Admission {
             memory_max,
             used: 0,
             peak: 0,
+            handed_out: 0,
             hinted: 0,
             tickets: BTreeMap::new(),
             demands: BTreeSet::new(),
@@ -82,6 +89,16 @@ impl Admission {
     /// The most that was ever held.
     pub(crate) fn peak(&self) -> u64 {
         self.peak
+    }
+
+    /// A consumer has taken so many bytes.
+    pub(crate) fn hand_out(&mut self, bytes: u64) {
+        self.handed_out = self.handed_out.saturating_add(bytes);
+    }
+
+    /// A consumer needs so many bytes no longer.
+    pub(crate) fn take_back(&mut self, bytes: u64) {
+        self.handed_out -= bytes.min(self.handed_out);
     }
 
     /// Bytes of admitted hints.
@@ -127,6 +144,15 @@ impl Admission {
         }
     }
 
+    /// What an admitted want has become is a consumer's, who still has it.
+    pub(crate) fn hand_over(&mut self, want: WantId) {
+        if self.tickets.get(&want).is_some_and(|ticket| ticket.admitted)
+            && let Some(ticket) = self.remove(want)
+        {
+            self.insert(want, Ticket { handed_over: true, ..ticket });
+        }
+    }
+
     /// The want is gone; what it held is free.
     pub(crate) fn withdraw(&mut self, want: WantId) {
         self.remove(want);
@@ -166,7 +192,9 @@ impl Admission {
         let alone = self.hinted == 0;
         let in_window = alone || self.hinted.saturating_add(ticket.bytes) <= window;
         let memory = self.memory_max - self.memory_max / KEPT_FOR_DEMANDS;
-        let affordable = self.used == 0 || self.fits(ticket.cost, memory);
+        let nothing_else = self.used == 0 && self.handed_out == 0;
+        let affordable =
+            nothing_else || self.fits(ticket.cost.saturating_add(self.handed_out), memory);
         (in_window && affordable).then_some(*want)
     }
 
@@ -175,6 +203,11 @@ impl Admission {
     }
 
     fn insert(&mut self, want: WantId, ticket: Ticket) {
+        if ticket.handed_over {
+            self.hand_out(ticket.cost);
+            self.tickets.insert(want, ticket);
+            return;
+        }
         let key = (ticket.order, want);
         let file = self.files.entry(ticket.file).or_default();
         match (ticket.urgency, ticket.admitted) {
@@ -204,6 +237,10 @@ impl Admission {
 
     fn remove(&mut self, want: WantId) -> Option<Ticket> {
         let ticket = self.tickets.remove(&want)?;
+        if ticket.handed_over {
+            self.take_back(ticket.cost);
+            return Some(ticket);
+        }
         let key = (ticket.order, want);
         if let Some(file) = self.files.get_mut(&ticket.file) {
             match (ticket.urgency, ticket.admitted) {
@@ -248,8 +285,9 @@ mod tests {
     const WINDOW: u64 = 1000;
 
     fn ticket(file: u32, urgency: Urgency, order: u64, cost: u64) -> Ticket {
-        let (admitted, insisted) = (false, false);
-        Ticket { file: FileId(file), urgency, order, bytes: cost, cost, admitted, insisted }
+        let (admitted, insisted, handed_over) = (false, false, false);
+        let (file, bytes) = (FileId(file), cost);
+        Ticket { file, urgency, order, bytes, cost, admitted, insisted, handed_over }
     }
 
     fn demand(admission: &mut Admission, want: u64, file: u32, order: u64, cost: u64) {
@@ -321,6 +359,25 @@ mod tests {
             hint(&mut admission, want, want, 100);
         }
         assert_eq!(admitted(&mut admission).len(), 3, "three quarters of the memory");
+    }
+
+    #[test]
+    fn what_is_handed_out_holds_back_hints_and_no_demand() {
+        let mut admission = Admission::new(400);
+        admission.hand_out(250);
+        for want in 0..3 {
+            hint(&mut admission, want, want, 100);
+        }
+        assert_eq!(admitted(&mut admission), []);
+        demand(&mut admission, 3, 0, 3, 200);
+        demand(&mut admission, 4, 0, 4, 200);
+        assert_eq!(admitted(&mut admission), [3, 4]);
+        admission.take_back(250);
+        admission.hand_over(WantId(3));
+        admission.withdraw(WantId(4));
+        assert_eq!((admission.used(), admitted(&mut admission)), (0, vec![WantId(0).0]));
+        admission.withdraw(WantId(3));
+        assert_eq!(admitted(&mut admission), [1, 2]);
     }
 
     #[test]

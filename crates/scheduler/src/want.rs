@@ -101,7 +101,8 @@ impl Scheduler {
         self.enlist(file, id);
         let cost = cost.max(bytes);
         let (admitted, insisted) = (false, false);
-        let ticket = Ticket { file, urgency, order, bytes, cost, admitted, insisted };
+        let ticket =
+            Ticket { file, urgency, order, bytes, cost, admitted, insisted, handed_over: false };
         self.admission.submit(id, ticket);
         self.admit();
         id
@@ -160,6 +161,28 @@ impl Scheduler {
         self.admit();
     }
 
+    /// What a want has become is a consumer's: it holds back only what is read ahead, until it is
+    /// released.
+    pub fn hand_over(&mut self, now: Time, id: WantId) {
+        self.advance(now);
+        self.has_served(id);
+        self.admission.hand_over(id);
+        self.admit();
+    }
+
+    /// A consumer has taken so many bytes that were made of wants: until they are given back, so
+    /// much less is read ahead.
+    pub fn hand_out(&mut self, bytes: u64) {
+        self.admission.hand_out(bytes);
+    }
+
+    /// A consumer needs so many bytes that were handed out no longer.
+    pub fn take_back(&mut self, now: Time, bytes: u64) {
+        self.advance(now);
+        self.admission.take_back(bytes);
+        self.admit();
+    }
+
     /// The consumer has its own copy of a ready want's bytes: they may be forgotten, while the
     /// want still holds its memory. Optional; [`Self::release`] includes it.
     pub fn take(&mut self, now: Time, id: WantId) {
@@ -178,14 +201,20 @@ impl Scheduler {
     /// The consumer is done with it: its memory goes back to the budget.
     pub fn release(&mut self, now: Time, id: WantId) {
         self.advance(now);
-        if let Some(want) = self.wants.get_mut(&id) {
-            if want.hinted && want.is_ready() {
-                self.readahead.used(want.bytes());
-                want.hinted = false;
-            }
-            self.drop_want(id);
-        }
+        self.has_served(id);
+        self.drop_want(id);
         self.admit();
+    }
+
+    /// Was it a hint, then a good one.
+    fn has_served(&mut self, id: WantId) {
+        if let Some(want) = self.wants.get_mut(&id)
+            && want.hinted
+            && want.is_ready()
+        {
+            self.readahead.used(want.bytes());
+            want.hinted = false;
+        }
     }
 
     /// Sends for what may be sent for.

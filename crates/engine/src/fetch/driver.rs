@@ -158,6 +158,13 @@ impl Driver {
                     self.end_member(group, index);
                 }
             }
+            Order::HandOver { group, index } => {
+                if let Some(want) = self.granted(group, index) {
+                    self.scheduler.hand_over(now, want);
+                }
+            }
+            Order::HandOut { bytes } => self.scheduler.hand_out(bytes),
+            Order::TakeBack { bytes } => self.scheduler.take_back(now, bytes),
             Order::Close { file } => self.close(file),
         }
     }

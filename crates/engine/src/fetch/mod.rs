@@ -76,11 +76,29 @@ impl Permit {
     pub fn resize(&self, cost: u64) {
         let _ = self.orders.send(Order::Resize { group: self.group, index: self.index, cost });
     }
+
+    /// Says that the bytes are the consumer's now: they hold back only what is read ahead.
+    pub fn hand_over(&self) {
+        let _ = self.orders.send(Order::HandOver { group: self.group, index: self.index });
+    }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         let _ = self.orders.send(Order::Release { group: self.group, index: self.index });
+    }
+}
+
+/// Bytes in the hands of a consumer: until it is dropped, so much less is read ahead.
+#[derive(Debug)]
+pub struct HandedOut {
+    bytes: u64,
+    orders: mpsc::UnboundedSender<Order>,
+}
+
+impl Drop for HandedOut {
+    fn drop(&mut self) {
+        let _ = self.orders.send(Order::TakeBack { bytes: self.bytes });
     }
 }
 
@@ -122,6 +140,16 @@ enum Order {
     Release {
         group: u64,
         index: usize,
+    },
+    HandOver {
+        group: u64,
+        index: usize,
+    },
+    HandOut {
+        bytes: u64,
+    },
+    TakeBack {
+        bytes: u64,
     },
     Close {
         file: FileTag,
@@ -171,6 +199,13 @@ impl Fetcher {
     /// What was asked of whom, and when.
     pub fn trace(&self) -> &Trace {
         &self.trace
+    }
+
+    /// Tells the memory budget that so many bytes, made of what was wanted, go to a consumer.
+    pub fn hand_out(&self, bytes: u64) -> HandedOut {
+        let orders = self.orders.clone();
+        let _ = orders.send(Order::HandOut { bytes });
+        HandedOut { bytes, orders }
     }
 
     /// Finds a file and fetches its first `head` bytes and, where a server can answer that before
@@ -327,6 +362,10 @@ impl RemoteFile {
     /// spent waiting could have brought.
     pub fn pipe_bytes(&self) -> u64 {
         self.fetcher.pipe_bytes.load(Ordering::Relaxed)
+    }
+
+    pub fn fetcher(&self) -> &Fetcher {
+        &self.fetcher
     }
 
     /// Fetches a few ranges whole, for metadata.

@@ -7,26 +7,36 @@ use tokio::sync::{Notify, mpsc};
 
 use super::columns::Batch;
 use crate::error::Result;
-use crate::fetch::RemoteFile;
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
+use crate::fetch::{Fetcher, HandedOut, RemoteFile};
 
 /// Batches on their way, in order; after an error nothing more comes. Dropping it ends the read.
 #[derive(Debug)]
 pub struct Batches {
-    receiver: mpsc::Receiver<Result<Batch>>,
+    receiver: mpsc::Receiver<Result<Parcel>>,
     waiting: Arc<Notify>,
     errand: Errand,
+    /// The batch taken last is thought to be in use until the next one is taken: a loop lets go of
+    /// the one only when it has the other.
+    in_use: Option<HandedOut>,
+}
+
+/// A batch, which counts against what is read ahead from the moment it is made.
+pub(super) struct Parcel {
+    batch: Batch,
+    counted: HandedOut,
 }
 
 /// The maker's end.
 pub(super) struct Maker {
     /// Room for one batch: the next one is made when the one before has been taken.
-    pub sender: mpsc::Sender<Result<Batch>>,
+    pub sender: mpsc::Sender<Result<Parcel>>,
     /// Told when the consumer begins to wait.
     pub waiting: Arc<Notify>,
     errand: Errand,
     told: Option<Phase>,
+    fetcher: Fetcher,
 }
 
 impl Batches {
@@ -46,13 +56,14 @@ impl Batches {
             waiting: waiting.clone(),
             errand: errand.clone(),
             told: None,
+            fetcher: remote.fetcher().clone(),
         };
         tokio::spawn(async move {
             if let Err(error) = make(maker).await {
                 let _ = sender.send(Err(error)).await;
             }
         });
-        Batches { receiver, waiting, errand }
+        Batches { receiver, waiting, errand, in_use: None }
     }
 
     /// The next batch; `None` after the last one.
@@ -61,7 +72,12 @@ impl Batches {
             self.waiting.notify_one();
         }
         let _waiting = self.errand.waiting();
-        self.receiver.recv().await
+        let parcel = self.receiver.recv().await;
+        self.in_use = None;
+        Some(parcel?.map(|Parcel { batch, counted }| {
+            self.in_use = Some(counted);
+            batch
+        }))
     }
 }
 
@@ -69,6 +85,12 @@ impl Maker {
     /// A batch that has been made is still to be taken.
     pub fn is_handing_over(&self) -> bool {
         self.sender.capacity() == 0
+    }
+
+    /// What is sent of a batch.
+    pub fn parcel(&self, batch: Batch) -> Parcel {
+        let counted = self.fetcher.hand_out(batch.nbytes() as u64);
+        Parcel { batch, counted }
     }
 
     /// Tells the report what the consumer waits for, if it does.

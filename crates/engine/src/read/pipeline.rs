@@ -187,7 +187,7 @@ impl Pipeline {
                     let Ok(slot) = slot else { return Ok(()) };
                     // Assembled only now: until it can be handed out, what a batch is made of
                     // counts against the budget.
-                    slot.send(Ok(self.batch(self.next)?));
+                    slot.send(Ok(self.batch(self.next, &maker)?));
                     self.next += 1;
                 }
                 grant = self.wants.next(), if self.open > 0 => {
@@ -332,8 +332,8 @@ impl Pipeline {
         certain.then(|| self.assembly.places(&self.plan, columns, item))
     }
 
-    /// The consumer waits for the batches before `until`. What they hold is given back to the
-    /// budget, or a batch larger than the budget could never be completed.
+    /// The consumer waits for the batches before `until`. What they hold is the consumer's, or a
+    /// batch larger than the budget could never be completed.
     fn wait_for(&mut self, until: usize) {
         let until = until.min(self.plan.batches.len());
         let mut late = Vec::new();
@@ -342,7 +342,7 @@ impl Pipeline {
                 match &mut self.slots[*at].state {
                     State::Asked(want) => late.push(*want),
                     State::Parked(_, permit) | State::Held(_, permit) | State::Put(permit) => {
-                        *permit = None;
+                        permit.iter().for_each(Permit::hand_over);
                     }
                     State::Idle | State::Decoding | State::Gone => {}
                 }
@@ -374,7 +374,7 @@ impl Pipeline {
             self.slots[at].state = State::Gone;
             return;
         }
-        let permit = self.held_ahead(at, permit, array.nbytes());
+        self.account(at, permit.as_ref(), array.nbytes());
         self.slots[at].state = State::Held(array, permit);
         self.count_in(at);
         self.feed_dependents(at);
@@ -383,18 +383,18 @@ impl Pipeline {
 
     fn put(&mut self, at: usize, nbytes: usize, permit: Option<Permit>) {
         self.counted(at);
-        self.slots[at].state = State::Put(self.held_ahead(at, permit, nbytes));
+        self.account(at, permit.as_ref(), nbytes);
+        self.slots[at].state = State::Put(permit);
         self.count_in(at);
     }
 
-    /// What a decoded item takes of the budget: nothing where the consumer waits for it.
-    fn held_ahead(&self, at: usize, permit: Option<Permit>, nbytes: usize) -> Option<Permit> {
-        let ahead = self.plan.items[at].batches.start >= self.awaited;
-        let permit = permit.filter(|_| ahead);
-        if let Some(permit) = &permit {
-            permit.resize(nbytes as u64);
+    /// Tells the budget what has become of a decoded item.
+    fn account(&self, at: usize, permit: Option<&Permit>, nbytes: usize) {
+        let Some(permit) = permit else { return };
+        permit.resize(nbytes as u64);
+        if self.plan.items[at].batches.start < self.awaited {
+            permit.hand_over();
         }
-        permit
     }
 
     fn count_in(&mut self, at: usize) {

@@ -194,14 +194,26 @@ pub(super) fn entries_there(tree: &Tree, columns: &[Column]) -> u64 {
 /// First entries of the batches and, last, the end.
 fn batch_starts(tree: &Tree, columns: &[Column], entries: &Range<u64>, step: Step) -> Vec<u64> {
     let total = entries.end.saturating_sub(entries.start);
-    if total == 0 {
-        return vec![entries.start];
+    let clusters = match step {
+        Step::Bytes(_) => tree.cluster_starts.as_slice(),
+        Step::Whole | Step::Entries(_) => &[],
+    };
+    borders(entries, step_entries(tree, columns, step, total), clusters)
+}
+
+/// Divides entries into steps of at most so many. A step ends early where a cluster does in its
+/// second half: baskets that two batches share take memory beside both.
+fn borders(entries: &Range<u64>, step: u64, cluster_starts: &[u64]) -> Vec<u64> {
+    let mut borders = vec![entries.start];
+    let mut start = entries.start;
+    while start < entries.end {
+        let end = start.saturating_add(step).min(entries.end);
+        let clusters_before = cluster_starts.partition_point(|cluster| *cluster <= end);
+        let cluster = clusters_before.checked_sub(1).map(|last| cluster_starts[last]);
+        start = cluster.filter(|c| end < entries.end && *c > start + step / 2).unwrap_or(end);
+        borders.push(start);
     }
-    let step = step_entries(tree, columns, step, total);
-    let mut starts: Vec<u64> =
-        (0..total.div_ceil(step)).map(|batch| entries.start + batch * step).collect();
-    starts.push(entries.end);
-    starts
+    borders
 }
 
 /// How many of `total` entries come at a time; at least one.
@@ -278,4 +290,20 @@ fn batches_of(starts: &[u64], entries: &Range<u64>) -> Range<usize> {
     let first = starts.partition_point(|start| *start <= entries.start).saturating_sub(1);
     let last = starts.partition_point(|start| *start < entries.end);
     first..last.min(starts.len().saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::borders;
+
+    #[test]
+    fn steps_end_with_clusters_where_these_are_not_too_small_or_too_large() {
+        assert_eq!(borders(&(0..100), 45, &[0, 20, 40, 60, 80]), [0, 40, 80, 100]);
+        assert_eq!(borders(&(5..100), 45, &[0, 30, 60, 90]), [5, 30, 60, 100]);
+        assert_eq!(borders(&(0..100), 45, &[0, 10, 90]), [0, 45, 90, 100]);
+        assert_eq!(borders(&(0..90), 45, &[0, 20, 40]), [0, 40, 85, 90]);
+        assert_eq!(borders(&(0..9), 4, &[]), [0, 4, 8, 9]);
+        assert_eq!(borders(&(3..3), 4, &[0]), [3]);
+        assert_eq!(borders(&(0..3), 1, &[0, 1, 2]), [0, 1, 2, 3]);
+    }
 }

@@ -116,7 +116,7 @@ impl Pipeline {
                 Some(work) = work.recv() => self.take(work)?,
                 slot = maker.sender.reserve(), if self.lacking[self.next] == 0 => {
                     let Ok(slot) = slot else { return Ok(()) };
-                    slot.send(Ok(self.batch(self.next)?));
+                    slot.send(Ok(maker.parcel(self.batch(self.next)?)));
                     self.next += 1;
                 }
                 grant = self.wants.next(), if self.open > 0 => {
@@ -168,10 +168,11 @@ impl Pipeline {
                 let item = &self.plan.items[item];
                 let slot = &mut self.slots[item.part];
                 let elements = elements?;
-                if self.plan.parts[item.part].batches.start >= self.awaited {
-                    permit.resize(elements.nbytes() as u64);
-                    slot.permits.push(permit);
+                permit.resize(elements.nbytes() as u64);
+                if self.plan.parts[item.part].batches.start < self.awaited {
+                    permit.hand_over();
                 }
+                slot.permits.push(permit);
                 slot.pages[item.page] = Some(elements);
                 slot.lacking -= 1;
                 let part = item.part;
@@ -181,8 +182,9 @@ impl Pipeline {
                 let batches = self.plan.parts[part].batches.clone();
                 let slot = &mut self.slots[part];
                 slot.array = Some(array?);
-                if batches.start >= self.awaited {
-                    slot.permits = permits;
+                slot.permits = permits;
+                if batches.start < self.awaited {
+                    slot.permits.iter().for_each(Permit::hand_over);
                 }
                 for batch in batches {
                     self.lacking[batch] -= 1;
@@ -214,8 +216,8 @@ impl Pipeline {
         });
     }
 
-    /// The consumer waits for the batches before `until`. What they hold is given back to the
-    /// budget, or a batch larger than the budget could never be completed.
+    /// The consumer waits for the batches before `until`. What they hold is the consumer's, or a
+    /// batch larger than the budget could never be completed.
     fn wait_for(&mut self, until: usize) {
         let until = until.min(self.plan.batches.len());
         if until <= self.awaited {
@@ -234,7 +236,7 @@ impl Pipeline {
         }
         for batch in self.awaited..until {
             for part in &self.plan.batches[batch].parts {
-                self.slots[*part].permits.clear();
+                self.slots[*part].permits.iter().for_each(Permit::hand_over);
             }
         }
         self.awaited = until;

@@ -8,11 +8,12 @@ use rootfile::Array;
 use super::Pipeline;
 use super::item::State;
 use crate::error::Result;
+use crate::read::batches::{Maker, Parcel};
 use crate::read::columns::Batch;
 use crate::read::cut;
 
 impl Pipeline {
-    pub(super) fn batch(&mut self, number: usize) -> Result<Batch> {
+    pub(super) fn batch(&mut self, number: usize, maker: &Maker) -> Result<Parcel> {
         let entries = self.plan.batches[number].entries.clone();
         let survivors = self.survivors_of(number);
         let items = std::mem::take(&mut self.plan.batches[number].items);
@@ -22,13 +23,16 @@ impl Pipeline {
             None => self.assembly.take(&self.plan, shown, number)?,
             Some(_) => self.join(number, &items, &entries, survivors.as_deref())?,
         };
+        let batch = Batch { entries, survivors, columns: names.into_iter().zip(arrays).collect() };
+        // It counts as handed out before what it was made of ceases to count.
+        let parcel = maker.parcel(batch);
         for at in items {
             if self.plan.items[at].batches.end == number + 1 && self.slots[at].dependents.is_empty()
             {
                 self.slots[at].state = State::Gone;
             }
         }
-        Ok(Batch { entries, survivors, columns: names.into_iter().zip(arrays).collect() })
+        Ok(parcel)
     }
 
     /// What has survived of the items of a batch, column by column.
