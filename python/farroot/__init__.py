@@ -29,6 +29,7 @@ from .errors import (
 )
 from .file import Directory, File, open  # noqa: A004
 from .ntuple import Field, Ntuple
+from .objects import Graph, Object, Parameter
 from .report import ReadReport, report
 from .tree import Branch, Tree
 
@@ -41,11 +42,14 @@ __all__ = [
     "Field",
     "File",
     "Files",
+    "Graph",
     "InvalidArgumentError",
     "KeyInFileError",
     "LimitReachedError",
     "NotFoundError",
     "Ntuple",
+    "Object",
+    "Parameter",
     "PermissionDeniedError",
     "ReadError",
     "ReadReport",

@@ -11,6 +11,7 @@ from ._filters import Filter, predicate
 from ._process import Live, NothingToClose
 from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError, warn
 from .ntuple import Ntuple
+from .objects import read as read_object
 from .tree import Branch, Tree, warn_if_recovered
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ Address = str | os.PathLike[str]
 
 def open(  # noqa: A001
     address: Address | Mapping[Any, str | None],
-) -> File | Directory | Tree | Ntuple | Branch:
+) -> Any:
     """Opens a file, or something in it.
 
     Args:
@@ -39,7 +40,7 @@ def open(  # noqa: A001
 
     Returns:
         A :class:`File`; with a path in it, the :class:`Tree`, :class:`Ntuple`,
-        :class:`Directory` or :class:`Branch` there.
+        :class:`Directory`, :class:`Branch` or other object there, as ``file[path]`` gives it.
 
     Raises:
         NotFoundError: no such file.
@@ -155,30 +156,47 @@ class Directory(NothingToClose):
         )
         return list(found)
 
-    def __getitem__(self, where: str) -> Tree | Ntuple | Directory | Branch:
-        """The tree, RNTuple, directory or branch (``tree/branch``) at a path.
+    def __getitem__(self, where: str) -> Any:
+        """The tree, RNTuple, directory, branch (``tree/branch``) or object at a path.
+
+        Histograms, graphs and objects of any other class that the file describes are
+        :class:`~farroot.objects.Object`; collections and strings are Python's own.
 
         Raises:
             KeyInFileError: nothing of that name.
-            UnsupportedError: an object of a class that cannot be read yet.
+            UnsupportedError: an object that cannot be read, with the reason.
         """
-        path = "/".join(part for part in where.replace(":", "/").split("/") if part)
-        whole = f"{self._path}/{path}" if self._path else path
-        try:
-            return self._file._table_at(whole)
-        except (KeyInFileError, UnsupportedError) as error:
-            other = self._other(whole)
-            if other is None:
-                raise error from None
-            return other
+        if ":" in where:
+            try:
+                return self._at(self._below(where))
+            except KeyInFileError:
+                # Not a name with a colon in it, but uproot's way to say what is in something.
+                where = where.replace(":", "/")
+        return self._at(self._below(where))
 
-    def _other(self, path: str) -> Directory | Branch | None:
-        """What is at a path that is no tree's."""
-        name = path.split(";")[0]
+    def _below(self, where: str) -> str:
+        path = "/".join(part for part in where.split("/") if part)
+        return f"{self._path}/{path}" if self._path else path
+
+    def _at(self, path: str) -> Any:
+        """What is at a path of the file."""
+        try:
+            return self._file._table_at(path)
+        except KeyInFileError:
+            branch = self._branch_at(path)
+            if branch is None:
+                raise
+            return branch
+        except UnsupportedError:
+            core = self._file._live()
+            if core.class_at(path) in _DIRECTORY_CLASSES:
+                return Directory(self._file, path.split(";")[0])
+            return read_object(core, path)
+
+    def _branch_at(self, path: str) -> Branch | None:
+        """The branch at a path that leads into a tree."""
         for key, _, classname, *_ in self._file._keys():
-            if key == name and classname in _DIRECTORY_CLASSES:
-                return Directory(self._file, name)
-            if name.startswith(f"{key}/") and classname in TREE_CLASSES:
+            if path.startswith(f"{key}/") and classname in TREE_CLASSES:
                 return self._file._tree_at(key)[path[len(key) + 1 :]]
         return None
 

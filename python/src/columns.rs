@@ -210,7 +210,7 @@ pub fn columns(py: Python<'_>, batch: engine::Batch) -> PyResult<Vec<Py<PyAny>>>
     batch.columns.into_iter().map(|(_, array)| column(py, array)).collect()
 }
 
-fn flat<'py>(py: Python<'py>, numbers: engine::Numbers) -> PyResult<Bound<'py, PyAny>> {
+pub fn flat<'py>(py: Python<'py>, numbers: engine::Numbers) -> PyResult<Bound<'py, PyAny>> {
     use engine::Numbers as N;
     Ok(match numbers {
         // One byte each, zero or one: what NumPy's bool is.

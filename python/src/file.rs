@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 use pyo3::prelude::*;
 
 use crate::error::exception;
+use crate::members;
 use crate::ntuple::Ntuple;
 use crate::runtime::{Owned, engine, wait};
 use crate::tree::{Tree, in_use};
@@ -70,6 +71,20 @@ impl File {
         let table =
             wait(py, &engine(py)?, file.table(path))?.map_err(|error| exception(py, &error))?;
         object(py, table)
+    }
+
+    /// The class of what is at that path.
+    fn class_at(&self, py: Python<'_>, path: &str) -> PyResult<String> {
+        let file = self.inner(py)?;
+        wait(py, &engine(py)?, file.class_at(path))?.map_err(|error| exception(py, &error))
+    }
+
+    /// The object of that path; for `make` see [`members::to_python`].
+    fn object(&self, py: Python<'_>, path: &str, make: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let file = self.inner(py)?;
+        let objects =
+            wait(py, &engine(py)?, file.object(path))?.map_err(|error| exception(py, &error))?;
+        members::to_python(py, &objects, make)
     }
 
     fn ntuple(&self, py: Python<'_>, path: &str) -> PyResult<Ntuple> {

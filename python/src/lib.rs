@@ -9,6 +9,7 @@ mod cut;
 mod error;
 mod file;
 mod lazy;
+mod members;
 #[cfg(target_os = "linux")]
 mod memory;
 mod ntuple;

@@ -92,8 +92,6 @@ def test_what_is_not_there(nested: Path, tmp_path: Path) -> None:
             farroot.open({str(nested): where})
         assert isinstance(no_key.value, farroot.KeyInFileError)
         assert not isinstance(no_key.value, FileNotFoundError)
-    with pytest.raises(NotImplementedError, match=r"one/hist|TH1"):
-        farroot.open(f"{nested}:one/hist")
 
 
 def test_arguments_that_make_no_sense() -> None:

@@ -40,6 +40,7 @@ pub use read::learn::Learning;
 pub use read::ntuple::{FieldColumn, Ntuple};
 pub use read::plan::{Plan, Step};
 pub use read::tree::Tree;
+pub use rootfile::object;
 pub use rootfile::tree::BranchId;
 pub use rootfile::{Array, Numbers};
 

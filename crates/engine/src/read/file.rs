@@ -7,6 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rootfile::file::Directories;
 use rootfile::key::Key;
+use rootfile::object::Objects;
 use rootfile::{Known, Needs, Progress};
 use url::Url;
 
@@ -273,6 +274,26 @@ impl File {
     pub async fn ntuple(&self, path: &str) -> Result<Ntuple> {
         let metadata = self.reading(|file, known| file.ntuple(known, path)).await?;
         Ok(Ntuple::new(self.clone(), path, metadata))
+    }
+
+    /// The class of the object at `path`.
+    ///
+    /// # Errors
+    /// As [`File::tree`].
+    pub async fn class_at(&self, path: &str) -> Result<String> {
+        Ok(self.reading(|file, known| file.find(known, path)).await?.class)
+    }
+
+    /// The object at `path` that is none of these, as plain data, with all objects that it holds.
+    ///
+    /// # Errors
+    /// As [`File::tree`], and `Unsupported` where nothing says how the object is read.
+    pub async fn object(&self, path: &str) -> Result<Objects> {
+        let objects = self.reading(|file, known| file.object(known, path)).await?;
+        match objects.root().unread() {
+            Some(unread) => Err(Error::from(unread.why.clone()).with_url(self.url())),
+            None => Ok(objects),
+        }
     }
 
     /// The tree or RNTuple at `path`.

@@ -64,6 +64,13 @@ pub struct Objects {
     objects: Vec<Object>,
 }
 
+impl ObjectId {
+    /// How many objects come before it.
+    pub fn position(self) -> usize {
+        self.0 as usize
+    }
+}
+
 impl Objects {
     /// The object that the record is about.
     pub fn root(&self) -> ObjectRef<'_> {
@@ -72,8 +79,12 @@ impl Objects {
 
     /// All objects whose bytes were skipped because nothing says how to read them.
     pub fn unread_objects(&self) -> impl Iterator<Item = ObjectRef<'_>> {
-        let ids = (0..self.objects.len() as u32).map(ObjectId);
-        ids.map(|id| self.get(id)).filter(|object| object.unread().is_some())
+        self.iter().filter(|object| object.unread().is_some())
+    }
+
+    /// All objects, the record's own first.
+    pub fn iter(&self) -> impl Iterator<Item = ObjectRef<'_>> {
+        (0..self.objects.len() as u32).map(|id| self.get(ObjectId(id)))
     }
 
     pub fn get(&self, id: ObjectId) -> ObjectRef<'_> {
@@ -104,6 +115,16 @@ impl<'a> ObjectRef<'a> {
     /// Its bytes, where nothing says how to read it.
     pub fn unread(self) -> Option<&'a Unread> {
         self.object().unread.as_ref()
+    }
+
+    /// The base classes, in order.
+    pub fn bases(self) -> impl Iterator<Item = ObjectId> {
+        let object = self.object();
+        let members = object.layout.members.iter().zip(&object.values);
+        members.filter_map(|(member, value)| match (&member.kind, value) {
+            (Kind::Base(_), Value::Object(base)) => Some(*base),
+            _ => None,
+        })
     }
 
     /// Its own members, base classes included, by name and in order.

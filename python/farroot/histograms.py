@@ -1,0 +1,344 @@
+"""Histograms, profiles and efficiencies through the Unified Histogram Interface (UHI).
+
+https://uhi.readthedocs.io; names and defaults are uproot's. Bins are in C order, the x axis
+first; ``flow`` adds the bins below and above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InvalidArgumentError, UnsupportedError
+from .objects import Object
+
+_NAMES = "xyz"
+#: The error of a profile's bin, by ROOT's letter and number.
+_ERROR_MODES = {"": 0, None: 0, "s": 1, "i": 2, "g": 3, 0: 0, 1: 1, 2: 2, 3: 3}
+
+
+class Axis(Object):
+    """``TAxis``: the bins of a histogram along one dimension."""
+
+    @property
+    def low(self) -> float:
+        return float(self["fXmin"])
+
+    @property
+    def high(self) -> float:
+        return float(self["fXmax"])
+
+    def labels(self) -> list[str] | None:
+        """Names of the bins, or None."""
+        found = self._members.get("fLabels")
+        if found is None:
+            return None
+        by_bin = {label["fUniqueID"]: label["fString"] for label in found._members["items"]}
+        return [by_bin.get(number, "") for number in range(1, len(self) + 1)]
+
+    def edges(self, flow: bool = False) -> NDArray[np.float64]:
+        """Where bins begin, and where the last one ends."""
+        bounds = self["fXbins"]
+        if len(bounds) == 0:
+            bounds = np.linspace(self.low, self.high, self["fNbins"] + 1)
+        edges = np.asarray(bounds, dtype=np.float64)
+        return np.concatenate(([-np.inf], edges, [np.inf])) if flow else edges
+
+    def intervals(self, flow: bool = False) -> NDArray[np.float64]:
+        """Both ends of each bin, as an array of shape (bins, 2)."""
+        edges = self.edges(flow)
+        return np.stack((edges[:-1], edges[1:]), axis=1)
+
+    def centers(self, flow: bool = False) -> NDArray[np.float64]:
+        """The middle of each bin."""
+        return np.asarray(self.intervals(flow).mean(axis=1))
+
+    def widths(self, flow: bool = False) -> NDArray[np.float64]:
+        """Length of each bin."""
+        return np.diff(self.edges(flow))
+
+    @property
+    def traits(self) -> Traits:
+        return Traits(discrete=self.labels() is not None)
+
+    def __len__(self) -> int:
+        """Number of bins, without those below and above."""
+        return int(self["fNbins"])
+
+    def __getitem__(self, where: str | int) -> Any:
+        """A member by its name, or a bin by its number: its label or its two ends."""
+        if isinstance(where, str):
+            return super().__getitem__(where)
+        if not 0 <= where < len(self):
+            raise IndexError(f"bin {where} of {len(self)}")
+        labels = self.labels()
+        return labels[where] if labels else tuple(self.intervals()[where].tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Axis):
+            return NotImplemented
+        same = np.array_equal(self.edges(), other.edges())
+        return bool(same) and self.labels() == other.labels()
+
+    __hash__ = Object.__hash__
+
+
+class Traits:
+    """What kind of axis it is, as UHI wants to know."""
+
+    def __init__(self, discrete: bool) -> None:
+        self.circular = False
+        self.discrete = discrete
+
+
+class Histogram(Object):
+    """``TH1``, ``TH2`` and ``TH3`` of any number type."""
+
+    @property
+    def kind(self) -> str:
+        """``"COUNT"``; ``"MEAN"`` for profiles."""
+        return "COUNT"
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        number = next(n for n in (3, 2, 1) if self.inherits(f"TH{n}"))
+        return tuple(self[f"f{name.upper()}axis"] for name in _NAMES[:number])
+
+    def axis(self, axis: int | str = 0) -> Axis:
+        """One axis by number or name (``"x"``)."""
+        number = (
+            dict(zip(_NAMES, range(3), strict=True)).get(axis) if isinstance(axis, str) else axis
+        )
+        if number is None or number not in range(-len(self.axes), len(self.axes)):
+            raise InvalidArgumentError(f"no axis {axis!r} in {self!r}")
+        return self.axes[number]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether sums of squared weights are kept."""
+        return bool(len(self["fSumw2"]) == self["fNcells"])
+
+    def _bins(self, flat: NDArray[Any], flow: bool) -> NDArray[Any]:
+        """An array of one number a cell in the shape of the axes."""
+        lengths = [len(axis) + 2 for axis in self.axes]
+        cells = np.asarray(flat).reshape(lengths[::-1]).T
+        return cells if flow else cells[(slice(1, -1),) * len(lengths)]
+
+    def values(self, flow: bool = False) -> NDArray[Any]:
+        """Content of each bin."""
+        return self._bins(self._contents(), flow)
+
+    def _contents(self) -> NDArray[Any]:
+        contents: NDArray[Any] = _array_part(self)
+        return contents
+
+    def variances(self, flow: bool = False) -> NDArray[np.float64]:
+        """Square of each bin's error: the sum of squared weights, or the content."""
+        return self._bins(self._squares(), flow)
+
+    def _squares(self) -> NDArray[np.float64]:
+        source = self["fSumw2"] if self.weighted else self._contents()
+        return np.asarray(source, dtype=np.float64)
+
+    def errors(self, flow: bool = False) -> NDArray[np.float64]:
+        """Error of each bin."""
+        return np.sqrt(self.variances(flow))
+
+    def counts(self, flow: bool = False) -> NDArray[Any]:
+        """As :meth:`values`, as in uproot."""
+        return self.values(flow)
+
+    def to_numpy(self, flow: bool = False, dd: bool = False) -> Any:
+        """Contents and edges as ``np.histogram`` gives them, or with ``dd`` as ``histogramdd``."""
+        edges = tuple(axis.edges(flow) for axis in self.axes)
+        return (self.values(flow), edges) if dd else (self.values(flow), *edges)
+
+    def to_boost(self) -> Any:
+        """As a histogram of boost_histogram."""
+        boost = _import("boost_histogram")
+        out = boost.Histogram(
+            *[_boost_axis(boost, axis) for axis in self.axes], storage=self._storage(boost)
+        )
+        self._copy_to(out.view(flow=True), _reached(self.axes))
+        out.name, out.title = self.name, self.title
+        return out
+
+    def _storage(self, boost: Any) -> Any:
+        if self.weighted:
+            return boost.storage.Weight()
+        whole = np.issubdtype(self._contents().dtype, np.integer)
+        return boost.storage.Int64() if whole else boost.storage.Double()
+
+    def _copy_to(self, view: Any, cells: tuple[slice, ...]) -> None:
+        values = self.values(flow=True)[cells]
+        if self.weighted:
+            view.value, view.variance = values, self.variances(flow=True)[cells]
+        else:
+            view[...] = values
+
+    def to_hist(self) -> Any:
+        """As a histogram of hist."""
+        return _import("hist").Hist(self.to_boost())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        values = self.values()
+        return values if dtype is None else values.astype(dtype)
+
+
+class Profile(Histogram):
+    """``TProfile``, ``TProfile2D`` and ``TProfile3D``: the mean of a quantity in each bin."""
+
+    @property
+    def kind(self) -> str:
+        return "MEAN"
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        number = {"TProfile": 1, "TProfile2D": 2, "TProfile3D": 3}[self.classname]
+        return tuple(self[f"f{name.upper()}axis"] for name in _NAMES[:number])
+
+    def _means(self) -> NDArray[np.float64]:
+        return _ratio(_array_part(self), self["fBinEntries"])
+
+    def _effective(self) -> NDArray[np.float64]:
+        weights = np.asarray(self["fBinEntries"], dtype=np.float64)
+        squares = self["fBinSumw2"]
+        return _ratio(weights**2, squares) if len(squares) == self["fNcells"] else weights
+
+    def values(self, flow: bool = False) -> NDArray[np.float64]:
+        """Mean of each bin; 0 where nothing was filled."""
+        return self._bins(self._means(), flow)
+
+    def counts(self, flow: bool = False) -> NDArray[np.float64]:
+        """Effective number of entries in each bin."""
+        return self._bins(self._effective(), flow)
+
+    def errors(self, flow: bool = False, error_mode: str | int | None = "") -> NDArray[np.float64]:
+        """Error of each bin.
+
+        Args:
+            flow: Whether the bins below and above come too.
+            error_mode: ``""`` for the error of the mean, ``"s"`` for the spread, ``"i"`` for whole
+                numbers, ``"g"`` for weights of Gaussian errors, as in ROOT.
+        """
+        if error_mode not in _ERROR_MODES:
+            raise InvalidArgumentError(f'error_mode is "", "s", "i" or "g", not {error_mode!r}')
+        return self._bins(self._errors(_ERROR_MODES[error_mode]), flow)
+
+    def _errors(self, mode: int) -> NDArray[np.float64]:
+        weights = np.asarray(self["fBinEntries"], dtype=np.float64)
+        if mode == 3:
+            return np.sqrt(_ratio(np.ones(len(weights)), weights))
+        spread = np.sqrt(self._deviations())
+        if mode == 1:
+            return spread
+        # Whole numbers that are all equal are known to a bin of one only.
+        spread_or_bin = np.where((mode == 2) & (spread == 0), np.sqrt(1 / 12), spread)
+        return np.where(
+            weights != 0,
+            spread_or_bin * np.sqrt(_ratio(np.ones(len(weights)), self._effective())),
+            0.0,
+        )
+
+    def _deviations(self) -> NDArray[np.float64]:
+        """Mean squared deviation from the mean."""
+        squares = self["fSumw2"]
+        if len(squares) != self["fNcells"]:
+            squares = np.zeros(self["fNcells"])
+        deviations = np.abs(_ratio(squares, self["fBinEntries"]) - self._means() ** 2)
+        return np.where(np.asarray(self["fBinEntries"]) != 0, deviations, 0.0)
+
+    def variances(
+        self, flow: bool = False, error_mode: str | int | None = ""
+    ) -> NDArray[np.float64]:
+        """Square of each bin's error; see :meth:`errors`."""
+        return np.square(self.errors(flow, error_mode))
+
+    def _storage(self, boost: Any) -> Any:
+        return boost.storage.WeightedMean()
+
+    def _copy_to(self, view: Any, cells: tuple[slice, ...]) -> None:
+        weights = np.asarray(self["fBinEntries"], dtype=np.float64)
+        squares = self["fBinSumw2"] if len(self["fBinSumw2"]) == len(weights) else weights
+        deviations = self._deviations() * weights
+        for name, flat in (
+            ("sum_of_weights", weights),
+            ("sum_of_weights_squared", squares),
+            ("value", self._means()),
+            ("_sum_of_weighted_deltas_squared", deviations),
+        ):
+            view[name] = self._bins(flat, flow=True)[cells]
+
+
+class Efficiency(Object):
+    """``TEfficiency``: the part of all entries that passed, in each bin."""
+
+    @property
+    def passed(self) -> Histogram:
+        histogram: Histogram = self["fPassedHistogram"]
+        return histogram
+
+    @property
+    def total(self) -> Histogram:
+        histogram: Histogram = self["fTotalHistogram"]
+        return histogram
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return self.total.axes
+
+    def values(self, flow: bool = False) -> NDArray[np.float64]:
+        """What passed of all in each bin; 0 where there was nothing."""
+        passed, total = self.passed.values(flow), self.total.values(flow)
+        return _ratio(passed.reshape(-1), total.reshape(-1)).reshape(passed.shape)
+
+
+def _ratio(above: Any, below: Any) -> NDArray[np.float64]:
+    """The quotient, 0 where the divisor is."""
+    above, below = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
+    return np.asarray(np.divide(above, below, out=np.zeros(len(above)), where=below != 0))
+
+
+def _array_part(histogram: Object) -> NDArray[Any]:
+    """The numbers of the ``TArray`` that a histogram derives from."""
+    for base in histogram.bases:
+        if isinstance(base, Object):
+            if base.classname.startswith("TArray"):
+                contents: NDArray[Any] = base._known()["fArray"]
+                return contents
+            if base.inherits("TH1"):
+                try:
+                    return _array_part(base)
+                except UnsupportedError:
+                    continue
+    raise UnsupportedError(f"{histogram!r} has no contents")
+
+
+def _boost_axis(boost: Any, axis: Axis) -> Any:
+    labels = axis.labels()
+    if labels:
+        out = boost.axis.StrCategory(labels, overflow=True)
+    elif len(axis["fXbins"]):
+        out = boost.axis.Variable(axis.edges(), underflow=True, overflow=True)
+    else:
+        out = boost.axis.Regular(len(axis), axis.low, axis.high, underflow=True, overflow=True)
+    out.name, out.title = axis.name, axis.title
+    return out
+
+
+def _reached(axes: Sequence[Axis]) -> tuple[slice, ...]:
+    """The cells that axes of boost_histogram have: those of names lack one below."""
+    return tuple(slice(1, None) if axis.labels() else slice(None) for axis in axes)
+
+
+def _import(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        wheel = name.replace("_", "-")
+        raise ImportError(f"to make this, install {wheel}: pip install {wheel}") from error

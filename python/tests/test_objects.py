@@ -1,0 +1,111 @@
+"""Objects that are no trees, compared with what uproot makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uproot
+
+import farroot
+from farroot.objects import Graph, Object
+
+#: Classes that are read in ways of their own.
+TABLES = ("TTree", "TNtuple", "TNtupleD", "TDirectory", "TDirectoryFile", "ROOT::RNTuple")
+
+
+def objects(corpus: Path, *kinds: str) -> Iterator[tuple[str, Any, Any]]:
+    """Where each object of those classes is, as farroot and as uproot read it."""
+    for path in sorted(corpus.glob("*.root")):
+        ours = farroot.open(path)
+        with uproot.open(path) as theirs:
+            for key, classname in ours.classnames().items():
+                if classname.startswith(kinds) and classname not in TABLES:
+                    yield f"{path.name}:{key}", ours[key], theirs[key]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_histograms_and_profiles_are_equal(corpus: Path) -> None:
+    compared = 0
+    for where, ours, theirs in objects(corpus, "TH1", "TH2", "TH3", "TProfile"):
+        assert (ours.name, ours.title, ours.kind) == (theirs.name, theirs.title, theirs.kind)
+        for flow in (False, True):
+            for what in ("values", "variances", "errors", "counts"):
+                expected = getattr(theirs, what)(flow=flow)
+                np.testing.assert_allclose(getattr(ours, what)(flow=flow), expected, err_msg=where)
+        for mine, other in zip(ours.axes, theirs.axes, strict=True):
+            np.testing.assert_array_equal(mine.edges(flow=True), other.edges(flow=True))
+            np.testing.assert_array_equal(mine.centers(), other.centers())
+            assert mine.labels() == other.labels()
+        np.testing.assert_array_equal(np.asarray(ours), theirs.values())
+        compared += 1
+    assert compared >= 12
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_histograms_are_taken_by_boost_histogram_and_hist(corpus: Path) -> None:
+    pytest.importorskip("boost_histogram")
+    hist = pytest.importorskip("hist")
+    compared = 0
+    for where, ours, _ in objects(corpus, "TH1", "TH2", "TProfile"):
+        made = ours.to_hist()
+        assert isinstance(made, hist.Hist)
+        np.testing.assert_allclose(made.values(), ours.values(), err_msg=where)
+        if ours.axis("x").labels() is None:
+            np.testing.assert_allclose(made.axes[0].edges, ours.axis("x").edges())
+        if ours.kind == "COUNT":
+            np.testing.assert_allclose(made.variances(), ours.variances(), err_msg=where)
+        compared += 1
+    assert compared >= 15
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_members_of_any_class_are_those_of_uproot(corpus: Path) -> None:
+    compared = 0
+    for where, ours, theirs in objects(corpus, "TParameter", "TNamed", "TGraph", "RooCurve"):
+        assert isinstance(ours, Object)
+        assert ours.classname == theirs.classname
+        for name, value in theirs.all_members.items():
+            if isinstance(value, int | float | np.ndarray | str) and not name.startswith("@"):
+                np.testing.assert_array_equal(ours[name], value, err_msg=f"{where} {name}")
+                compared += 1
+    assert compared > 100
+
+
+def test_graphs(corpus: Path) -> None:
+    for _, ours, theirs in objects(corpus, "TGraphAsymmErrors"):
+        assert isinstance(ours, Graph)
+        for mine, other in zip(ours.values(), theirs.values(), strict=True):
+            np.testing.assert_array_equal(mine, other)
+        for which in ("low", "high", "mean"):
+            for mine, other in zip(ours.errors(which), theirs.errors(which), strict=True):
+                np.testing.assert_array_equal(mine, other)
+
+
+def test_a_histogram_that_uproot_wrote(nested: Path) -> None:
+    file = farroot.open(nested)
+    histogram = file["one/hist"]
+    counts, edges = np.histogram(np.arange(10))
+    np.testing.assert_array_equal(histogram.values(), counts)
+    values, read_edges = histogram.to_numpy()
+    np.testing.assert_array_equal(read_edges, edges)
+    np.testing.assert_array_equal(values, counts)
+    assert dict(histogram)["fXaxis"]["fNbins"] == 10
+    assert histogram.axis("x")[0] == (edges[0], edges[1])
+    assert repr(histogram) == "<TH1D 'hist'>"
+    # The same from its address at once.
+    assert farroot.open(f"{nested}:one/hist").values().sum() == 10
+
+
+def test_wrong_names_and_arguments(nested: Path) -> None:
+    histogram = farroot.open(nested)["one/hist"]
+    with pytest.raises(farroot.KeyInFileError, match="fNothing"):
+        histogram["fNothing"]
+    for axis in ("w", "", 1, -2):
+        with pytest.raises(farroot.InvalidArgumentError):
+            histogram.axis(axis)
+    with pytest.raises(IndexError):
+        histogram.axis(0)[10]
