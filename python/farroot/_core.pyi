@@ -25,6 +25,7 @@ __all__ = [
     "configure",
     "empty_column",
     "main",
+    "matching",
     "open_file",
     "open_table",
     "open_tree",
@@ -260,6 +261,7 @@ class Parts:
     def next(self) -> tuple[int, int, int, Survivors, list[Column]] | None:
         """Number of the place, entries (half open) in its tree, survivors and columns."""
 
+def matching(pattern: str) -> list[str]: ...
 def open_file(url: str) -> File: ...
 def open_table(url: str, path: str) -> Tree | Ntuple: ...
 def open_tree(url: str, path: str | None) -> Tree: ...

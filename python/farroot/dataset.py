@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import glob
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 from . import _core, _libraries
@@ -15,15 +12,13 @@ from ._choice import Choice, Wish
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
-from .errors import InvalidArgumentError, NotFoundError, UnsupportedError
+from .errors import InvalidArgumentError, NotFoundError
 from .file import Address, split
 from .tree import Branch, Tree
 
-#: One file or several: addresses (local ones may be globs), a dict of addresses and tree paths,
+#: One file or several: addresses (which may be globs), a dict of addresses and tree paths,
 #: open trees, or an iterable of these.
 Files = Address | Tree | Mapping[Any, str | None] | Iterable["Files"]
-
-_BRACES = re.compile(r"{([^{}]*)}")
 
 
 @dataclass(frozen=True)
@@ -90,7 +85,8 @@ def iterate(
 
     Args:
         files: ``"FILE:TREE"`` or a list of these, a dict ``{FILE: TREE}``, open trees. Without a
-            tree, the only one in the file is meant. Local files may be globs.
+            tree, the only one in the file is meant. Files on a disk and on XRootD servers may be
+            globs with ``*``, ``?`` (not on a server), ``[]`` and ``{a,b}``.
         report: Whether to give pairs of arrays and :class:`Report`.
 
     The other arguments are those of :meth:`Tree.iterate`.
@@ -237,17 +233,4 @@ def _each_place(files: Files) -> Iterator[_Place]:
 
 
 def _matches(url: str) -> list[str]:
-    """Local files that a glob with ``*``, ``?``, ``[]`` and ``{a,b}`` matches, by name."""
-    if not any(letter in url for letter in "*?[{"):
-        return [url]
-    if "://" in url:
-        if "*" in url or "{" in url:
-            raise UnsupportedError(f"this version lists no remote files; name them: {url}")
-        return [url]
-    url = os.path.expanduser(url)
-    if os.path.exists(url):
-        return [url]
-    pieces = _BRACES.split(url)
-    choices = [piece.split(",") if at % 2 else [piece] for at, piece in enumerate(pieces)]
-    patterns = ["".join(choice) for choice in product(*choices)]
-    return [match for pattern in patterns for match in sorted(glob.glob(pattern))]
+    return _core.matching(url if "://" in url else os.path.expanduser(url))

@@ -152,6 +152,13 @@ pub fn open_trees(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyRe
     Ok(Opens { opens: Owned::new(Mutex::new(opens)) })
 }
 
+/// The files that a pattern names.
+#[pyfunction]
+pub fn matching(py: Python<'_>, pattern: &str) -> PyResult<Vec<String>> {
+    let engine = engine(py)?;
+    wait(py, &engine, engine.matching(pattern))?.map_err(|error| exception(py, &error))
+}
+
 /// `FILE:TREE` as the file and, where there is one, the tree.
 #[pyfunction]
 pub fn split_tree(address: &str) -> (&str, Option<&str>) {

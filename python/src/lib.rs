@@ -27,7 +27,9 @@ mod _core {
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]
-    use super::file::{File, Opens, open_file, open_table, open_tree, open_trees, split_tree};
+    use super::file::{
+        File, Opens, matching, open_file, open_table, open_tree, open_trees, split_tree,
+    };
     #[pymodule_export]
     use super::lazy::{Lazy, empty_column};
     #[pymodule_export]

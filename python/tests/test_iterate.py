@@ -128,8 +128,6 @@ def test_ways_to_say_files(several: list[Path], monkeypatch: pytest.MonkeyPatch)
     for wrong in (3, None, [3], {"part0.root": 3}):
         with pytest.raises(farroot.InvalidArgumentError):
             farroot.concatenate(wrong, "int8")  # type: ignore[arg-type]
-    with pytest.raises(NotImplementedError, match="remote"):
-        farroot.concatenate("root://host//part*.root:events", "int8")
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,25 @@ def test_many_remote_files(several: list[Path], scheme: str) -> None:
     assert same_awkward(ours, expected)
 
 
+def test_globs_on_a_server(several: list[Path]) -> None:
+    folder = several[0].parent
+    with serving(folder.parent) as host:
+        where = f"root://{host}//{folder.name}"
+        for pattern in ("part*.root", "part[012].root", "{part0,part1,part2}.root"):
+            counted = farroot.num_entries(f"{where}/{pattern}:events")
+            assert [entries for _, _, entries in counted] == [300, 1, 500], pattern
+        assert len(farroot.concatenate(f"{where[:-1]}[0-9]/part*.root:events", "int8")) == 801
+        with pytest.raises(FileNotFoundError, match=r"absent\*"):
+            farroot.concatenate(f"{where}/absent*.root:events", "int8")
+        with pytest.raises(NotImplementedError, match="listed"):
+            farroot.concatenate(f"http://{host}/{folder.name}/part*.root:events", "int8")
+
+
+def test_globs_on_a_real_server(real_xrootd: str, made: Path) -> None:
+    (found,) = farroot.num_entries(f"root://{real_xrootd}//{made.stem[:-1]}*.root:events")
+    assert found[0] == f"root://{real_xrootd}//{made.name}"
+
+
 def test_the_report_names_servers_and_hides_secrets(served: str, made: Path) -> None:
     tree = farroot.open(f"http://user:hidden@{served}/{made.name}:events")
     assert isinstance(tree, farroot.Tree)

@@ -18,6 +18,7 @@ pub mod clock;
 pub mod config;
 pub mod error;
 pub mod fetch;
+mod matching;
 pub mod read;
 pub mod report;
 pub mod source;
@@ -56,6 +57,7 @@ pub struct Engine {
 struct Inner {
     config: Config,
     store: Option<store::Store>,
+    network: Arc<dyn Network>,
     fetcher: fetch::Fetcher,
     decoders: read::Decoders,
     runtime: Option<tokio::runtime::Runtime>,
@@ -71,23 +73,23 @@ impl Engine {
             .enable_all()
             .build()
             .map_err(|e| Error::new(ErrorKind::Io, format!("no threads for the engine: {e}")))?;
-        let network = Arc::new(Tcp { connect_timeout: config.connect_timeout });
+        let network: Arc<dyn Network> = Arc::new(Tcp { connect_timeout: config.connect_timeout });
         let fetcher = {
             let _inside = runtime.enter();
-            fetch::Fetcher::start(&config, network)
+            fetch::Fetcher::start(&config, network.clone())
         };
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
         let runtime = Some(runtime);
         let store = store::Store::of(&config);
-        Ok(Engine { inner: Arc::new(Inner { config, store, fetcher, decoders, runtime }) })
+        Ok(Engine { inner: Arc::new(Inner { config, store, network, fetcher, decoders, runtime }) })
     }
 
     /// Starts an engine on the present tokio runtime and the given network, for simulations.
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
-        let fetcher = fetch::Fetcher::start(config, network);
+        let fetcher = fetch::Fetcher::start(config, network.clone());
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
         let (config, store) = (config.clone(), store::Store::of(config));
-        let inner = Inner { config, store, fetcher, decoders, runtime: None };
+        let inner = Inner { config, store, network, fetcher, decoders, runtime: None };
         Ok(Engine { inner: Arc::new(inner) })
     }
 
@@ -133,6 +135,17 @@ impl Engine {
         let url = address::parse(address)?;
         let Inner { fetcher, decoders, store, .. } = &*self.inner;
         File::open(fetcher, decoders, store.as_ref(), url, guesses).await
+    }
+
+    /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
+    /// also `**`. What is no pattern, or is itself a file, stands for itself. In the address of a
+    /// server `?` begins the query, and only XRootD servers list what they have.
+    ///
+    /// # Errors
+    /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from
+    /// being listed.
+    pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
+        matching::matching(pattern, &self.inner.config, &self.inner.network).await
     }
 
     /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections

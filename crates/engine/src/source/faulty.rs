@@ -138,7 +138,7 @@ impl Relay {
             Command::Fetch { request, segments, .. } => {
                 (*request, segments.iter().map(|range| range.end - range.start).sum())
             }
-            Command::Cancel { .. } | Command::Close { .. } => {
+            Command::Cancel { .. } | Command::Close { .. } | Command::List { .. } => {
                 let _ = self.inner.send(command);
                 return;
             }

@@ -19,7 +19,9 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::oneshot;
 use url::Url;
 
-use super::{Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits};
+use super::{
+    Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits, cannot_list,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Largest piece read and handed on at once: large enough that the system call costs nothing,
@@ -210,6 +212,10 @@ impl Reader {
                 self.server.files.lock().remove(&file.tag);
                 Ok(())
             }
+            Command::List { request, directory } => {
+                self.link.tell(cannot_list(request, &directory));
+                Ok(())
+            }
         }
     }
 
@@ -254,7 +260,9 @@ impl Reader {
 
 fn request_of(command: &Command) -> Option<RequestTag> {
     match command {
-        Command::Open { request, .. } | Command::Fetch { request, .. } => Some(*request),
+        Command::Open { request, .. }
+        | Command::Fetch { request, .. }
+        | Command::List { request, .. } => Some(*request),
         Command::Cancel { .. } | Command::Close { .. } => None,
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! 1. Commands may arrive before the connection is up. They leave as early as the protocol
 //!    allows: in the same flight as the handshake where it can be.
-//! 2. Every `Open` and `Fetch` is answered by any number of [`Notice::Data`] and then exactly one
+//! 2. Every `Open`, `Fetch` and `List` is answered by any number of [`Notice::Data`] and then exactly one
 //!    [`Notice::Done`] or [`Notice::Failed`], unless the connection ends before.
 //! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
 //!    is handed on as it arrives. Bytes past the end of the file are left out: `Done` after fewer
@@ -21,6 +21,7 @@ pub mod conformance;
 #[doc(hidden)]
 pub mod faulty;
 pub mod http;
+pub mod listing;
 pub mod local;
 pub mod network;
 mod spool;
@@ -66,6 +67,8 @@ pub enum Command {
     Cancel { request: RequestTag },
     /// Nothing more will be asked of this file.
     Close { file: FileRef },
+    /// Say what is in this directory.
+    List { request: RequestTag, directory: FileRef },
 }
 
 /// One end of a file.
@@ -93,6 +96,11 @@ pub enum Notice {
         request: RequestTag,
         offset: u64,
         bytes: Bytes,
+    },
+    /// Names without their directory; comes before the `Done` of a `List`.
+    Listed {
+        request: RequestTag,
+        names: Vec<String>,
     },
     Done {
         request: RequestTag,
@@ -160,6 +168,14 @@ impl Link {
     pub fn tell(&self, notice: Notice) {
         let _ = self.notices.send((self.connection, notice));
     }
+}
+
+/// The answer to a `List` where directories cannot be listed.
+fn cannot_list(request: RequestTag, directory: &FileRef) -> Notice {
+    let error = Error::new(ErrorKind::Unsupported, "directories cannot be listed here")
+        .with_url(display_url(&directory.url))
+        .with_advice("name the files");
+    Notice::Failed { request, error }
 }
 
 /// One place that serves files.

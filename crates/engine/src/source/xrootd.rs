@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use url::Url;
 use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
 use xrootd::error::{ErrorCode, RequestError, SessionError};
+use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::open::OpenOptions;
 use xrootd::message::stat::StatInfo;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
@@ -239,6 +240,14 @@ impl XrootdServer {
                     let held = session.held.remove(&request).unwrap_or_default();
                     held.into_iter().for_each(|notice| link.tell(notice));
                 }
+                Some(Asked::List { request, .. }) => {
+                    session.tags.remove(&request);
+                    if let Answer::Entries(entries) = answer {
+                        let names = entries.into_iter().map(|entry| entry.name).collect();
+                        link.tell(Notice::Listed { request, names });
+                    }
+                    link.tell(Notice::Done { request });
+                }
                 _ => {}
             },
             _ => {}
@@ -431,6 +440,10 @@ enum Asked {
         request: RequestTag,
         file: FileRef,
     },
+    List {
+        request: RequestTag,
+        directory: FileRef,
+    },
     Limits,
 }
 
@@ -499,6 +512,12 @@ impl Session {
                 }
             }
             Command::Close { file } => self.forget(file.tag),
+            Command::List { request, directory } => {
+                let path = parse(&directory.url).map(|url| url.full_path()).unwrap_or_default();
+                let id = self.client.dirlist(now, &path, DirlistOptions::default());
+                self.tags.insert(request, id);
+                self.requests.insert(id, Asked::List { request, directory });
+            }
         }
     }
 
@@ -541,7 +560,7 @@ impl Session {
     /// of any: the read behind it fails, or goes elsewhere, with it.
     fn finish_with_file(&mut self, id: RequestId) -> Option<(RequestTag, FileRef)> {
         match self.requests.remove(&id)? {
-            Asked::Read { request, file } => {
+            Asked::Read { request, file } | Asked::List { request, directory: file } => {
                 self.tags.remove(&request);
                 Some((request, file))
             }

@@ -48,6 +48,8 @@ impl Driver {
                     self.scheduler.update_server(now, server, scheduler_traits(&traits));
                 }
             }
+            // Directories are listed beside the driver.
+            Notice::Listed { .. } => {}
             Notice::Note(text) => self.trace.note(None, text),
             Notice::Disconnected { error } => self.disconnected(id, error),
         }

@@ -14,7 +14,7 @@ use super::exchange::{Exchange, Teller};
 use super::job::Job;
 use super::transport::Transport;
 use crate::error::Result;
-use crate::source::{Command, Link, Notice, RequestTag};
+use crate::source::{Command, Link, Notice, RequestTag, cannot_list};
 
 pub async fn run(server: Arc<HttpServer>, link: Link) {
     let Link { connection, mut commands, notices } = link;
@@ -42,7 +42,7 @@ async fn work(exchange: &Exchange<'_>, commands: &mut UnboundedReceiver<Command>
             }
             command = commands.recv() => {
                 let Some(command) = command else { return Ok(()) };
-                let Some(job) = take_command(exchange.server, command, &unanswered) else {
+                let Some(job) = take_command(exchange, command, &unanswered) else {
                     continue;
                 };
                 unanswered.insert(job.request, job.cancelled.clone());
@@ -61,7 +61,7 @@ async fn work(exchange: &Exchange<'_>, commands: &mut UnboundedReceiver<Command>
 
 /// The job that a command asks for; others are done at once.
 fn take_command(
-    server: &HttpServer,
+    exchange: &Exchange<'_>,
     command: Command,
     unanswered: &BTreeMap<RequestTag, Arc<AtomicBool>>,
 ) -> Option<Job> {
@@ -75,7 +75,11 @@ fn take_command(
             None
         }
         Command::Close { file } => {
-            server.forget(&file);
+            exchange.server.forget(&file);
+            None
+        }
+        Command::List { request, directory } => {
+            exchange.teller.tell(cannot_list(request, &directory));
             None
         }
     }
