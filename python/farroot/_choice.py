@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from . import _core, _libraries
 from ._entries import Rows, entry_range
@@ -18,7 +18,67 @@ if TYPE_CHECKING:
     from ._core import Mask
     from ._formulas import Cut, Formula
     from .branches import HasBranches
-    from .tree import Branch, Tree
+    from .tree import Branch
+
+
+class Leaf(Protocol):
+    """Something that the engine reads as one column."""
+
+    @property
+    def key(self) -> Hashable:
+        """What the engine calls it."""
+
+    @property
+    def path(self) -> str:
+        """What it is called in any file."""
+
+
+class Place(Protocol):
+    """Where names are looked up: a tree, a branch or an RNTuple."""
+
+    @property
+    def table(self) -> Table:
+        """What is read."""
+
+    @property
+    def num_entries(self) -> int: ...
+
+    def leaf(self, name: str, text: str) -> Leaf:
+        """What a name in a formula stands for.
+
+        Raises:
+            KeyInFileError: for a name that nothing has.
+            InvalidArgumentError: for one that is no column.
+        """
+
+    def chosen(self, choice: Choice) -> Sequence[OneColumn | Computed]:
+        """The columns that a call means, each under another name."""
+
+
+class Table(Protocol):
+    """A tree or an RNTuple."""
+
+    @property
+    def aliases(self) -> Mapping[str, str]: ...
+
+    def _live(self) -> Any:
+        """The engine's own."""
+
+    def _everywhere(self, key: Any) -> Any:
+        """A key as it is known in other files, where columns have other numbers."""
+
+
+class OneColumn(Protocol):
+    """A column of the result that is read, not computed."""
+
+    @property
+    def name(self) -> str: ...
+
+    def leaves(self) -> Iterator[Leaf]:
+        """What is read for it."""
+
+    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+        """Its array, from decoded columns by key."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +97,12 @@ class Chosen:
             for part in self.parts:
                 yield from part.leaves()
 
+    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+        """Its array, from decoded columns by key."""
+        if self.parts is None:
+            return into.array(columns[self.branch.key], rows)
+        return into.nested({part.name: part.array(columns, into, rows) for part in self.parts})
+
 
 @dataclass(frozen=True)
 class Computed:
@@ -45,9 +111,14 @@ class Computed:
     name: str
     formula: Formula
 
-    def leaves(self) -> Iterator[Branch]:
-        """The branches that are read for it."""
-        return self.formula.branches()
+    def leaves(self) -> Iterator[Leaf]:
+        """What is read for it."""
+        return self.formula.leaves()
+
+    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+        """Its array, from decoded columns by key."""
+        used = {leaf.key: columns[leaf.key] for leaf in self.leaves()}
+        return into.computed(self.formula.evaluated(used), rows)
 
 
 @dataclass(frozen=True)
@@ -57,54 +128,67 @@ class Choice:
     expressions: str | Iterable[str] | None = None
     filter_name: Filter = None
     filter_typename: Filter = None
-    filter_branch: Callable[[Branch], bool] | None = None
+    filter_column: Callable[[Any], bool] | None = None
     cut: str | None = None
     aliases: Mapping[str, str] | None = None
 
-    def decides(self, place: HasBranches) -> Cut | None:
+    def decides(self, place: Place) -> Cut | None:
         """What decides about entries.
 
         Raises:
             InvalidArgumentError: for a cut that cannot be read, or may not be evaluated.
-            KeyInFileError: for a name in it that no branch has.
+            KeyInFileError: for a name in it that no column has.
         """
         if self.cut is None:
             return None
         from ._formulas import Cut, formula
 
-        return Cut(formula(self.cut, place, self._aliases(place)))
+        return Cut(formula(self.cut, place, self.all_aliases(place)))
 
-    def _aliases(self, place: HasBranches) -> Mapping[str, str]:
-        return {**place.tree.aliases, **(self.aliases or {})}
+    def all_aliases(self, place: Place) -> Mapping[str, str]:
+        """The call's own aliases and those of the file."""
+        return {**place.table.aliases, **(self.aliases or {})}
 
-    def of(self, place: HasBranches) -> list[Chosen | Computed]:
-        """The columns, each under another name.
+    def names(self) -> list[str]:
+        """The expressions, one by one.
 
         Raises:
-            KeyInFileError: for a name that no branch has, or a glob that none matches.
+            InvalidArgumentError: where one is no string.
         """
         if self.expressions is None:
-            return [*_named(_accepted(self._filtered(place)))]
-        aliases = self._aliases(place)
-        one = isinstance(self.expressions, str)
-        names = [self.expressions] if one else list(self.expressions)
-        found: list[Chosen | Computed] = []
+            return []
+        names = [self.expressions] if isinstance(self.expressions, str) else [*self.expressions]
         for name in names:
             if not isinstance(name, str):
                 raise InvalidArgumentError(f"an expression is a string, not {name!r}")
-            found.extend(_expressed(place, name, aliases))
-        return _named(found)
+        return names
 
-    def _filtered(self, place: HasBranches) -> list[tuple[str, Branch]]:
-        items = place.items(
-            filter_name=self.filter_name,
-            filter_typename=self.filter_typename,
-            filter_branch=self.filter_branch,
-            full_paths=False,
-        )
-        own = place.itself
-        # A branch without branches stands for itself.
-        return [(own.name, own)] if own is not None and not len(place) else items
+
+def branches_chosen(place: HasBranches, choice: Choice) -> list[Chosen | Computed]:
+    """The columns that a call means, each under another name.
+
+    Raises:
+        KeyInFileError: for a name that no branch has, or a glob that none matches.
+    """
+    if choice.expressions is None:
+        return [*_named(_accepted(_filtered(place, choice)))]
+    aliases = choice.all_aliases(place)
+    found: list[Chosen | Computed] = []
+    for name in choice.names():
+        found.extend(_expressed(place, name, aliases))
+    return _named(found)
+
+
+def _filtered(place: HasBranches, choice: Choice) -> list[tuple[str, Branch]]:
+    items = place.items(
+        filter_name=choice.filter_name,
+        filter_typename=choice.filter_typename,
+        filter_branch=choice.filter_column,
+        full_paths=False,
+    )
+    own = place.itself
+    # A branch without branches stands for itself.
+    return [(own.name, own)] if own is not None and not len(place) else items
 
 
 def _expressed(
@@ -117,7 +201,7 @@ def _expressed(
         matching = _accepted(place.items(filter_name=text, full_paths=False))
         if matching:
             return matching
-    if text not in aliases and not _is_computed(text):
+    if text not in aliases and not is_computed(text):
         if is_glob(text):
             raise KeyInFileError(f"no readable branch matches {text!r}; in {place.tree.address}")
         raise place.no_such(text)
@@ -126,7 +210,7 @@ def _expressed(
     return [Computed(text, formula(text, place, aliases))]
 
 
-def _is_computed(text: str) -> bool:
+def is_computed(text: str) -> bool:
     """Whether a text is an expression of more than a name."""
     try:
         root = ast.parse(text.strip(), mode="eval").body
@@ -214,13 +298,13 @@ class Wish:
         """
         return cls(choice, _libraries.named(library), how)
 
-    def of(self, place: HasBranches) -> Selection:
-        """The columns of one tree; errors as `Choice.of`."""
+    def of(self, place: Place) -> Selection:
+        """The columns of one table; errors as `Place.chosen`."""
         cut = self.choice.decides(place)
-        return Selection(place.tree, self.choice.of(place), cut, self.into, self.how)
+        return Selection(place.table, place.chosen(self.choice), cut, self.into, self.how)
 
     def read(
-        self, place: HasBranches, entry_start: int | None = None, entry_stop: int | None = None
+        self, place: Place, entry_start: int | None = None, entry_stop: int | None = None
     ) -> Any:
         """Columns of a range of entries, all at once."""
         selection = self.of(place)
@@ -229,36 +313,41 @@ class Wish:
 
 @dataclass(frozen=True)
 class Selection:
-    """Columns of one tree, and what becomes of them."""
+    """Columns of one table, and what becomes of them."""
 
-    tree: Tree
-    chosen: list[Chosen | Computed]
+    table: Table
+    chosen: Sequence[OneColumn | Computed]
     cut: Cut | None
     into: Library
     how: How
 
     @property
-    def numbers(self) -> list[int]:
-        """The branches to be read, each once."""
-        numbers = (branch.number for each in self.chosen for branch in each.leaves())
-        return list(dict.fromkeys(numbers))
+    def keys(self) -> list[Hashable]:
+        """What is to be read, each once."""
+        keys = (leaf.key for each in self.chosen for leaf in each.leaves())
+        return list(dict.fromkeys(keys))
 
     @property
-    def decision(self) -> tuple[list[int], Mask] | None:
-        """What the engine is told of the cut: the branches that decide, and how."""
-        return None if self.cut is None else (self.cut.numbers, self.cut.mask)
+    def keys_everywhere(self) -> list[Any]:
+        """The same for other files, in which columns have other numbers."""
+        return [self.table._everywhere(key) for key in self.keys]
+
+    @property
+    def decision(self) -> tuple[list[Hashable], Mask] | None:
+        """What the engine is told of the cut: the columns that decide, and how."""
+        return None if self.cut is None else (self.cut.keys, self.cut.mask)
 
     @property
     def decision_by_path(self) -> tuple[list[str], Mask] | None:
-        """The same for other trees, in which branches have other numbers."""
-        return None if self.cut is None else (self.paths(self.cut.numbers), self.cut.mask)
-
-    def paths(self, numbers: Iterable[int]) -> list[str]:
-        return [self.tree._branch(number).path for number in numbers]
+        """The same for other files."""
+        if self.cut is None:
+            return None
+        paths = [leaf.path for leaf in self.cut.leaves()]
+        return paths, self.cut.mask
 
     def read(self, start: int, stop: int) -> Any:
         """Columns of the entries ``start`` to ``stop``, all at once."""
-        survivors, columns = self.tree._live().read(self.numbers, start, stop, self.decision)
+        survivors, columns = self.table._live().read(self.keys, start, stop, self.decision)
         return self.assemble(columns, Rows(start, stop, survivors))
 
     def steps(
@@ -273,12 +362,12 @@ class Selection:
         """Columns step by step; reading begins with the call.
 
         Args:
-            offset: Entries before those of the tree.
+            offset: Entries before those of the table.
             report: Says with each step which entries it holds.
         """
         if not self.chosen:
             return iter(())
-        batches = self.tree._live().batches(self.numbers, start, stop, self.decision, **step)
+        batches = self.table._live().batches(self.keys, start, stop, self.decision, **step)
         return self._steps(batches, offset, report)
 
     def _steps(
@@ -303,7 +392,7 @@ class Selection:
         """As `steps`, of columns that are read when somebody looks at them."""
         from ._virtual import column
 
-        lazy = self.tree._live().lazy(self.numbers, start, stop, **step)
+        lazy = self.table._live().lazy(self.keys, start, stop, **step)
         while (batch := lazy.next()) is not None:
             begin, end = batch
             arrays = {
@@ -315,30 +404,17 @@ class Selection:
             yield made.pop() if report is None else (made.pop(), report(begin, end))
 
     def assemble(self, columns: Sequence[_core.Column], rows: Rows) -> Any:
-        """Decoded columns, in the order of `numbers`, as the caller wants them."""
-        by_number = dict(zip(self.numbers, columns, strict=True))
-        arrays = {each.name: _array(each, by_number, self.into, rows) for each in self.chosen}
+        """Decoded columns, in the order of `keys`, as the caller wants them."""
+        by_key = dict(zip(self.keys, columns, strict=True))
+        arrays = {each.name: each.array(by_key, self.into, rows) for each in self.chosen}
         return _libraries.group(self.into, self.how, arrays, rows)
 
 
-def _virtual(each: Chosen | Computed, column: Callable[..., Any]) -> Any:
+def _virtual(each: OneColumn | Computed, column: Callable[..., Any]) -> Any:
     from ._libraries.awkward import Awkward
 
-    if isinstance(each, Computed):
+    if not isinstance(each, Chosen):
         raise InvalidArgumentError(f"virtual=True reads nothing to compute {each.name!r} with")
     if each.parts is None:
         return column(branch=each.branch)
     return Awkward().nested({part.name: _virtual(part, column) for part in each.parts})
-
-
-# Not a function within `assemble`: one that calls itself is part of a cycle, which would keep the
-# columns until Python looks for such.
-def _array(
-    each: Chosen | Computed, columns: dict[int, _core.Column], into: Library, rows: Rows
-) -> Any:
-    if isinstance(each, Computed):
-        used = {branch.number: columns[branch.number] for branch in each.leaves()}
-        return into.computed(each.formula.evaluated(used), rows)
-    if each.parts is None:
-        return into.array(columns[each.branch.number], rows)
-    return into.nested({part.name: _array(part, columns, into, rows) for part in each.parts})

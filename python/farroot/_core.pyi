@@ -28,8 +28,7 @@ __all__ = [
     "matching",
     "open_file",
     "open_table",
-    "open_tree",
-    "open_trees",
+    "open_tables",
     "parse_bytes",
     "parts",
     "report",
@@ -127,6 +126,8 @@ class Marked:
 
 Column = Numbers | List | Strings | Record | Regular | Optional | Union | Marked
 
+#: A field in the lists that it is in or, with fields to keep, one at the top with only those.
+FieldKey = tuple[int, Sequence[int] | None]
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
 Mask = Callable[[list[Column], int], NDArray[np.bool_]]
 #: First and last entry (half open) of each run of entries that a cut has left; None without a cut.
@@ -223,25 +224,30 @@ class Ntuple:
     @property
     def name(self) -> str: ...
     @property
+    def path(self) -> str: ...
+    @property
     def description(self) -> str: ...
     @property
     def num_entries(self) -> int: ...
     def fields(self) -> list[tuple[str, int | None, str, str]]:
         """Name, number of the one above, C++ type and description of each field."""
 
-    def datashape(self, column: tuple[int, Sequence[int] | None]) -> str:
+    def datashape(self, column: FieldKey) -> str:
         """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""
 
     def read(
-        self, wanted: Sequence[tuple[int, Sequence[int] | None]], start: int, stop: int
-    ) -> list[Column]:
-        """Fields in the lists that they are in or, with fields to keep, whole ones at the top."""
-
-    def batches(
         self,
-        wanted: Sequence[tuple[int, Sequence[int] | None]],
+        wanted: Sequence[FieldKey],
         start: int,
         stop: int,
+        cut: tuple[Sequence[FieldKey], Mask] | None = None,
+    ) -> tuple[Survivors, list[Column]]: ...
+    def batches(
+        self,
+        wanted: Sequence[FieldKey],
+        start: int,
+        stop: int,
+        cut: tuple[Sequence[FieldKey], Mask] | None = None,
         *,
         step_entries: int | None = None,
         step_bytes: int | None = None,
@@ -254,7 +260,7 @@ class Batches:
 
 @final
 class Opens:
-    def next(self) -> Tree | None: ...
+    def next(self) -> Tree | Ntuple | None: ...
 
 @final
 class Parts:
@@ -263,14 +269,15 @@ class Parts:
 
 def matching(pattern: str) -> list[str]: ...
 def open_file(url: str) -> File: ...
-def open_table(url: str, path: str) -> Tree | Ntuple: ...
-def open_tree(url: str, path: str | None) -> Tree: ...
-def open_trees(places: Sequence[tuple[str, str | None]]) -> Opens: ...
+def open_table(url: str, path: str | None) -> Tree | Ntuple:
+    """Without a path, the only one there is."""
+
+def open_tables(places: Sequence[tuple[str, str | None]]) -> Opens: ...
 def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: ...
 def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(
-    places: Sequence[tuple[str, str | None, Tree | None]],
-    branches: Sequence[str],
+    places: Sequence[tuple[str, str | None, Tree | Ntuple | None]],
+    columns: Sequence[str] | Sequence[tuple[str, Sequence[str] | None]],
     cut: tuple[Sequence[str], Mask] | None = None,
     *,
     step_entries: int | None = None,

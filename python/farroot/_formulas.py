@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,8 @@ from .errors import InvalidArgumentError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ._choice import Leaf, Place
     from ._core import Column
-    from .branches import HasBranches
-    from .tree import Branch
 
 #: Names of functions, as in uproot; there are no approximations of special functions here.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -83,32 +82,32 @@ class Formula:
 
     text: str
     root: ast.expr
-    names: Mapping[str, Branch | Formula]
+    names: Mapping[str, Leaf | Formula]
 
-    def branches(self) -> Iterator[Branch]:
-        """The branches that are read for it."""
+    def leaves(self) -> Iterator[Leaf]:
+        """The columns that are read for it."""
         for named in self.names.values():
             if isinstance(named, Formula):
-                yield from named.branches()
+                yield from named.leaves()
             else:
                 yield named
 
-    def value(self, columns: Mapping[int, Any]) -> Any:
-        """Its value for arrays by the number of their branch."""
+    def value(self, columns: Mapping[Hashable, Any]) -> Any:
+        """Its value for arrays by key."""
 
         def named(name: str) -> Any:
             meant = self.names[name]
-            return meant.value(columns) if isinstance(meant, Formula) else columns[meant.number]
+            return meant.value(columns) if isinstance(meant, Formula) else columns[meant.key]
 
         return _value(self.root, named, self.text)
 
-    def evaluated(self, columns: Mapping[int, Column]) -> Any:
+    def evaluated(self, columns: Mapping[Hashable, Column]) -> Any:
         """Its value for decoded columns: with NumPy alone where each entry has one number."""
         from . import _core
 
         flat = {
-            number: column.array
-            for number, column in columns.items()
+            key: column.array
+            for key, column in columns.items()
             if isinstance(column, _core.Numbers) and column.array.ndim == 1
         }
         if len(flat) == len(columns):
@@ -117,7 +116,7 @@ class Formula:
 
         from ._libraries.awkward import to_layout
 
-        return self.value({n: ak.Array(to_layout(column)) for n, column in columns.items()})
+        return self.value({key: ak.Array(to_layout(column)) for key, column in columns.items()})
 
 
 @dataclass(frozen=True)
@@ -126,14 +125,18 @@ class Cut:
 
     formula: Formula
 
+    def leaves(self) -> list[Leaf]:
+        """The columns that decide, each once."""
+        return list({leaf.key: leaf for leaf in self.formula.leaves()}.values())
+
     @property
-    def numbers(self) -> list[int]:
-        """The branches that decide, each once."""
-        return list(dict.fromkeys(branch.number for branch in self.formula.branches()))
+    def keys(self) -> list[Hashable]:
+        """What the engine calls them."""
+        return [leaf.key for leaf in self.leaves()]
 
     def mask(self, columns: list[Column], entries: int) -> NDArray[np.bool_]:
-        """Which entries stay, from the columns in the order of `numbers`."""
-        found = self.formula.evaluated(dict(zip(self.numbers, columns, strict=True)))
+        """Which entries stay, from the columns in the order of `keys`."""
+        found = self.formula.evaluated(dict(zip(self.keys, columns, strict=True)))
         if not isinstance(found, (np.ndarray, np.generic)) and hasattr(found, "layout"):
             found = _flat(found, self.formula.text)
         mask = np.asarray(found)
@@ -155,41 +158,30 @@ def _not_a_cut(text: str, found: str) -> InvalidArgumentError:
     return InvalidArgumentError(f"a cut gives one bool an entry; {text!r} gives {found}")
 
 
-def formula(text: str, place: HasBranches, aliases: Mapping[str, str]) -> Formula:
+def formula(text: str, place: Place, aliases: Mapping[str, str]) -> Formula:
     """Reads an expression.
 
     Raises:
         InvalidArgumentError: where it is none, or none that may be evaluated.
-        KeyInFileError: for a name that no branch, alias or function has.
+        KeyInFileError: for a name that no column, alias or function has.
     """
     return _read(text, place, aliases, ())
 
 
-def _read(
-    text: str, place: HasBranches, aliases: Mapping[str, str], within: tuple[str, ...]
-) -> Formula:
+def _read(text: str, place: Place, aliases: Mapping[str, str], within: tuple[str, ...]) -> Formula:
     try:
         root = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise InvalidArgumentError(f"{text!r} cannot be read as an expression: {error}") from None
-    names: dict[str, Branch | Formula] = {}
+    names: dict[str, Leaf | Formula] = {}
     for name in _names(root, text):
         if name in aliases:
             if name in within:
                 raise InvalidArgumentError(f"the alias {name!r} refers to itself")
             names[name] = _read(aliases[name], place, aliases, (*within, name))
         else:
-            names[name] = _branch(name, place, text)
+            names[name] = place.leaf(name, text)
     return Formula(text, root, names)
-
-
-def _branch(name: str, place: HasBranches, text: str) -> Branch:
-    branch = place.find(name) or place.find(name.replace(".", "/"))
-    if branch is None:
-        raise place.no_such(name)
-    if branch.is_group:
-        raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
-    return branch
 
 
 def _name(node: ast.expr) -> str | None:

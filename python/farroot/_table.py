@@ -9,6 +9,7 @@ from . import _core
 from ._process import Live, NothingToClose
 
 if TYPE_CHECKING:
+    from .dataset import Report
     from .report import ReadReport
 
 Core = TypeVar("Core", bound=_core.Tree | _core.Ntuple)
@@ -54,3 +55,9 @@ class InFile(NothingToClose, Generic[Core]):
         from .report import ReadReport
 
         return ReadReport(_core.report(self._live().file))
+
+    def _report(self, start: int, stop: int) -> Report:
+        """Which entries a step holds."""
+        from .dataset import Report
+
+        return Report(self.url, self.object_path, start, stop)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from ._choice import Choice, Wish
+from ._choice import Choice, Chosen, Computed, Wish, branches_chosen
 from ._entries import StepSize, entry_range, step
 from ._filters import Filter, predicate
 from ._libraries import How
@@ -37,6 +37,9 @@ class HasBranches:
     @property
     def tree(self) -> Tree:
         return self._tree
+
+    #: What is read of.
+    table = tree
 
     @property
     def itself(self) -> Branch | None:
@@ -170,6 +173,19 @@ class HasBranches:
             if self.itself is None or branch.path.startswith(f"{self.itself.path}/"):
                 return branch
         return None
+
+    def leaf(self, name: str, text: str) -> Branch:
+        """The branch of a name in the formula ``text``."""
+        branch = self.find(name) or self.find(name.replace(".", "/"))
+        if branch is None:
+            raise self.no_such(name)
+        if branch.is_group:
+            raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
+        return branch
+
+    def chosen(self, choice: Choice) -> list[Chosen | Computed]:
+        """The columns that a call means."""
+        return branches_chosen(self, choice)
 
     def no_such(self, where: str) -> KeyInFileError:
         """The error for a name that no branch has, with those that come near."""
@@ -335,7 +351,7 @@ class HasBranches:
         choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
         wish = Wish.checked(choice, library, how)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        told = self._report if report else None
+        told = self._tree._report if report else None
         size = step(step_size)
         steps = self._virtual_steps(wish, start, stop, size, virtual, access_log, told)
         return wish.of(self).steps(start, stop, size, report=told) if steps is None else steps
@@ -359,8 +375,3 @@ class HasBranches:
 
         check(wish)
         return wish.of(self).virtual_steps(start, stop, size, log, report=report)
-
-    def _report(self, start: int, stop: int) -> Report:
-        from .dataset import Report
-
-        return Report(self._tree.url, self._tree.object_path, start, stop)

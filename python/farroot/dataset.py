@@ -13,12 +13,15 @@ from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
 from .errors import InvalidArgumentError, NotFoundError
-from .file import Address, split
+from .file import Address, as_table, split
+from .ntuple import Field, Ntuple
 from .tree import Branch, Tree
 
-#: One file or several: addresses (which may be globs), a dict of addresses and tree paths,
-#: open trees, or an iterable of these.
-Files = Address | Tree | Mapping[Any, str | None] | Iterable["Files"]
+#: One file or several: addresses (which may be globs), a dict of addresses and paths in them,
+#: open trees and RNTuples, or an iterable of these.
+Files = Address | Tree | Ntuple | Mapping[Any, str | None] | Iterable["Files"]
+#: A function of a branch or, where it is an RNTuple that is read, of a field.
+FilterColumn = Callable[[Branch], bool] | Callable[[Field], bool] | None
 
 
 @dataclass(frozen=True)
@@ -50,17 +53,16 @@ class Report:
 
 @dataclass(frozen=True)
 class _Place:
-    """One tree: where it is, or the open tree itself."""
+    """One tree or RNTuple: where it is, or the open one itself."""
 
     url: str
     path: str | None
-    tree: Tree | None = None
+    table: Tree | Ntuple | None = None
 
-    def opened(self) -> Tree:
-        if self.tree is not None:
-            return self.tree
-        core = _core.open_tree(self.url, self.path)
-        return Tree(core, self.url, core.path if self.path is None else self.path)
+    def opened(self) -> Tree | Ntuple:
+        if self.table is not None:
+            return self.table
+        return as_table(_core.open_table(self.url, self.path), self.url, self.path)
 
 
 def iterate(
@@ -70,7 +72,7 @@ def iterate(
     *,
     filter_name: Filter = None,
     filter_typename: Filter = None,
-    filter_branch: Callable[[Branch], bool] | None = None,
+    filter_branch: FilterColumn = None,
     aliases: Mapping[str, str] | None = None,
     step_size: StepSize = "100 MB",
     library: str = "ak",
@@ -86,7 +88,8 @@ def iterate(
     Args:
         files: ``"FILE:TREE"`` or a list of these, a dict ``{FILE: TREE}``, open trees. Without a
             tree, the only one in the file is meant. Files on a disk and on XRootD servers may be
-            globs with ``*``, ``?`` (not on a server), ``[]`` and ``{a,b}``.
+            globs with ``*``, ``?`` (not on a server), ``[]`` and ``{a,b}``. All of it goes for
+            RNTuples as well, whose fields ``filter_branch`` gets.
         report: Whether to give pairs of arrays and :class:`Report`.
 
     The other arguments are those of :meth:`Tree.iterate`.
@@ -107,12 +110,12 @@ def _steps(
     selection = wish.of(first)
     if not selection.chosen:
         return
-    paths = selection.paths(selection.numbers)
     opened = [_Place(places[0].url, places[0].path, first), *places[1:]]
     located = [
-        (each.url, each.path, None if each.tree is None else each.tree._live()) for each in opened
+        (each.url, each.path, None if each.table is None else each.table._live()) for each in opened
     ]
-    parts = _core.parts(located, paths, selection.decision_by_path, **step)
+    columns_everywhere = selection.keys_everywhere
+    parts = _core.parts(located, columns_everywhere, selection.decision_by_path, **step)
     offset, current, end = 0, 0, 0
     while (part := parts.next()) is not None:
         number, start, stop, survivors, columns = part
@@ -136,7 +139,7 @@ def concatenate(
     *,
     filter_name: Filter = None,
     filter_typename: Filter = None,
-    filter_branch: Callable[[Branch], bool] | None = None,
+    filter_branch: FilterColumn = None,
     aliases: Mapping[str, str] | None = None,
     entry_start: int | None = None,
     entry_stop: int | None = None,
@@ -168,16 +171,16 @@ def _ranged(
     places: list[_Place], wish: Wish, entry_start: int | None, entry_stop: int | None
 ) -> list[Any]:
     """The columns of those files that a range of all entries touches."""
-    trees = list(_opened(places))
-    start, stop = entry_range(sum(tree.num_entries for tree in trees), entry_start, entry_stop)
+    tables = list(_opened(places))
+    start, stop = entry_range(sum(table.num_entries for table in tables), entry_start, entry_stop)
     running = []
     offset = 0
-    for tree in trees:
-        begin = min(max(start - offset, 0), tree.num_entries)
-        end = min(max(stop - offset, 0), tree.num_entries)
+    for table in tables:
+        begin = min(max(start - offset, 0), table.num_entries)
+        end = min(max(stop - offset, 0), table.num_entries)
         if begin < end:
-            running.append(wish.of(tree).steps(begin, end, {}, offset=offset))
-        offset += tree.num_entries
+            running.append(wish.of(table).steps(begin, end, {}, offset=offset))
+        offset += table.num_entries
     return [arrays for steps in running for arrays in steps]
 
 
@@ -190,18 +193,18 @@ def num_entries(files: Files) -> Iterator[tuple[str, str, int]]:
         files: See :func:`iterate`.
     """
     places = _places(files)
-    return ((tree.url, tree.object_path, tree.num_entries) for tree in _opened(places))
+    return ((table.url, table.object_path, table.num_entries) for table in _opened(places))
 
 
-def _opened(places: list[_Place]) -> Iterator[Tree]:
-    """All trees in their order, opened side by side and kept by nobody."""
-    absent = [(place.url, place.path) for place in places if place.tree is None]
-    opens = _core.open_trees(absent)
+def _opened(places: list[_Place]) -> Iterator[Tree | Ntuple]:
+    """All tables in their order, opened side by side and kept by nobody."""
+    absent = [(place.url, place.path) for place in places if place.table is None]
+    opens = _core.open_tables(absent)
     for place in places:
-        if place.tree is not None:
-            yield place.tree
+        if place.table is not None:
+            yield place.table
         elif (core := opens.next()) is not None:
-            yield Tree(core, place.url, core.path if place.path is None else place.path)
+            yield as_table(core, place.url, place.path)
 
 
 def _places(files: Files) -> list[_Place]:
@@ -212,7 +215,7 @@ def _places(files: Files) -> list[_Place]:
 
 
 def _each_place(files: Files) -> Iterator[_Place]:
-    if isinstance(files, Tree):
+    if isinstance(files, (Tree, Ntuple)):
         yield _Place(files._url, files.object_path, files)
     elif isinstance(files, (str, os.PathLike)):
         url, path = split(files)
@@ -227,8 +230,8 @@ def _each_place(files: Files) -> Iterator[_Place]:
             yield from _each_place(each)
     else:
         raise InvalidArgumentError(
-            "files are addresses, a dict of addresses and tree paths, open trees, or several of "
-            f"these, not {files!r}"
+            "files are addresses, a dict of addresses and paths in them, open trees and RNTuples, "
+            f"or several of these, not {files!r}"
         )
 
 

@@ -50,13 +50,15 @@ def open(  # noqa: A001
     if path is None:
         return File(url)
     try:
-        return _table(_core.open_table(url, path), url, path)
+        return as_table(_core.open_table(url, path), url, path)
     except (KeyInFileError, UnsupportedError):
         # Not a tree: a directory, a branch, or a name for which the file gives better advice.
         return File(url)[path]
 
 
-def _table(core: _core.Tree | _core.Ntuple, url: str, path: str) -> Tree | Ntuple:
+def as_table(core: _core.Tree | _core.Ntuple, url: str, path: str | None) -> Tree | Ntuple:
+    """The engine's own; without a path, the only one in its file."""
+    path = core.path if path is None else path
     if isinstance(core, _core.Ntuple):
         return Ntuple(core, url, path)
     return Tree(core, url, path)
@@ -253,7 +255,7 @@ class File(Directory):
         return self._known_keys
 
     def _table_at(self, path: str) -> Tree | Ntuple:
-        return _table(self._live().table(path), self._url, path)
+        return as_table(self._live().table(path), self._url, path)
 
     def _tree_at(self, path: str) -> Tree:
         return Tree(self._live().tree(path), self._url, path)

@@ -4,21 +4,45 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries
+from ._choice import Choice, Computed, OneColumn, Wish, is_computed
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter, is_glob, predicate
-from ._libraries import How
+from ._libraries import How, Library
 from ._table import InFile
 from .errors import KeyInFileError, UnreadableWarning, UnsupportedError, warn
 
 if TYPE_CHECKING:
     from .branches import Writable
 
-#: A field at the top, and those of its fields that are wanted.
-_Wanted = tuple[int, list[int] | None]
+#: What the engine calls a column: a field in the lists that it is in or, with the fields to keep of
+#: it, one at the top.
+_Key = tuple[int, tuple[int, ...] | None]
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """A column of the result: a field at the top with those fields in it that are wanted."""
+
+    name: str
+    key: _Key
+
+    @property
+    def path(self) -> str:
+        """As in the file."""
+        return self.name
+
+    def leaves(self) -> Iterator[Pruned]:
+        """What is read for it."""
+        yield self
+
+    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+        """Its array, from decoded columns by key."""
+        return into.array(columns[self.key], rows)
 
 
 class HasFields:
@@ -186,13 +210,25 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
     def description(self) -> str:
         return self._live().description
 
+    @property
+    def table(self) -> Ntuple:
+        """What is read of: itself."""
+        return self
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Formulas in the file: none, of an RNTuple."""
+        return {}
+
     def arrays(
         self,
         expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
         *,
         filter_name: Filter = None,
         filter_typename: Filter = None,
         filter_field: Callable[[Field], bool] | None = None,
+        aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
         library: str = "ak",
@@ -201,119 +237,116 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         """Reads fields, all at once. A field that is in others comes in them.
 
         Args:
-            expressions: Names, paths or globs of fields; None takes all that the filters accept
-                and this version can read.
+            expressions: Names, paths or globs of fields, or formulas of them; None takes all that
+                the filters accept and this version can read.
+            cut: A formula with one bool an entry: only entries where it is true are read. Its
+                fields are read first, and of the others only pages with such entries.
+            aliases: Formulas by the names that they have in ``expressions``, ``cut`` and each
+                other.
             filter_name, filter_typename, filter_field: See :meth:`items`; only without
                 ``expressions``.
             entry_start, entry_stop: Half-open range of entries; None is the beginning and the
                 end, negative numbers count from the end.
             library: ``"ak"``, ``"np"`` or ``"pd"``.
             how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
-                or ``dict`` for these.
+                or ``dict`` for these; ``"zip"`` as for :meth:`Tree.arrays`.
 
         Raises:
             KeyInFileError: for a name that no field has.
             UnsupportedError: for a named field of a type that cannot be read.
+            InvalidArgumentError: for a formula that cannot be read, or may not be evaluated.
+
+        In formulas a field in others, ``a.b``, comes in the lists that it is in.
         """
-        into = _libraries.named(library)
-        wanted = self._wanted(expressions, filter_name, filter_typename, filter_field)
-        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        columns = self._live().read(wanted, start, stop)
-        return self._grouped(wanted, columns, into, how, Rows(start, stop))
+        choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
+        return Wish.checked(choice, library, how).read(self, entry_start, entry_stop)
 
     def iterate(
         self,
         expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
         *,
         filter_name: Filter = None,
         filter_typename: Filter = None,
         filter_field: Callable[[Field], bool] | None = None,
+        aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
         step_size: StepSize = "100 MB",
         library: str = "ak",
         how: How = None,
+        report: bool = False,
     ) -> Iterator[Any]:
         """Reads fields step by step; what comes next is fetched and decoded meanwhile.
 
         Args:
             step_size: Entries in a step, or the bytes that they take decoded, as ``"100 MB"``.
+            report: Whether to give pairs of arrays and :class:`~farroot.Report`.
 
         The other arguments are those of :meth:`arrays`.
         """
-        into = _libraries.named(library)
-        wanted = self._wanted(expressions, filter_name, filter_typename, filter_field)
+        choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
+        wish = Wish.checked(choice, library, how)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        batches = self._live().batches(wanted, start, stop, **step(step_size))
+        told = self._report if report else None
+        return wish.of(self).steps(start, stop, step(step_size), report=told)
 
-        def steps() -> Iterator[Any]:
-            while (batch := batches.next()) is not None:
-                begin, end, _, columns = batch
-                arrays = self._grouped(wanted, columns, into, how, Rows(begin, end))
-                # While the caller works on a step, only the caller has it.
-                del batch, columns
-                yield arrays
-                del arrays
+    def leaf(self, name: str, text: str) -> Field:
+        """The field of a name in the formula ``text``."""
+        return self[name]
 
-        return steps()
-
-    def _grouped(
-        self,
-        wanted: list[_Wanted],
-        columns: list[_core.Column],
-        into: _libraries.Library,
-        how: How,
-        rows: Rows,
-    ) -> Any:
-        names = [self._all[number][0] for number, _ in wanted]
-        arrays = {
-            name: into.array(column, rows) for name, column in zip(names, columns, strict=True)
-        }
-        return _libraries.group(into, how, arrays, rows)
-
-    def _wanted(
-        self,
-        expressions: str | Iterable[str] | None,
-        filter_name: Filter,
-        filter_typename: Filter,
-        filter_field: Callable[[Field], bool] | None,
-    ) -> list[_Wanted]:
-        """Fields at the top, in the order of the file, each with those wanted of it."""
-        if expressions is None:
-            fields = self.values(
-                filter_name=filter_name, filter_typename=filter_typename, filter_field=filter_field
+    def chosen(self, choice: Choice) -> list[OneColumn | Computed]:
+        """The columns that a call means: fields in the order of the file, then formulas."""
+        if choice.expressions is None:
+            accepted = self.values(
+                filter_name=choice.filter_name,
+                filter_typename=choice.filter_typename,
+                filter_field=choice.filter_column,
             )
-        else:
-            fields = self._named([expressions] if isinstance(expressions, str) else expressions)
+            return [*self._readable(self._pruned(accepted))]
+        fields: list[Field] = []
+        computed: dict[str, Computed] = {}
+        aliases = choice.all_aliases(self)
+        for name in choice.names():
+            matching = [] if name in aliases else self._matching(name)
+            if not matching and (name in aliases or is_computed(name)):
+                from ._formulas import formula
+
+                computed[name] = Computed(name, formula(name, self, aliases))
+            elif not matching:
+                raise self._no_such(name)
+            fields += matching
+        return [*self._pruned(fields), *computed.values()]
+
+    def _pruned(self, fields: list[Field]) -> list[Pruned]:
         keep: dict[int, list[int]] = {}
         for field in fields:
             keep.setdefault(field._top(), []).append(field._number)
-        wanted: list[_Wanted] = [(top, keep[top]) for top in sorted(keep)]
-        if expressions is not None:
-            return wanted
-        readable = [each for each in wanted if self._is_readable(each)]
-        if len(readable) < len(wanted):
-            left_out = [self._all[each[0]] for each in wanted if each not in readable]
+        return [Pruned(self._all[top][0], (top, tuple(keep[top]))) for top in sorted(keep)]
+
+    def _readable(self, columns: list[Pruned]) -> list[Pruned]:
+        readable = [each for each in columns if self._is_readable(each.key)]
+        if len(readable) < len(columns):
+            left_out = [self._all[each.key[0]] for each in columns if each not in readable]
             shown = ", ".join(f"{name} ({typename})" for name, _, typename, _ in left_out[:5])
             what = f"left out, since this version cannot read them: {shown}; in {self.address}"
             warn(what, UnreadableWarning)
         return readable
 
-    def _named(self, expressions: Iterable[str]) -> list[Field]:
-        fields: list[Field] = []
-        for expression in expressions:
-            if is_glob(expression):
-                matching = self.values(filter_name=expression)
-                if not matching:
-                    raise self._no_such(expression)
-                fields += matching
-            else:
-                fields.append(self[expression])
-        return fields
+    def _matching(self, name: str) -> list[Field]:
+        """The fields that a name, a path or a glob means."""
+        if name in self:
+            return [self[name]]
+        return self.values(filter_name=name) if is_glob(name) else []
 
-    def _is_readable(self, wanted: _Wanted) -> bool:
+    def _everywhere(self, key: _Key) -> tuple[str, list[str] | None]:
+        number, keep = key
+        path = Field(self, number).path
+        return path, None if keep is None else [Field(self, each).path for each in keep]
+
+    def _is_readable(self, key: _Key) -> bool:
         try:
-            self._live().datashape(wanted)
+            self._live().datashape(key)
         except UnsupportedError:
             return False
         return True
@@ -335,6 +368,11 @@ class Field(HasFields):
     def __init__(self, ntuple: Ntuple, number: int) -> None:
         self._ntuple = ntuple
         self._number: int = number
+
+    @property
+    def key(self) -> _Key:
+        """What the engine calls the field, in the lists that it is in."""
+        return self._number, None
 
     def _top(self) -> int:
         number = self._number
@@ -394,7 +432,7 @@ class Field(HasFields):
         """
         into = _libraries.named(library)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        (column,) = self._ntuple._live().read([(self._number, None)], start, stop)
+        _, (column,) = self._ntuple._live().read([self.key], start, stop)
         return into.array(column, Rows(start, stop))
 
     def __eq__(self, other: object) -> bool:

@@ -21,7 +21,7 @@ class Tree(InFile[_core.Tree], HasBranches):
     """
 
     def __init__(self, core: _core.Tree, url: str, object_path: str) -> None:
-        super().__init__(core, url, object_path, lambda: _core.open_tree(url, object_path))
+        super().__init__(core, url, object_path, lambda: _core.open_file(url).tree(object_path))
         self._num_entries = core.num_entries
         self._names = core.branches()
         self._below: dict[int | None, list[int]] = {}
@@ -50,6 +50,9 @@ class Tree(InFile[_core.Tree], HasBranches):
 
     def _branch(self, number: int) -> Branch:
         return Branch(self, number)
+
+    def _everywhere(self, number: int) -> str:
+        return self._paths[number]
 
     @property
     def title(self) -> str:
@@ -93,7 +96,7 @@ def warn_if_recovered(file: _core.File) -> None:
 
 
 def _reopen(url: str, object_path: str) -> Tree:
-    return Tree(_core.open_tree(url, object_path), url, object_path)
+    return Tree(_core.open_file(url).tree(object_path), url, object_path)
 
 
 class Branch(HasBranches):
@@ -107,6 +110,9 @@ class Branch(HasBranches):
     def number(self) -> int:
         """Position among all branches of the tree, depth first."""
         return self._number
+
+    #: What the engine calls the branch.
+    key = number
 
     @property
     def name(self) -> str:

@@ -51,9 +51,12 @@ impl Predicate for Function {
     }
 }
 
-/// A cut of columns by name.
-pub fn cut(columns: Vec<String>, function: Py<PyAny>) -> (Cut, Raised) {
+/// A cut of columns by name, if there is one, and the exception that it raises.
+pub fn by_function(cut: Option<(Vec<String>, Py<PyAny>)>) -> (Option<Cut>, Raised) {
     let raised = Raised::default();
-    let predicate = Arc::new(Function { function, raised: raised.clone() });
-    (Cut { columns, predicate }, raised)
+    let made = cut.map(|(columns, function)| {
+        let predicate = Arc::new(Function { function, raised: raised.clone() });
+        Cut { columns, predicate }
+    });
+    (made, raised)
 }

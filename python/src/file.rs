@@ -8,7 +8,8 @@ use crate::error::exception;
 use crate::members;
 use crate::ntuple::Ntuple;
 use crate::runtime::{Owned, engine, wait};
-use crate::tree::{Tree, in_use};
+use crate::steps::in_use;
+use crate::tree::Tree;
 
 /// An open file.
 #[pyclass(frozen, module = "farroot._core")]
@@ -103,10 +104,11 @@ fn object(py: Python<'_>, table: engine::Table) -> PyResult<Py<PyAny>> {
 }
 
 /// Opens a file and the tree or RNTuple in it.
+/// Without a path, the only one there is.
 #[pyfunction]
-pub fn open_table(py: Python<'_>, url: &str, path: &str) -> PyResult<Py<PyAny>> {
+pub fn open_table(py: Python<'_>, url: &str, path: Option<&str>) -> PyResult<Py<PyAny>> {
     let engine = engine(py)?;
-    let open = async { engine.open(url).await?.table(path).await };
+    let open = engine.open_table(url, path);
     let table = wait(py, &engine, open)?.map_err(|error| exception(py, &error))?;
     object(py, table)
 }
@@ -119,16 +121,7 @@ pub fn open_file(py: Python<'_>, url: &str) -> PyResult<File> {
     Ok(File::new(file))
 }
 
-/// Opens a file and a tree in it; without a path, the only tree there is.
-#[pyfunction]
-pub fn open_tree(py: Python<'_>, url: &str, path: Option<&str>) -> PyResult<Tree> {
-    let engine = engine(py)?;
-    let tree =
-        wait(py, &engine, engine.open_tree(url, path))?.map_err(|error| exception(py, &error))?;
-    Ok(Tree::new(tree))
-}
-
-/// Many trees being opened side by side; dropping it ends that.
+/// Many trees and RNTuples being opened side by side; dropping it ends that.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Opens {
     opens: Owned<Mutex<engine::Opens>>,
@@ -136,19 +129,20 @@ pub struct Opens {
 
 #[pymethods]
 impl Opens {
-    fn next(&self, py: Python<'_>) -> PyResult<Option<Tree>> {
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         let opens = self.opens.here(py)?;
         let mut opens = opens.try_lock().ok_or_else(|| in_use(py))?;
         let opened = wait(py, &engine(py)?, opens.next())?;
-        opened.transpose().map(|tree| tree.map(Tree::new)).map_err(|error| exception(py, &error))
+        let table = opened.transpose().map_err(|error| exception(py, &error))?;
+        table.map(|table| object(py, table)).transpose()
     }
 }
 
-/// Opens many trees side by side, in the order of their places.
+/// Opens many trees and RNTuples side by side, in the order of their places.
 #[pyfunction]
-pub fn open_trees(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyResult<Opens> {
-    let places = places.into_iter().map(|(url, tree)| Place { url, tree, open: None }).collect();
-    let opens = engine(py)?.open_trees(places);
+pub fn open_tables(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyResult<Opens> {
+    let places = places.into_iter().map(|(url, path)| Place { url, path, open: None }).collect();
+    let opens = engine(py)?.open_tables(places);
     Ok(Opens { opens: Owned::new(Mutex::new(opens)) })
 }
 

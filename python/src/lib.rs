@@ -16,6 +16,7 @@ mod ntuple;
 mod objects;
 mod report;
 mod runtime;
+mod steps;
 mod tree;
 
 use pyo3::prelude::*;
@@ -27,9 +28,7 @@ mod _core {
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]
-    use super::file::{
-        File, Opens, matching, open_file, open_table, open_tree, open_trees, split_tree,
-    };
+    use super::file::{File, Opens, matching, open_file, open_table, open_tables, split_tree};
     #[pymodule_export]
     use super::lazy::{Lazy, empty_column};
     #[pymodule_export]
@@ -41,5 +40,7 @@ mod _core {
     #[pymodule_export]
     use super::runtime::{configure, parse_bytes};
     #[pymodule_export]
-    use super::tree::{Batches, Parts, Tree, parts};
+    use super::steps::{Batches, Parts, parts};
+    #[pymodule_export]
+    use super::tree::Tree;
 }

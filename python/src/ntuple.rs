@@ -1,13 +1,13 @@
 //! RNTuples and reading them.
 
-use engine::FieldColumn;
+use engine::{Cut, FieldColumn};
 use pyo3::prelude::*;
 
-use crate::columns::columns;
+use crate::cut::{Raised, by_function};
 use crate::error::exception;
 use crate::file::File;
-use crate::runtime::{Owned, engine, wait};
-use crate::tree::{Batches, step};
+use crate::runtime::{Owned, engine, invalid, wait};
+use crate::steps::{Batches, Survivors, handed_out, step};
 
 /// An RNTuple of an open file.
 #[pyclass(frozen, module = "farroot._core")]
@@ -26,7 +26,7 @@ impl Ntuple {
         Ntuple { ntuple: Owned::new(ntuple) }
     }
 
-    fn inner(&self, py: Python<'_>) -> PyResult<&engine::Ntuple> {
+    pub fn inner(&self, py: Python<'_>) -> PyResult<&engine::Ntuple> {
         self.ntuple.here(py)
     }
 
@@ -37,6 +37,21 @@ impl Ntuple {
             Some(keep) => ntuple.pruned(*field, keep),
         };
         column.map_err(|error| exception(py, &error))
+    }
+
+    fn cut(
+        &self,
+        py: Python<'_>,
+        cut: Option<(Vec<Wanted>, Py<PyAny>)>,
+    ) -> PyResult<(Option<Cut>, Raised)> {
+        let Some((fields, function)) = cut else { return Ok(Default::default()) };
+        let names = self.inner(py)?.names().all();
+        let path = |(field, _): &Wanted| match names.get(*field) {
+            Some(named) => Ok(named.path.clone()),
+            None => Err(invalid(py, &format!("there is no field number {field}"))),
+        };
+        let paths = fields.iter().map(path).collect::<PyResult<_>>()?;
+        Ok(by_function(Some((paths, function))))
     }
 }
 
@@ -50,6 +65,11 @@ impl Ntuple {
     #[getter]
     fn name(&self, py: Python<'_>) -> PyResult<&str> {
         Ok(&self.inner(py)?.metadata().schema.name)
+    }
+
+    #[getter]
+    fn path(&self, py: Python<'_>) -> PyResult<&str> {
+        Ok(self.inner(py)?.path())
     }
 
     #[getter]
@@ -79,34 +99,52 @@ impl Ntuple {
         Ok(self.column(py, &column)?.datashape())
     }
 
+    #[pyo3(signature = (wanted, start, stop, cut = None))]
     fn read(
         &self,
         py: Python<'_>,
         wanted: Vec<Wanted>,
         start: u64,
         stop: u64,
-    ) -> PyResult<Vec<Py<PyAny>>> {
+        cut: Option<(Vec<Wanted>, Py<PyAny>)>,
+    ) -> PyResult<(Survivors, Vec<Py<PyAny>>)> {
         let ntuple = self.inner(py)?;
         let wanted = wanted.iter().map(|each| self.column(py, each)).collect::<PyResult<_>>()?;
-        let read = ntuple.read(wanted, start..stop);
-        let batch = wait(py, &engine(py)?, read)?.map_err(|error| exception(py, &error))?;
-        columns(py, batch)
+        let (cut, raised) = self.cut(py, cut)?;
+        let read = async {
+            match &cut {
+                Some(cut) => ntuple.read_where(wanted, cut, start..stop).await,
+                None => ntuple.read(wanted, start..stop).await,
+            }
+        };
+        let batch = wait(py, &engine(py)?, read)?.map_err(|error| raised.or(py, &error))?;
+        let (_, _, survivors, columns) = handed_out(py, batch)?;
+        Ok((survivors, columns))
     }
 
-    #[pyo3(signature = (wanted, start, stop, *, step_entries = None, step_bytes = None))]
+    #[pyo3(signature = (wanted, start, stop, cut = None, *, step_entries = None, step_bytes = None))]
+    #[expect(clippy::too_many_arguments, reason = "they are the arguments of the Python method")]
     fn batches(
         &self,
         py: Python<'_>,
         wanted: Vec<Wanted>,
         start: u64,
         stop: u64,
+        cut: Option<(Vec<Wanted>, Py<PyAny>)>,
         step_entries: Option<u64>,
         step_bytes: Option<u64>,
     ) -> PyResult<Batches> {
         let ntuple = self.inner(py)?;
         let wanted = wanted.iter().map(|each| self.column(py, each)).collect::<PyResult<_>>()?;
-        let begin = ntuple.batches(wanted, start..stop, step(step_entries, step_bytes));
+        let (cut, raised) = self.cut(py, cut)?;
+        let step = step(step_entries, step_bytes);
+        let begin = async {
+            match &cut {
+                Some(cut) => ntuple.batches_where(wanted, cut, start..stop, step).await,
+                None => ntuple.batches(wanted, start..stop, step).await,
+            }
+        };
         let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
-        Ok(Batches::new(batches))
+        Ok(Batches::new(batches, raised))
     }
 }

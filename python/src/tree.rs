@@ -1,16 +1,14 @@
 //! Trees and reading them.
 
-use engine::{BranchId, Column, Cut, Place, Step, Wish};
-use numpy::PyArray1;
-use parking_lot::Mutex;
+use engine::{BranchId, Column, Cut};
 use pyo3::prelude::*;
 
-use crate::columns::columns;
-use crate::cut::Raised;
+use crate::cut::{Raised, by_function};
 use crate::error::exception;
 use crate::file::File;
 use crate::lazy::Lazy;
 use crate::runtime::{Owned, engine, invalid, wait};
+use crate::steps::{Batches, Survivors, handed_out, step};
 
 /// A tree of an open file.
 #[pyclass(frozen, module = "farroot._core")]
@@ -18,15 +16,12 @@ pub struct Tree {
     tree: Owned<engine::Tree>,
 }
 
-/// First and last entry, half open, what a cut has left of them, and the columns.
-type Read = (u64, u64, Survivors, Vec<Py<PyAny>>);
-
 impl Tree {
     pub fn new(tree: engine::Tree) -> Self {
         Tree { tree: Owned::new(tree) }
     }
 
-    fn inner(&self, py: Python<'_>) -> PyResult<&engine::Tree> {
+    pub fn inner(&self, py: Python<'_>) -> PyResult<&engine::Tree> {
         self.tree.here(py)
     }
 
@@ -176,7 +171,7 @@ impl Tree {
             }
         };
         let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
-        Ok(Batches { batches: Owned::new(Mutex::new(batches)), raised })
+        Ok(Batches::new(batches, raised))
     }
 
     /// Batches of which nothing is read before it is asked for; a step in bytes is the size that
@@ -195,111 +190,4 @@ impl Tree {
         let step = step(step_entries, step_bytes);
         Ok(Lazy::new(self.inner(py)?.lazy_batches(&columns, start..stop, step)))
     }
-}
-
-/// First and last entry (half open) of each run that a cut has left; `None` where there is no cut.
-type Survivors = Option<Py<PyArray1<i64>>>;
-
-/// A batch as Python gets it.
-fn handed_out(py: Python<'_>, batch: engine::Batch) -> PyResult<Read> {
-    let entries = batch.entries.clone();
-    let survivors = batch.survivors.as_ref().map(|runs| {
-        let bounds = runs.iter().flat_map(|run| [run.start as i64, run.end as i64]);
-        PyArray1::from_iter(py, bounds).unbind()
-    });
-    Ok((entries.start, entries.end, survivors, columns(py, batch)?))
-}
-
-/// A read in steps; dropping it ends the read.
-#[pyclass(frozen, module = "farroot._core")]
-pub struct Batches {
-    batches: Owned<Mutex<engine::Batches>>,
-    raised: Raised,
-}
-
-impl Batches {
-    pub fn new(batches: engine::Batches) -> Self {
-        Batches { batches: Owned::new(Mutex::new(batches)), raised: Raised::default() }
-    }
-}
-
-#[pymethods]
-impl Batches {
-    fn next(&self, py: Python<'_>) -> PyResult<Option<Read>> {
-        let batches = self.batches.here(py)?;
-        let mut batches = batches.try_lock().ok_or_else(|| in_use(py))?;
-        let Some(batch) = wait(py, &engine(py)?, batches.next())? else { return Ok(None) };
-        let batch = batch.map_err(|error| self.raised.or(py, &error))?;
-        Ok(Some(handed_out(py, batch)?))
-    }
-}
-
-/// Many trees read in steps, one after the other; dropping it ends the read.
-#[pyclass(frozen, module = "farroot._core")]
-pub struct Parts {
-    parts: Owned<Mutex<engine::Parts>>,
-    raised: Raised,
-}
-
-/// Number of the place, and what is read of its tree as in [`Read`].
-type PartRead = (usize, u64, u64, Survivors, Vec<Py<PyAny>>);
-
-#[pymethods]
-impl Parts {
-    fn next(&self, py: Python<'_>) -> PyResult<Option<PartRead>> {
-        let parts = self.parts.here(py)?;
-        let mut parts = parts.try_lock().ok_or_else(|| in_use(py))?;
-        let Some(part) = wait(py, &engine(py)?, parts.next())? else { return Ok(None) };
-        let part = part.map_err(|error| self.raised.or(py, &error))?;
-        let (start, stop, survivors, columns) = handed_out(py, part.batch)?;
-        Ok(Some((part.file, start, stop, survivors, columns)))
-    }
-}
-
-/// Reads the same columns of many trees: URL, path, and the tree itself where it is open.
-#[pyfunction]
-#[pyo3(signature = (places, branches, cut = None, *, step_entries = None, step_bytes = None))]
-pub fn parts(
-    py: Python<'_>,
-    places: Vec<(String, Option<String>, Option<Py<Tree>>)>,
-    branches: Vec<String>,
-    cut: Option<(Vec<String>, Py<PyAny>)>,
-    step_entries: Option<u64>,
-    step_bytes: Option<u64>,
-) -> PyResult<Parts> {
-    let mut located = Vec::with_capacity(places.len());
-    for (url, path, tree) in places {
-        let open = match &tree {
-            Some(tree) => Some(tree.get().inner(py)?.clone()),
-            None => None,
-        };
-        located.push(Place { url, tree: path, open });
-    }
-    let (cut, raised) = by_function(cut);
-    let wish = Wish {
-        patterns: Some(branches),
-        entries: 0..u64::MAX,
-        step: step(step_entries, step_bytes),
-        cut,
-    };
-    let parts = engine(py)?.parts(located, wish);
-    Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised })
-}
-
-fn by_function(cut: Option<(Vec<String>, Py<PyAny>)>) -> (Option<Cut>, Raised) {
-    let made = cut.map(|(columns, function)| crate::cut::cut(columns, function));
-    made.map_or_else(Default::default, |(cut, raised)| (Some(cut), raised))
-}
-
-pub fn step(entries: Option<u64>, bytes: Option<u64>) -> Step {
-    match (entries, bytes) {
-        (Some(entries), _) => Step::Entries(entries),
-        (None, Some(bytes)) => Step::Bytes(bytes),
-        (None, None) => Step::Whole,
-    }
-}
-
-/// An iterator has one reader.
-pub fn in_use(py: Python<'_>) -> PyErr {
-    invalid(py, "another thread waits for the next result of this iterator")
 }

@@ -87,6 +87,70 @@ def test_steps_are_the_whole() -> None:
     assert ak.concatenate(steps).to_list() == whole.to_list()
 
 
+CUT = "(i32 % 7 == 3) & (f64 > -20)"
+
+
+def test_a_cut_leaves_what_the_same_mask_leaves() -> None:
+    path, name = FILES[0]
+    ntuple = farroot.open(f"{path}:{name}")
+    names = ["numbers", "hits", "f64", "maybe"]
+    everything = ntuple.arrays([*names, "i32"])
+    mask = (everything["i32"] % 7 == 3) & (everything["f64"] > -20)
+    assert 0 < ak.sum(mask) < len(mask)
+    expected = everything[mask][names].to_list()
+    assert ntuple.arrays(names, CUT).to_list() == expected
+    for step_size in (33, 1_000, "1 kB"):
+        steps = list(ntuple.iterate(names, CUT, step_size=step_size, report=True))
+        assert ak.concatenate([array for array, _ in steps]).to_list() == expected
+        assert [report.start for _, report in steps[1:]] == [
+            report.stop for _, report in steps[:-1]
+        ]
+    frame = ntuple.arrays(["f64"], CUT, library="pd")
+    assert frame.index.to_list() == np.flatnonzero(mask).tolist()
+
+
+def test_formulas_and_aliases() -> None:
+    path, name = FILES[0]
+    ntuple = farroot.open(f"{path}:{name}")
+    both = ntuple.arrays(
+        ["double * i32", "hits.x + 1", "i32"], aliases={"double": "f64 * 2"}, entry_stop=50
+    )
+    plain = ntuple.arrays(["f64", "i32", "hits.x"], entry_stop=50)
+    assert both.fields == ["i32", "double * i32", "hits.x + 1"]
+    assert both["double * i32"].to_list() == (plain["f64"] * 2 * plain["i32"]).to_list()
+    assert both["hits.x + 1"].to_list() == (plain["hits", "x"] + 1).to_list()
+    with pytest.raises(farroot.KeyInFileError, match="nothing"):
+        ntuple.arrays("i32", "nothing > 3")
+    with pytest.raises(farroot.InvalidArgumentError, match="one bool an entry"):
+        ntuple.arrays("i32", "f64 + 1")
+
+
+def test_many_files_as_one() -> None:
+    path, name = FILES[0]
+    ntuple = farroot.open(f"{path}:{name}")
+    files = [{path: name}, ntuple]
+    names = ["hits.x", "i32"]
+    one = ntuple.arrays(names).to_list()
+    assert farroot.concatenate(files, names).to_list() == one + one
+    assert farroot.concatenate(files, names, entry_start=150, entry_stop=-150).to_list() == (
+        one[150:] + one[:50]
+    )
+    assert [entries for _, _, entries in farroot.num_entries(files)] == [200, 200]
+    steps = list(farroot.iterate(files, names, "i32 % 2 == 0", step_size=90, report=True))
+    assert [report.global_entry_start for _, report in steps] == [0, 90, 180, 200, 290, 380]
+    kept = [entry for entry in one if entry["i32"] % 2 == 0]
+    assert ak.concatenate([array for array, _ in steps]).to_list() == kept + kept
+    assert farroot.concatenate(files, filter_branch=lambda field: field.name == "i32").fields == [
+        "i32"
+    ]
+
+
+def test_a_tree_does_not_continue_an_ntuple(made: Path) -> None:
+    path, name = FILES[0]
+    with pytest.raises(farroot.InvalidArgumentError, match="is a tree"):
+        farroot.concatenate([{path: name}, f"{made}:events"], "i32")
+
+
 def test_other_libraries() -> None:
     path, name = FILES[0]
     ntuple = farroot.open(f"{path}:{name}")

@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Batch, Cut, Engine, Error, ErrorKind, Numbers, Step, Tree};
+use engine::{
+    Array, Batch, Cut, Engine, Error, ErrorKind, Ntuple, Numbers, Step, Table, Tree, Wanted,
+};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -12,16 +14,24 @@ use sim::{one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
+const NTUPLE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
 const ENTRIES: u64 = 6_000;
 
 async fn open(engine: &Engine) -> Tree {
     engine.open_tree("root://server:1094//nano.root", Some("Events")).await.expect("opens")
 }
 
+async fn open_ntuple(engine: &Engine) -> Ntuple {
+    let file = engine.open("root://server:1094//ntuple.root").await.expect("opens");
+    file.ntuple("Events").await.expect("is one")
+}
+
 fn world(link: Link) -> World {
     let world = World::default();
     let accepted = world.host("server", 1094, link);
-    xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
+    let files = [("/nano.root", FILE), ("/ntuple.root", NTUPLE)];
+    let files = files.map(|(path, content)| (path.to_owned(), content.into()));
+    xrootd_host::serve(accepted, Arc::new(files.into()), Behaviour::default());
     world
 }
 
@@ -36,11 +46,12 @@ fn cut(stays: impl Fn(u64) -> bool + Send + Sync + 'static) -> Cut {
 }
 
 /// Reads some columns with a cut in steps, and compares with a read of everything.
-async fn check(tree: &Tree, step: Step, entries: Range<u64>, stays: fn(u64) -> bool) {
-    let columns = tree.columns(&["Muon_*".into(), "flat_5".into()]).expect("are there");
-    let all = tree.read(columns.clone(), entries.clone()).await.expect("reads");
+async fn check(table: &Table, step: Step, entries: Range<u64>, stays: fn(u64) -> bool) {
+    let names = ["Muon_*", "flat_5", "flat_0"].map(String::from).to_vec();
+    let columns = table.select(&Wanted::Named(names)).expect("are there");
+    let all = columns.read(entries.clone()).await.expect("reads");
     let mut batches =
-        tree.batches_where(columns, &cut(stays), entries.clone(), step).expect("plans");
+        columns.batches(entries.clone(), step, Some(&cut(stays))).await.expect("plans");
     let mut parts: Vec<Batch> = Vec::new();
     while let Some(batch) = batches.next().await {
         let batch = batch.expect("reads");
@@ -67,15 +78,48 @@ async fn check(tree: &Tree, step: Step, entries: Range<u64>, stays: fn(u64) -> b
 fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
     sim::run(async {
         let engine = sim::engine(&world(Link::delay(RTT)));
-        let tree = open(&engine).await;
-        for step in [Step::Whole, Step::Entries(700), Step::Entries(1), Step::Bytes(50_000)] {
-            let entries = if step == Step::Entries(1) { 2_990..3_010 } else { 0..ENTRIES };
-            check(&tree, step, entries.clone(), |entry| entry % 7 == 3).await;
-            check(&tree, step, entries.clone(), |entry| (2_995..4_100).contains(&entry)).await;
-            check(&tree, step, entries.clone(), |_| true).await;
-            check(&tree, step, entries, |_| false).await;
+        let tree = Table::Tree(open(&engine).await);
+        let ntuple = Table::Ntuple(open_ntuple(&engine).await);
+        for table in [tree, ntuple] {
+            for step in [Step::Whole, Step::Entries(700), Step::Entries(1), Step::Bytes(50_000)] {
+                let entries =
+                    if step == Step::Entries(1) { 2_990..3_010 } else { 0..table.num_entries() };
+                check(&table, step, entries.clone(), |entry| entry % 7 == 3).await;
+                check(&table, step, entries.clone(), |entry| entry % 500 < 2).await;
+                check(&table, step, entries.clone(), |entry| (2_995..4_100).contains(&entry)).await;
+                check(&table, step, entries.clone(), |_| true).await;
+                check(&table, step, entries, |_| false).await;
+            }
+            check(&table, Step::Entries(999), 1_234..5_321, |entry| entry % 2 == 0).await;
         }
-        check(&tree, Step::Entries(999), 1_234..5_678, |entry| entry % 2 == 0).await;
+    });
+}
+
+/// One wait for the page lists, one for what decides, one for what survives.
+#[test]
+fn a_cut_of_an_ntuple_waits_once_and_fetches_pages_with_survivors() {
+    let read = async |stays: fn(u64) -> bool, step| {
+        let engine = sim::engine(&world(Link::delay(RTT)));
+        let ntuple = open_ntuple(&engine).await;
+        ntuple.clusters(&(0..u64::MAX)).await.expect("nine");
+        let (before, started) = (engine.report().bytes_received, tokio::time::Instant::now());
+        let columns = ntuple.columns(&["flat_*".into()]).expect("are there");
+        let entries = 0..u64::MAX;
+        let mut batches =
+            ntuple.batches_where(columns, &cut(stays), entries, step).await.expect("plans");
+        while let Some(batch) = batches.next().await {
+            batch.expect("reads");
+        }
+        let took = round_trips(started.elapsed(), RTT);
+        (took, engine.report().bytes_received - before)
+    };
+    sim::run(async {
+        let (_, all) = read(|_| true, Step::Whole).await;
+        let (took, few) = read(|entry| entry % 1_800 == 0, Step::Whole).await;
+        assert!(took < 2.01, "{took:.3} round trips");
+        assert!(few * 3 < all, "{few} of {all} bytes where three entries survive");
+        let (took, _) = read(|entry| entry % 1_800 == 0, Step::Entries(500)).await;
+        assert!(took < 2.01, "{took:.3} round trips in steps");
     });
 }
 

@@ -43,12 +43,12 @@ fn it_reads_some_branches_of_each_event_and_all_of_some() {
         assert!(outcome.report.serial_round_trips <= 4, "{}", outcome.report);
 
         let engine = engine();
-        let tree = engine.open_tree(ADDRESS, Some("Events")).await.expect("opens");
-        let choice = exercise.choose(&tree);
-        assert_eq!(choice.each.len() + choice.rest.len(), tree.all_columns().len());
-        assert_eq!(choice.each.len(), outcome.branches_each);
-        let each = tree.read(choice.each, 0..1_000).await.expect("reads");
-        let rest = tree.read(choice.rest, 0..1_000).await.expect("reads");
+        let table = engine.open_table(ADDRESS, Some("Events")).await.expect("opens");
+        let choice = exercise.choose(&table).await.expect("plans");
+        assert_eq!(choice.each.names().len() + choice.rest.names().len(), outcome.branches);
+        assert_eq!(choice.each.names().len(), outcome.branches_each);
+        let each = choice.each.read(0..1_000).await.expect("reads");
+        let rest = choice.rest.read(0..1_000).await.expect("reads");
         let expected = content(&each, |_| true) + content(&rest, |entry| (entry + 1) % 50 == 0);
         assert_eq!(outcome.content_bytes, expected);
         assert_eq!(row_wise(Learning::default()).await.content_bytes, expected);

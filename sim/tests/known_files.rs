@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Engine, ErrorKind, Place, Result, Step, Wish};
+use engine::{Config, Engine, ErrorKind, Place, Result, Step, Wanted, Wish};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -41,9 +41,13 @@ async fn read(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
 async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
     let engine = engine(world, store)?;
     let started = tokio::time::Instant::now();
-    let place = Place { url: url.into(), tree: Some("Events".into()), open: None };
-    let wish =
-        Wish { patterns: Some(columns()), entries: 0..u64::MAX, step: Step::Whole, cut: None };
+    let place = Place { url: url.into(), path: Some("Events".into()), open: None };
+    let wish = Wish {
+        wanted: Wanted::Named(columns()),
+        entries: 0..u64::MAX,
+        step: Step::Whole,
+        cut: None,
+    };
     let mut parts = engine.parts(vec![place], wish);
     let mut entries = 0;
     while let Some(part) = parts.next().await {

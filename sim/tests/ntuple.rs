@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Config, Engine, Step};
+use engine::{Array, Config, Engine, Place, Step, Wanted, Wish};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -13,6 +13,7 @@ use sim::{http_host, one_file, round_trips, xrootd_host};
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
 const XROOTD: &str = "root://server:1094//small.root";
+const HTTP: &str = "http://server:80/small.root";
 const ENTRIES: u64 = 5_400;
 
 fn columns() -> Vec<String> {
@@ -53,17 +54,12 @@ fn three_columns_of_nine_clusters_take_five_round_trips() {
 
 #[test]
 fn over_http_it_takes_four() {
-    let (_, took, log) = sim::run(async {
-        let world = World::default();
-        let accepted = world.host("server", 80, Link::delay(RTT));
-        http_host::serve(accepted, one_file("/small.root", FILE));
-        three_columns(&world, "http://server:80/small.root").await
-    });
+    let (_, took, log) = sim::run(async { three_columns(&http(), HTTP).await });
     assert!(took < 4.01, "{took:.3} round trips:\n{log}");
 }
 
-async fn in_steps(engine: &Engine, step: Step) -> Vec<(String, Array)> {
-    let file = engine.open(XROOTD).await.expect("opens");
+async fn in_steps(engine: &Engine, url: &str, step: Step) -> Vec<(String, Array)> {
+    let file = engine.open(url).await.expect("opens");
     let ntuple = file.ntuple("Events").await.expect("is one");
     let columns = ntuple.columns(&columns()).expect("are there");
     let mut batches = ntuple.batches(columns, 100..ENTRIES, step).await.expect("plans");
@@ -89,10 +85,90 @@ async fn in_steps(engine: &Engine, step: Step) -> Vec<(String, Array)> {
 fn steps_over_and_within_clusters_give_the_whole() {
     sim::run(async {
         let engine = sim::engine(&xrootd());
-        let whole = in_steps(&engine, Step::Whole).await;
+        let whole = in_steps(&engine, XROOTD, Step::Whole).await;
         for step in [Step::Entries(170), Step::Entries(1_111), Step::Bytes(9_000)] {
-            assert!(in_steps(&engine, step).await == whole, "{step:?}");
+            assert!(in_steps(&engine, XROOTD, step).await == whole, "{step:?}");
         }
+    });
+}
+
+fn http() -> World {
+    let world = World::default();
+    let accepted = world.host("server", 80, Link::delay(RTT));
+    http_host::serve(accepted, one_file("/small.root", FILE));
+    world
+}
+
+/// Steps smaller than a cluster, of a cluster and a bit, and of a few entries.
+#[test]
+fn steps_cost_no_round_trip_more_than_the_whole() {
+    let worlds = [(xrootd as fn() -> World, XROOTD, 5.01), (http, HTTP, 4.01)];
+    for step in [Step::Entries(100), Step::Entries(1_111), Step::Bytes(500)] {
+        for (world, url, most) in worlds {
+            let (took, log) = sim::run(async {
+                let engine = sim::engine(&world());
+                let started = tokio::time::Instant::now();
+                in_steps(&engine, url, step).await;
+                let log = sim::log::lines(&engine.trace().records(), RTT);
+                (round_trips(started.elapsed(), RTT), log)
+            });
+            assert!(took < most, "{step:?} of {url} takes {took:.3} round trips:\n{log}");
+            if step == Step::Entries(100) && url == XROOTD {
+                sim::log::golden("xrootd_ntuple_small_steps", &log);
+            }
+        }
+    }
+}
+
+/// What is remembered of an RNTuple are its page lists, too.
+#[test]
+fn a_known_file_is_read_when_the_server_answers() {
+    let store = tempfile::tempdir().expect("a folder");
+    let store_folder = Some(store.path().to_owned());
+    let config = Config { decode_threads: 0, store_folder, ..Config::default() };
+    let took = sim::run(async {
+        let world = xrootd();
+        let mut took = Vec::new();
+        for _ in 0..2 {
+            let engine = Engine::within(&config, Arc::new(world.clone())).expect("no threads");
+            let started = tokio::time::Instant::now();
+            let place = Place { url: XROOTD.into(), path: Some("Events".into()), open: None };
+            let wanted = Wanted::Named(columns());
+            let wish = Wish { wanted, entries: 0..u64::MAX, step: Step::Whole, cut: None };
+            let mut parts = engine.parts(vec![place], wish);
+            assert_eq!(parts.next().await.expect("one").expect("reads").batch.len(), ENTRIES);
+            took.push(round_trips(started.elapsed(), RTT));
+        }
+        took
+    });
+    assert!(took[0] < 5.01 && took[1] < 2.01, "{took:?} round trips");
+}
+
+/// Nine clusters, three of them skipped, over two files.
+#[test]
+fn several_files_are_read_as_one() {
+    sim::run(async {
+        let world = World::default();
+        let accepted = world.host("server", 1094, Link::delay(RTT));
+        let files = ["/a.root", "/b.root"].map(|path| (path.to_owned(), FILE.into()));
+        xrootd_host::serve(accepted, Arc::new(files.into()), Behaviour::default());
+        let engine = sim::engine(&world);
+        let place = |name: &str| Place {
+            url: format!("root://server:1094//{name}.root"),
+            path: None,
+            open: None,
+        };
+        let wanted = Wanted::Fields(vec![("Muon_pt".into(), Some(vec!["Muon_pt".into()]))]);
+        let wish = Wish { wanted, entries: 0..u64::MAX, step: Step::Entries(2_000), cut: None };
+        let mut parts = engine.parts(vec![place("a"), place("b")], wish);
+        let mut seen = Vec::new();
+        while let Some(part) = parts.next().await {
+            let part = part.expect("reads");
+            seen.push((part.file, part.batch.entries.start, part.batch.len()));
+        }
+        let one = [(0, 0, 2_000), (0, 2_000, 2_000), (0, 4_000, 1_400)];
+        assert_eq!(seen[..3], one);
+        assert_eq!(seen[3..], one.map(|(_, start, length)| (1, start, length)));
     });
 }
 
@@ -102,7 +178,7 @@ fn a_read_larger_than_the_budget_ends() {
         let config = Config { decode_threads: 0, memory_bytes_max: 10_000, ..Config::default() };
         let engine = Engine::within(&config, Arc::new(xrootd())).expect("without threads");
         for step in [Step::Whole, Step::Entries(700)] {
-            let read = in_steps(&engine, step);
+            let read = in_steps(&engine, XROOTD, step);
             tokio::time::timeout(Duration::from_secs(600), read).await.expect("in virtual time");
         }
     });

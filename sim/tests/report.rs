@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::report::Report;
-use engine::{Place, Step, Wish};
+use engine::{Place, Step, Wanted, Wish};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -101,11 +101,11 @@ fn files_opened_ahead_cost_their_caller_nothing() {
         let engine = sim::engine(&world);
         let place = |name: &str| Place {
             url: format!("root://server:1094//{name}.root"),
-            tree: Some("Events".into()),
+            path: Some("Events".into()),
             open: None,
         };
-        let (patterns, step) = (Some(columns()), Step::Whole);
-        let wish = Wish { patterns, entries: 0..u64::MAX, step, cut: None };
+        let (wanted, step) = (Wanted::Named(columns()), Step::Whole);
+        let wish = Wish { wanted, entries: 0..u64::MAX, step, cut: None };
         let mut parts = engine.parts(vec![place("a"), place("b")], wish);
         while let Some(part) = parts.next().await {
             assert_eq!(part.expect("reads").batch.len(), 6_000);

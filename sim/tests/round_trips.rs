@@ -90,14 +90,14 @@ fn many_files_are_opened_side_by_side_on_few_connections() {
         let engine = sim::engine(&world);
         let place = |name: &String| Place {
             url: format!("root://server:1094/{name}"),
-            tree: Some("Events".into()),
+            path: Some("Events".into()),
             open: None,
         };
         let started = tokio::time::Instant::now();
-        let mut opens = engine.open_trees(names.iter().map(place).collect());
+        let mut opens = engine.open_tables(names.iter().map(place).collect());
         let mut entries = 0;
-        while let Some(tree) = opens.next().await {
-            entries += tree.expect("opens").num_entries();
+        while let Some(table) = opens.next().await {
+            entries += table.expect("opens").num_entries();
         }
         assert_eq!(entries, 6_000 * FILES as u64);
         (round_trips(started.elapsed(), RTT), world.connections("server", 1094))

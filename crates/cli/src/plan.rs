@@ -1,12 +1,11 @@
 //! `farroot plan FILE:TREE -c A,B`: what a read would fetch, and about how long it would take.
 
 use std::io::Write;
-use std::ops::Range;
 use std::time::Duration;
 
 use clap::Args;
 use engine::report::size;
-use engine::{Column, Config, Engine, Plan, Step, Tree};
+use engine::{Config, Engine, File, Outline, Selected};
 
 use crate::outcome::Outcome;
 use crate::reading::{Selection, with_engine};
@@ -26,18 +25,20 @@ pub struct Arguments {
     ranges: bool,
 }
 
-/// Opens the tree, and prints the plan.
+/// Opens the tree or RNTuple, and prints the plan.
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
-        let selection = &arguments.selection;
-        let tree = selection.open(engine).await?;
-        let columns = selection.columns(&tree)?;
-        let plan = tree.plan(&columns, selection.entries(tree.num_entries()), Step::Whole)?;
-        let ranges = joined(&plan);
-        let mut out = text(&per_column(&columns, &plan));
-        out.push_str(&totals(engine, &tree, &plan, &ranges, arguments.rate));
+        let selected = arguments.selection.selected(engine).await?;
+        let entries = arguments.selection.entries(selected.num_entries());
+        let outline = selected.outline(entries).await?;
+        let pieces = match selected {
+            Selected::Tree(..) => "baskets",
+            Selected::Ntuple(..) => "pages",
+        };
+        let mut out = text(&per_column(&outline, pieces));
+        out.push_str(&totals(engine, selected.file(), &outline, pieces, arguments.rate));
         if arguments.ranges {
-            for range in &ranges {
+            for range in &outline.ranges {
                 out.push_str(&format!("{}-{}\n", range.start, range.end));
             }
         }
@@ -46,50 +47,33 @@ pub fn run(arguments: &Arguments) -> Outcome {
     })
 }
 
-fn per_column(columns: &[Column], plan: &Plan) -> comfy_table::Table {
+fn per_column(outline: &Outline, pieces: &str) -> comfy_table::Table {
+    let pieces = format!(">{pieces}");
     let mut listed =
-        table(&["column", ">baskets", ">stored", ">decoded", ">first byte", ">last byte"]);
-    for (at, column) in columns.iter().enumerate() {
-        let items: Vec<_> = plan.items.iter().filter(|item| item.column == at).collect();
-        let ranges: Vec<&Range<u64>> =
-            items.iter().filter_map(|item| item.range.as_ref()).collect();
+        table(&["column", &pieces, ">stored", ">decoded", ">first byte", ">last byte"]);
+    for column in &outline.columns {
         let place = |edge: Option<u64>| edge.map_or("-".to_owned(), |offset| offset.to_string());
         listed.add_row([
             column.name.clone(),
-            items.len().to_string(),
-            size(ranges.iter().map(|range| range.end - range.start).sum()),
-            size(items.iter().map(|item| item.decoded).sum()),
-            place(ranges.iter().map(|range| range.start).min()),
-            place(ranges.iter().map(|range| range.end).max()),
+            column.pieces.to_string(),
+            size(column.stored_bytes),
+            size(column.decoded_bytes),
+            place(column.span.as_ref().map(|span| span.start)),
+            place(column.span.as_ref().map(|span| span.end)),
         ]);
     }
     listed
 }
 
-/// The ranges of a plan in the file's order, neighbours joined.
-fn joined(plan: &Plan) -> Vec<Range<u64>> {
-    let mut ranges: Vec<Range<u64>> =
-        plan.items.iter().filter_map(|item| item.range.clone()).collect();
-    ranges.sort_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => joined.push(range),
-        }
-    }
-    joined
-}
-
-fn totals(engine: &Engine, tree: &Tree, plan: &Plan, ranges: &[Range<u64>], rate: u64) -> String {
+fn totals(engine: &Engine, file: &File, outline: &Outline, pieces: &str, rate: u64) -> String {
     let report = engine.report();
     let mut out = format!(
-        "{} of {} in {} baskets, {} ranges where neighbours are joined\n\
+        "{} of {} in {} {pieces}, {} ranges where neighbours are joined\n\
          opened with {} in {} requests and {} serial round trips\n",
-        size(plan.stored_bytes()),
-        size(tree.file().size()),
-        plan.items.len(),
-        ranges.len(),
+        size(outline.stored_bytes()),
+        size(file.size()),
+        outline.pieces(),
+        outline.ranges.len(),
         size(report.bytes_received),
         report.requests,
         report.serial_round_trips,
@@ -97,9 +81,9 @@ fn totals(engine: &Engine, tree: &Tree, plan: &Plan, ranges: &[Range<u64>], rate
     let measured = report.sources.iter().filter_map(|source| source.first_byte_s).reduce(f64::min);
     let connections = Config::from_env().map_or(1, |config| config.connections_initial);
     if let Some(rtt) = measured.and_then(|rtt| Duration::try_from_secs_f64(rtt).ok())
-        && !tree.file().url().starts_with("file:")
+        && !file.url().starts_with("file:")
     {
-        let time = predicted(plan.stored_bytes(), rtt, rate, connections);
+        let time = predicted(outline.stored_bytes(), rtt, rate, connections);
         out.push_str(&format!(
             "about {:.2} s from here, at {}/s over {connections} connections and {:.1} ms a round trip\n",
             time.as_secs_f64(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine::address::split_tree;
-use engine::{Batches, Column, Config, Cut, Engine, FieldColumn, File, Ntuple, Step, Table, Tree};
+use engine::{Config, Engine, File, Selected, Table, Wanted};
 
 use crate::outcome::{Failure, Outcome};
 
@@ -41,43 +41,19 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Opens the tree.
-    pub async fn open(&self, engine: &Engine) -> engine::Result<Tree> {
-        let (file, tree) = split_tree(&self.address);
-        engine.open_tree(file, tree).await
-    }
-
-    /// Opens the tree or RNTuple, and chooses the columns that were named, or all that can be
-    /// read.
-    pub async fn source(&self, engine: &Engine) -> engine::Result<Source> {
-        let (file, path) = split_tree(&self.address);
-        Ok(match engine.open_table(file, path).await? {
-            Table::Tree(tree) => {
-                let columns = self.columns(&tree)?;
-                Source::Tree(tree, columns)
-            }
-            Table::Ntuple(ntuple) => {
-                let columns = match self.columns.is_empty() {
-                    true => ntuple.all_columns(),
-                    false => ntuple.columns(&self.columns)?,
-                };
-                Source::Ntuple(ntuple, columns)
-            }
-        })
-    }
-
     /// Opens the tree or RNTuple.
     pub async fn table(&self, engine: &Engine) -> engine::Result<Table> {
         let (file, path) = split_tree(&self.address);
         engine.open_table(file, path).await
     }
 
-    /// The columns that were named, or all that can be read.
-    pub fn columns(&self, tree: &Tree) -> engine::Result<Vec<Column>> {
-        match self.columns.is_empty() {
-            true => Ok(tree.all_columns()),
-            false => tree.columns(&self.columns),
-        }
+    /// Opens the tree or RNTuple, and chooses the columns that were named, or all that can be
+    /// read.
+    pub async fn selected(&self, engine: &Engine) -> engine::Result<Selected> {
+        self.table(engine).await?.select(&match self.columns.is_empty() {
+            true => Wanted::All,
+            false => Wanted::Named(self.columns.clone()),
+        })
     }
 
     /// The entries that were named, as far as there are any.
@@ -94,65 +70,6 @@ impl Selection {
     /// The names that were given, none for all.
     pub fn patterns(&self) -> &[String] {
         &self.columns
-    }
-}
-
-/// Columns of a tree or of an RNTuple.
-pub enum Source {
-    Tree(Tree, Vec<Column>),
-    Ntuple(Ntuple, Vec<FieldColumn>),
-}
-
-impl Source {
-    pub fn path(&self) -> &str {
-        match self {
-            Source::Tree(tree, _) => tree.path(),
-            Source::Ntuple(ntuple, _) => ntuple.path(),
-        }
-    }
-
-    pub fn file(&self) -> &File {
-        match self {
-            Source::Tree(tree, _) => tree.file(),
-            Source::Ntuple(ntuple, _) => ntuple.file(),
-        }
-    }
-
-    pub fn num_entries(&self) -> u64 {
-        match self {
-            Source::Tree(tree, _) => tree.num_entries(),
-            Source::Ntuple(ntuple, _) => ntuple.num_entries(),
-        }
-    }
-
-    /// Names of the columns.
-    pub fn names(&self) -> Vec<&str> {
-        match self {
-            Source::Tree(_, columns) => columns.iter().map(|column| &*column.name).collect(),
-            Source::Ntuple(_, columns) => columns.iter().map(|column| &*column.name).collect(),
-        }
-    }
-
-    /// Those of some entries that survive a cut, in steps.
-    pub async fn batches(
-        &self,
-        entries: Range<u64>,
-        step: Step,
-        cut: Option<&Cut>,
-    ) -> engine::Result<Batches> {
-        match (self, cut) {
-            (Source::Tree(tree, columns), None) => tree.batches(columns.clone(), entries, step),
-            (Source::Tree(tree, columns), Some(cut)) => {
-                tree.batches_where(columns.clone(), cut, entries, step)
-            }
-            (Source::Ntuple(ntuple, columns), None) => {
-                ntuple.batches(columns.clone(), entries, step).await
-            }
-            (Source::Ntuple(..), Some(_)) => {
-                let why = "an RNTuple cannot be read with a cut";
-                Err(engine::Error::new(engine::ErrorKind::Unsupported, why))
-            }
-        }
     }
 }
 

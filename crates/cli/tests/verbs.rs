@@ -77,6 +77,21 @@ numbers        2   281 B    412 B         473       1458
 }
 
 #[test]
+fn ntuples_are_planned_and_exercised_as_trees_are() {
+    let testdata = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../rootfile/testdata");
+    let ntuple = format!("{}:events", testdata.join("ntuple_fields.root").display());
+    let plan = printed(&["plan", &ntuple, "-c", "i32,hits.x"]);
+    let line = plan.lines().find(|line| line.starts_with("i32")).expect("a line");
+    assert!(line.split_whitespace().nth(1) == Some("10") && plan.contains(" pages, "), "{plan}");
+    let cut = printed(&["cat", &ntuple, "-c", "u8", "--cut", "i32 > 0", "--entry-stop", "103"]);
+    assert_eq!(cut, "u8\n151\n152\n");
+    let said = printed(&["exercise", &ntuple, "--prescale", "5", "--events", "12"]);
+    assert!(said.contains(" each, all of 2\n"), "{said}");
+    let output = farroot(&["exercise", &ntuple, "--row-wise"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not event by event"));
+}
+
+#[test]
 fn cat_prints_the_same_from_disk_and_over_both_protocols() {
     let server = Server::start(Config::new(folder())).unwrap();
     for place in [

@@ -35,11 +35,13 @@ pub use read::cut::{Cut, Predicate};
 pub use read::dataset::{Opens, Part, Parts, Place, Wish};
 pub use read::events::{Event, Events, Value};
 pub use read::exercise::{Exercise, Form, Outcome};
-pub use read::file::{File, KeyInfo, Table};
+pub use read::file::{File, KeyInfo};
 pub use read::lazy::LazyBatches;
 pub use read::learn::Learning;
 pub use read::ntuple::{FieldColumn, Ntuple};
+pub use read::outline::{Outline, OutlineColumn};
 pub use read::plan::{Plan, Step};
+pub use read::table::{Selected, Table, Wanted};
 pub use read::tree::Tree;
 pub use rootfile::object;
 pub use rootfile::tree::BranchId;
@@ -160,20 +162,7 @@ impl Engine {
 
     /// Opens a file and a tree in it; without a path, the only tree there is.
     pub async fn open_tree(&self, address: &str, path: Option<&str>) -> Result<Tree> {
-        self.open_tree_with(address, path, Guesses::Welcome).await
-    }
-
-    async fn open_tree_with(
-        &self,
-        address: &str,
-        path: Option<&str>,
-        guesses: Guesses,
-    ) -> Result<Tree> {
-        let file = self.open_with(address, guesses).await?;
-        self.tree_of(&file, address, path).await
-    }
-
-    async fn tree_of(&self, file: &File, address: &str, path: Option<&str>) -> Result<Tree> {
+        let file = self.open(address).await?;
         if let Some(path) = path {
             return file.tree(path).await;
         }
@@ -190,7 +179,20 @@ impl Engine {
 
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.
     pub async fn open_table(&self, address: &str, path: Option<&str>) -> Result<Table> {
-        let file = self.open(address).await?;
+        self.open_table_with(address, path, Guesses::Welcome).await
+    }
+
+    async fn open_table_with(
+        &self,
+        address: &str,
+        path: Option<&str>,
+        guesses: Guesses,
+    ) -> Result<Table> {
+        let file = self.open_with(address, guesses).await?;
+        self.table_of(&file, address, path).await
+    }
+
+    async fn table_of(&self, file: &File, address: &str, path: Option<&str>) -> Result<Table> {
         if let Some(path) = path {
             return file.table(path).await;
         }
@@ -198,12 +200,12 @@ impl Engine {
         file.table(only(&paths, address)?).await
     }
 
-    /// Opens many trees side by side, as many at a time as the configuration says.
-    pub fn open_trees(&self, places: Vec<Place>) -> Opens {
+    /// Opens many trees and RNTuples side by side, as many at a time as the configuration says.
+    pub fn open_tables(&self, places: Vec<Place>) -> Opens {
         Opens::new(self.clone(), places)
     }
 
-    /// Reads many trees as one, in steps.
+    /// Reads many trees or RNTuples as one, in steps.
     pub fn parts(&self, places: Vec<Place>, wish: Wish) -> Parts {
         Parts::new(self.clone(), places, wish)
     }

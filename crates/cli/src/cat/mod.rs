@@ -6,12 +6,12 @@ use std::io::{BufWriter, IsTerminal, Write};
 
 use clap::Args;
 use engine::report::size;
-use engine::{Batch, Cut, Engine, Step};
+use engine::{Batch, Cut, Engine, Selected, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use self::value::{csv_field, shown};
 use crate::outcome::Outcome;
-use crate::reading::{Account, Selection, Source, with_engine};
+use crate::reading::{Account, Selection, with_engine};
 use crate::table::{table, text};
 
 /// Entries that a table shows where nobody says how many.
@@ -39,7 +39,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
         let cut = arguments.cut.as_deref().map(Cut::parse).transpose()?;
-        let source = arguments.selection.source(engine).await?;
+        let source = arguments.selection.selected(engine).await?;
         if source.names().is_empty() {
             let path = source.path();
             return Err(format!("no column of {path} was named that can be read").into());
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     })
 }
 
-async fn print_table(selection: &Selection, source: &Source, cut: Option<&Cut>) -> Outcome {
+async fn print_table(selection: &Selection, source: &Selected, cut: Option<&Cut>) -> Outcome {
     let mut entries = selection.entries(source.num_entries());
     let rows_max = if selection.has_stop() { u64::MAX } else { TABLE_ENTRIES };
     if cut.is_none() {
@@ -93,7 +93,7 @@ async fn print_table(selection: &Selection, source: &Source, cut: Option<&Cut>) 
 async fn print_csv(
     engine: &Engine,
     selection: &Selection,
-    source: &Source,
+    source: &Selected,
     cut: Option<&Cut>,
 ) -> Outcome {
     let entries = selection.entries(source.num_entries());

@@ -68,10 +68,15 @@ impl Batches {
 
     /// The next batch; `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<Batch>> {
+        let _waiting = self.errand.waiting();
+        self.next_unreported().await
+    }
+
+    /// As [`Batches::next`], for a part of another read, whose own consumer may not be waiting.
+    pub(super) async fn next_unreported(&mut self) -> Option<Result<Batch>> {
         if self.receiver.is_empty() {
             self.waiting.notify_one();
         }
-        let _waiting = self.errand.waiting();
         let parcel = self.receiver.recv().await;
         self.in_use = None;
         Some(parcel?.map(|Parcel { batch, counted }| {

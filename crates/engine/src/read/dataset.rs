@@ -10,35 +10,35 @@ use super::columns::Batch;
 use super::cut::Cut;
 use super::file::Guesses;
 use super::plan::Step;
-use super::tree::{Rank, Tree};
+use super::table::{Table, Wanted};
+use super::tree::Rank;
 use crate::Engine;
 use crate::error::{Error, Result};
 
-/// One tree in one file.
+/// One tree or RNTuple in one file.
 #[derive(Clone)]
 pub struct Place {
     pub url: String,
-    /// Path of the tree; `None` takes the only one there is.
-    pub tree: Option<String>,
-    /// The tree itself, where it is open already.
-    pub open: Option<Tree>,
+    /// Path of the table; `None` takes the only one there is.
+    pub path: Option<String>,
+    /// The table itself, where it is open already.
+    pub open: Option<Table>,
 }
 
 impl Place {
-    pub(crate) async fn open(&self, engine: &Engine, guesses: Guesses) -> Result<Tree> {
+    pub(crate) async fn open(&self, engine: &Engine, guesses: Guesses) -> Result<Table> {
         match &self.open {
-            Some(tree) => Ok(tree.clone()),
-            None => engine.open_tree_with(&self.url, self.tree.as_deref(), guesses).await,
+            Some(table) => Ok(table.clone()),
+            None => engine.open_table_with(&self.url, self.path.as_deref(), guesses).await,
         }
     }
 }
 
-/// What is read of every tree.
+/// What is read of every table.
 #[derive(Debug, Clone)]
 pub struct Wish {
-    /// Names, paths and globs; `None` takes all columns that can be read.
-    pub patterns: Option<Vec<String>>,
-    /// Entries of each tree.
+    pub wanted: Wanted,
+    /// Entries of each table.
     pub entries: Range<u64>,
     pub step: Step,
     /// Which of the entries are read; `None` takes all.
@@ -54,11 +54,11 @@ pub struct Part {
     pub batch: Batch,
 }
 
-/// Many trees, opened side by side, in the order of their places.
+/// Many tables, opened side by side, in the order of their places.
 pub struct Opens {
     engine: Engine,
     places: VecDeque<Place>,
-    opening: Ahead<Tree>,
+    opening: Ahead<Table>,
 }
 
 impl Opens {
@@ -66,8 +66,8 @@ impl Opens {
         Opens { engine, places: places.into(), opening: Ahead::new() }
     }
 
-    /// The next tree; `None` after the last one. Nothing comes after an error.
-    pub async fn next(&mut self) -> Option<Result<Tree>> {
+    /// The next table; `None` after the last one. Nothing comes after an error.
+    pub async fn next(&mut self) -> Option<Result<Table>> {
         while self.opening.len() < self.engine.config().opens_max {
             let Some(place) = self.places.pop_front() else { break };
             let engine = self.engine.clone();
@@ -171,17 +171,17 @@ async fn start(
         None => start_presumed(&engine, &place, &wish, rank).await?,
         Some(_) => None,
     };
-    let (tree, batches) = match remembered {
+    let (table, batches) = match remembered {
         Some(started) => started,
         None => {
             let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear };
-            let tree = place.open(&engine, guesses).await?;
-            let batches = begin(&tree, &place, &wish, rank)?;
-            (tree, batches)
+            let table = place.open(&engine, guesses).await?;
+            let batches = begin(&table, &place, &wish, rank).await?;
+            (table, batches)
         }
     };
     let opening_took = engine.trace().now().saturating_sub(begun);
-    let metadata_bytes = tree.file().metadata_bytes();
+    let metadata_bytes = table.file().metadata_bytes();
     let turn = Duration::ZERO;
     Ok(Started { file, url: place.url, batches, metadata_bytes, opening_took, turn })
 }
@@ -193,22 +193,19 @@ async fn start_presumed(
     place: &Place,
     wish: &Wish,
     rank: Rank,
-) -> Result<Option<(Tree, Batches)>> {
+) -> Result<Option<(Table, Batches)>> {
     let Some(presumed) = engine.open_presumed(&place.url).await? else { return Ok(None) };
     let started = async {
-        let tree = engine.tree_of(&presumed.file, &place.url, place.tree.as_deref()).await?;
-        let batches = begin(&tree, place, wish, rank)?;
-        Ok((tree, batches))
+        let table = engine.table_of(&presumed.file, &place.url, place.path.as_deref()).await?;
+        let batches = begin(&table, place, wish, rank).await?;
+        Ok((table, batches))
     };
     // An error may be the other file's.
     let started = started.await;
     if presumed.confirm().await? { started.map(Some) } else { Ok(None) }
 }
 
-fn begin(tree: &Tree, place: &Place, wish: &Wish, rank: Rank) -> Result<Batches> {
-    let columns = match &wish.patterns {
-        Some(patterns) => tree.columns(patterns).map_err(|e| e.with_url(&*place.url))?,
-        None => tree.all_columns(),
-    };
-    tree.start(columns, wish.cut.as_ref(), wish.entries.clone(), wish.step, rank)
+async fn begin(table: &Table, place: &Place, wish: &Wish, rank: Rank) -> Result<Batches> {
+    let selected = table.select(&wish.wanted).map_err(|error| error.with_url(&*place.url))?;
+    selected.start(wish.cut.as_ref(), wish.entries.clone(), wish.step, rank).await
 }

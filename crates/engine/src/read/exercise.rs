@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rootfile::Array;
-use rootfile::tree::BasketPlace;
 use serde::Serialize;
 
 use super::columns::{Batch, Column};
 use super::cut::Cut;
 use super::learn::Learning;
 use super::plan::Step;
+use super::table::{Selected, Table, Wanted};
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::trace::Trace;
@@ -43,11 +43,11 @@ pub enum Form {
     Events(Learning),
 }
 
-/// The branches that are read in each event, and the others.
-#[derive(Debug, Clone)]
+/// The columns that are read in each event, and the others.
+#[derive(Clone)]
 pub struct Choice {
-    pub each: Vec<Column>,
-    pub rest: Vec<Column>,
+    pub each: Selected,
+    pub rest: Selected,
     /// The part of the stored bytes that is in `each`.
     pub fraction: f64,
 }
@@ -58,7 +58,7 @@ pub struct Outcome {
     pub events: u64,
     /// Of these, read whole.
     pub events_whole: u64,
-    /// Branches that are read in each event, and all that can be read.
+    /// Columns that are read in each event, and all that can be read.
     pub branches_each: usize,
     pub branches: usize,
     /// The part of the stored bytes that is read in each event.
@@ -73,46 +73,59 @@ pub struct Outcome {
 }
 
 impl Exercise {
-    /// Chooses branches until they make up the fraction: the smallest, the largest, the next
+    /// Chooses columns until they make up the fraction: the smallest, the largest, the next
     /// smallest, and so on, so that both kinds are among them.
-    pub fn choose(&self, tree: &Tree) -> Choice {
-        let mut columns: Vec<(u64, Column)> =
-            tree.all_columns().into_iter().map(|column| (stored(tree, &column), column)).collect();
-        columns.sort_by_key(|(bytes, column)| (*bytes, column.branch.0));
-        let total: u64 = columns.iter().map(|(bytes, _)| bytes).sum();
+    ///
+    /// # Errors
+    /// Those of planning.
+    pub async fn choose(&self, table: &Table) -> Result<Choice> {
+        let all = table.select(&Wanted::All)?;
+        let outline = all.outline(0..u64::MAX).await?;
+        let stored: Vec<u64> = outline.columns.iter().map(|column| column.stored_bytes).collect();
+        let total: u64 = stored.iter().sum();
         let enough = total as f64 * self.fraction;
-        let mut columns = VecDeque::from(columns);
+        let mut by_size: Vec<usize> = (0..stored.len()).collect();
+        by_size.sort_by_key(|column| stored[*column]);
+        let mut by_size = VecDeque::from(by_size);
         let (mut each, mut chosen) = (Vec::new(), 0u64);
         while (chosen as f64) < enough {
             let from_below = each.len() % 2 == 0;
-            let next = if from_below { columns.pop_front() } else { columns.pop_back() };
-            let Some((bytes, column)) = next else { break };
-            chosen += bytes;
-            each.push(column);
+            let next = if from_below { by_size.pop_front() } else { by_size.pop_back() };
+            let Some(next) = next else { break };
+            chosen += stored[next];
+            each.push(next);
         }
-        let rest = columns.into_iter().map(|(_, column)| column).collect();
-        Choice { each, rest, fraction: chosen as f64 / u64::max(total, 1) as f64 }
+        let rest: Vec<usize> = by_size.into();
+        let fraction = chosen as f64 / u64::max(total, 1) as f64;
+        Ok(Choice { each: all.pick(&each), rest: all.pick(&rest), fraction })
     }
 
     fn is_whole(&self, entry: u64) -> bool {
         self.prescale > 0 && (entry + 1).is_multiple_of(self.prescale)
     }
 
-    /// Opens a tree and reads.
+    /// Opens a tree or RNTuple and reads.
     ///
     /// # Errors
-    /// `InvalidArgument` for a fraction that is none, and those of opening and reading.
+    /// `InvalidArgument` for a fraction that is none, `Unsupported` for an RNTuple event by event,
+    /// and those of opening and reading.
     pub async fn run(&self, engine: &Engine, address: &str, path: Option<&str>) -> Result<Outcome> {
         self.check()?;
         let begun = Begun::now(engine.trace());
-        let tree = engine.open_tree(address, path).await?;
-        let choice = self.choose(&tree);
-        let events = self.events.min(tree.num_entries());
-        let content_bytes = match self.form {
-            Form::Columns => self.read_columns(&tree, &choice, events).await?,
-            Form::Events(learning) => self.read_events(&tree, &choice, events, learning).await?,
+        let table = engine.open_table(address, path).await?;
+        let choice = self.choose(&table).await?;
+        let events = self.events.min(table.num_entries());
+        let content_bytes = match (self.form, &choice.each, &choice.rest) {
+            (Form::Columns, ..) => self.read_columns(&choice, events).await?,
+            (Form::Events(learning), Selected::Tree(tree, each), Selected::Tree(_, rest)) => {
+                self.read_events(tree, (each, rest), events, learning).await?
+            }
+            (Form::Events(_), ..) => {
+                let what = "an RNTuple is read in columns, not event by event";
+                return Err(Error::new(ErrorKind::Unsupported, what).with_url(address));
+            }
         };
-        Ok(begun.outcome(self, &tree, &choice, events, content_bytes))
+        Ok(begun.outcome(self, &choice, events, content_bytes))
     }
 
     fn check(&self) -> Result<()> {
@@ -126,15 +139,15 @@ impl Exercise {
     async fn read_events(
         &self,
         tree: &Tree,
-        choice: &Choice,
+        (each, rest): (&[Column], &[Column]),
         events: u64,
         learning: Learning,
     ) -> Result<u64> {
         let mut reader = tree.events_with(0..events, learning);
         let mut bytes = 0;
         while let Some(mut event) = reader.next() {
-            let rest = if self.is_whole(event.entry()) { &choice.rest[..] } else { &[] };
-            for column in choice.each.iter().chain(rest) {
+            let rest = if self.is_whole(event.entry()) { rest } else { &[] };
+            for column in each.iter().chain(rest) {
                 let value = event.get(column.branch).await?;
                 bytes += content(&value.to_array());
             }
@@ -142,20 +155,18 @@ impl Exercise {
         Ok(bytes)
     }
 
-    /// The branches of each event in batches, and beside them the others where an event is read
+    /// The columns of each event in batches, and beside them the others where an event is read
     /// whole.
-    async fn read_columns(&self, tree: &Tree, choice: &Choice, events: u64) -> Result<u64> {
-        let plan = tree.plan(&choice.each, 0..events, Step::Bytes(BATCH_BYTES))?;
-        let first = plan.batches.first().map_or(0..1, |batch| batch.entries.clone());
-        let step = Step::Entries((first.end - first.start).max(1));
-        let mut each = tree.batches(choice.each.clone(), 0..events, step)?;
+    async fn read_columns(&self, choice: &Choice, events: u64) -> Result<u64> {
+        let step = Step::Entries(choice.each.step_entries(Step::Bytes(BATCH_BYTES)).await?);
+        let mut each = choice.each.batches(0..events, step, None).await?;
         let exercise = self.clone();
         let whole = move |batch: Batch| -> Result<Vec<bool>> {
             Ok(batch.entries.map(|entry| exercise.is_whole(entry)).collect())
         };
         let cut = Cut { columns: Vec::new(), predicate: Arc::new(whole) };
-        let mut rest = match self.prescale > 0 && !choice.rest.is_empty() {
-            true => Some(tree.batches_where(choice.rest.clone(), &cut, 0..events, step)?),
+        let mut rest = match self.prescale > 0 && !choice.rest.names().is_empty() {
+            true => Some(choice.rest.batches(0..events, step, Some(&cut)).await?),
             false => None,
         };
         let mut bytes = 0;
@@ -169,16 +180,6 @@ impl Exercise {
         }
         Ok(bytes)
     }
-}
-
-/// Bytes of a branch's baskets in the file.
-fn stored(tree: &Tree, column: &Column) -> u64 {
-    let baskets = &tree.metadata().branches[column.branch.0 as usize].baskets;
-    let bytes = baskets.iter().map(|basket| match &basket.place {
-        BasketPlace::Stored(range) => range.end - range.start,
-        BasketPlace::Embedded(bytes) => bytes.len() as u64,
-    });
-    bytes.sum()
 }
 
 fn of_batch(batch: &Batch) -> u64 {
@@ -215,7 +216,6 @@ impl Begun {
     fn outcome(
         self,
         exercise: &Exercise,
-        tree: &Tree,
         choice: &Choice,
         events: u64,
         content_bytes: u64,
@@ -223,13 +223,13 @@ impl Begun {
         Outcome {
             events,
             events_whole: (0..events).filter(|entry| exercise.is_whole(*entry)).count() as u64,
-            branches_each: choice.each.len(),
-            branches: choice.each.len() + choice.rest.len(),
+            branches_each: choice.each.names().len(),
+            branches: choice.each.names().len() + choice.rest.names().len(),
             fraction: choice.fraction,
             content_bytes,
             wall_s: self.trace.now().as_secs_f64() - self.wall_s,
             cpu_s: clock::cpu_time().as_secs_f64() - self.cpu_s,
-            report: tree.file().report(),
+            report: choice.each.file().report(),
         }
     }
 }

@@ -14,6 +14,7 @@ use url::Url;
 use super::memory::Memory;
 use super::ntuple::Ntuple;
 use super::recover::recover;
+use super::table::Table;
 use super::tree::Tree;
 use super::{Decoders, Profiles};
 use crate::error::{Error, ErrorKind, Result};
@@ -63,13 +64,6 @@ pub(crate) struct Presumed {
     pub file: File,
     answer: Answer,
     errand: Errand,
-}
-
-/// What has entries to be read.
-#[derive(Clone)]
-pub enum Table {
-    Tree(Tree),
-    Ntuple(Ntuple),
 }
 
 /// One object in a file.
@@ -261,9 +255,7 @@ impl File {
     /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
     pub async fn tree(&self, path: &str) -> Result<Tree> {
         let metadata = self.reading(|file, known| file.tree(known, path)).await?;
-        if let Some(memory) = &self.inner.memory {
-            memory.learn(&self.inner.remote, &self.inner.known.lock(), path);
-        }
+        self.learn(|file, known| Ok(file.tree(known, path)?.map(drop)));
         Ok(Tree::new(self.clone(), path, metadata))
     }
 
@@ -293,6 +285,16 @@ impl File {
         match objects.root().unread() {
             Some(unread) => Err(Error::from(unread.why.clone()).with_url(self.url())),
             None => Ok(objects),
+        }
+    }
+
+    /// Remembers for the next time what `read` needs.
+    pub(super) fn learn(
+        &self,
+        read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
+    ) {
+        if let Some(memory) = &self.inner.memory {
+            memory.learn(&self.inner.remote, &self.inner.known.lock(), read);
         }
     }
 

@@ -3,12 +3,15 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use rootfile::{Known, Progress};
+use rootfile::{File, Known, Progress};
 use url::Url;
 
 use crate::fetch::RemoteFile;
 use crate::source::FileInfo;
 use crate::store::{Entry, Store};
+
+/// What a function that reads metadata says.
+type Read = rootfile::Result<Progress<()>>;
 
 /// One file's place in the store.
 #[derive(Debug)]
@@ -70,8 +73,8 @@ impl Memory {
         true
     }
 
-    /// Remembers what opening the file and the tree at `path` takes, unless it is remembered.
-    pub fn learn(&self, remote: &RemoteFile, known: &Known, path: &str) {
+    /// Remembers what opening the file takes and then what `read` needs, unless it is remembered.
+    pub fn learn(&self, remote: &RemoteFile, known: &Known, read: impl Fn(&File, &Known) -> Read) {
         let FileInfo { modified, version, .. } = remote.info();
         // Of a server that does not say when a file changed, its size alone says too little.
         let is_told_apart = modified.is_some() || version.is_some();
@@ -91,7 +94,7 @@ impl Memory {
             before.pieces.into_iter().for_each(|(at, piece)| needed.supply(at, piece));
         }
         let bytes_before = needed.held_bytes();
-        if add_needed(known, &mut needed, path).is_none() || needed.held_bytes() == bytes_before {
+        if add_needed(known, &mut needed, read).is_none() || needed.held_bytes() == bytes_before {
             return;
         }
         let pieces = needed.pieces().map(|(at, piece)| (at, piece.clone())).collect();
@@ -113,16 +116,20 @@ fn is_same(entry: &Entry, info: &FileInfo, known: &Known) -> bool {
     entry.info == *info && compared && entry.pieces.iter().all(head)
 }
 
-/// Adds to `needed` the bytes without which the file and the tree cannot be opened: less than
+/// Adds to `needed` the bytes without which the file cannot be opened and read from: less than
 /// what was fetched, which had guesses in it.
-fn add_needed(known: &Known, needed: &mut Known, path: &str) -> Option<()> {
+fn add_needed(
+    known: &Known,
+    needed: &mut Known,
+    read: impl Fn(&File, &Known) -> Read,
+) -> Option<()> {
     let size = known.size()?;
     let mut open = None;
     loop {
         let progress = match &open {
-            None => rootfile::File::open(needed).ok()?.map(|file| open = Some(file)),
-            Some(file) => match file.tree(needed, path).ok()? {
-                Progress::Ready(_) => return Some(()),
+            None => File::open(needed).ok()?.map(|file| open = Some(file)),
+            Some(file) => match read(file, needed).ok()? {
+                Progress::Ready(()) => return Some(()),
                 Progress::NeedsData(needs) => Progress::NeedsData(needs),
             },
         };

@@ -14,11 +14,13 @@ pub mod lazy;
 pub mod learn;
 mod memory;
 pub mod ntuple;
+pub mod outline;
 pub mod pipeline;
 pub mod plan;
 mod profile;
 mod recover;
 pub mod select;
+pub mod table;
 pub mod tree;
 
 pub(crate) use decoders::Decoders;

@@ -1,5 +1,6 @@
 //! An RNTuple that can be read.
 
+mod cut;
 mod pipeline;
 mod plan;
 
@@ -8,17 +9,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rootfile::Array;
 use rootfile::ntuple::{self, Cluster, Interpretation, Names};
+use rootfile::{Array, Progress};
 
 use super::batches::Batches;
 use super::columns::{Batch, datashape};
+use super::cut::Cut;
 use super::file::File;
 use super::plan::Step;
 use super::select::{Glob, is_glob, no_such};
+use super::tree::Rank;
 use crate::error::{Error, ErrorKind, Result};
 use pipeline::Job;
-use plan::Plan;
+pub(super) use plan::Plan;
 
 /// An RNTuple of an open file. Cheap to clone.
 #[derive(Clone)]
@@ -129,8 +132,7 @@ impl Ntuple {
                 let fields = self.matching(pattern)?.into_iter();
                 columns.extend(fields.filter_map(|field| self.column(field).ok()));
             } else {
-                let paths = self.inner.names.all().iter().map(|named| &*named.path);
-                return Err(no_such("field", paths, pattern).with_url(self.inner.file.url()));
+                return Err(self.no_such(pattern));
             }
         }
         let mut seen = std::collections::BTreeSet::new();
@@ -145,35 +147,129 @@ impl Ntuple {
         top.filter_map(|(field, _)| self.column(field).ok()).collect()
     }
 
-    /// Starts reading in steps; fetching and decoding go on while the caller works on a batch.
+    /// A field by its path: in the lists that it is in or, with paths of fields to keep, one at
+    /// the top with only those.
+    ///
+    /// # Errors
+    /// As [`Ntuple::columns`].
+    pub fn field(&self, (path, keep): &(String, Option<Vec<String>>)) -> Result<FieldColumn> {
+        let field = self.the(path)?;
+        match keep {
+            None => self.column(field),
+            Some(keep) => {
+                let keep: Vec<usize> =
+                    keep.iter().map(|path| self.the(path)).collect::<Result<_>>()?;
+                self.pruned(field, &keep)
+            }
+        }
+    }
+
+    /// What reading would fetch.
     ///
     /// # Errors
     /// `InvalidArgument` for entries that run backwards; those of reading page lists.
+    pub async fn plan(
+        &self,
+        columns: &[FieldColumn],
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Plan> {
+        let entries = self.there(entries)?;
+        let clusters = self.clusters(&entries).await?;
+        let schema = &self.inner.ntuple.schema;
+        let starts = plan::starts(schema, columns, &clusters, &entries, step);
+        self.planned(columns, clusters, starts, None)
+    }
+
+    /// How many entries come in a step, at least one.
+    ///
+    /// # Errors
+    /// Those of reading page lists.
+    pub async fn step_entries(&self, columns: &[FieldColumn], step: Step) -> Result<u64> {
+        let entries = 0..self.num_entries();
+        let clusters = self.clusters(&entries).await?;
+        Ok(plan::step_entries(&self.inner.ntuple.schema, columns, &clusters, step, entries.end))
+    }
+
+    /// Starts reading in steps; fetching and decoding go on while the caller works on a batch.
+    ///
+    /// # Errors
+    /// As [`Ntuple::plan`].
     pub async fn batches(
         &self,
         columns: Vec<FieldColumn>,
         entries: Range<u64>,
         step: Step,
     ) -> Result<Batches> {
-        if entries.start > entries.end {
-            let what = format!("entries {} to {} run backwards", entries.start, entries.end);
-            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        self.start(columns, None, entries, step, Rank::FIRST).await
+    }
+
+    /// As [`Ntuple::batches`], of those entries only that survive the cut. Its columns are read
+    /// first, and of the others only pages with survivors.
+    ///
+    /// # Errors
+    /// As [`Ntuple::batches`], and for a column of the cut that is not there or cannot be read.
+    pub async fn batches_where(
+        &self,
+        columns: Vec<FieldColumn>,
+        cut: &Cut,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Batches> {
+        self.start(columns, Some(cut), entries, step, Rank::FIRST).await
+    }
+
+    pub(super) async fn start(
+        &self,
+        columns: Vec<FieldColumn>,
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+        step: Step,
+        rank: Rank,
+    ) -> Result<Batches> {
+        match cut {
+            None => {
+                let plan = self.plan(&columns, entries, step).await?;
+                Ok(pipeline::start(self.job(columns, rank), plan))
+            }
+            Some(cut) => cut::start(self, columns, cut, entries, step, rank).await,
         }
-        let end = entries.end.min(self.num_entries());
-        let entries = entries.start.min(end)..end;
-        let clusters = self.clusters(&entries).await?;
+    }
+
+    /// Plans batches that begin at `starts`, whose last is the end; with runs of entries only
+    /// what these need.
+    fn planned(
+        &self,
+        columns: &[FieldColumn],
+        clusters: Vec<Arc<Cluster>>,
+        starts: Vec<u64>,
+        runs: Option<Vec<Range<u64>>>,
+    ) -> Result<Plan> {
         let Inner { file, path, ntuple, .. } = &*self.inner;
-        let plan = Plan::new(&ntuple.schema, &columns, clusters, entries, step)
-            .map_err(|error| Error::from(error.within(path)).with_url(file.url()))?;
-        let job = Job {
+        Plan::new(&ntuple.schema, columns, clusters, &starts, runs)
+            .map_err(|error| Error::from(error.within(path)).with_url(file.url()))
+    }
+
+    fn job(&self, columns: Vec<FieldColumn>, rank: Rank) -> Job {
+        let Inner { file, path, ntuple, .. } = &*self.inner;
+        Job {
             remote: file.remote().clone(),
             decoders: file.decoders().clone(),
             ntuple: ntuple.clone(),
             path: path.clone(),
             columns: columns.into(),
-            urgent: true,
-        };
-        Ok(pipeline::start(job, plan))
+            rank,
+        }
+    }
+
+    /// Those of the entries that there are.
+    fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
+        if entries.start > entries.end {
+            let what = format!("entries {} to {} run backwards", entries.start, entries.end);
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        let end = entries.end.min(self.num_entries());
+        Ok(entries.start.min(end)..end)
     }
 
     /// Reads columns for a range of entries (cut to those there are), all at once.
@@ -181,11 +277,35 @@ impl Ntuple {
     /// # Errors
     /// As [`Ntuple::batches`]; those of fetching and decoding.
     pub async fn read(&self, columns: Vec<FieldColumn>, entries: Range<u64>) -> Result<Batch> {
-        let end = entries.end.min(self.num_entries());
-        let entries = entries.start.min(end)..end;
-        let columns_of_none = columns.iter().map(FieldColumn::empty).collect();
-        let nothing = Batch { entries: entries.clone(), survivors: None, columns: columns_of_none };
-        let mut batches = self.batches(columns, entries, Step::Whole).await?;
+        self.read_all(columns, None, entries).await
+    }
+
+    /// As [`Ntuple::read`], of those entries only that survive the cut.
+    ///
+    /// # Errors
+    /// As [`Ntuple::batches_where`]; those of fetching and decoding, and the predicate's.
+    pub async fn read_where(
+        &self,
+        columns: Vec<FieldColumn>,
+        cut: &Cut,
+        entries: Range<u64>,
+    ) -> Result<Batch> {
+        self.read_all(columns, Some(cut), entries).await
+    }
+
+    async fn read_all(
+        &self,
+        columns: Vec<FieldColumn>,
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+    ) -> Result<Batch> {
+        let entries = self.there(entries)?;
+        let nothing = Batch {
+            entries: entries.clone(),
+            survivors: cut.map(|_| Vec::new()),
+            columns: columns.iter().map(FieldColumn::empty).collect(),
+        };
+        let mut batches = self.start(columns, cut, entries, Step::Whole, Rank::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 
@@ -203,6 +323,10 @@ impl Ntuple {
                     ntuple.clusters(known, groups.clone()).map_err(|error| error.within(path))
                 })
                 .await?;
+            file.learn(|format, known| match format.ntuple(known, path)? {
+                Progress::Ready(_) => Ok(ntuple.clusters(known, groups.clone())?.map(drop)),
+                Progress::NeedsData(needs) => Ok(Progress::NeedsData(needs)),
+            });
             let mut rest = listed.into_iter().map(Arc::new);
             for group in groups.clone() {
                 let count = ntuple.groups[group].clusters as usize;
@@ -216,6 +340,15 @@ impl Ntuple {
             cluster.entries.start < entries.end && cluster.entries.end > entries.start
         };
         Ok(all.filter(within).cloned().collect())
+    }
+
+    fn the(&self, path: &str) -> Result<usize> {
+        self.find(path).ok_or_else(|| self.no_such(path))
+    }
+
+    fn no_such(&self, path: &str) -> Error {
+        let paths = self.inner.names.all().iter().map(|named| &*named.path);
+        no_such("field", paths, path).with_url(self.inner.file.url())
     }
 
     fn named(&self, field: usize) -> Result<&ntuple::names::Named> {

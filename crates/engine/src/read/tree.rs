@@ -27,7 +27,7 @@ pub(crate) struct Rank {
 }
 
 impl Rank {
-    const FIRST: Rank = Rank { order: 0, urgent: true };
+    pub(super) const FIRST: Rank = Rank { order: 0, urgent: true };
 }
 
 /// A TTree of an open file. Cheap to clone.

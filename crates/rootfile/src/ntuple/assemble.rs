@@ -72,6 +72,44 @@ impl Interpretation {
         Ok(uses)
     }
 
+    /// Ascending runs of entries, which count from the beginning of the cluster, joined where they
+    /// have pages in common: what is worth being read by itself.
+    ///
+    /// # Errors
+    /// As [`Interpretation::pages`].
+    pub fn stretches(&self, cluster: &Cluster, runs: &[Range<u64>]) -> Result<Vec<Range<u64>>> {
+        let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(Vec::new()) };
+        let mut pages = Vec::with_capacity(self.slots.len());
+        for slot in &self.slots {
+            // Inside of collections all pages are read for any entry.
+            let Some(per_entry) = slot.per_entry else {
+                return Ok(vec![first.start..last.end]);
+            };
+            let (_, own) = slot.pages(cluster);
+            let mut end = slot.zeros(cluster, own)?;
+            let ends = own.iter().map(|page| {
+                end += u64::from(page.elements);
+                end
+            });
+            pages.push((per_entry, ends.collect::<Vec<u64>>()));
+        }
+        let share_a_page = |before: u64, after: u64| {
+            pages.iter().any(|(per_entry, ends)| {
+                let page = |element: u64| ends.partition_point(|end| *end <= element);
+                let last = (before * per_entry).saturating_sub(1);
+                page(last) == page(after * per_entry)
+            })
+        };
+        let mut joined: Vec<Range<u64>> = Vec::new();
+        for run in runs {
+            match joined.last_mut() {
+                Some(last) if share_a_page(last.end, run.start) => last.end = run.end,
+                _ => joined.push(run.clone()),
+            }
+        }
+        Ok(joined)
+    }
+
     /// The array of some entries, which count from the beginning of the cluster, from the
     /// decoded pages that [`Interpretation::pages`] named for them, in its order.
     ///

@@ -57,7 +57,11 @@ pub fn is_class(name: &str) -> bool {
 }
 
 impl Ntuple {
-    fn read(known: &Known, anchor: Anchor) -> Result<Progress<Ntuple>> {
+    /// Reads header and footer, to which an anchor points.
+    ///
+    /// # Errors
+    /// As [`File::ntuple`].
+    pub fn read(known: &Known, anchor: Anchor) -> Result<Progress<Ntuple>> {
         let header = stored(known, &anchor, &anchor.header, "header")?;
         let footer = match stored(known, &anchor, &anchor.footer, "footer")? {
             Progress::Ready(stored) => Footer::open(&stored, anchor.footer.length),

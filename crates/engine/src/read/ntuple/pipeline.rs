@@ -20,6 +20,8 @@ use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
 use crate::read::Decoders;
 use crate::read::batches::{Batches, Maker};
 use crate::read::columns::Batch;
+use crate::read::cut::within;
+use crate::read::tree::Rank;
 
 /// What a pipeline reads from.
 pub struct Job {
@@ -28,8 +30,7 @@ pub struct Job {
     pub ntuple: Arc<rootfile::ntuple::Ntuple>,
     pub path: Arc<str>,
     pub columns: Arc<[FieldColumn]>,
-    /// Somebody already waits for the first batch.
-    pub urgent: bool,
+    pub rank: Rank,
 }
 
 /// What other threads have done.
@@ -86,17 +87,19 @@ impl Pipeline {
         };
         let slots = plan.parts.iter().map(|part| slot(part.pages.len())).collect();
         let lacking = plan.batches.iter().map(|batch| batch.parts.len()).collect();
-        let awaited = usize::from(job.urgent);
-        let want = |(order, item): (usize, &super::plan::Item)| Want {
-            cost: (item.range.end - item.range.start) + item.decoded,
-            range: item.range.clone(),
-            urgency: match plan.parts[item.part].batches.start < awaited {
-                true => Urgency::Demand,
-                false => Urgency::Hint,
-            },
-            order: order as u64,
+        let awaited = usize::from(job.rank.urgent);
+        let want = |item: &super::plan::Item| {
+            let batch = plan.parts[item.part].batches.start;
+            // A number of an entry, so that reads side by side are served side by side.
+            let turn = plan.batches[batch].entries.start.min(u64::from(u32::MAX));
+            Want {
+                cost: (item.range.end - item.range.start) + item.decoded,
+                range: item.range.clone(),
+                urgency: if batch < awaited { Urgency::Demand } else { Urgency::Hint },
+                order: (job.rank.order << 32) + turn,
+            }
         };
-        let wants = job.remote.want(plan.items.iter().enumerate().map(want).collect());
+        let wants = job.remote.want(plan.items.iter().map(want).collect());
         let open = plan.items.len();
         Pipeline { job, plan, wants, open, slots, lacking, next: 0, awaited, done }
     }
@@ -256,24 +259,29 @@ impl Pipeline {
             let array = Array::concat(arrays)?.unwrap_or_else(|| column.interpretation.empty());
             columns.push((column.name.clone(), array));
         }
-        Ok(Batch { entries, survivors: None, columns })
+        Ok(Batch { entries, survivors: self.plan.runs.clone(), columns })
     }
 
     /// The share of a part in a batch; the last batch that needs it takes it away.
     fn share(&mut self, at: usize, number: usize, entries: &Range<u64>) -> Option<Array> {
         let part = &self.plan.parts[at];
-        let from = entries.start.max(part.entries.start) - part.entries.start;
-        let to = entries.end.min(part.entries.end) - part.entries.start;
-        let whole = from == 0 && to == part.entries.end - part.entries.start;
+        let own = part.entries.clone();
+        let wanted = entries.start.max(own.start)..entries.end.min(own.end);
         let slot = &mut self.slots[at];
         let last = part.batches.end == number + 1;
         if last {
             slot.permits.clear();
         }
-        if whole && last {
-            return slot.array.take();
-        }
-        let share = slot.array.as_ref().map(|array| array.slice(from as usize..to as usize));
+        let index =
+            |run: Range<u64>| (run.start - own.start) as usize..(run.end - own.start) as usize;
+        let share = match &self.plan.runs {
+            Some(runs) => {
+                let runs: Vec<Range<usize>> = within(runs, &wanted).map(index).collect();
+                slot.array.as_ref().map(|array| array.gather(&runs))
+            }
+            None if last && wanted == own => return slot.array.take(),
+            None => slot.array.as_ref().map(|array| array.slice(index(wanted))),
+        };
         if last {
             slot.array = None;
         }

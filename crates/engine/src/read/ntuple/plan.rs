@@ -6,9 +6,10 @@ use std::sync::Arc;
 use rootfile::ntuple::{Cluster, PageUse, Schema};
 
 use super::FieldColumn;
+use crate::read::cut::within;
 use crate::read::plan::Step;
 
-/// The share of a cluster in a column.
+/// The share of a cluster in a column, or a stretch of it.
 #[derive(Debug)]
 pub struct Part {
     /// Position in the columns of the plan.
@@ -51,42 +52,51 @@ pub struct Plan {
     /// file.
     pub items: Vec<Item>,
     pub batches: Vec<BatchPlan>,
+    /// The entries that a cut has left, as ascending runs; `None` where all are read.
+    pub runs: Option<Vec<Range<u64>>>,
 }
 
 impl Plan {
-    /// Plans reading `columns` for `entries`, which `clusters` hold.
+    /// Plans reading `columns` in batches that begin at `starts`, whose last is the end; of these
+    /// entries, which `clusters` hold, all or some runs.
     pub fn new(
         schema: &Schema,
         columns: &[FieldColumn],
         clusters: Vec<Arc<Cluster>>,
-        entries: Range<u64>,
-        step: Step,
+        starts: &[u64],
+        runs: Option<Vec<Range<u64>>>,
     ) -> rootfile::Result<Plan> {
-        let starts = batch_starts(schema, columns, &clusters, &entries, step);
-        let mut plan = Plan { clusters, parts: Vec::new(), items: Vec::new(), batches: Vec::new() };
-        plan.batches = starts
-            .windows(2)
-            .map(|pair| BatchPlan { entries: pair[0]..pair[1], parts: Vec::new() })
-            .collect();
+        let (parts, items) = (Vec::new(), Vec::new());
+        let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
+        let batch = |pair: &[u64]| BatchPlan { entries: pair[0]..pair[1], parts: Vec::new() };
+        let batches = starts.windows(2).map(batch).collect();
+        let mut plan = Plan { clusters, parts, items, batches, runs };
         for (at, cluster) in plan.clusters.iter().enumerate() {
             let start = entries.start.max(cluster.entries.start);
-            let read = start..entries.end.min(cluster.entries.end);
-            if read.is_empty() {
+            let held = start..entries.end.min(cluster.entries.end);
+            if held.is_empty() {
                 continue;
             }
-            let local = local(cluster, &read);
+            let wanted: Vec<Range<u64>> = match &plan.runs {
+                None => vec![local(cluster, &held)],
+                Some(runs) => within(runs, &held).map(|run| local(cluster, &run)).collect(),
+            };
             for (number, column) in columns.iter().enumerate() {
-                let pages = column
-                    .interpretation
-                    .pages(cluster, local.clone())
-                    .map_err(|error| error.within(&format!("{}/cluster {at}", column.name)))?;
-                plan.parts.push(Part {
-                    column: number,
-                    cluster: at,
-                    entries: read.clone(),
-                    pages,
-                    batches: batches_of(&starts, &read),
-                });
+                let within =
+                    |error: rootfile::Error| error.within(&format!("{}/cluster {at}", column.name));
+                let stretches = column.interpretation.stretches(cluster, &wanted);
+                for stretch in stretches.map_err(within)? {
+                    let pages = column.interpretation.pages(cluster, stretch.clone());
+                    let first = cluster.entries.start;
+                    let read = first + stretch.start..first + stretch.end;
+                    plan.parts.push(Part {
+                        column: number,
+                        cluster: at,
+                        pages: pages.map_err(within)?,
+                        batches: batches_of(starts, &read),
+                        entries: read,
+                    });
+                }
             }
         }
         plan.order(schema);
@@ -120,7 +130,7 @@ pub fn local(cluster: &Cluster, entries: &Range<u64>) -> Range<u64> {
 }
 
 /// First entries of the batches and, last, the end.
-fn batch_starts(
+pub fn starts(
     schema: &Schema,
     columns: &[FieldColumn],
     clusters: &[Arc<Cluster>],
@@ -131,18 +141,29 @@ fn batch_starts(
     if total == 0 {
         return vec![entries.start];
     }
-    let step = match step {
-        Step::Whole => total,
+    let step = step_entries(schema, columns, clusters, step, total);
+    let mut starts: Vec<u64> =
+        (0..total.div_ceil(step)).map(|batch| entries.start + batch * step).collect();
+    starts.push(entries.end);
+    starts
+}
+
+/// How many of `total` entries come at a time; at least one.
+pub fn step_entries(
+    schema: &Schema,
+    columns: &[FieldColumn],
+    clusters: &[Arc<Cluster>],
+    step: Step,
+    total: u64,
+) -> u64 {
+    match step {
+        Step::Whole => total.max(1),
         Step::Entries(step) => step.max(1),
         Step::Bytes(bytes) => {
             let per_entry = decoded_bytes_per_entry(schema, columns, clusters);
             ((bytes as f64 / per_entry.max(1e-3)) as u64).max(1)
         }
-    };
-    let mut starts: Vec<u64> =
-        (0..total.div_ceil(step)).map(|batch| entries.start + batch * step).collect();
-    starts.push(entries.end);
-    starts
+    }
 }
 
 fn decoded_bytes_per_entry(

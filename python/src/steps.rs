@@ -1,0 +1,136 @@
+//! Reads in steps, of one table or of many.
+
+use engine::{Place, Step, Table, Wanted, Wish};
+use numpy::PyArray1;
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+
+use crate::columns::columns;
+use crate::cut::{Raised, by_function};
+use crate::ntuple::Ntuple;
+use crate::runtime::{Owned, engine, invalid, wait};
+use crate::tree::Tree;
+
+/// First and last entry (half open) of each run that a cut has left; `None` where there is no cut.
+pub type Survivors = Option<Py<PyArray1<i64>>>;
+
+/// First and last entry, half open, what a cut has left of them, and the columns.
+pub type Read = (u64, u64, Survivors, Vec<Py<PyAny>>);
+
+/// A batch as Python gets it.
+pub fn handed_out(py: Python<'_>, batch: engine::Batch) -> PyResult<Read> {
+    let entries = batch.entries.clone();
+    let survivors = batch.survivors.as_ref().map(|runs| {
+        let bounds = runs.iter().flat_map(|run| [run.start as i64, run.end as i64]);
+        PyArray1::from_iter(py, bounds).unbind()
+    });
+    Ok((entries.start, entries.end, survivors, columns(py, batch)?))
+}
+
+/// A read in steps; dropping it ends the read.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Batches {
+    batches: Owned<Mutex<engine::Batches>>,
+    raised: Raised,
+}
+
+impl Batches {
+    pub fn new(batches: engine::Batches, raised: Raised) -> Self {
+        Batches { batches: Owned::new(Mutex::new(batches)), raised }
+    }
+}
+
+#[pymethods]
+impl Batches {
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Read>> {
+        let batches = self.batches.here(py)?;
+        let mut batches = batches.try_lock().ok_or_else(|| in_use(py))?;
+        let Some(batch) = wait(py, &engine(py)?, batches.next())? else { return Ok(None) };
+        let batch = batch.map_err(|error| self.raised.or(py, &error))?;
+        Ok(Some(handed_out(py, batch)?))
+    }
+}
+
+/// Many trees or RNTuples read in steps, one after the other; dropping it ends the read.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Parts {
+    parts: Owned<Mutex<engine::Parts>>,
+    raised: Raised,
+}
+
+/// Number of the place, and what is read of its table as in [`Read`].
+type PartRead = (usize, u64, u64, Survivors, Vec<Py<PyAny>>);
+
+#[pymethods]
+impl Parts {
+    fn next(&self, py: Python<'_>) -> PyResult<Option<PartRead>> {
+        let parts = self.parts.here(py)?;
+        let mut parts = parts.try_lock().ok_or_else(|| in_use(py))?;
+        let Some(part) = wait(py, &engine(py)?, parts.next())? else { return Ok(None) };
+        let part = part.map_err(|error| self.raised.or(py, &error))?;
+        let (start, stop, survivors, columns) = handed_out(py, part.batch)?;
+        Ok(Some((part.file, start, stop, survivors, columns)))
+    }
+}
+
+/// A table that is open already.
+#[derive(FromPyObject)]
+pub enum Open {
+    Tree(Py<Tree>),
+    Ntuple(Py<Ntuple>),
+}
+
+impl Open {
+    fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        Ok(match self {
+            Open::Tree(tree) => Table::Tree(tree.get().inner(py)?.clone()),
+            Open::Ntuple(ntuple) => Table::Ntuple(ntuple.get().inner(py)?.clone()),
+        })
+    }
+}
+
+/// Which columns: names of branches, or paths of fields with those to keep of each.
+#[derive(FromPyObject)]
+pub enum Columns {
+    Branches(Vec<String>),
+    Fields(Vec<(String, Option<Vec<String>>)>),
+}
+
+/// Reads the same columns of many tables: URL, path, and the table itself where it is open.
+#[pyfunction]
+#[pyo3(signature = (places, columns, cut = None, *, step_entries = None, step_bytes = None))]
+pub fn parts(
+    py: Python<'_>,
+    places: Vec<(String, Option<String>, Option<Open>)>,
+    columns: Columns,
+    cut: Option<(Vec<String>, Py<PyAny>)>,
+    step_entries: Option<u64>,
+    step_bytes: Option<u64>,
+) -> PyResult<Parts> {
+    let mut located = Vec::with_capacity(places.len());
+    for (url, path, open) in places {
+        let open = open.map(|open| open.table(py)).transpose()?;
+        located.push(Place { url, path, open });
+    }
+    let (cut, raised) = by_function(cut);
+    let wanted = match columns {
+        Columns::Branches(names) => Wanted::Named(names),
+        Columns::Fields(fields) => Wanted::Fields(fields),
+    };
+    let wish = Wish { wanted, entries: 0..u64::MAX, step: step(step_entries, step_bytes), cut };
+    let parts = engine(py)?.parts(located, wish);
+    Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised })
+}
+
+pub fn step(entries: Option<u64>, bytes: Option<u64>) -> Step {
+    match (entries, bytes) {
+        (Some(entries), _) => Step::Entries(entries),
+        (None, Some(bytes)) => Step::Bytes(bytes),
+        (None, None) => Step::Whole,
+    }
+}
+
+/// An iterator has one reader.
+pub fn in_use(py: Python<'_>) -> PyErr {
+    invalid(py, "another thread waits for the next result of this iterator")
+}
