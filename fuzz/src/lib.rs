@@ -22,11 +22,12 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     targets::block::TARGET,
     targets::file::TARGET,
     targets::http::TARGET,
     targets::messages::TARGET,
+    targets::ntuple::TARGET,
     targets::xrootd_client::TARGET,
     targets::xrootd_server::TARGET,
     targets::scheduler::TARGET,

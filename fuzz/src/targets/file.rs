@@ -4,8 +4,9 @@
 use bytes::Bytes;
 use rootfile::file::Recovery;
 use rootfile::tree::{Basket, BasketPlace, BranchId, Interpretation, Tree};
-use rootfile::{Codecs, File, Known, Progress};
+use rootfile::{Codecs, File, Known};
 
+use super::all_there;
 use crate::Target;
 
 pub const TARGET: Target = Target {
@@ -53,15 +54,6 @@ fn recover(known: &Known) -> Option<File> {
     let mut recovery = all_there(Recovery::start(known, known.size()?))?;
     all_there(recovery.advance(known))?;
     all_there(recovery.finish(known))
-}
-
-/// The result, if there is one. All bytes are known, so that only what lies beyond the end of the
-/// file can be lacking, which must be an error instead.
-fn all_there<T>(read: rootfile::Result<Progress<T>>) -> Option<T> {
-    match read.ok()? {
-        Progress::Ready(result) => Some(result),
-        Progress::NeedsData(needs) => panic!("asks for what there is not: {needs:?}"),
-    }
 }
 
 fn look_at_tree(file: &File, known: &Known, tree: &Tree) -> usize {

@@ -4,9 +4,12 @@ pub mod block;
 pub mod file;
 pub mod http;
 pub mod messages;
+pub mod ntuple;
 pub mod scheduler;
 pub mod xrootd_client;
 pub mod xrootd_server;
+
+use rootfile::Progress;
 
 /// A cursor that never runs out: zeros follow the input.
 pub(crate) struct Input<'a>(&'a [u8]);
@@ -28,6 +31,15 @@ impl<'a> Input<'a> {
 
     pub fn rest(self) -> &'a [u8] {
         self.0
+    }
+}
+
+/// The result, if there is one. All bytes are known, so that only what lies beyond the end of the
+/// file can be lacking, which must be an error instead.
+pub(crate) fn all_there<T>(read: rootfile::Result<Progress<T>>) -> Option<T> {
+    match read.ok()? {
+        Progress::Ready(result) => Some(result),
+        Progress::NeedsData(needs) => panic!("asks for what there is not: {needs:?}"),
     }
 }
 
