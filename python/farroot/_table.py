@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _core
+from ._entries import StepSize
 from ._process import Live, NothingToClose
 
 if TYPE_CHECKING:
@@ -49,6 +50,34 @@ class InFile(NothingToClose, Generic[Core]):
     def address(self) -> str:
         """File and object, as :func:`farroot.open` takes them."""
         return f"{self.url}:{self._object_path}"
+
+    def to_arrow(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        step_size: StepSize = "100 MB",
+        **options: Any,
+    ) -> Any:
+        """Reads columns as a stream of Arrow record batches, each made when it is taken.
+
+        What reads Arrow (polars, DuckDB, pyarrow) takes it by its C stream interface, without
+        copying; what comes next is fetched and decoded meanwhile.
+
+        Args:
+            step_size: Entries in a batch, or the bytes that they take decoded, as ``"100 MB"``.
+            options: Further arguments of ``iterate``.
+
+        Returns:
+            A ``pyarrow.RecordBatchReader``.
+        """
+        from ._libraries.arrow import stream
+
+        table: Any = self
+        like = {key: value for key, value in options.items() if not key.startswith("entry_")}
+        nothing = table.arrays(expressions, cut, entry_stop=0, library="arrow", **like)
+        steps = table.iterate(expressions, cut, step_size=step_size, library="arrow", **options)
+        return stream(nothing.schema, steps)
 
     def report(self) -> ReadReport:
         """What reading the file has cost so far: bytes, requests, round trips, time."""

@@ -295,7 +295,7 @@ class HasBranches:
                 ``expressions``.
             entry_start, entry_stop: Half-open range of entries; None is the beginning and the
                 end, negative numbers count from the end.
-            library: ``"ak"``, ``"np"`` or ``"pd"``.
+            library: ``"ak"``, ``"np"``, ``"pd"`` or ``"arrow"``.
             how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
                 or ``dict`` for these; ``"zip"`` (Awkward only) puts lists that have the same
                 counts into lists of records.

@@ -247,7 +247,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
                 ``expressions``.
             entry_start, entry_stop: Half-open range of entries; None is the beginning and the
                 end, negative numbers count from the end.
-            library: ``"ak"``, ``"np"`` or ``"pd"``.
+            library: ``"ak"``, ``"np"``, ``"pd"`` or ``"arrow"``.
             how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
                 or ``dict`` for these; ``"zip"`` as for :meth:`Tree.arrays`.
 
@@ -425,7 +425,7 @@ class Field(HasFields):
         Args:
             entry_start, entry_stop: Half-open range of entries; None is the beginning and the
                 end, negative numbers count from the end.
-            library: ``"ak"``, ``"np"`` or ``"pd"``.
+            library: ``"ak"``, ``"np"``, ``"pd"`` or ``"arrow"``.
 
         Raises:
             UnsupportedError: for a type that cannot be read, naming field and type.

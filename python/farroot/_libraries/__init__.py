@@ -1,4 +1,4 @@
-"""What arrays are made of: NumPy, Awkward or pandas, each imported when first asked for."""
+"""What arrays are made of: NumPy, Awkward, pandas or Arrow, each imported when first asked for."""
 
 from __future__ import annotations
 
@@ -44,6 +44,9 @@ _NAMES = {
     "numpy": "numpy",
     "pd": "pandas",
     "pandas": "pandas",
+    "pa": "arrow",
+    "arrow": "arrow",
+    "pyarrow": "arrow",
 }
 
 
@@ -67,7 +70,11 @@ def named(name: str) -> Library:
         from .pandas import Pandas
 
         return Pandas()
-    raise InvalidArgumentError(f'library is "ak", "np" or "pd", not {name!r}')
+    if known == "arrow":
+        from .arrow import Arrow
+
+        return Arrow()
+    raise InvalidArgumentError(f'library is "ak", "np", "pd" or "arrow", not {name!r}')
 
 
 def group(into: Library, how: How, arrays: dict[str, Any], rows: Rows) -> Any:

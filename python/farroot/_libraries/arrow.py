@@ -1,0 +1,114 @@
+"""Columns as Arrow arrays, by pyarrow: numbers, offsets and texts keep the engine's own memory.
+
+Through the C interfaces that these have, polars, DuckDB and whatever else reads Arrow take them
+over without copying. Bits and what may be missing are laid out differently in Arrow: copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .. import _core
+from ..errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from .._core import Column
+    from .._entries import Rows
+
+
+class Arrow:
+    def array(self, column: Column, rows: Rows) -> Any:
+        return to_arrow(column)
+
+    def computed(self, value: Any, rows: Rows) -> Any:
+        if isinstance(value, np.ndarray):
+            return _numbers(value)
+        import awkward as ak
+
+        return ak.to_arrow(value, extensionarray=False)
+
+    def table(self, arrays: dict[str, Any], rows: Rows) -> Any:
+        return pa.table(list(arrays.values()), names=list(arrays))
+
+    def nested(self, arrays: dict[str, Any]) -> Any:
+        return _struct(list(arrays.items()), len(next(iter(arrays.values()), ())))
+
+    def zipped(self, arrays: dict[str, Any]) -> Any:
+        raise InvalidArgumentError('how="zip" needs library="ak"')
+
+    def concatenate(self, tables: Sequence[Any]) -> Any:
+        if isinstance(tables[0], pa.Table):
+            return pa.concat_tables(tables)
+        return pa.concat_arrays(tables)
+
+
+def to_arrow(column: Column) -> Any:
+    """One column."""
+    match column:
+        case _core.Numbers(array):
+            return _numbers(array)
+        case _core.List(offsets, content):
+            return pa.LargeListArray.from_arrays(pa.array(offsets), to_arrow(content))
+        case _core.Strings(offsets, encoded):
+            return _strings(offsets, encoded)
+        case _core.Record(_, length, fields):
+            return _struct([(name, to_arrow(field)) for name, field in fields], length)
+        case _core.Regular(size, length, content):
+            return _fixed(to_arrow(content), size, length)
+        case _core.Optional(index, content):
+            return to_arrow(content).take(pa.array(index, mask=index < 0))
+        case _core.Union(tags, index, contents):
+            # The first alternative is to have no value.
+            offsets = np.where(tags < 0, 0, index).astype(np.int32)
+            children = [pa.nulls(1), *(to_arrow(content) for content in contents)]
+            return pa.UnionArray.from_dense(
+                pa.array(tags + np.int8(1)), pa.array(offsets), children
+            )
+        case _core.Marked(_, content):
+            return to_arrow(content)
+
+
+def stream(schema: Any, tables: Iterator[Any]) -> Any:
+    """Tables as they come, as a reader with the C stream interface."""
+    batches = (batch for table in tables for batch in table.to_batches())
+    return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _numbers(array: NDArray[Any]) -> Any:
+    """A NumPy array of any shape, its inner dimensions as lists of fixed length."""
+    layout: Any = pa.array(array.reshape(-1))
+    lengths = array.shape
+    for axis in range(len(lengths) - 1, 0, -1):
+        layout = _fixed(layout, lengths[axis], int(np.prod(lengths[:axis])))
+    return layout
+
+
+def _fixed(content: Any, size: int, length: int) -> Any:
+    kind = pa.list_(content.type, size)
+    return pa.Array.from_buffers(kind, length, [None], children=[content])
+
+
+def _struct(fields: list[tuple[str, Any]], length: int) -> Any:
+    kind = pa.struct([(name, field.type) for name, field in fields])
+    children = [field for _, field in fields]
+    return pa.Array.from_buffers(kind, length, [None], children=children)
+
+
+def _strings(offsets: NDArray[np.int64], encoded: NDArray[np.uint8]) -> Any:
+    """Texts; of bytes that are not UTF-8, each that is none is replaced."""
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(encoded)]
+    array = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        whole = encoded.tobytes()
+        spans = pairwise(offsets)
+        texts = [whole[start:stop].decode("utf-8", "replace") for start, stop in spans]
+        return pa.array(texts, pa.large_string())
+    return array
