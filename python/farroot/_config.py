@@ -19,6 +19,9 @@ def config(
     store_folder: str | os.PathLike[str] | None = None,
     connect_timeout: float | None = None,
     silence_timeout: float | None = None,
+    patience: float | None = None,
+    outage_timeout: float | None = None,
+    sources: int | None = None,
     user: str | None = None,
 ) -> dict[str, Any]:
     """Changes settings of this process before its first read, and returns all of them.
@@ -37,6 +40,11 @@ def config(
         store_folder: Where; by default in the platform's cache folder.
         connect_timeout: Seconds to wait for a TCP connection.
         silence_timeout: Seconds that a connection which owes data may stay silent.
+        patience: Seconds that a server may owe data in silence before its work goes to another
+            source, or another connection shows whether it still answers.
+        outage_timeout: Seconds that a server which has answered before may be unreachable.
+        sources: Sources of one file that are read from at the same time, unless there is much
+            to read.
         user: The name sent at login.
 
     Raises:
@@ -52,6 +60,9 @@ def config(
         "store_folder": None if store_folder is None else os.fspath(store_folder),
         "connect_timeout": connect_timeout,
         "silence_timeout": silence_timeout,
+        "patience": patience,
+        "outage_timeout": outage_timeout,
+        "sources": sources,
         "user": user,
     }
     given = {name: value for name, value in settings.items() if value is not None}

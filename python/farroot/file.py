@@ -35,8 +35,9 @@ def open(  # noqa: A001
 
     Args:
         address: A URL (``root://``, ``http://``, ``https://``, ``file://``) or a local path,
-            with ``:object/path`` after it for something in the file; a path-like object, which
-            is never split; or a dict of one file and the path in it.
+            with ``:object/path`` after it for something in the file; several URLs of the same
+            file, with ``|`` between them, are read from at the same time; a path-like object,
+            which is never split; or a dict of one file and the path in it.
 
     Returns:
         A :class:`File`; with a path in it, the :class:`Tree`, :class:`Ntuple`,

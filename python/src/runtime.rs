@@ -129,6 +129,9 @@ fn set(config: &mut Config, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()
         "store_folder" => config.store_folder = Some(value.extract()?),
         "connect_timeout" => config.connect_timeout = seconds(value)?,
         "silence_timeout" => config.silence_timeout = seconds(value)?,
+        "patience" => config.patience = seconds(value)?,
+        "outage_timeout" => config.outage_timeout = seconds(value)?,
+        "sources" => config.sources_active = value.extract::<u32>()?.max(1),
         "user" => config.user = value.extract()?,
         _ => return Err(invalid(py, &format!("there is no setting {name:?}"))),
     }
@@ -155,6 +158,9 @@ fn shown<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyDict>> 
     shown.set_item("store_folder", config.store_folder.as_deref())?;
     shown.set_item("connect_timeout", config.connect_timeout.as_secs_f64())?;
     shown.set_item("silence_timeout", config.silence_timeout.as_secs_f64())?;
+    shown.set_item("patience", config.patience.as_secs_f64())?;
+    shown.set_item("outage_timeout", config.outage_timeout.as_secs_f64())?;
+    shown.set_item("sources", config.sources_active)?;
     shown.set_item("user", &config.user)?;
     Ok(shown)
 }

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -34,6 +34,53 @@ pub struct Link {
     pub rate: Option<u64>,
     /// Whether connections start slowly, as TCP does.
     pub slow_start: bool,
+}
+
+/// A host's link as it is now: what goes wrong with it may change at any time.
+#[derive(Debug)]
+pub struct Line {
+    pub link: Link,
+    /// Nothing passes before this; then what was sent meanwhile is sent again, when TCP tries next.
+    pub down_until: Option<Instant>,
+    /// Of a thousand packets, so many are lost.
+    pub lost_per_mille: u64,
+    /// Where chance stands; the seed of it.
+    pub chance: u64,
+}
+
+/// How long TCP waits before it sends again for the first time (RFC 6298: a second at first, then
+/// by measurement; 200 ms is the least that Linux takes). Each further time it waits twice as long.
+const RETRANSMISSION: Duration = Duration::from_millis(200);
+
+impl Line {
+    pub(crate) fn new(link: Link) -> Self {
+        Line { link, down_until: None, lost_per_mille: 0, chance: 1 }
+    }
+
+    /// How long what leaves now is held up on its way.
+    fn hold_up(&mut self, now: Instant) -> Duration {
+        if let Some(until) = self.down_until.filter(|until| *until > now) {
+            return next_try(until - now, RETRANSMISSION);
+        }
+        // A linear congruential generator (Knuth's constants): its high bits are random enough.
+        self.chance =
+            self.chance.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        match (self.chance >> 33) % 1000 < self.lost_per_mille {
+            true => self.link.rtt.max(RETRANSMISSION),
+            false => Duration::ZERO,
+        }
+    }
+}
+
+/// When the first of several tries comes that is not before `at`, each twice as long after the one
+/// before as that one was.
+pub(crate) fn next_try(at: Duration, first: Duration) -> Duration {
+    let (mut time, mut pause) = (first, first);
+    while time < at {
+        pause *= 2;
+        time += pause;
+    }
+    time
 }
 
 impl Link {
@@ -99,7 +146,9 @@ impl SlowStart {
 /// One direction of one connection.
 #[derive(Debug)]
 struct Pipe {
-    link: Link,
+    line: Arc<Mutex<Line>>,
+    /// What was sent before arrives before.
+    last_arrival: Option<Instant>,
     lane: Arc<Lane>,
     slow_start: SlowStart,
     flying: VecDeque<(Instant, Bytes)>,
@@ -118,10 +167,11 @@ pub struct End {
 }
 
 /// Both ends of a new connection: the client's and the host's.
-pub(crate) fn connect(link: Link, lanes: &[Arc<Lane>; 2]) -> (End, End) {
+pub(crate) fn connect(line: &Arc<Mutex<Line>>, lanes: &[Arc<Lane>; 2]) -> (End, End) {
     let pipe = |lane: &Arc<Lane>| {
         Arc::new(Mutex::new(Pipe {
-            link,
+            line: line.clone(),
+            last_arrival: None,
             lane: lane.clone(),
             slow_start: SlowStart::new(),
             flying: VecDeque::new(),
@@ -145,15 +195,22 @@ impl Pipe {
     /// Sends the beginning of `bytes`; returns how many.
     fn send(&mut self, bytes: &[u8]) -> usize {
         let now = Instant::now();
-        let length = if self.link.slow_start {
-            self.slow_start.admit(now, self.link.rtt, bytes.len() as u64)
+        let (link, held_up) = {
+            let mut line = self.line.lock();
+            (line.link, line.hold_up(now))
+        };
+        let length = if link.slow_start {
+            self.slow_start.admit(now, link.rtt, bytes.len() as u64)
         } else {
             bytes.len() as u64
         };
-        let passed = self.lane.pass(now, length, self.link.rate);
+        let passed = self.lane.pass(now, length, link.rate);
         let sent = Bytes::copy_from_slice(&bytes[..length as usize]);
         self.held += sent.len();
-        self.flying.push_back((passed + self.link.rtt / 2, sent));
+        let arrives = passed + link.rtt / 2 + held_up;
+        let arrives = self.last_arrival.map_or(arrives, |last| last.max(arrives));
+        self.last_arrival = Some(arrives);
+        self.flying.push_back((arrives, sent));
         if let Some(reader) = self.reader.take() {
             reader.wake();
         }
@@ -235,7 +292,8 @@ impl AsyncWrite for End {
             pipe.writer = Some(context.waker().clone());
             return Poll::Pending;
         }
-        let opens = pipe.link.slow_start.then(|| pipe.slow_start.opens(Instant::now())).flatten();
+        let starts_slowly = pipe.line.lock().link.slow_start;
+        let opens = starts_slowly.then(|| pipe.slow_start.opens(Instant::now())).flatten();
         if let Some(opens) = opens {
             self.departure.as_mut().reset(opens);
             std::task::ready!(self.departure.as_mut().poll(context));
@@ -252,6 +310,28 @@ impl AsyncWrite for End {
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.outgoing.lock().close();
         Poll::Ready(Ok(()))
+    }
+}
+
+impl End {
+    /// Breaks this connection from outside, as its host's end does.
+    pub(crate) fn breaker(&self) -> Breaker {
+        Breaker(Arc::downgrade(&self.incoming), Arc::downgrade(&self.outgoing))
+    }
+}
+
+/// What a connection can be broken with.
+#[derive(Debug, Clone)]
+pub(crate) struct Breaker(Weak<Mutex<Pipe>>, Weak<Mutex<Pipe>>);
+
+impl Breaker {
+    /// Nothing of what is under way arrives.
+    pub(crate) fn break_off(&self) {
+        for pipe in [&self.0, &self.1].into_iter().filter_map(Weak::upgrade) {
+            let mut pipe = pipe.lock();
+            pipe.flying.clear();
+            pipe.close();
+        }
     }
 }
 

@@ -1,9 +1,11 @@
 //! A simulated XRootD data server: the served side of the protocol over simulated links.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
+use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use xrootd::error::ErrorCode;
@@ -30,18 +32,40 @@ pub struct Behaviour {
     pub opens_without_stat: bool,
     /// Sends every open elsewhere.
     pub redirects_to: Option<(String, u16)>,
+    /// Answers nothing, as a stopped process does; the kernel goes on taking connections.
+    pub stopped: bool,
+    /// Refuses every read with this error.
+    pub fails_reads: Option<ErrorCode>,
+    /// Answers every read with so many bytes fewer than asked.
+    pub shortens_reads: usize,
+    /// Answers every read with so many bytes more than asked.
+    pub lengthens_reads: usize,
+    /// Answers under another request's name.
+    pub mixes_up_requests: bool,
+    /// Makes every open wait first, as long as this and no longer.
+    pub waits: Option<Duration>,
     /// Time to serve one request; requests of one connection are served one after another, as
     /// xrootd does.
     pub service: Duration,
 }
 
+/// What a server does can be changed while it serves.
+pub type Control = Arc<Mutex<Behaviour>>;
+
 /// Serves `files` to every connection that comes, until the world ends.
-pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files, behaviour: Behaviour) {
+pub fn serve(
+    mut accepted: mpsc::UnboundedReceiver<End>,
+    files: Files,
+    behaviour: Behaviour,
+) -> Control {
+    let control = Arc::new(Mutex::new(behaviour));
+    let behaviour = control.clone();
     tokio::spawn(async move {
+        let waited = Arc::new(Mutex::new(BTreeSet::new()));
         let mut session = 0u8;
         while let Some(end) = accepted.recv().await {
             session = session.wrapping_add(1);
-            if u32::from(session) <= behaviour.cuts {
+            if u32::from(session) <= behaviour.lock().cuts {
                 tokio::spawn(cut(end));
                 continue;
             }
@@ -51,11 +75,16 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files, behaviour
                 behaviour: behaviour.clone(),
                 open: BTreeMap::new(),
                 reads: 0,
+                waited: waited.clone(),
             };
             tokio::spawn(connection.run(end));
         }
     });
+    control
 }
+
+/// How often a stopped server looks whether it may go on.
+const STOPPED_LOOKS: Duration = Duration::from_millis(50);
 
 /// Ends a connection with its first bytes.
 async fn cut(mut end: End) {
@@ -65,9 +94,11 @@ async fn cut(mut end: End) {
 struct Connection {
     server: Server,
     files: Files,
-    behaviour: Behaviour,
+    behaviour: Control,
     open: BTreeMap<Handle, Bytes>,
     reads: u32,
+    /// Paths whose opens have been made to wait.
+    waited: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Connection {
@@ -86,13 +117,18 @@ impl Connection {
             self.send(&mut end).await;
             while let Some(served) = self.server.poll_event() {
                 let Served::Request { tag, request } = served else { continue };
-                if !self.behaviour.service.is_zero() {
-                    tokio::time::sleep(self.behaviour.service).await;
+                let Behaviour { service, dies_after_reads, hangs_after_reads, .. } =
+                    self.behaviour.lock().clone();
+                if !service.is_zero() {
+                    tokio::time::sleep(service).await;
                 }
-                if self.behaviour.dies_after_reads.is_some_and(|reads| self.reads >= reads) {
+                while self.behaviour.lock().stopped {
+                    tokio::time::sleep(STOPPED_LOOKS).await;
+                }
+                if dies_after_reads.is_some_and(|reads| self.reads >= reads) {
                     return;
                 }
-                if self.behaviour.hangs_after_reads.is_some_and(|reads| self.reads >= reads) {
+                if hangs_after_reads.is_some_and(|reads| self.reads >= reads) {
                     std::future::pending::<()>().await;
                 }
                 self.answer(tag, request);
@@ -103,6 +139,11 @@ impl Connection {
 
     async fn send(&mut self, end: &mut End) {
         while let Some(mut bytes) = self.server.poll_transmit() {
+            if self.reads > 0 && self.behaviour.lock().mixes_up_requests && bytes.len() >= 8 {
+                let mut other = BytesMut::from(&bytes[..]);
+                other[0] ^= 0x55;
+                bytes = other.freeze();
+            }
             while bytes.has_remaining() {
                 let Ok(sent) = end.write(&bytes).await else { return };
                 bytes.advance(sent);
@@ -115,13 +156,26 @@ impl Connection {
             Request::Open(open) => self.answer_open(tag, &open.path),
             Request::Read(read) => {
                 self.reads += 1;
-                match self.range(read.handle, read.offset, read.length) {
+                let (fails_reads, shortens_reads, lengthens_reads) = {
+                    let told = self.behaviour.lock();
+                    (told.fails_reads, told.shortens_reads, told.lengthens_reads)
+                };
+                if let Some(code) = fails_reads {
+                    return self.refuse(tag, code, "as told");
+                }
+                let length =
+                    (read.length as usize).saturating_sub(shortens_reads) + lengthens_reads;
+                match self.range(read.handle, read.offset, length as u32) {
                     Some(bytes) => self.server.answer_data(tag, bytes, false),
                     None => self.refuse(tag, ErrorCode::FILE_NOT_OPEN, "file not open"),
                 }
             }
             Request::Readv(readv) => {
                 self.reads += 1;
+                let told = self.behaviour.lock().fails_reads;
+                if let Some(code) = told {
+                    return self.refuse(tag, code, "as told");
+                }
                 let record = |segment: &xrootd::message::readv::Segment| {
                     let bytes = self.range(segment.handle, segment.offset, segment.length)?;
                     // A vector read beyond the end fails as a whole, as on a real server.
@@ -160,8 +214,13 @@ impl Connection {
     }
 
     fn answer_open(&mut self, tag: Tag, path: &str) {
-        if let Some((host, port)) = &self.behaviour.redirects_to {
+        let Behaviour { redirects_to, opens_without_stat, waits, .. } =
+            self.behaviour.lock().clone();
+        if let Some((host, port)) = &redirects_to {
             return self.server.answer_redirect(tag, &Redirect::to_host(host, *port, None));
+        }
+        if let Some(time) = waits.filter(|_| self.waited.lock().insert(path.to_owned())) {
+            return self.server.answer_wait(tag, time, "as told");
         }
         let name = path.split('?').next().unwrap_or(path);
         let Some(content) = self.files.get(name).cloned() else {
@@ -171,7 +230,7 @@ impl Connection {
         let handle = free.unwrap_or(Handle::from_slot(0));
         let stat = stat_of(&content);
         self.open.insert(handle, content);
-        let stat = Some(&stat).filter(|_| !self.behaviour.opens_without_stat);
+        let stat = Some(&stat).filter(|_| !opens_without_stat);
         self.server.answer_open(tag, handle, stat);
     }
 

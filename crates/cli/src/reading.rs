@@ -29,6 +29,9 @@ pub struct Selection {
     /// FILE:TREE, where FILE is a URL or a path; the tree may be left out where there is only one
     #[arg(value_name = "FILE:TREE")]
     address: String,
+    /// Another URL of the same file; may be given several times
+    #[arg(long = "source", value_name = "URL")]
+    sources: Vec<String>,
     /// Columns: names, paths and globs such as 'Jet_*', separated by commas
     #[arg(short, long, value_delimiter = ',')]
     columns: Vec<String>,
@@ -41,10 +44,17 @@ pub struct Selection {
 }
 
 impl Selection {
+    /// The addresses of the file, and the path in it.
+    fn place(&self) -> (String, Option<&str>) {
+        let (file, path) = split_tree(&self.address);
+        let files = [file].into_iter().chain(self.sources.iter().map(String::as_str));
+        (engine::address::join(files), path)
+    }
+
     /// Opens the tree or RNTuple.
     pub async fn table(&self, engine: &Engine) -> engine::Result<Table> {
-        let (file, path) = split_tree(&self.address);
-        engine.open_table(file, path).await
+        let (file, path) = self.place();
+        engine.open_table(&file, path).await
     }
 
     /// Opens the tree or RNTuple, and chooses the columns that were named, or all that can be

@@ -4,11 +4,35 @@ use url::Url;
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// What stands between several addresses of one file.
+const SEPARATOR: char = '|';
+
+/// The URLs of a file, at least one: several addresses of the same file have a `|` between them.
+///
+/// # Errors
+/// As [`parse_one`].
+pub fn parse(address: &str) -> Result<Vec<Url>> {
+    parts(address).into_iter().map(parse_one).collect()
+}
+
+/// One address of several of the same file.
+pub fn join<'a>(addresses: impl Iterator<Item = &'a str>) -> String {
+    addresses.collect::<Vec<_>>().join(&SEPARATOR.to_string())
+}
+
+/// A local path may contain the separator; what has a URL among its parts is none.
+fn parts(address: &str) -> Vec<&str> {
+    match address.contains("://") {
+        true => address.split(SEPARATOR).collect(),
+        false => vec![address],
+    }
+}
+
 /// A file's address as a URL; anything without a scheme is a local path.
 ///
 /// # Errors
 /// `InvalidArgument` for what is neither.
-pub fn parse(address: &str) -> Result<Url> {
+pub fn parse_one(address: &str) -> Result<Url> {
     let wrong = |why: String| Error::new(ErrorKind::InvalidArgument, why).with_url(address);
     if address.contains("://") {
         return Url::parse(address).map_err(|e| wrong(format!("not an address: {e}")));
@@ -20,8 +44,15 @@ pub fn parse(address: &str) -> Result<Url> {
 /// Splits `FILE:TREE` where there is a tree: at the last colon that is not part of a scheme, a
 /// port or a drive, and after which no file of that name could follow.
 ///
-/// `root://host:1094//f.root:dir/Events` gives `root://host:1094//f.root` and `dir/Events`.
+/// `root://host:1094//f.root:dir/Events` gives `root://host:1094//f.root` and `dir/Events`. Of several
+/// addresses of one file, the last one is followed by the tree.
 pub fn split_tree(address: &str) -> (&str, Option<&str>) {
+    let last = parts(address).last().map_or(0, |part| address.len() - part.len());
+    let (file, tree) = split_one(&address[last..]);
+    (&address[..last + file.len()], tree)
+}
+
+fn split_one(address: &str) -> (&str, Option<&str>) {
     let after_scheme = address.find("://").map_or(0, |at| at + 3);
     // A port stands before the first slash of the path.
     let path_start = match after_scheme {
@@ -57,6 +88,8 @@ mod tests {
             ("root://h:1094//d/f.root", "root://h:1094//d/f.root", None),
             ("http://[::1]:80/f.root:T", "http://[::1]:80/f.root", Some("T")),
             ("run:12.root", "run:12.root", None),
+            ("root://a//f|http://b/f.root:T", "root://a//f|http://b/f.root", Some("T")),
+            ("root://a//f.root|http://b/f.root", "root://a//f.root|http://b/f.root", None),
         ] {
             assert_eq!(split_tree(address), (file, tree), "{address}");
         }
@@ -64,8 +97,10 @@ mod tests {
 
     #[test]
     fn paths_become_file_urls() {
-        assert_eq!(parse("/a/b.root").unwrap().as_str(), "file:///a/b.root");
-        assert_eq!(parse("root://h//x").unwrap().scheme(), "root");
+        assert_eq!(parse_one("/a/b.root").unwrap().as_str(), "file:///a/b.root");
+        assert_eq!(parse_one("root://h//x").unwrap().scheme(), "root");
+        assert_eq!(parse("root://h//x|/a|b").unwrap().len(), 3);
+        assert_eq!(parse("/a|b").unwrap().len(), 1, "a path");
         assert!(parse("root://").is_err() || parse("://x").is_err());
     }
 }

@@ -37,6 +37,15 @@ pub struct Config {
     pub connect_timeout: Duration,
     /// How long a connection that owes data may stay silent (`FARROOT_SILENCE_TIMEOUT`, seconds).
     pub silence_timeout: Duration,
+    /// How long a server that owes data may stay silent before its work goes to another source, or
+    /// another connection shows whether it still answers (`FARROOT_PATIENCE`, seconds).
+    pub patience: Duration,
+    /// How long a server that has answered before may be unreachable before its files are given
+    /// up (`FARROOT_OUTAGE_TIMEOUT`, seconds). A restart takes seconds.
+    pub outage_timeout: Duration,
+    /// Sources of one file that are read from at the same time, unless there is much to read
+    /// (`FARROOT_SOURCES`).
+    pub sources_active: u32,
     /// The name sent at login (`FARROOT_USER`; default: `USER`).
     pub user: String,
     /// Speak HTTP/2 without TLS from the first byte to `http` servers (`FARROOT_HTTP2=1`).
@@ -55,6 +64,9 @@ impl Default for Config {
             store_bytes_max: 100_000_000,
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(30),
+            patience: Duration::from_millis(1500),
+            outage_timeout: Duration::from_secs(60),
+            sources_active: 2,
             user: "farroot".into(),
             http2: false,
         }
@@ -81,10 +93,14 @@ impl Config {
         set("FARROOT_STORE", &mut config.store_bytes_max, |text| parse_bytes(text).ok())?;
         set("FARROOT_CONNECT_TIMEOUT", &mut config.connect_timeout, parse_seconds)?;
         set("FARROOT_SILENCE_TIMEOUT", &mut config.silence_timeout, parse_seconds)?;
+        set("FARROOT_PATIENCE", &mut config.patience, parse_seconds)?;
+        set("FARROOT_OUTAGE_TIMEOUT", &mut config.outage_timeout, parse_seconds)?;
+        set("FARROOT_SOURCES", &mut config.sources_active, parse)?;
         set("FARROOT_USER", &mut config.user, parse)?;
         set("FARROOT_HTTP2", &mut config.http2, |text| Some(text != "0"))?;
         config.connections_max = config.connections_max.max(1);
         config.opens_max = config.opens_max.max(1);
+        config.sources_active = config.sources_active.max(1);
         config.connections_initial = config.connections_initial.clamp(1, config.connections_max);
         Ok(config)
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 
 /// Result of anything the engine does.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -49,6 +50,7 @@ struct Inner {
     source: Option<String>,
     advice: Option<String>,
     retryable: bool,
+    retry_after: Option<Duration>,
 }
 
 impl Error {
@@ -63,6 +65,7 @@ impl Error {
             source: None,
             advice: None,
             retryable,
+            retry_after: None,
         }))
     }
 
@@ -99,6 +102,29 @@ impl Error {
     pub fn retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = retryable;
         self
+    }
+
+    /// The pause that the server has asked for before the next try.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    #[must_use]
+    pub fn with_retry_after(mut self, pause: Duration) -> Self {
+        self.0.retry_after = Some(pause);
+        self
+    }
+
+    /// What several sources had to say about one thing: each by its name, with its own error.
+    pub fn of_sources(errors: Vec<(String, Error)>) -> Self {
+        let kind = errors.first().map_or(ErrorKind::Io, |(_, error)| error.kind());
+        let same = errors.iter().all(|(_, error)| error.kind() == kind);
+        let reason = |(name, error): &(String, Error)| format!("{name}: {}", error.message());
+        let reasons: Vec<String> = errors.iter().map(reason).collect();
+        let text =
+            format!("none of {} sources could deliver: {}", errors.len(), reasons.join("; "));
+        let retryable = errors.iter().any(|(_, error)| error.is_retryable());
+        Error::new(if same { kind } else { ErrorKind::Io }, text).retryable(retryable)
     }
 
     /// Names the file, unless an inner layer has.

@@ -128,15 +128,16 @@ impl Engine {
         })
     }
 
-    /// Opens a file: `root://`, `http://`, `file://` or a local path.
+    /// Opens a file: `root://`, `http://`, `file://` or a local path. Several addresses of the
+    /// same file, with `|` between them, are read from at the same time.
     pub async fn open(&self, address: &str) -> Result<File> {
         self.open_with(address, Guesses::Welcome).await
     }
 
     async fn open_with(&self, address: &str, guesses: Guesses) -> Result<File> {
-        let url = address::parse(address)?;
+        let urls = address::parse(address)?;
         let Inner { fetcher, decoders, store, .. } = &*self.inner;
-        File::open(fetcher, decoders, store.as_ref(), url, guesses).await
+        File::open(fetcher, decoders, store.as_ref(), urls, guesses).await
     }
 
     /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
@@ -153,11 +154,11 @@ impl Engine {
     /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections
     /// and counts against the same budget as what is read of ROOT files.
     pub async fn open_bytes(&self, address: &str) -> Result<fetch::RemoteFile> {
-        let url = address::parse(address)?;
+        let urls = address::parse(address)?;
         let errand =
             fetch::errand::Errand::begin(self.trace(), fetch::ledger::Phase::Connecting, None);
         // Nothing of it is needed but its size.
-        self.inner.fetcher.open(url, 1, 0, &errand).await
+        self.inner.fetcher.open(urls, 1, 0, &errand).await
     }
 
     /// Opens a file and a tree in it; without a path, the only tree there is.

@@ -33,6 +33,17 @@ pub struct Budgets {
     pub attempts_max: u32,
     /// Failures of a server in a row, without a byte between, before its sources have failed.
     pub server_failures_max: u32,
+    /// A server that was reached before is given up when it has failed again and again for this
+    /// long without a byte: a restart or a cut link takes less.
+    pub outage_max: Time,
+    /// A server that owes something and has been silent for this long is doubted: its work goes
+    /// elsewhere, or another connection shows whether it still answers.
+    pub patience: Time,
+    /// Sources of one file that are read from at the same time, unless much is queued.
+    pub sources_active: u32,
+    /// Owner: the servers and the network. Bytes asked for twice because they were late, per
+    /// thousand bytes wanted.
+    pub hedge_per_mille: u64,
     /// The first pause after a failure; each further one is twice as long.
     pub backoff_first: Time,
     /// The longest pause.
@@ -65,8 +76,12 @@ impl Default for Budgets {
             over_read_per_mille: 30,
             attempts_max: 5,
             server_failures_max: 4,
+            outage_max: Time::from_secs(60),
+            patience: Time::from_millis(1500),
+            sources_active: 2,
+            hedge_per_mille: 15,
             backoff_first: Time::from_millis(100),
-            backoff_max: Time::from_secs(5),
+            backoff_max: Time::from_secs(2),
             unreachable_after: Time::from_secs(4),
             connect_max: Time::from_secs(30),
             silence_max: Time::from_secs(60),
@@ -79,6 +94,12 @@ impl Default for Budgets {
 const BACKOFF_MIN: Time = Time::from_millis(1);
 
 impl Budgets {
+    /// How long a source is left alone after it has failed for the `count`-th time.
+    pub(crate) fn probation(&self, count: u32) -> Time {
+        const FIRST: Time = Time::from_secs(2);
+        FIRST.saturating_mul(1 << count.saturating_sub(1).min(7))
+    }
+
     /// The pause after the `count`-th failure in a row; none before the first.
     pub(crate) fn backoff(&self, count: u32) -> Time {
         match count {
@@ -99,7 +120,7 @@ mod tests {
     fn pauses_double_up_to_the_longest() {
         let budgets = Budgets::default();
         let pauses: Vec<u128> = (0..9).map(|count| budgets.backoff(count).as_millis()).collect();
-        assert_eq!(pauses, [0, 100, 200, 400, 800, 1600, 3200, 5000, 5000]);
+        assert_eq!(pauses, [0, 100, 200, 400, 800, 1600, 2000, 2000, 2000]);
         assert_eq!(budgets.backoff(u32::MAX), budgets.backoff_max);
     }
 }

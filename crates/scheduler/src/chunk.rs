@@ -17,7 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::ids::{RequestId, WantId};
+use crate::ids::{RequestId, Time, WantId};
 use crate::message::Urgency;
 
 /// A want as its chunks know it; orders by importance.
@@ -100,8 +100,8 @@ pub(crate) enum Return {
     Now,
     /// Queued again, counted as an attempt.
     Again,
-    /// Rest for a while, counted as an attempt.
-    Later,
+    /// Rest for a while, at least so long; counted as an attempt.
+    Later(Time),
 }
 
 /// The bytes that came back.
@@ -310,7 +310,7 @@ impl Chunks {
                 if chunk.attempts >= attempts_max.max(1) {
                     returned.exhausted.extend(chunk.waiters.iter().map(|waiter| waiter.want));
                 }
-                chunk.state = if how == Return::Later {
+                chunk.state = if matches!(how, Return::Later(_)) {
                     returned.resting = true;
                     State::Resting
                 } else {
@@ -320,6 +320,31 @@ impl Chunks {
             self.put(start, chunk);
         }
         returned
+    }
+
+    /// What `request` still owes of `range` to somebody.
+    pub(crate) fn owed(&self, range: &Range<u64>, request: RequestId) -> Vec<Range<u64>> {
+        let first = self.previous(range.start + 1).map_or(range.start, |(start, _)| start);
+        let chunks = self.map.range(first..range.end).map(|(start, chunk)| (*start, chunk));
+        let owed = chunks.filter(|(_, chunk)| {
+            let awaited = chunk.held || !chunk.waiters.is_empty();
+            let theirs = matches!(&chunk.state, State::InFlight(ids) if ids.contains(&request));
+            awaited && theirs && chunk.end > range.start
+        });
+        let within =
+            |(start, chunk): (u64, &Chunk)| start.max(range.start)..chunk.end.min(range.end);
+        joined(owed.map(within).collect())
+    }
+
+    /// What is in flight of `range` is asked for by `request` as well.
+    pub(crate) fn ask_again(&mut self, range: &Range<u64>, request: RequestId) {
+        for start in self.starts(range) {
+            let Some(mut chunk) = self.lift(start) else { continue };
+            if let State::InFlight(requests) = &mut chunk.state {
+                requests.push(request);
+            }
+            self.put(start, chunk);
+        }
     }
 
     /// What rested in `range` is queued again.

@@ -75,19 +75,24 @@ impl Scheduler {
             .map(|server| server.retry_at)
             .chain(connections.filter_map(|connection| connection.deadline(&self.budgets)))
             .chain(resting)
+            .chain(self.servers.keys().filter_map(|id| self.patience_ends(*id)))
+            .chain(self.next_late())
+            .chain(self.next_review())
             .min()
     }
 
     fn dispatch(&mut self, server: ServerId) -> Option<Action> {
         self.connect(server)
             .or_else(|| self.send_open(server))
+            .or_else(|| self.send_join(server))
             .or_else(|| self.send_fetch(server))
+            .or_else(|| self.send_hedge(server))
             .or_else(|| self.connect(server))
     }
 
     /// Asks for one more connection, if more are wanted.
     fn connect(&mut self, id: ServerId) -> Option<Action> {
-        let server = self.servers.get_mut(&id)?;
+        let server = self.servers.get(&id)?;
         if server.retrying || !(server.warm_up || server.has_work()) {
             return None;
         }
@@ -95,29 +100,47 @@ impl Scheduler {
         let wanted = if server.warm_up {
             target
         } else {
-            let bytes = server.queued[0].saturating_add(server.queued[1]);
+            let bytes = match self.replicated.is_empty() {
+                true => server.queued[0].saturating_add(server.queued[1]),
+                // Others may do it all.
+                false => self.next_for(id).map_or(0, |(.., bytes)| bytes),
+            };
             let requests = bytes.div_ceil(REQUEST_BYTES_MIN);
-            requests.saturating_add(server.opens.len() as u64).clamp(1, target.max(1))
+            let opens = (server.opens.len() + server.joins.len()) as u64;
+            requests.saturating_add(opens).min(target.max(1))
         };
         if server.connections.len() as u64
             >= wanted.min(u64::from(server.connections_max(&self.budgets)))
         {
-            server.warm_up = false;
+            self.servers.get_mut(&id)?.warm_up = false;
             return None;
         }
-        let connection = self.new_connection();
-        self.servers.get_mut(&id)?.connections.insert(connection);
-        self.connections.insert(connection, Connection::new(id, self.now));
-        self.counters.connections += 1;
+        let connection = self.book_connection(id);
         Some(Action::Connect { connection, server: id })
     }
 
-    /// Sends a part of an open to the connection with the least to do.
-    fn send_open(&mut self, id: ServerId) -> Option<Action> {
+    /// Makes a connection beyond those that the load asks for.
+    pub(crate) fn start_connection(&mut self, server: ServerId) -> ConnectionId {
+        let connection = self.book_connection(server);
+        self.actions.push_back(Action::Connect { connection, server });
+        connection
+    }
+
+    fn book_connection(&mut self, id: ServerId) -> ConnectionId {
+        let connection = self.new_connection();
+        if let Some(server) = self.servers.get_mut(&id) {
+            server.connections.insert(connection);
+        }
+        self.connections.insert(connection, Connection::new(id, self.now));
+        self.counters.connections += 1;
+        connection
+    }
+
+    /// The connection of a server with the least to do that takes one more open.
+    pub(crate) fn roomiest(&self, id: ServerId) -> Option<ConnectionId> {
         let server = self.servers.get(&id)?;
-        let file = *server.opens.first()?;
         let requests_max = server.requests_max(&self.budgets).div_ceil(OPENS_PART);
-        let connection = server
+        server
             .connections
             .iter()
             .filter_map(|id| self.connections.get(id).map(|connection| (*id, connection)))
@@ -125,9 +148,21 @@ impl Scheduler {
             .min_by_key(|(id, c)| {
                 (c.phase == Phase::Connecting, c.requests.len(), c.in_flight, *id)
             })
-            .map(|(id, _)| id)?;
+            .map(|(id, _)| id)
+    }
+
+    /// Sends a part of an open to the connection with the least to do.
+    fn send_open(&mut self, id: ServerId) -> Option<Action> {
+        let server = self.servers.get(&id)?;
+        let file = *server.opens.first()?;
+        let connection = self.roomiest(id)?;
         let state = self.files.get_mut(&file)?;
-        let (source, _) = state.sources.best()?;
+        let (source, at) = state.sources.best()?;
+        if at != id {
+            // Another one has become better since.
+            self.refresh(file);
+            return None;
+        }
         let opening = state.opening.as_mut()?;
         if opening.todo.is_empty() {
             return None;
@@ -150,15 +185,14 @@ impl Scheduler {
         self.counters.opens += 1;
         self.book(request, connection, source, file, Some(part), segments, bytes);
         self.refresh(file);
-        Some(Action::Open { request, connection, source, file, part })
+        Some(Action::Open { request, connection, source, file, part, joins: false })
     }
 
     /// Sends for the most important bytes, on the connection that will have them first.
     fn send_fetch(&mut self, id: ServerId) -> Option<Action> {
         let server = self.servers.get(&id)?;
-        let (urgency, _, file) = *server.agenda.first()?;
+        let (urgency, file, source, queued) = self.next_for(id)?;
         let rooms = self.rooms(id, urgency);
-        let queued = server.queued[urgency as usize];
         let pipes: Vec<Pipe> = rooms.iter().map(|room| room.pipe).collect();
         let share = split::place(&pipes, queued).filter(|share| {
             // Not a crumb for one that has enough to do: there will be more for it, or nothing.
@@ -174,7 +208,6 @@ impl Scheduler {
         };
         let room = rooms[share.pipe];
         let bytes = split::request_bytes(share, queued, room.least, room.most);
-        let (source, _) = self.files.get(&file)?.sources.best()?;
         let request = RequestId(self.new_name());
         let limits = self.limits(id, bytes)?;
         let state = self.files.get_mut(&file)?;
@@ -188,9 +221,10 @@ impl Scheduler {
         self.counters.fetches += 1;
         self.counters.segments += segments.len() as u64;
         self.book(request, room.connection, source, file, None, segments.clone(), bytes);
+        self.spend_allowance(file, source, bytes);
         self.refresh(file);
         let connection = room.connection;
-        Some(Action::Fetch { request, connection, source, file, segments })
+        Some(Action::Fetch { request, connection, source, file, segments, hedge: false })
     }
 
     /// The connections of a server that may be given requests, now or when they have room.
@@ -253,7 +287,7 @@ impl Scheduler {
 
     /// Enters a request into the books.
     #[expect(clippy::too_many_arguments, reason = "they are the fields of one record")]
-    fn book(
+    pub(crate) fn book(
         &mut self,
         id: RequestId,
         connection_id: ConnectionId,
@@ -263,9 +297,16 @@ impl Scheduler {
         segments: Vec<Range<u64>>,
         bytes: u64,
     ) {
+        if let Some(connection) = self.connections.get_mut(&connection_id) {
+            let rtt =
+                self.servers.get(&connection.server).and_then(|server| server.round_trip.get());
+            connection.sent(id, bytes, self.now, rtt);
+        }
+        let (late_at, left_at) = self.deadlines(connection_id);
+        let at = self.connections.get(&connection_id).map(|connection| connection.server);
+        let in_flight = at.map_or(0, |server| self.in_flight_at(server));
         let Some(connection) = self.connections.get_mut(&connection_id) else { return };
         let Some(server) = self.servers.get_mut(&connection.server) else { return };
-        connection.sent(id, bytes, self.now, server.round_trip.get());
         self.counters.asked_bytes += bytes;
         let request = Request {
             connection: connection_id,
@@ -277,10 +318,18 @@ impl Scheduler {
             left: bytes,
             sent_at: self.now,
             warm: connection.phase == Phase::Usable,
+            joins: false,
+            twin: None,
+            is_hedge: false,
+            is_late: false,
+            late_at,
+            left_at,
             answered: false,
             cancelled: false,
             connection_mark: connection.meter.mark(self.now),
             server_mark: server.meter.mark(self.now),
+            pace_mark: server.pace.mark(self.now),
+            is_load: server.is_load(in_flight),
         };
         self.requests.insert(id, request);
     }

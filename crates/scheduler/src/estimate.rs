@@ -111,14 +111,34 @@ impl Meter {
     /// `bytes` arrived for a request sent at `mark`. A span shorter than a round trip is a burst
     /// out of a buffer and says nothing about the link.
     pub(crate) fn record(&mut self, mark: Mark, now: Time, bytes: u64, round_trip: Option<Time>) {
+        self.record_under(mark, now, bytes, round_trip, true);
+    }
+
+    /// As [`Self::record`]; without a load that could have shown more, a rate counts only where it
+    /// is a new highest.
+    pub(crate) fn record_under(
+        &mut self,
+        mark: Mark,
+        now: Time,
+        bytes: u64,
+        round_trip: Option<Time>,
+        load: bool,
+    ) {
         self.delivered = self.delivered.saturating_add(bytes);
         let span = now.saturating_sub(mark.at);
         if span < round_trip.unwrap_or(Time::ZERO) || span < SPAN_MIN {
             return;
         }
         let bytes = u128::from(self.delivered - mark.delivered);
-        let rate = bytes * 1_000_000_000 / span.as_nanos();
-        self.rate.record(now, u64::try_from(rate).unwrap_or(u64::MAX));
+        let rate = u64::try_from(bytes * 1_000_000_000 / span.as_nanos()).unwrap_or(u64::MAX);
+        if load || (self.rate() > 0 && rate > self.rate()) {
+            self.rate.record(now, rate);
+        }
+    }
+
+    /// The link is not what it was.
+    pub(crate) fn forget(&mut self) {
+        self.rate = WindowedMax::new(RATE_WINDOW);
     }
 
     /// Bytes per second; 0 while unknown.

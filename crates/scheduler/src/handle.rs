@@ -22,8 +22,10 @@ impl Scheduler {
         if let Some(server) = self.servers.get_mut(&connection.server) {
             suggest_round_trip(&mut server.round_trip, took);
             server.reached = true;
+            server.is_usable = true;
             self.awake.insert(connection.server);
         }
+        self.ask_probe(id);
     }
 
     /// A connection could not be made, or has ended. What it owed is queued again.
@@ -35,7 +37,15 @@ impl Scheduler {
 
     /// An open was answered: the file is there and has this size. Data and `handle_done` follow.
     pub fn handle_opened(&mut self, now: Time, id: RequestId, size: u64) {
-        self.set_size(now, self.requests.get(&id).map_or(FileId(u32::MAX), |r| r.file), size);
+        let (file, source, joins) = match self.requests.get(&id) {
+            Some(request) => (request.file, request.source, request.joins),
+            None => return,
+        };
+        if joins {
+            self.note_answer(id);
+            return self.joined(source, size);
+        }
+        self.set_size(now, file, size);
         self.note_answer(id);
         let Some(request) = self.requests.get_mut(&id) else { return };
         if request.cancelled {
@@ -73,15 +83,23 @@ impl Scheduler {
         let bytes = range.end - range.start;
         let Some(request) = self.requests.get_mut(&id) else { return };
         request.left = request.left.saturating_sub(bytes);
-        let file = request.file;
+        let (file, joins) = (request.file, request.joins);
         self.measure(id, bytes);
         self.counters.delivered_bytes += bytes;
+        if joins {
+            return;
+        }
         let Some(state) = self.files.get_mut(&file) else { return };
         let delivered = state.chunks.deliver(&range);
+        let brought = !delivered.arrivals.is_empty();
+        if self.requests.get(&id).is_some_and(|request| request.is_hedge && brought) {
+            self.counters.hedge_won_bytes += bytes;
+        }
         for (want, bytes) in delivered.arrivals {
             self.arrive(want, bytes);
         }
         self.forget(file, delivered.forget);
+        self.settle_twin(id);
         self.refresh(file);
     }
 
@@ -98,7 +116,11 @@ impl Scheduler {
         if request.cancelled {
             return;
         }
-        self.give_back(request.file, id, &request.segments, Return::Again);
+        if request.joins {
+            return self.end_join(&request);
+        }
+        let how = Return::Again;
+        self.give_back(request.file, request.source, id, &request.segments, how);
         if request.part.is_some() {
             self.end_part(request.file, request.source);
         }
@@ -115,10 +137,8 @@ impl Scheduler {
         }
         self.counters.retries += u64::from(failure.retryable);
         match request.part {
-            None if failure.retryable => {
-                self.give_back(request.file, id, &request.segments, Return::Later);
-            }
-            None => self.refuse(id, &request),
+            _ if request.joins => self.fail_source(request.source, failure),
+            None => self.fail_fetch(id, &request, failure),
             Some(part) => self.fail_part(id, &request, part, failure),
         }
         self.refresh(request.file);
@@ -128,7 +148,7 @@ impl Scheduler {
     /// A source has failed for reasons of its own. What it owed moves to another one, or fails.
     pub fn handle_source_failed(&mut self, now: Time, source: SourceId) {
         self.advance(now);
-        self.fail_source(source);
+        self.fail_source(source, Failure::NEVER);
         self.admit();
     }
 
@@ -170,9 +190,24 @@ impl Scheduler {
             .collect();
         for id in late {
             self.actions.push_back(Action::Disconnect { connection: id });
-            self.lose_connection(id, Failure { retryable: true });
+            self.lose_connection(id, Failure::LATER);
         }
+        self.review_silence();
+        self.review_late();
+        self.review_sources();
         self.admit();
+    }
+
+    /// A server has asked for patience: an answer will come, but not before this.
+    pub fn handle_wait(&mut self, now: Time, id: ConnectionId, time: Time) {
+        self.advance(now);
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        connection.heard = self.now;
+        if let Some(server) = self.servers.get_mut(&connection.server) {
+            server.alive_at = self.now;
+            server.patient_until =
+                self.now.saturating_add(time).saturating_add(self.budgets.patience);
+        }
     }
 
     /// The first sign of an answer to a request.
@@ -184,9 +219,16 @@ impl Scheduler {
         let took = self.now.saturating_sub(request.sent_at);
         let Some(connection) = self.connections.get_mut(&request.connection) else { return };
         connection.heard = self.now;
-        if !request.warm {
-            return;
+        let on = request.connection;
+        if request.warm {
+            self.note_first_byte(id, took);
         }
+        self.heard_on(on);
+    }
+
+    fn note_first_byte(&mut self, id: RequestId, took: Time) {
+        let Some(request) = self.requests.get(&id) else { return };
+        let Some(connection) = self.connections.get(&request.connection) else { return };
         if let Some(server) = self.servers.get_mut(&connection.server) {
             server.round_trip.record(self.now, took);
         }
@@ -206,8 +248,11 @@ impl Scheduler {
         connection.meter.record(request.connection_mark, self.now, bytes, rtt);
         connection.delivered(bytes, self.now, rtt);
         server.meter.record(request.server_mark, self.now, bytes, rtt);
+        server.pace.record_under(request.pace_mark, self.now, bytes, rtt, request.is_load);
         server.is_alive();
         self.awake.insert(connection.server);
+        let on = request.connection;
+        self.heard_on(on);
     }
 
     /// Takes a request out of the books.
@@ -222,17 +267,17 @@ impl Scheduler {
         Some(request)
     }
 
-    /// What a request owes is queued again; what has been tried too often fails.
+    /// What a request of a source owes is queued again; what has been tried too often fails, or
+    /// its source does, where there are others.
     pub(crate) fn give_back(
         &mut self,
         file: FileId,
+        source: SourceId,
         id: RequestId,
         segments: &[Range<u64>],
         how: Return,
     ) {
         let Some(state) = self.files.get_mut(&file) else { return };
-        let source = self.requests.get(&id).map(|request| request.source);
-        let source = source.or_else(|| state.sources.best().map(|(source, _)| source));
         let mut attempts = 0;
         let mut resting = false;
         let mut exhausted = std::collections::BTreeSet::<WantId>::new();
@@ -243,13 +288,19 @@ impl Scheduler {
             exhausted.extend(returned.exhausted);
         }
         if resting {
-            let at = self.now.saturating_add(self.budgets.backoff(attempts));
+            let least = if let Return::Later(pause) = how { pause } else { Time::ZERO };
+            let at = self.now.saturating_add(self.budgets.backoff(attempts).max(least));
             let name = self.new_name();
             self.resting.insert((at, name), Resting::Bytes { file, ranges: segments.to_vec() });
         }
-        let why = source.map_or(WantFailure::NoSource, |source| WantFailure::Source { source });
+        if exhausted.is_empty() {
+            return;
+        }
+        if self.files.get(&file).is_some_and(|state| state.sources.has_other(source)) {
+            return self.fail_source(source, Failure::LATER);
+        }
         for want in exhausted {
-            self.fail_want(want, why);
+            self.fail_want(want, WantFailure::Source { source });
         }
     }
 

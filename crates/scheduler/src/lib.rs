@@ -9,7 +9,10 @@
 //! * `coalesce`: which ranges become one segment;
 //! * `split`: which connection takes how many of the queued bytes;
 //! * `growth`: how many connections;
-//! * `sources`: where to read a file;
+//! * `sources`, `replicas`: where to read a file;
+//! * `share`: which source takes how much of it;
+//! * `hedge`: what is asked for elsewhere, too, because it is late;
+//! * `silence`, `trouble`: what becomes of the work of those that fail;
 //! * `estimate`: what the link is like, on which all the others rest;
 //! * `budget`: every limit.
 //!
@@ -65,12 +68,16 @@ mod dispatch;
 mod estimate;
 mod growth;
 mod handle;
+mod hedge;
 mod ids;
 mod listing;
 mod message;
 mod readahead;
+mod replicas;
 mod scheduler;
 mod server;
+mod share;
+mod silence;
 mod snapshot;
 mod sources;
 mod split;
@@ -83,4 +90,4 @@ pub use message::{Action, Event, Failure, Part, Urgency, WantFailure};
 pub use scheduler::Scheduler;
 pub use server::ServerTraits;
 pub use snapshot::{ServerSnapshot, Snapshot, SourceSnapshot};
-pub use sources::Quality;
+pub use sources::{Quality, Standing};

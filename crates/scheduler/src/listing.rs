@@ -17,25 +17,31 @@ impl Scheduler {
         }
     }
 
-    /// Brings a file's place on the agenda of its server up to date.
+    /// Brings a file's places on the agendas of its servers up to date.
     pub(crate) fn refresh(&mut self, id: FileId) {
         self.drop_tail(id);
         let Some(file) = self.files.get_mut(&id) else { return };
+        let listed: Vec<Listed> = match file.chunks.first_queued() {
+            None => Vec::new(),
+            Some(first) => {
+                let at = |(_, server)| Listed {
+                    server,
+                    urgency: first.urgency,
+                    order: first.order,
+                    queued: file.chunks.queued(),
+                };
+                file.sources.serving().into_iter().map(at).collect()
+            }
+        };
         let server = file.sources.best().map(|(_, server)| server);
-        let listed = server.zip(file.chunks.first_queued()).map(|(server, first)| Listed {
-            server,
-            urgency: first.urgency,
-            order: first.order,
-            queued: file.chunks.queued(),
-        });
-        let old = std::mem::replace(&mut file.listed, listed);
         let opening = file.opening.as_ref();
         let to_send = opening.is_some_and(|opening| !opening.resting && !opening.todo.is_empty());
         let open_listed = server.filter(|_| to_send);
         let old_open = std::mem::replace(&mut file.open_listed, open_listed);
-        if old != listed {
-            self.unlist(id, old);
-            self.list(id, listed);
+        if file.listed != listed {
+            let old = std::mem::replace(&mut file.listed, listed.clone());
+            old.into_iter().for_each(|listed| self.unlist(id, listed));
+            listed.into_iter().for_each(|listed| self.list(id, listed));
         }
         if old_open != open_listed {
             if let Some(server) = old_open.and_then(|server| self.servers.get_mut(&server)) {
@@ -50,8 +56,7 @@ impl Scheduler {
         }
     }
 
-    fn list(&mut self, file: FileId, listed: Option<Listed>) {
-        let Some(listed) = listed else { return };
+    fn list(&mut self, file: FileId, listed: Listed) {
         let Some(server) = self.servers.get_mut(&listed.server) else { return };
         server.agenda.insert((listed.urgency, listed.order, file));
         for (total, bytes) in server.queued.iter_mut().zip(listed.queued) {
@@ -60,8 +65,7 @@ impl Scheduler {
         self.awake.insert(listed.server);
     }
 
-    fn unlist(&mut self, file: FileId, listed: Option<Listed>) {
-        let Some(listed) = listed else { return };
+    fn unlist(&mut self, file: FileId, listed: Listed) {
         let Some(server) = self.servers.get_mut(&listed.server) else { return };
         server.agenda.remove(&(listed.urgency, listed.order, file));
         for (total, bytes) in server.queued.iter_mut().zip(listed.queued) {

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, WantId};
+use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
+use crate::sources::Standing;
 
 /// How much a want matters. Every demand goes before every hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,11 +24,20 @@ pub enum Part {
 }
 
 /// How a request or a connection went wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Failure {
     /// Trying the same again later can help (a time-out, a reset, an overloaded server), other
     /// than where the answer was a plain no (not found, not allowed).
     pub retryable: bool,
+    /// The pause that the server has asked for.
+    pub after: Option<Time>,
+}
+
+impl Failure {
+    /// Trying again can help.
+    pub const LATER: Failure = Failure { retryable: true, after: None };
+    /// It cannot.
+    pub const NEVER: Failure = Failure { retryable: false, after: None };
 }
 
 /// Something the caller must do now.
@@ -44,6 +54,8 @@ pub enum Action {
         source: SourceId,
         file: FileId,
         part: Part,
+        /// Only to see whether the source has the same file: its bytes are nobody's.
+        joins: bool,
     },
     /// Deliver these ranges: ascending, disjoint, not empty. One is a plain read, several are one
     /// vectored read.
@@ -53,6 +65,8 @@ pub enum Action {
         source: SourceId,
         file: FileId,
         segments: Vec<Range<u64>>,
+        /// The same bytes are under way elsewhere, too, and late there.
+        hedge: bool,
     },
     /// Nobody waits for this request any more. It still ends by `handle_done` or `handle_failed`
     /// (or with its connection); data that arrives until then is answered by
@@ -73,6 +87,10 @@ pub enum Event {
     Ready { want: WantId },
     /// A want will not become ready. It is gone: its memory is given back, no release is due.
     Failed { want: WantId, why: WantFailure },
+    /// One of several sources is thought of otherwise than before.
+    Standing { file: FileId, source: SourceId, standing: Standing },
+    /// A source has another file under this name, of this size; it is not used.
+    Disagrees { file: FileId, source: SourceId, size: u64 },
     /// No want refers to these delivered bytes any more: drop them.
     Forget { file: FileId, range: Range<u64> },
 }

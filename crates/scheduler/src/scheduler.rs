@@ -39,6 +39,10 @@ pub struct Scheduler {
     pub(crate) files: BTreeMap<FileId, File>,
     /// The file of each source.
     pub(crate) sources: BTreeMap<SourceId, FileId>,
+    /// Files that have had several sources.
+    pub(crate) replicated: BTreeSet<FileId>,
+    /// When it was last thought over which sources are active.
+    pub(crate) reviewed: Time,
     pub(crate) requests: BTreeMap<RequestId, Request>,
     pub(crate) wants: BTreeMap<WantId, Want>,
     pub(crate) admission: Admission,
@@ -71,8 +75,8 @@ pub(crate) struct File {
     pub size: Option<u64>,
     pub wants: BTreeSet<WantId>,
     pub opening: Option<Opening>,
-    /// Where the file stands on its server's agenda.
-    pub listed: Option<Listed>,
+    /// Where the file stands on the agendas of its servers.
+    pub listed: Vec<Listed>,
     /// The server whose list of opens it is on.
     pub open_listed: Option<ServerId>,
 }
@@ -114,12 +118,24 @@ pub(crate) struct Request {
     pub sent_at: Time,
     /// The connection was usable when it was sent.
     pub warm: bool,
+    /// It asks a source whether it has the file.
+    pub joins: bool,
+    /// Another request for the same bytes; this one was sent because that one was late.
+    pub twin: Option<RequestId>,
+    pub is_hedge: bool,
+    /// It takes longer than it should; when it does, and when its source is left for it.
+    pub is_late: bool,
+    pub late_at: Time,
+    pub left_at: Time,
     /// Something has come.
     pub answered: bool,
     /// Its bytes are nobody's.
     pub cancelled: bool,
     pub connection_mark: Mark,
     pub server_mark: Mark,
+    pub pace_mark: Mark,
+    /// With it there was enough in flight to show what the link can do.
+    pub is_load: bool,
 }
 
 #[derive(Debug)]
@@ -140,6 +156,8 @@ impl Scheduler {
             connections: BTreeMap::new(),
             files: BTreeMap::new(),
             sources: BTreeMap::new(),
+            replicated: BTreeSet::new(),
+            reviewed: Time::ZERO,
             requests: BTreeMap::new(),
             wants: BTreeMap::new(),
             resting: BTreeMap::new(),
@@ -185,10 +203,12 @@ impl Scheduler {
     /// The file can be read at this server. What waits for a source goes there at once.
     pub fn add_source(&mut self, now: Time, file: FileId, server: ServerId) -> SourceId {
         self.advance(now);
-        let id = SourceId(self.names.source);
-        self.names.source += 1;
+        let id = self.new_source();
         let Some(state) = self.files.get_mut(&file) else { return id };
         state.sources.add(id, server);
+        if state.sources.len() > 1 {
+            self.replicated.insert(file);
+        }
         self.sources.insert(id, file);
         if state.opening.is_some() {
             self.warm_up(server);
@@ -207,6 +227,7 @@ impl Scheduler {
         self.leave_source(source);
         if let Some(state) = self.files.get_mut(&file) {
             state.sources.remove(source);
+            state.sources.fill_up(state.size.is_some());
         }
         self.refresh(file);
     }
@@ -217,6 +238,7 @@ impl Scheduler {
         self.advance(now);
         let Some(state) = self.files.get_mut(&file) else { return };
         let wants = std::mem::take(&mut state.wants);
+        state.opening = None;
         let sources: Vec<SourceId> = state.sources.iter().map(|(id, _)| id).collect();
         for want in wants {
             self.drop_want(want);
@@ -230,6 +252,7 @@ impl Scheduler {
         }
         self.refresh(file);
         self.files.remove(&file);
+        self.replicated.remove(&file);
         self.admit();
     }
 
@@ -290,6 +313,7 @@ impl Scheduler {
         if let Some(state) = self.files.get_mut(&file) {
             state.chunks.truncate(size);
         }
+        self.compare(file);
         self.refresh(file);
         self.admit();
     }
@@ -320,10 +344,13 @@ impl Scheduler {
         let Some(request) = self.requests.get_mut(&id) else { return };
         request.cancelled = true;
         let (file, part, connection) = (request.file, request.part, request.connection);
+        let (source, joins) = (request.source, request.joins);
         let segments = request.segments.clone();
         self.actions.push_back(Action::Cancel { request: id, connection });
-        self.give_back(file, id, &segments, Return::Now);
-        if let (Some(part), Some(state)) = (part, self.files.get_mut(&file))
+        self.give_back(file, source, id, &segments, Return::Now);
+        if joins {
+            self.join_again(source);
+        } else if let (Some(part), Some(state)) = (part, self.files.get_mut(&file))
             && let Some(opening) = &mut state.opening
         {
             opening.in_flight = opening.in_flight.saturating_sub(1);
@@ -347,6 +374,12 @@ impl Scheduler {
     pub(crate) fn forget(&mut self, file: FileId, ranges: Vec<Range<u64>>) {
         let events = joined(ranges).into_iter().map(|range| Event::Forget { file, range });
         self.events.extend(events);
+    }
+
+    pub(crate) fn new_source(&mut self) -> SourceId {
+        let id = SourceId(self.names.source);
+        self.names.source += 1;
+        id
     }
 
     pub(crate) fn new_connection(&mut self) -> ConnectionId {

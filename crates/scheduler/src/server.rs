@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::budget::Budgets;
 use crate::estimate::{Meter, RoundTrip, bytes_in};
 use crate::growth::Growth;
-use crate::ids::{ConnectionId, FileId, Time};
+use crate::ids::{ConnectionId, FileId, SourceId, Time};
 use crate::message::Urgency;
 
 /// What a protocol and a server allow. The default is a cautious HTTP/1.1 server.
@@ -47,7 +47,7 @@ impl Default for ServerTraits {
 /// A round trip across a continent; used while nothing is known.
 const ROUND_TRIP_GUESS: Time = Time::from_millis(50);
 /// 100 Mbit/s in bytes per second; used while nothing is known.
-const BANDWIDTH_GUESS: u64 = 12_500_000;
+pub(crate) const BANDWIDTH_GUESS: u64 = 12_500_000;
 
 #[derive(Debug)]
 pub(crate) struct Server {
@@ -57,6 +57,8 @@ pub(crate) struct Server {
     pub agenda: BTreeSet<(Urgency, u64, FileId)>,
     /// Files with parts of an open to be sent here.
     pub opens: BTreeSet<FileId>,
+    /// Sources here that have not been asked yet whether they have their files.
+    pub joins: BTreeSet<SourceId>,
     /// Queued bytes of the files on the agenda: demands, hints.
     pub queued: [u64; 2],
     /// Connections are wanted even without work.
@@ -64,8 +66,18 @@ pub(crate) struct Server {
     pub growth: Growth,
     pub round_trip: RoundTrip,
     pub meter: Meter,
+    /// The same, of loads that would have shown more: what it can do, not what was asked of it.
+    pub pace: Meter,
     /// A connection has been usable once.
     pub reached: bool,
+    /// One is usable now, as far as is known.
+    pub is_usable: bool,
+    /// When an answer last came.
+    pub alive_at: Time,
+    /// Made to see whether it still answers.
+    pub probe: Option<ConnectionId>,
+    /// Something has been done about its silence; nothing more before this.
+    pub patient_until: Time,
     /// Failures since the last byte.
     pub failures: u32,
     failed_at: Option<Time>,
@@ -84,12 +96,18 @@ impl Server {
             connections: BTreeSet::new(),
             agenda: BTreeSet::new(),
             opens: BTreeSet::new(),
+            joins: BTreeSet::new(),
             queued: [0; 2],
             warm_up: false,
             growth: Growth::default(),
             round_trip,
             meter: Meter::new(),
+            pace: Meter::new(),
             reached: false,
+            is_usable: false,
+            alive_at: Time::ZERO,
+            probe: None,
+            patient_until: Time::ZERO,
             failures: 0,
             failed_at: None,
             retrying: false,
@@ -108,7 +126,7 @@ impl Server {
     }
 
     pub(crate) fn has_work(&self) -> bool {
-        !self.agenda.is_empty() || !self.opens.is_empty()
+        !self.agenda.is_empty() || !self.opens.is_empty() || !self.joins.is_empty()
     }
 
     pub(crate) fn connections_max(&self, budgets: &Budgets) -> u32 {
@@ -140,6 +158,13 @@ impl Server {
         self.round_trip.get().map_or(0, |rtt| bytes_in(self.meter.rate(), rtt))
     }
 
+    /// So much in flight shows what the link can do.
+    pub(crate) fn is_load(&self, in_flight: u64) -> bool {
+        const LEAST: u64 = 64 << 10;
+        let pipe = bytes_in(self.pace.rate(), self.rtt_or_guess());
+        in_flight >= LEAST.max(pipe / 4 * 3)
+    }
+
     /// A connection that was asked for at `since` has failed. Several that fail of one cause
     /// count once: those that were under way when the last one failed.
     pub(crate) fn connection_failed(&mut self, now: Time, since: Time, budgets: &Budgets) {
@@ -155,6 +180,17 @@ impl Server {
     /// It does not take more connections than it has.
     pub(crate) fn connection_refused(&mut self, usable: u32) {
         self.learnt_max = Some(usable.max(1));
+    }
+
+    /// Failing again and again, it is not waited for any longer.
+    pub(crate) fn is_given_up(&self, now: Time, budgets: &Budgets) -> bool {
+        !self.reached || now.saturating_sub(self.alive_at) >= budgets.outage_max
+    }
+
+    /// It is not what it was.
+    pub(crate) fn forget_rate(&mut self) {
+        self.meter.forget();
+        self.pace.forget();
     }
 
     /// Bytes came: it is alive.

@@ -3,7 +3,7 @@
 use crate::connection::Phase;
 use crate::ids::{ServerId, SourceId, Time};
 use crate::scheduler::Scheduler;
-use crate::sources::Quality;
+use crate::sources::{Quality, Standing};
 
 /// What the scheduler counts as it goes.
 #[derive(Debug, Default)]
@@ -18,6 +18,10 @@ pub(crate) struct Counters {
     pub opens: u64,
     pub connections: u64,
     pub retries: u64,
+    pub hedges: u64,
+    pub hedged_bytes: u64,
+    pub hedge_won_bytes: u64,
+    pub probed_bytes: u64,
     pub demands_unready: u64,
     pub waited: Time,
     pub stalled: Time,
@@ -46,6 +50,10 @@ pub struct Snapshot {
     pub connections: u64,
     /// Requests that had to be sent again.
     pub retries: u64,
+    /// Requests for bytes that were late elsewhere, their bytes, and those that they brought first.
+    pub hedges: u64,
+    pub hedged_bytes: u64,
+    pub hedge_won_bytes: u64,
     /// Memory held by wants, now and at most, bytes.
     pub memory_bytes: u64,
     pub memory_bytes_peak: u64,
@@ -84,7 +92,7 @@ pub struct ServerSnapshot {
 pub struct SourceSnapshot {
     pub source: SourceId,
     pub server: ServerId,
-    pub failed: bool,
+    pub standing: Standing,
     pub quality: Quality,
 }
 
@@ -105,6 +113,9 @@ impl Scheduler {
             opens: counters.opens,
             connections: counters.connections,
             retries: counters.retries,
+            hedges: counters.hedges,
+            hedged_bytes: counters.hedged_bytes,
+            hedge_won_bytes: counters.hedge_won_bytes,
             memory_bytes: self.admission.used(),
             memory_bytes_peak: self.admission.peak(),
             demands_waiting,
@@ -147,7 +158,7 @@ impl Scheduler {
             .map(|(id, source)| SourceSnapshot {
                 source: id,
                 server: source.server,
-                failed: !source.is_active(),
+                standing: source.standing,
                 quality: source.quality,
             })
             .collect();

@@ -1,16 +1,33 @@
 //! The places one file can be read at, and which of them to use.
 //!
-//! Each source is active or failed. One active source is used at a time, the best by what its
-//! requests did; a failed one is left for the next.
+//! ```text
+//!   add ----------------------------------------> active <----> inactive
+//!   add_replica -> joining -- same size ------------^              |
+//!                   ^  |                            | fails        |
+//!                   |  +-- another size -> refused  v              |
+//!                   +--- its pause is over ---- disabled <---------+
+//! ```
+//!
+//! Active sources share the work; inactive ones are as good, but more of them would bring nothing;
+//! disabled ones are left alone for a while, each time twice as long as the time before.
 
 use std::collections::BTreeMap;
 
-use crate::ids::{ServerId, SourceId, Time};
+use crate::ids::{RequestId, ServerId, SourceId, Time};
 
+/// What is thought of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub enum Standing {
+    /// Nobody has asked it yet whether it has the same file.
+    Joining,
+    /// Requests go there.
     Active,
-    Failed,
+    /// It is not needed now; a few requests go there to see how good it is.
+    Inactive,
+    /// It has failed. After this time it is asked again.
+    Disabled { until: Time },
+    /// It says no, or has another file under this name.
+    Refused,
 }
 
 /// What requests to a source did, averaged with weight on the latest.
@@ -45,16 +62,45 @@ impl Quality {
     }
 }
 
+/// How far a joining source has been asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Join {
+    Todo,
+    Sent(RequestId),
+    /// It told this size before the file's was known.
+    Told(u64),
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     pub server: ServerId,
     pub standing: Standing,
     pub quality: Quality,
+    pub join: Join,
+    /// How often it has been disabled.
+    pub strikes: u32,
+    /// Bytes that may be asked of it while it is inactive, to see how good it is.
+    pub allowance: u64,
 }
 
 impl Source {
+    fn new(server: ServerId, standing: Standing) -> Self {
+        let quality = Quality::default();
+        Source { server, standing, quality, join: Join::Todo, strikes: 0, allowance: 0 }
+    }
+
     pub(crate) fn is_active(&self) -> bool {
         self.standing == Standing::Active
+    }
+
+    /// It may still bring the file.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.standing, Standing::Active | Standing::Inactive | Standing::Joining)
+    }
+
+    /// Requests may go there.
+    fn serves(&self) -> bool {
+        self.is_active() || (self.standing == Standing::Inactive && self.allowance > 0)
     }
 }
 
@@ -64,19 +110,24 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// One that is believed to have the file.
     pub(crate) fn add(&mut self, id: SourceId, server: ServerId) {
-        let standing = Standing::Active;
-        self.table.insert(id, Source { server, standing, quality: Quality::default() });
+        self.table.insert(id, Source::new(server, Standing::Active));
+    }
+
+    /// One that has to say the same size as the others first, unless there are none.
+    pub(crate) fn add_replica(&mut self, id: SourceId, server: ServerId) {
+        let alone = !self.table.values().any(Source::is_live);
+        let standing = if alone { Standing::Active } else { Standing::Joining };
+        self.table.insert(id, Source::new(server, standing));
     }
 
     pub(crate) fn remove(&mut self, id: SourceId) {
         self.table.remove(&id);
     }
 
-    pub(crate) fn fail(&mut self, id: SourceId) {
-        if let Some(source) = self.table.get_mut(&id) {
-            source.standing = Standing::Failed;
-        }
+    pub(crate) fn get(&self, id: SourceId) -> Option<&Source> {
+        self.table.get(&id)
     }
 
     pub(crate) fn get_mut(&mut self, id: SourceId) -> Option<&mut Source> {
@@ -87,6 +138,18 @@ impl Sources {
         self.table.iter().map(|(id, source)| (*id, source))
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (SourceId, &mut Source)> {
+        self.table.iter_mut().map(|(id, source)| (*id, source))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(crate) fn active(&self) -> usize {
+        self.table.values().filter(|source| source.is_active()).count()
+    }
+
     /// The source to use: of the active ones the fastest known, else the first.
     pub(crate) fn best(&self) -> Option<(SourceId, ServerId)> {
         self.iter()
@@ -95,14 +158,63 @@ impl Sources {
             .map(|(id, source)| (id, source.server))
     }
 
-    /// There is an active source besides this one.
+    /// Those to which requests may go, one a server.
+    pub(crate) fn serving(&self) -> Vec<(SourceId, ServerId)> {
+        let mut serving: Vec<(SourceId, ServerId)> = Vec::new();
+        for (id, source) in self.iter().filter(|(_, source)| source.serves()) {
+            if !serving.iter().any(|(_, server)| *server == source.server) {
+                serving.push((id, source.server));
+            }
+        }
+        serving
+    }
+
+    /// There is a live source besides this one.
     pub(crate) fn has_other(&self, than: SourceId) -> bool {
-        self.iter().any(|(id, source)| id != than && source.is_active())
+        self.iter().any(|(id, source)| id != than && source.is_live())
     }
 
     /// There were sources, and all of them have failed.
     pub(crate) fn all_failed(&self) -> bool {
-        !self.table.is_empty() && self.best().is_none()
+        !self.table.is_empty() && !self.table.values().any(Source::is_live)
+    }
+
+    /// Somebody has to be active as long as anybody can be. One that has not joined can where no
+    /// size is known that it could contradict.
+    pub(crate) fn fill_up(&mut self, has_size: bool) -> Option<SourceId> {
+        if self.active() > 0 {
+            return None;
+        }
+        let spare = self.iter().find(|(_, source)| source.standing == Standing::Inactive);
+        let joining = || {
+            let mut joining = self.iter().filter(|(_, s)| s.standing == Standing::Joining);
+            joining.next().filter(|_| !has_size)
+        };
+        let (id, _) = spare.or_else(joining)?;
+        self.get_mut(id)?.standing = Standing::Active;
+        Some(id)
+    }
+
+    /// The first end of a pause, if anyone else is there meanwhile.
+    pub(crate) fn next_revival(&self) -> Option<Time> {
+        let pauses = self.table.values().filter_map(|source| match source.standing {
+            Standing::Disabled { until } => Some(until),
+            _ => None,
+        });
+        pauses.min().filter(|_| !self.all_failed())
+    }
+
+    /// Those whose pauses are over are asked again; which ones.
+    pub(crate) fn revive(&mut self, now: Time) -> Vec<(SourceId, ServerId)> {
+        let mut revived = Vec::new();
+        for (id, source) in self.iter_mut() {
+            if matches!(source.standing, Standing::Disabled { until } if until <= now) {
+                source.standing = Standing::Joining;
+                source.join = Join::Todo;
+                revived.push((id, source.server));
+            }
+        }
+        revived
     }
 }
 
@@ -121,10 +233,34 @@ mod tests {
         let second = sources.get_mut(SourceId(2)).unwrap();
         second.quality.record_request(1000, Time::from_secs(1));
         assert_eq!(sources.best(), Some((SourceId(2), ServerId(20))));
-        sources.fail(SourceId(2));
+        sources.get_mut(SourceId(2)).unwrap().standing = Standing::Refused;
         assert_eq!(sources.best(), Some((SourceId(1), ServerId(10))));
-        sources.fail(SourceId(1));
+        sources.get_mut(SourceId(1)).unwrap().standing = Standing::Refused;
         assert!(sources.all_failed());
+    }
+
+    #[test]
+    fn one_that_has_not_joined_stands_in_only_before_the_size_is_known() {
+        let mut sources = Sources::default();
+        sources.add_replica(SourceId(1), ServerId(10));
+        sources.add_replica(SourceId(2), ServerId(20));
+        assert_eq!(sources.best(), Some((SourceId(1), ServerId(10))), "the first is believed");
+        sources.get_mut(SourceId(1)).unwrap().standing = Standing::Refused;
+        assert_eq!((sources.fill_up(true), sources.all_failed()), (None, false));
+        assert_eq!(sources.fill_up(false), Some(SourceId(2)));
+    }
+
+    #[test]
+    fn a_disabled_source_comes_back_after_its_pause() {
+        let mut sources = Sources::default();
+        sources.add(SourceId(1), ServerId(10));
+        sources.add(SourceId(2), ServerId(20));
+        let until = Time::from_secs(9);
+        sources.get_mut(SourceId(2)).unwrap().standing = Standing::Disabled { until };
+        assert_eq!(sources.next_revival(), Some(until));
+        assert!(sources.revive(Time::from_secs(8)).is_empty());
+        assert_eq!(sources.revive(until), [(SourceId(2), ServerId(20))]);
+        assert_eq!(sources.serving(), [(SourceId(1), ServerId(10))], "it has to join first");
     }
 
     #[test]

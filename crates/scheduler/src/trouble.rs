@@ -2,22 +2,40 @@
 
 use crate::chunk::Return;
 use crate::connection::Phase;
-use crate::ids::{ConnectionId, RequestId, ServerId, SourceId, WantId};
+use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
 use crate::message::{Event, Failure, Part, WantFailure};
 use crate::scheduler::{Request, Resting, Scheduler};
+use crate::sources::Standing;
+
+/// A server that was reached before and fails so often in a row loses its sources to others, where
+/// there are any.
+const FAILURES_WITH_OTHERS: u32 = 2;
 
 impl Scheduler {
-    /// A source says no to some bytes. Another one may have them; else those wants fail.
-    pub(crate) fn refuse(&mut self, id: RequestId, request: &Request) {
-        let others = self
-            .files
-            .get(&request.file)
-            .is_some_and(|state| state.sources.has_other(request.source));
+    /// A fetch has failed. Another source may have its bytes; else they are asked for again later,
+    /// or come to nothing.
+    pub(crate) fn fail_fetch(&mut self, id: RequestId, request: &Request, failure: Failure) {
+        let state = self.files.get(&request.file);
+        let others = state.is_some_and(|state| state.sources.has_other(request.source));
         if others {
-            self.give_back(request.file, id, &request.segments, Return::Again);
-            self.fail_source(request.source);
-            return;
+            self.give_back(request.file, request.source, id, &request.segments, Return::Again);
+            self.fail_source(request.source, failure);
+        } else if self.is_worth_waiting(failure) {
+            let pause = failure.after.unwrap_or_default();
+            let how = Return::Later(pause);
+            self.give_back(request.file, request.source, id, &request.segments, how);
+        } else {
+            self.refuse(id, request);
         }
+    }
+
+    /// Trying again later can help, and not too much later.
+    fn is_worth_waiting(&self, failure: Failure) -> bool {
+        failure.retryable && failure.after.is_none_or(|pause| pause <= self.budgets.outage_max)
+    }
+
+    /// The last source says no to some bytes: the wants fail that need them.
+    fn refuse(&mut self, id: RequestId, request: &Request) {
         let Some(state) = self.files.get_mut(&request.file) else { return };
         let mut refused = std::collections::BTreeSet::<WantId>::new();
         for segment in &request.segments {
@@ -37,8 +55,11 @@ impl Scheduler {
         part: Part,
         failure: Failure,
     ) {
-        self.give_back(request.file, id, &request.segments, Return::Again);
+        let how = Return::Again;
+        self.give_back(request.file, request.source, id, &request.segments, how);
+        let worth_waiting = self.is_worth_waiting(failure);
         let Some(state) = self.files.get_mut(&request.file) else { return };
+        let others = state.sources.has_other(request.source);
         let Some(opening) = &mut state.opening else { return };
         if matches!(part, Part::Tail(_)) && !failure.retryable {
             // The server cannot give a suffix after all; the head is what matters.
@@ -48,13 +69,14 @@ impl Scheduler {
         opening.in_flight = opening.in_flight.saturating_sub(1);
         opening.attempts += 1;
         opening.todo.push(part);
-        if !failure.retryable || opening.attempts >= self.budgets.attempts_max {
-            self.fail_source(request.source);
+        if others || !worth_waiting || opening.attempts >= self.budgets.attempts_max {
+            self.fail_source(request.source, failure);
             return;
         }
         opening.resting = true;
-        let at = self.now.saturating_add(self.budgets.backoff(opening.attempts));
+        let pause = self.budgets.backoff(opening.attempts).max(failure.after.unwrap_or_default());
         let name = self.new_name();
+        let at = self.now.saturating_add(pause);
         self.resting.insert((at, name), Resting::Open { file: request.file });
     }
 
@@ -62,74 +84,133 @@ impl Scheduler {
         let Some(connection) = self.connections.remove(&id) else { return };
         let Some(server) = self.servers.get_mut(&connection.server) else { return };
         server.connections.remove(&id);
+        let was_probe = server.probe == Some(id);
+        if was_probe {
+            server.probe = None;
+        }
         let usable = server.connections.iter().filter(|other| {
             self.connections.get(other).is_some_and(|other| other.phase == Phase::Usable)
         });
         let usable = usable.count() as u32;
-        if connection.phase == Phase::Connecting && usable > 0 {
-            server.connection_refused(usable);
-        } else if connection.phase == Phase::Connecting || !connection.requests.is_empty() {
+        server.is_usable = usable > 0;
+        let connecting = connection.phase == Phase::Connecting;
+        if connecting && usable > 0 {
+            // One that was to show whether the server still lives says nothing about how many.
+            if !was_probe {
+                server.connection_refused(usable);
+            }
+        } else if connecting || !connection.requests.is_empty() {
             server.connection_failed(self.now, connection.since, &self.budgets);
         }
         let took = self.now.saturating_sub(connection.since);
         let unreachable = !server.reached && took >= self.budgets.unreachable_after;
         let hopeless = usable == 0 && (unreachable || !failure.retryable);
-        let dead = hopeless || server.failures > self.budgets.server_failures_max;
+        let often = server.failures > self.budgets.server_failures_max;
+        let dead = hopeless || (often && server.is_given_up(self.now, &self.budgets));
+        let ailing = usable == 0 && server.failures >= FAILURES_WITH_OTHERS;
         self.awake.insert(connection.server);
+        // Nobody has looked at what was sent ahead of a connection that never came up.
+        let how = if connecting { Return::Now } else { Return::Again };
         for request in connection.requests {
-            self.lose_request(request);
+            self.lose_request(request, how);
         }
         if dead {
-            self.fail_server(connection.server);
+            self.fail_server(connection.server, failure);
+        } else if ailing {
+            self.leave_server(connection.server, failure);
         }
     }
 
     /// A request's connection has ended.
-    fn lose_request(&mut self, id: RequestId) {
+    fn lose_request(&mut self, id: RequestId, how: Return) {
         let Some(request) = self.requests.remove(&id) else { return };
         if request.cancelled {
             return;
         }
         self.counters.retries += 1;
-        self.give_back(request.file, id, &request.segments, Return::Again);
-        if let (Some(part), Some(state)) = (request.part, self.files.get_mut(&request.file))
+        // A server that breaks off again and again gets time to think, if nobody else is there.
+        let state = self.files.get(&request.file);
+        let others = state.is_some_and(|state| state.sources.has_other(request.source));
+        let how = match how {
+            Return::Again if !others => Return::Later(Time::ZERO),
+            how => how,
+        };
+        self.give_back(request.file, request.source, id, &request.segments, how);
+        if request.joins {
+            self.fail_source(request.source, Failure::LATER);
+        } else if let (Some(part), Some(state)) = (request.part, self.files.get_mut(&request.file))
             && let Some(opening) = &mut state.opening
         {
             opening.in_flight = opening.in_flight.saturating_sub(1);
-            opening.attempts += 1;
+            opening.attempts += u32::from(how != Return::Now);
             opening.todo.push(part);
             if opening.attempts >= self.budgets.attempts_max {
-                self.fail_source(request.source);
+                self.fail_source(request.source, Failure::LATER);
             }
         }
         self.refresh(request.file);
     }
 
     /// A server does not work: none of its sources does. A source added later tries it anew.
-    fn fail_server(&mut self, id: ServerId) {
+    fn fail_server(&mut self, id: ServerId, failure: Failure) {
         if let Some(server) = self.servers.get_mut(&id) {
             server.failures = 0;
             server.warm_up = false;
         }
-        let sources: Vec<SourceId> = self
-            .files
-            .values()
-            .flat_map(|file| file.sources.iter())
-            .filter(|(_, source)| source.server == id)
-            .map(|(id, _)| id)
-            .collect();
-        for source in sources {
-            self.fail_source(source);
+        for (_, source) in self.sources_at(id) {
+            self.fail_source(source, failure);
         }
     }
 
-    /// A source has failed. Where it was the last, so have the file's open and wants.
-    pub(crate) fn fail_source(&mut self, source: SourceId) {
+    /// A server does not work now: those of its files that can be had elsewhere are read there.
+    /// True where none is left that cannot.
+    pub(crate) fn leave_server(&mut self, id: ServerId, failure: Failure) -> bool {
+        let mut all = true;
+        for (file, source) in self.sources_at(id) {
+            let state = self.files.get(&file);
+            let others = state.is_some_and(|state| state.sources.has_other(source));
+            if others {
+                self.fail_source(source, failure);
+            }
+            all &= others;
+        }
+        all
+    }
+
+    fn sources_at(&self, server: ServerId) -> Vec<(FileId, SourceId)> {
+        let all = self.files.iter().flat_map(|(file, state)| {
+            state.sources.iter().map(move |(id, source)| (*file, id, source))
+        });
+        all.filter(|(_, _, source)| source.server == server && source.is_live())
+            .map(|(file, id, _)| (file, id))
+            .collect()
+    }
+
+    /// A source has failed: it is left alone for a while, or for good. Where it was the last, the
+    /// file's open and wants have failed.
+    pub(crate) fn fail_source(&mut self, source: SourceId, failure: Failure) {
         let Some(file) = self.sources.get(&source).copied() else { return };
-        if let Some(state) = self.files.get_mut(&file) {
-            state.sources.fail(source);
+        let pause = failure.after.unwrap_or_default();
+        if let Some(state) = self.files.get_mut(&file)
+            && let Some(there) = state.sources.get_mut(source)
+        {
+            there.strikes += 1;
+            let pause = self.budgets.probation(there.strikes).max(pause);
+            let standing = match failure.retryable {
+                true => Standing::Disabled { until: self.now.saturating_add(pause) },
+                false => Standing::Refused,
+            };
+            self.stand(file, source, standing);
         }
         self.leave_source(source);
+        let Some(state) = self.files.get_mut(&file) else { return };
+        if let Some(next) = state.sources.fill_up(state.size.is_some()) {
+            self.events.push_back(Event::Standing {
+                file,
+                source: next,
+                standing: Standing::Active,
+            });
+        }
         let Some(state) = self.files.get_mut(&file) else { return };
         if state.sources.all_failed() {
             let why = WantFailure::Source { source };

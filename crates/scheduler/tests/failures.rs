@@ -6,8 +6,8 @@ fn ms(ms: u64) -> Time {
     Time::from_millis(ms)
 }
 
-const LATER: Failure = Failure { retryable: true };
-const NEVER: Failure = Failure { retryable: false };
+const LATER: Failure = Failure::LATER;
+const NEVER: Failure = Failure::NEVER;
 
 struct Hand {
     scheduler: Scheduler,
@@ -26,6 +26,7 @@ struct Out {
     cancels: Vec<RequestId>,
     disconnects: Vec<ConnectionId>,
     events: Vec<Event>,
+    standings: Vec<(SourceId, Standing)>,
 }
 
 impl Hand {
@@ -68,6 +69,9 @@ impl Hand {
                 Some(Action::Cancel { request, .. }) => out.cancels.push(request),
                 Some(Action::Disconnect { connection }) => out.disconnects.push(connection),
                 None => match self.scheduler.poll_event() {
+                    Some(Event::Standing { source, standing, .. }) => {
+                        out.standings.push((source, standing));
+                    }
                     Some(event) => out.events.push(event),
                     None => return out,
                 },
@@ -234,12 +238,18 @@ fn what_waits_when_the_last_source_is_removed_goes_to_the_next_one() {
 #[test]
 fn a_silent_connection_is_given_up_and_its_work_moves() {
     let mut hand = Hand::single();
+    let traits = ServerTraits { max_connections: Some(1), ..ServerTraits::default() };
+    hand.scheduler.update_server(hand.now, hand.server, traits);
     hand.demand(0..1000);
     let out = hand.drain();
     let first = out.connects[0].0;
     hand.scheduler.handle_connected(ms(100), first);
     hand.drain();
-    let out = hand.sleep();
+    let mut out = hand.sleep();
+    while out.disconnects.is_empty() {
+        assert!(out.connects.is_empty(), "the server allows one");
+        out = hand.sleep();
+    }
     assert_eq!(hand.now, ms(60_100));
     assert_eq!(out.disconnects, [first]);
     let out = hand.sleep();

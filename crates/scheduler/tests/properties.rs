@@ -40,6 +40,7 @@ enum Op {
     Open(usize),
     ForgetOpen(usize),
     AddSource(usize, usize),
+    AddReplica(usize, usize),
     RemoveSource(usize),
     SourceFailed(usize),
     RemoveFile(usize),
@@ -75,6 +76,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (0usize..2).prop_map(Op::Open),
         2 => (0usize..2).prop_map(Op::ForgetOpen),
         3 => (0usize..2, 0usize..2).prop_map(|(file, server)| Op::AddSource(file, server)),
+        6 => (0usize..2, 0usize..2).prop_map(|(file, server)| Op::AddReplica(file, server)),
         1 => nth.clone().prop_map(Op::RemoveSource),
         1 => nth.clone().prop_map(Op::SourceFailed),
         1 => (0usize..2).prop_map(Op::RemoveFile),
@@ -194,7 +196,7 @@ impl Model {
             }),
             Op::Failed(n, retryable) => self.with_request(n, |model, request| {
                 model.end_request(request);
-                model.scheduler.handle_failed(now, request, Failure { retryable });
+                model.scheduler.handle_failed(now, request, Failure { retryable, after: None });
             }),
             Op::RemoveFile(file) => self.remove_file(file),
             Op::Pass(ms) => self.now += Time::from_millis(ms),
@@ -221,7 +223,11 @@ impl Model {
             Op::Disconnected(n, retryable) => {
                 if let Some(connection) = pick(&self.connections, n) {
                     self.drop_connection(connection);
-                    self.scheduler.handle_disconnected(now, connection, Failure { retryable });
+                    self.scheduler.handle_disconnected(
+                        now,
+                        connection,
+                        Failure { retryable, after: None },
+                    );
                 }
             }
             Op::Open(file) => {
@@ -233,6 +239,11 @@ impl Model {
             Op::ForgetOpen(file) => self.scheduler.forget_open(now, self.files[file]),
             Op::AddSource(file, server) => {
                 let source = self.scheduler.add_source(now, self.files[file], self.servers[server]);
+                self.sources.push(source);
+            }
+            Op::AddReplica(file, server) => {
+                let source =
+                    self.scheduler.add_replica(now, self.files[file], self.servers[server]);
                 self.sources.push(source);
             }
             Op::RemoveSource(n) => {
@@ -339,7 +350,7 @@ impl Model {
     fn act(&mut self, action: Action) {
         match action {
             Action::Connect { connection, .. } => assert!(self.connections.insert(connection)),
-            Action::Open { request, connection, file, part, .. } => {
+            Action::Open { request, connection, file, part, joins, .. } => {
                 assert!(self.connections.contains(&connection));
                 let range = match part {
                     Part::Head(bytes) => 0..bytes.min(FILE_SIZE),
@@ -351,18 +362,19 @@ impl Model {
                     part: Some(part),
                     opened: false,
                     cancelled: false,
-                    segments: vec![range],
+                    // What only shows that the file is the same is not kept.
+                    segments: if joins { Vec::new() } else { vec![range] },
                 };
                 self.requests.insert(request, owed);
             }
-            Action::Fetch { request, connection, file, segments, .. } => {
+            Action::Fetch { request, connection, file, segments, hedge, .. } => {
                 assert!(self.connections.contains(&connection));
                 assert!(!segments.is_empty());
                 let in_flight = self.in_flight.entry(file).or_default();
                 let store = self.store.entry(file).or_default();
                 for segment in &segments {
                     assert!(segment.start < segment.end);
-                    assert!(!in_flight.overlaps(segment), "{segment:?} is in flight");
+                    assert!(hedge || !in_flight.overlaps(segment), "{segment:?} is in flight");
                     assert!(!store.overlaps(segment), "{segment:?} is here");
                     in_flight.insert(segment.clone());
                 }
@@ -404,6 +416,7 @@ impl Model {
                     store.remove(&range);
                 }
             }
+            Event::Standing { .. } | Event::Disagrees { .. } => {}
             Event::Opened { file, .. } | Event::OpenFailed { file, .. } => {
                 assert!(self.opening.remove(&file), "{file:?} ends opening twice");
             }

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use scheduler::{
-    Action, ConnectionId, Event, FileId, RequestId, Scheduler, ServerId, SourceId, WantId,
+    Action, ConnectionId, Event, FileId, RequestId, Scheduler, ServerId, SourceId, Standing,
+    WantFailure, WantId,
 };
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
@@ -27,7 +28,9 @@ use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
-use crate::source::{self, Command, ConnectionTag, FileRef, Link, Notice, Part, RequestTag};
+use crate::source::{
+    self, Command, ConnectionTag, FileRef, Link, Notice, Part, RequestTag, display_url,
+};
 
 /// Happenings taken in before the scheduler is asked again, so that neither side starves.
 const BATCH: usize = 256;
@@ -134,8 +137,8 @@ impl Driver {
     fn take_order(&mut self, order: Order) {
         let now = self.clock.now();
         match order {
-            Order::Open { url, head, tail, errand, early, reply } => {
-                self.open(url, head, tail, early, FileState::new(errand, reply));
+            Order::Open { urls, head, tail, errand, early, reply } => {
+                self.open(urls, head, tail, early, FileState::new(errand, reply));
             }
             Order::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
             Order::Promote { group, indices } => {
@@ -171,33 +174,56 @@ impl Driver {
 
     fn open(
         &mut self,
-        url: Url,
+        urls: Vec<Url>,
         head: u64,
         tail: u64,
         early: Option<oneshot::Sender<Begun>>,
         mut state: FileState,
     ) {
-        let server = match self.server_for(&url) {
-            Ok(server) => server,
-            Err(error) => return state.refuse(error),
+        let mut places: Vec<(ServerId, Url)> = Vec::new();
+        for url in urls {
+            match self.server_for(&url) {
+                // Two ways to one server bring no more than one.
+                Ok(server) if places.iter().any(|(other, _)| *other == server) => {}
+                Ok(server) => places.push((server, url)),
+                Err(error) => state.remember(&display_url(&url), error),
+            }
+        }
+        let Some((first, _)) = places.first() else {
+            let error = state.failure();
+            return state.refuse(error.unwrap_or_else(|| no_source(&WantFailure::NoSource)));
         };
         let now = self.clock.now();
         let file = self.scheduler.add_file(now);
         state.tell(|errand| errand.belongs(file.0));
+        for (name, error) in &state.errors {
+            self.trace.note(Some(file.0), format!("{name} is not used: {error}"));
+        }
         if let Some(begun) = early {
             state.early_head = Some(0..head);
-            let source = self.servers[&server].name.to_string();
+            let source = self.servers[first].name.to_string();
             let _ = begun.send(Begun { file, source });
         }
         self.files.insert(file, state);
-        self.add_source(file, server, url);
+        let several = places.len() > 1;
+        for (server, url) in places {
+            self.add_source(file, server, url, several);
+        }
         self.scheduler.open(now, file, head, tail);
     }
 
-    fn add_source(&mut self, file: FileId, server: ServerId, url: Url) {
-        let source = self.scheduler.add_source(self.clock.now(), file, server);
+    /// Another place to read a file at; a `replica` has to agree with the others.
+    fn add_source(&mut self, file: FileId, server: ServerId, url: Url, replica: bool) {
+        let now = self.clock.now();
+        let source = match replica {
+            true => self.scheduler.add_replica(now, file, server),
+            false => self.scheduler.add_source(now, file, server),
+        };
         if let Some(state) = self.files.get_mut(&file) {
-            state.sources.insert(source, (server, FileRef { tag: file.0, url: Arc::new(url) }));
+            if replica {
+                state.replicas.insert(source);
+            }
+            state.sources.insert(source, (server, FileRef { tag: source.0, url: Arc::new(url) }));
             let connected = self.trace.is_connected(&self.servers[&server].name);
             if !connected && state.opener.is_some() {
                 self.trace.unconnected(file.0);
@@ -303,7 +329,7 @@ impl Driver {
     fn take_action(&mut self, action: Action) {
         match action {
             Action::Connect { connection, server } => self.connect(connection, server),
-            Action::Open { request, connection, source, file, part } => {
+            Action::Open { request, connection, source, file, part, joins } => {
                 let part = match part {
                     scheduler::Part::Head(bytes) => Part::Head(bytes),
                     scheduler::Part::Tail(bytes) => Part::Tail(bytes),
@@ -317,8 +343,11 @@ impl Driver {
                     file,
                     part,
                 });
+                if let Some(state) = self.requests.get_mut(&request) {
+                    state.joins = joins;
+                }
             }
-            Action::Fetch { request, connection, source, file, segments } => {
+            Action::Fetch { request, connection, source, file, segments, .. } => {
                 let asked = segments.clone();
                 self.send(request, connection, source, file, asked, |file| Command::Fetch {
                     request: RequestTag(request.0),
@@ -374,7 +403,8 @@ impl Driver {
         }
         let command = command(file_ref);
         let open = matches!(command, Command::Open { .. });
-        self.requests.insert(request, RequestState { file, source, connection, is_open: open });
+        let state = RequestState { file, source, connection, is_open: open, joins: false };
+        self.requests.insert(request, state);
         self.trace.sent(RequestRecord {
             request: request.0,
             file: file.0,
@@ -411,7 +441,7 @@ impl Driver {
                 let Some((key, index)) = self.wants.get(&want).copied() else { return };
                 let Some(group) = self.groups.get_mut(&key) else { return };
                 let range = group.members[index].range.clone();
-                let last = self.files.get(&group.file).and_then(|file| file.last_error.clone());
+                let last = self.files.get(&group.file).and_then(FileState::failure);
                 let error = match why {
                     scheduler::WantFailure::BeyondEnd { size } => Error::new(
                         ErrorKind::Corrupt,
@@ -422,15 +452,19 @@ impl Driver {
                 group.deliver(index, Err(error.with_range(range)));
                 self.end_member(key, index);
             }
-            Event::Opened { file, .. } => self.answer_open(file),
+            Event::Opened { file, size } => self.answer_open(file, size),
             Event::OpenFailed { file, why } => {
                 let Some(state) = self.files.get_mut(&file) else { return };
-                let error = state.last_error.clone().unwrap_or_else(|| no_source(&why));
+                let error = state.failure().unwrap_or_else(|| no_source(&why));
                 if let Some((opener, _)) = state.opener.take() {
                     let _ = opener.send(Err(error));
                 }
                 self.close(file);
             }
+            Event::Standing { file, source, standing } => {
+                self.tell_standing(file, source, standing)
+            }
+            Event::Disagrees { file, source, size } => self.tell_disagreement(file, source, size),
             Event::Forget { file, range } => {
                 if let Some(state) = self.files.get_mut(&file) {
                     state.store.forget(range);
@@ -439,13 +473,39 @@ impl Driver {
         }
     }
 
-    fn answer_open(&mut self, id: FileId) {
+    /// The report says what is thought of the sources of a file.
+    fn tell_standing(&mut self, id: FileId, source: SourceId, standing: Standing) {
+        let Some(file) = self.files.get(&id) else { return };
+        let Some((server, _)) = file.sources.get(&source) else { return };
+        let name = self.servers[server].name.clone();
+        if let Standing::Disabled { until } = standing {
+            let pause = until.saturating_sub(self.clock.now()).as_secs_f64();
+            let why = file.errors.iter().find(|(server, _)| **server == *name);
+            let why = why.map_or("it is late or silent", |(_, error)| error.message());
+            let text = format!("{name} is left alone for {pause:.0} s: {why}");
+            self.trace.note(Some(id.0), text);
+        }
+        self.trace.standing(id.0, name, standing);
+    }
+
+    fn tell_disagreement(&mut self, id: FileId, source: SourceId, size: u64) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let Some((server, _)) = file.sources.get(&source) else { return };
+        let name = self.servers[server].name.to_string();
+        let text = format!("it has another file under this name, of {size} bytes");
+        self.trace.note(Some(id.0), format!("warning: {name} is not used: {text}"));
+        file.remember(&name, Error::new(ErrorKind::Corrupt, text));
+    }
+
+    fn answer_open(&mut self, id: FileId, size: u64) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let Some((opener, errand)) = file.opener.take() else { return };
         errand.enter(Phase::Metadata);
-        let source = file.sources.values().next().map(|(server, _)| *server);
+        let said = file.infos.iter().find(|(_, info)| info.size == size);
+        let source = said.and_then(|(source, _)| file.sources.get(source));
+        let source = source.or(file.sources.values().next()).map(|(server, _)| *server);
         let source = source.and_then(|server| self.servers.get(&server));
-        let info = file.info.clone().unwrap_or_default();
+        let info = said.map(|(_, info)| info.clone()).unwrap_or_default();
         let delivered = match &file.early_head {
             // What others wait for stays.
             Some(head) => {
@@ -484,6 +544,9 @@ fn budgets(config: &Config) -> scheduler::Budgets {
         // Sources keep to the configured times themselves; the scheduler's are for those that
         // forget to.
         unreachable_after: config.connect_timeout / 5 * 4,
+        outage_max: config.outage_timeout,
+        patience: config.patience,
+        sources_active: config.sources_active,
         connect_max: config.connect_timeout.saturating_add(config.silence_timeout),
         silence_max: config.silence_timeout.saturating_mul(2),
         ..scheduler::Budgets::default()

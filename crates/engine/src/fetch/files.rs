@@ -1,6 +1,6 @@
 //! The driver's tables: files and their bytes, servers and their connections, groups of wants.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -23,11 +23,14 @@ pub struct FileState {
     pub early_head: Option<Range<u64>>,
     /// Who waits for the open, and who is told what it is waiting for.
     pub opener: Option<(oneshot::Sender<Result<Opened>>, Errand)>,
-    pub info: Option<FileInfo>,
+    /// What each source has said of the file.
+    pub infos: BTreeMap<SourceId, FileInfo>,
     pub sources: BTreeMap<SourceId, (ServerId, FileRef)>,
+    /// Those of them that have to agree with the others.
+    pub replicas: BTreeSet<SourceId>,
     pub redirects: u32,
-    /// Why the last request failed, for the error of the wants that fail with it.
-    pub last_error: Option<Error>,
+    /// Why each server last failed, for the error of the wants that fail with it.
+    pub errors: Vec<(String, Error)>,
     /// Connections that have been asked anything about this file.
     pub touched: Vec<ConnectionId>,
 }
@@ -38,11 +41,28 @@ impl FileState {
             store: Store::default(),
             early_head: None,
             opener: Some((opener, errand)),
-            info: None,
+            infos: BTreeMap::new(),
             sources: BTreeMap::new(),
+            replicas: BTreeSet::new(),
             redirects: 0,
-            last_error: None,
+            errors: Vec::new(),
             touched: Vec::new(),
+        }
+    }
+
+    /// A server has failed it, for this reason.
+    pub fn remember(&mut self, server: &str, error: Error) {
+        let error = error.with_source(server);
+        self.errors.retain(|(name, _)| name != server);
+        self.errors.push((server.to_owned(), error));
+    }
+
+    /// Why it can be had nowhere, as far as that is known.
+    pub fn failure(&self) -> Option<Error> {
+        match &self.errors[..] {
+            [] => None,
+            [(_, only)] => Some(only.clone()),
+            several => Some(Error::of_sources(several.to_vec())),
         }
     }
 
@@ -86,6 +106,8 @@ pub struct RequestState {
     pub connection: ConnectionId,
     /// It opens the file, and brings an end of it.
     pub is_open: bool,
+    /// It only shows whether the source has the same file.
+    pub joins: bool,
 }
 
 /// Wants that were asked for together.

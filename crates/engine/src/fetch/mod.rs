@@ -27,8 +27,8 @@ use url::Url;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::FileInfo;
 use crate::source::network::Network;
+use crate::source::{FileInfo, display_url};
 use errand::Errand;
 use trace::Trace;
 
@@ -106,7 +106,7 @@ impl Drop for HandedOut {
 #[derive(Debug)]
 enum Order {
     Open {
-        url: Url,
+        urls: Vec<Url>,
         head: u64,
         tail: u64,
         errand: Errand,
@@ -208,24 +208,25 @@ impl Fetcher {
         HandedOut { bytes, orders }
     }
 
-    /// Finds a file and fetches its first `head` bytes and, where a server can answer that before
-    /// its size is known, the last `tail`. The errand is told what is waited for.
+    /// Finds a file, which may be at several places, and fetches its first `head` bytes and, where
+    /// a server can answer that before its size is known, the last `tail`. The errand is told what
+    /// is waited for.
     pub async fn open(
         &self,
-        url: Url,
+        urls: Vec<Url>,
         head: u64,
         tail: u64,
         errand: &Errand,
     ) -> Result<RemoteFile> {
-        let shown = crate::source::display_url(&url);
-        let answer = self.order_open(url, head, tail, None, errand)?;
+        let shown = shown(&urls);
+        let answer = self.order_open(urls, head, tail, None, errand)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
             file: opened.file,
             info: opened.info,
             delivered: opened.delivered,
             source: opened.source,
-            url: shown.into(),
+            url: shown,
             fetcher: self.clone(),
         })
     }
@@ -235,14 +236,14 @@ impl Fetcher {
     /// counts before the [`Answer`] says the same.
     pub async fn open_early(
         &self,
-        url: Url,
+        urls: Vec<Url>,
         head: u64,
         info: FileInfo,
         errand: &Errand,
     ) -> Result<(RemoteFile, Answer)> {
         let (begun, beginning) = oneshot::channel();
-        let shown: Arc<str> = crate::source::display_url(&url).into();
-        let opened = self.order_open(url, head, 0, Some(begun), errand)?;
+        let shown = shown(&urls);
+        let opened = self.order_open(urls, head, 0, Some(begun), errand)?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {
             let refused = opened.await.map_err(|_| stopped())?;
@@ -261,14 +262,14 @@ impl Fetcher {
 
     fn order_open(
         &self,
-        url: Url,
+        urls: Vec<Url>,
         head: u64,
         tail: u64,
         early: Option<oneshot::Sender<Begun>>,
         errand: &Errand,
     ) -> Result<oneshot::Receiver<Result<Opened>>> {
         let (reply, answer) = oneshot::channel();
-        let order = Order::Open { url, head, tail, errand: errand.clone(), early, reply };
+        let order = Order::Open { urls, head, tail, errand: errand.clone(), early, reply };
         self.orders.send(order).map_err(|_| stopped())?;
         Ok(answer)
     }
@@ -291,6 +292,11 @@ impl Answer {
         let opened = opened.map_err(|error| error.with_url(&*self.url))?;
         Ok((opened.info, opened.delivered))
     }
+}
+
+/// The addresses of a file as they may be shown.
+fn shown(urls: &[Url]) -> Arc<str> {
+    urls.iter().map(display_url).collect::<Vec<_>>().join("|").into()
 }
 
 fn stopped() -> Error {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use scheduler::Standing;
 
 use super::ledger::{Ledger, Spent};
 use super::tally::Tallies;
@@ -15,6 +16,8 @@ use crate::clock::Clock;
 const REQUESTS_KEPT: usize = 100_000;
 /// Decoded baskets kept in detail.
 const DECODINGS_KEPT: usize = 100_000;
+/// Changes of what is thought of sources.
+const STANDINGS_KEPT: usize = 10_000;
 /// Notes kept: enough for a user to read.
 const NOTES_KEPT: usize = 200;
 
@@ -53,11 +56,22 @@ pub struct ConnectionRecord {
     pub ended: Option<Duration>,
 }
 
+/// A change of what is thought of a source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StandingRecord {
+    pub at: Duration,
+    pub file: u32,
+    pub source: Arc<str>,
+    pub standing: Standing,
+}
+
 /// Everything a trace holds, copied.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Records {
     pub requests: VecDeque<RequestRecord>,
     pub connections: Vec<ConnectionRecord>,
+    /// When which source of which file was thought of otherwise.
+    pub standings: Vec<StandingRecord>,
     /// Things a user should know, with the file where there is one.
     pub notes: Vec<(Option<u32>, String)>,
     pub tallies: Tallies,
@@ -125,6 +139,14 @@ impl Trace {
         let note = (file, text);
         if records.notes.len() < NOTES_KEPT && !records.notes.contains(&note) {
             records.notes.push(note);
+        }
+    }
+
+    pub(super) fn standing(&self, file: u32, source: Arc<str>, standing: Standing) {
+        let at = self.now();
+        let mut records = self.records.lock();
+        if records.standings.len() < STANDINGS_KEPT {
+            records.standings.push(StandingRecord { at, file, source, standing });
         }
     }
 

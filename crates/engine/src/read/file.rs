@@ -86,15 +86,15 @@ impl File {
         fetcher: &Fetcher,
         decoders: &Decoders,
         store: Option<&Store>,
-        url: Url,
+        urls: Vec<Url>,
         guesses: Guesses,
     ) -> Result<Self> {
         let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = errand.waiting();
-        let memory = store.map(|store| Memory::of(store, &url));
+        let memory = store.map(|store| Memory::of(store, &urls[0]));
         // The end of a file that is remembered is there already.
         let tail = if memory.as_ref().is_some_and(Memory::knows) { 0 } else { TAIL_BYTES };
-        let mut remote = fetcher.open(url, HEAD_BYTES, tail, &errand).await?;
+        let mut remote = fetcher.open(urls, HEAD_BYTES, tail, &errand).await?;
         let mut known = Known::new(Some(remote.info().size));
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
@@ -123,13 +123,13 @@ impl File {
         fetcher: &Fetcher,
         decoders: &Decoders,
         store: &Store,
-        url: Url,
+        urls: Vec<Url>,
     ) -> Result<Option<Presumed>> {
-        let memory = Memory::of(store, &url);
+        let memory = Memory::of(store, &urls[0]);
         let Some((info, known)) = memory.presumed() else { return Ok(None) };
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
         let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
-        let (remote, answer) = fetcher.open_early(url, HEAD_BYTES, info, &errand).await?;
+        let (remote, answer) = fetcher.open_early(urls, HEAD_BYTES, info, &errand).await?;
         let profiles = Profiles::new(Some(store.folder()));
         // The connections are there, and nothing else to be done meanwhile.
         let guesses = Guesses::Welcome;

@@ -426,7 +426,7 @@ impl Client {
             Notice::Done { request } => self.unanswered(request).end = Some(Ok(())),
             Notice::Failed { request, error } => self.unanswered(request).end = Some(Err(error)),
             Notice::Traits(traits) => self.suffix_refused |= !traits.suffix,
-            Notice::Note(_) => {}
+            Notice::Note(_) | Notice::Wait(_) => {}
             Notice::Redirected { url, .. } => panic!("redirected to {url}"),
             Notice::Listed { .. } => panic!("names that nobody asked for"),
             Notice::Disconnected { .. } => panic!("a Disconnected that is not the last notice"),

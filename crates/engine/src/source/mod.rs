@@ -116,6 +116,8 @@ pub enum Notice {
     },
     /// What the server allows has been learnt.
     Traits(ServerTraits),
+    /// The server has asked for patience for so long; the connection sees to it.
+    Wait(Duration),
     /// Something the user should see in the report.
     Note(String),
     /// The connection has ended; requests without an answer will get none.

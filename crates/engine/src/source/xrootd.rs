@@ -172,11 +172,14 @@ impl XrootdServer {
                 Event::Notice { text } => {
                     link.tell(Notice::Note(format!("{} says: {text}", self.name)));
                 }
-                Event::Wait { time, why, .. } => link.tell(Notice::Note(format!(
-                    "{} asked to wait {} s: {why}",
-                    self.name,
-                    time.as_secs()
-                ))),
+                Event::Wait { time, why, .. } => {
+                    link.tell(Notice::Wait(time));
+                    link.tell(Notice::Note(format!(
+                        "{} asked to wait {} s: {why}",
+                        self.name,
+                        time.as_secs()
+                    )));
+                }
                 event => self.answer(session, link, event),
             }
         }
@@ -301,8 +304,15 @@ impl XrootdServer {
             _ => ErrorKind::Connection,
         };
         Error::new(kind, error.to_string())
-            .retryable(error.is_retryable() || !matches!(retry, HowToRetry::No))
+            .retryable(self.may_recover(error) || !matches!(retry, HowToRetry::No))
             .with_source(&*self.name)
+    }
+
+    /// A new session may fare better. What a server says once that makes no sense need not be said
+    /// again, but one that has never made sense is no such server.
+    fn may_recover(&self, error: &SessionError) -> bool {
+        let slip = matches!(error, SessionError::Protocol(_));
+        error.is_retryable() || (slip && self.profile.lock().version.is_some())
     }
 
     fn request_error(&self, error: &RequestError) -> Error {
@@ -312,8 +322,12 @@ impl XrootdServer {
                 RequestError::Session(_) => ErrorKind::Connection,
                 _ => ErrorKind::Io,
             };
+            let retryable = match error {
+                RequestError::Session(error) => self.may_recover(error),
+                error => error.is_retryable(),
+            };
             return Error::new(kind, error.to_string())
-                .retryable(error.is_retryable())
+                .retryable(retryable)
                 .with_source(&*self.name);
         };
         let kind = match refused.code {

@@ -90,7 +90,7 @@ fn what_a_request_still_owes_comes_back_and_is_counted() {
     chunks.attach(&(0..6), demand(1, 0));
     chunks.take(&(0..8), REQUEST);
     chunks.deliver(&(0..2));
-    let returned = chunks.give_back(&(0..8), REQUEST, Return::Later, 3);
+    let returned = chunks.give_back(&(0..8), REQUEST, Return::Later(Time::ZERO), 3);
     assert_eq!((returned.attempts, returned.resting), (1, true));
     assert_eq!(drawing(&chunks, 8), "RRzzzz..", "the gap is nobody's");
     chunks.wake(&(0..8));

@@ -251,7 +251,7 @@ impl World {
 
     pub fn break_connection(&mut self, connection: ConnectionId) {
         self.forget_connection(connection);
-        let failure = Failure { retryable: true };
+        let failure = Failure::LATER;
         self.scheduler.handle_disconnected(self.now, connection, failure);
         self.drain();
     }
@@ -496,6 +496,7 @@ impl World {
                 assert!(self.store.contains(&range), "{range:?} was never here");
                 self.store.remove(&range);
             }
+            Event::Standing { .. } | Event::Disagrees { .. } => {}
             Event::Opened { size, .. } => self.opened = Some((size, self.now)),
             Event::OpenFailed { why, .. } => self.open_failed = Some(why),
         }

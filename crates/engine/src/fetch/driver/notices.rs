@@ -1,6 +1,6 @@
 //! What connections tell the driver.
 
-use scheduler::{ConnectionId, Failure, FileId, RequestId, ServerId};
+use scheduler::{ConnectionId, Failure, FileId, RequestId, ServerId, SourceId};
 use url::Url;
 
 use super::{Driver, scheduler_traits};
@@ -28,11 +28,13 @@ impl Driver {
                 let Some(state) = self.requests.get(&request) else { return };
                 let Some(file) = self.files.get_mut(&state.file) else { return };
                 let range = offset..offset + bytes.len() as u64;
-                if state.is_open && file.opener.is_some() {
+                if state.is_open && file.opener.is_some() && !state.joins {
                     // The ends of the file come unasked by anyone but the open itself.
                     self.trace.wanted(state.file.0, bytes.len() as u64, true);
                 }
-                file.store.insert(offset, bytes);
+                if !state.joins {
+                    file.store.insert(offset, bytes);
+                }
                 self.scheduler.handle_data(now, request, range);
             }
             Notice::Done { request } => {
@@ -50,6 +52,7 @@ impl Driver {
             }
             // Directories are listed beside the driver.
             Notice::Listed { .. } => {}
+            Notice::Wait(time) => self.scheduler.handle_wait(now, id, time),
             Notice::Note(text) => self.trace.note(None, text),
             Notice::Disconnected { error } => self.disconnected(id, error),
         }
@@ -73,24 +76,21 @@ impl Driver {
         let Some(state) = self.requests.get(&request) else { return };
         let Some(file) = self.files.get_mut(&state.file) else { return };
         self.scheduler.handle_opened(self.clock.now(), request, info.size);
-        file.info.get_or_insert(info);
+        file.infos.entry(state.source).or_insert(info);
     }
 
     fn failed(&mut self, request: RequestId, connection: ConnectionId, error: Error) {
         self.trace.ended(request.0, true);
         let Some(state) = self.requests.remove(&request) else { return };
-        let failure = Failure { retryable: error.is_retryable() };
+        let failure = failure_of(&error);
         self.remember(state.file, connection, error);
         self.scheduler.handle_failed(self.clock.now(), request, failure);
     }
 
     fn remember(&mut self, file: FileId, connection: ConnectionId, error: Error) {
-        let source = self.connections.get(&connection).map(|there| there.source.to_string());
-        if let Some(file) = self.files.get_mut(&file) {
-            file.last_error = Some(match source {
-                Some(source) => error.with_source(source),
-                None => error,
-            });
+        let source = self.connections.get(&connection).map(|there| there.source.clone());
+        if let (Some(file), Some(source)) = (self.files.get_mut(&file), source) {
+            file.remember(&source, error);
         }
     }
 
@@ -113,19 +113,24 @@ impl Driver {
         match server {
             Ok(server) => {
                 self.trace.note(Some(state.file.0), format!("redirected to {}", display_url(url)));
-                self.add_source(state.file, server, url.clone());
+                let replica = self.is_replica(state.file, state.source);
+                self.add_source(state.file, server, url.clone(), replica);
                 self.scheduler.remove_source(self.clock.now(), state.source);
                 self.scheduler.handle_done(self.clock.now(), request);
                 if let Some(file) = self.files.get_mut(&state.file) {
                     file.sources.remove(&state.source);
+                    file.replicas.remove(&state.source);
                 }
             }
             Err(error) => {
                 self.remember(state.file, connection, error);
-                let failure = Failure { retryable: false };
-                self.scheduler.handle_failed(self.clock.now(), request, failure);
+                self.scheduler.handle_failed(self.clock.now(), request, Failure::NEVER);
             }
         }
+    }
+
+    fn is_replica(&self, file: FileId, source: SourceId) -> bool {
+        self.files.get(&file).is_some_and(|file| file.replicas.contains(&source))
     }
 
     /// Requests on a lost connection get no answer; the scheduler asks for their bytes again.
@@ -145,7 +150,7 @@ impl Driver {
     fn disconnected(&mut self, connection: ConnectionId, error: Option<Error>) {
         let Some(there) = self.connections.get(&connection) else { return };
         let server = there.server;
-        let failure = Failure { retryable: error.as_ref().is_none_or(Error::is_retryable) };
+        let failure = error.as_ref().map_or(Failure::LATER, failure_of);
         if let Some(error) = error {
             let concerned: Vec<FileId> = self
                 .files
@@ -165,4 +170,8 @@ impl Driver {
         self.lose_requests(connection);
         self.scheduler.handle_disconnected(self.clock.now(), connection, failure);
     }
+}
+
+fn failure_of(error: &Error) -> Failure {
+    Failure { retryable: error.is_retryable(), after: error.retry_after() }
 }

@@ -1,5 +1,7 @@
 //! What the head of an answer means.
 
+use std::time::Duration;
+
 use hyper::header::{
     CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED,
     LOCATION, RETRY_AFTER,
@@ -129,7 +131,10 @@ fn refusal(status: StatusCode, retry_after: Option<&str>) -> Error {
         Some(date) => text.push_str(&format!(" and asks to wait until {date}")),
         None => {}
     }
-    let error = Error::new(kind, text).retryable(retryable);
+    let mut error = Error::new(kind, text).retryable(retryable);
+    if let Some(pause) = retry_after.and_then(|wait| wait.trim().parse().ok()) {
+        error = error.with_retry_after(Duration::from_secs(pause));
+    }
     match kind {
         ErrorKind::Unauthenticated => {
             error.with_advice("write http://user:password@host/... if you have a password there")

@@ -1,0 +1,35 @@
+//! A redirector sends to a dead server first.
+
+use std::time::Duration;
+
+use sim::bulk;
+use sim::link::Link;
+use sim::network::World;
+use sim::xrootd_host::{self, Behaviour};
+
+use crate::world::{MB, RTT, Stage, link};
+
+#[test]
+fn another_address_of_the_file_serves() {
+    let (took, report) = sim::run(async {
+        let stage = Stage::new(2 * MB, &[link(RTT, 20 * MB), link(RTT, 20 * MB)]);
+        let to_nobody = Some(("dead".to_owned(), 1094));
+        stage.controls[0].lock().redirects_to = to_nobody;
+        (stage.read().await.expect("reads"), stage.report())
+    });
+    assert!(took < 3.0, "{took:.2} s\n{report}");
+    assert!(report.contains("redirected to root://dead:1094//f"), "{report}");
+}
+
+#[test]
+fn without_another_the_error_says_who_was_dead() {
+    let error = sim::run(async {
+        let world = World::default();
+        let accepted = world.host("redirector", 1094, Link::delay(Duration::from_millis(20)));
+        let redirects_to = Some(("dead".to_owned(), 1094));
+        let behaviour = Behaviour { redirects_to, ..Behaviour::default() };
+        xrootd_host::serve(accepted, sim::one_file("/f", bulk::content(1)), behaviour);
+        bulk::read(&sim::engine(&world), "root://redirector:1094//f").await.expect_err("is dead")
+    });
+    assert!(error.to_string().contains("root://dead:1094"), "{error}");
+}

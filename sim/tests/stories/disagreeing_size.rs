@@ -1,0 +1,42 @@
+//! Another source has another file under the same name.
+
+use std::time::Duration;
+
+use sim::link::Link;
+use sim::network::World;
+use sim::xrootd_host::{self, Behaviour};
+use sim::{bulk, one_file};
+
+fn read(sizes: [usize; 2]) -> (u64, String) {
+    sim::run(async {
+        let world = World::default();
+        for (host, size) in ["a", "b"].into_iter().zip(sizes) {
+            let accepted = world.host(host, 1094, Link::delay(Duration::from_millis(50)));
+            // Other bytes as well: none of them may be used.
+            let mut content = bulk::content(size).to_vec();
+            if host == "b" && size != sizes[0] {
+                content.iter_mut().for_each(|byte| *byte ^= 0xFF);
+            }
+            xrootd_host::serve(accepted, one_file("/f", content), Behaviour::default());
+        }
+        let engine = sim::engine(&world);
+        let read = bulk::read(&engine, "root://a:1094//f|root://b:1094//f").await.expect("reads");
+        (read, engine.report().to_string())
+    })
+}
+
+#[test]
+fn it_is_not_used_and_the_report_warns() {
+    let (read, report) = read([3_000_000, 2_999_999]);
+    assert_eq!(read, 3_000_000);
+    let warning = "warning: root://b:1094 is not used: it has another file under this name, of \
+                   2999999 bytes";
+    assert!(report.contains(warning), "{report}");
+}
+
+#[test]
+fn one_that_agrees_brings_no_warning() {
+    let (read, report) = read([3_000_000, 3_000_000]);
+    assert_eq!(read, 3_000_000);
+    assert!(!report.contains("warning"), "{report}");
+}

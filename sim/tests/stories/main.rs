@@ -1,0 +1,15 @@
+//! What happens to a read when something goes wrong: one story a file, the production engine in
+//! virtual time, the same every time.
+
+mod both_lose_packets;
+mod cut_link;
+mod dead_server_first;
+mod disagreeing_size;
+mod odd_answers;
+mod one_slows_down;
+mod random_faults;
+mod refused_and_hung;
+mod restarted_server;
+mod shares;
+mod source_dies;
+mod world;
