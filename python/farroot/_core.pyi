@@ -146,6 +146,9 @@ class File:
     def keys(self, recursive: bool) -> list[tuple[str, int, str, str, str | None]]:
         """Path, cycle, class and title of each key, and why a directory could not be listed."""
 
+    def map(self) -> list[tuple[int, int, str, str, float | None]]:
+        """Offset, stored bytes, class, name and compression of every record, gaps included."""
+
     def tree(self, path: str) -> Tree: ...
     def table(self, path: str) -> Tree | Ntuple: ...
     def class_at(self, path: str) -> str: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._filters import Filter, predicate
@@ -26,6 +26,19 @@ _Key = tuple[str, int, str, str, str | None]
 _DIRECTORY_CLASSES = ("TDirectory", "TDirectoryFile")
 
 Address = str | os.PathLike[str]
+
+
+class Record(NamedTuple):
+    """What lies at one place of a file."""
+
+    offset: int
+    stored_bytes: int
+    #: Class of an object; ``page``, ``header``, ``footer`` and ``page list`` of RNTuples; ``gap``.
+    classname: str
+    #: Path in the file, with the branch of a basket or the field of a page.
+    name: str
+    #: Uncompressed by stored bytes, of a basket those of its branch; None where nobody says.
+    compression: float | None
 
 
 def open(  # noqa: A001
@@ -265,6 +278,13 @@ class File(Directory):
     def size(self) -> int:
         """Bytes of the whole file."""
         return self._live().size
+
+    def map(self) -> list[Record]:
+        """Every record that the file's lists name, and the gaps between them, by offset.
+
+        It costs a few round trips, however many records there are.
+        """
+        return [Record(*record) for record in self._live().map()]
 
     @property
     def closed(self) -> bool:

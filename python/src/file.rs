@@ -31,6 +31,8 @@ impl File {
 /// Path, cycle, class, title, and why a directory could not be listed.
 type KeyTuple = (String, u16, String, String, Option<String>);
 
+type RecordTuple = (u64, u64, String, String, Option<f64>);
+
 #[pymethods]
 impl File {
     #[getter]
@@ -57,6 +59,14 @@ impl File {
             (key.path, key.cycle, key.class, key.title, problem)
         };
         Ok(keys.into_iter().map(tuple).collect())
+    }
+
+    /// Offset, stored bytes, class, name and compression of every record, gaps included.
+    fn map(&self, py: Python<'_>) -> PyResult<Vec<RecordTuple>> {
+        let file = self.inner(py)?;
+        let records = wait(py, &engine(py)?, file.map())?.map_err(|error| exception(py, &error))?;
+        let tuple = |r: engine::Record| (r.offset, r.stored_bytes, r.class, r.name, r.compression);
+        Ok(records.into_iter().map(tuple).collect())
     }
 
     fn tree(&self, py: Python<'_>, path: &str) -> PyResult<Tree> {

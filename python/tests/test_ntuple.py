@@ -177,3 +177,14 @@ def test_it_survives_pickle() -> None:
     assert ntuple["i32"].array().to_list()[100] == 0
     assert "hits.x" in ntuple
     assert "nothing" not in ntuple
+
+
+@pytest.mark.parametrize("name", ["ntuple_fields.root", "ntuple_plain.root"])
+def test_a_map_has_every_page(name: str) -> None:
+    file = farroot.open(TESTDATA / name)
+    records = file.map()
+    assert sum(record.stored_bytes for record in records) >= file.size
+    assert records[0].classname == "header"
+    pages = [record for record in records if record.classname == "page"]
+    assert {record.name.split("/")[1].split(".")[0] for record in pages} >= {"i32", "hits"}
+    assert all(record.compression for record in pages)

@@ -77,6 +77,30 @@ fn batches_do_not_wait_for_each_other() {
     assert!(took < 4.01, "{took:.3} round trips");
 }
 
+/// Connecting, opening, key list and tree: not one for each of the thousand records.
+#[test]
+fn a_map_of_the_file_costs_no_more_than_opening_its_tree() {
+    let (took, records) = sim::run(async {
+        let world = World::default();
+        let accepted = world.host("server", 1094, Link::delay(RTT));
+        xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
+        let engine = sim::engine(&world);
+        let started = tokio::time::Instant::now();
+        let file = engine.open("root://server:1094//nano.root").await.expect("opens");
+        let records = file.map().await.expect("is mapped");
+        (round_trips(started.elapsed(), RTT), records)
+    });
+    assert!(took < 4.01, "{took:.2} round trips");
+    let mut end = 0;
+    for record in &records {
+        assert!(record.offset >= end, "{record:?} begins before {end}");
+        end = record.offset + record.stored_bytes;
+    }
+    assert_eq!(end, FILE.len() as u64);
+    let gaps: u64 = records.iter().filter(|r| r.class == "gap").map(|r| r.stored_bytes).sum();
+    assert!(gaps * 10 < end, "{gaps} of {end} bytes in gaps");
+}
+
 /// 1,576 files one after the other would take three round trips each.
 #[test]
 fn many_files_are_opened_side_by_side_on_few_connections() {

@@ -3,6 +3,7 @@
 mod cat;
 mod exercise;
 mod ls;
+mod map;
 mod outcome;
 mod plan;
 mod reading;
@@ -28,6 +29,7 @@ struct Command {
 enum Verb {
     Ls(ls::Arguments),
     Show(show::Arguments),
+    Map(map::Arguments),
     Plan(plan::Arguments),
     Cat(cat::Arguments),
     Exercise(exercise::Arguments),
@@ -51,6 +53,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     outcome::exit_code(match command.verb {
         Verb::Ls(arguments) => ls::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),
+        Verb::Map(arguments) => map::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Cat(arguments) => cat::run(&arguments),
         Verb::Exercise(arguments) => exercise::run(&arguments),

@@ -64,6 +64,16 @@ fn show_tells_types_and_sizes() {
 }
 
 #[test]
+fn map_tells_what_lies_where() {
+    let map = printed(&["map", &file()]);
+    assert!(map.lines().next().expect("a heading").ends_with("class       name"), "{map}");
+    assert!(map.contains("TBasket     d/t;1/numbers\n"), "{map}");
+    let json = printed(&["map", &file(), "--json"]);
+    assert!(json.starts_with(r#"{"offset":0,"stored_bytes":100,"class":"header""#), "{json}");
+    assert_eq!(json.lines().count() + 1, map.lines().count());
+}
+
+#[test]
 fn plan_names_what_a_read_needs() {
     let plan = printed(&["plan", &file(), "-c", "n,numbers", "--entry-stop", "9", "--ranges"]);
     let expected = "\

@@ -38,6 +38,7 @@ pub use read::exercise::{Exercise, Form, Outcome};
 pub use read::file::{File, KeyInfo};
 pub use read::lazy::LazyBatches;
 pub use read::learn::Learning;
+pub use read::map::Record;
 pub use read::ntuple::{FieldColumn, Ntuple};
 pub use read::outline::{Outline, OutlineColumn};
 pub use read::plan::{Plan, Step};

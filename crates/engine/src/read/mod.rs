@@ -12,6 +12,7 @@ pub mod file;
 mod formula;
 pub mod lazy;
 pub mod learn;
+pub mod map;
 mod memory;
 pub mod ntuple;
 pub mod outline;
