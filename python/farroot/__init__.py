@@ -10,6 +10,7 @@ The names are uproot's. NumPy, Awkward and pandas are imported when they are fir
 from __future__ import annotations
 
 from ._config import config
+from ._registry import register, unregister
 from .dataset import Files, Report, concatenate, iterate, num_entries
 from .errors import (
     ConnectionFailedError,
@@ -65,5 +66,7 @@ __all__ = [
     "iterate",
     "num_entries",
     "open",
+    "register",
     "report",
+    "unregister",
 ]

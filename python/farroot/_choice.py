@@ -92,6 +92,8 @@ class Chosen:
     def leaves(self) -> Iterator[Branch]:
         """The branches that are read for it."""
         if self.parts is None:
+            # Also tells the engine, which may be another one since the last read.
+            _ = self.branch.decoder
             yield self.branch
         else:
             for part in self.parts:
@@ -100,7 +102,11 @@ class Chosen:
     def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
         """Its array, from decoded columns by key."""
         if self.parts is None:
-            return into.array(columns[self.branch.key], rows)
+            column = columns[self.branch.key]
+            decode = self.branch.decoder
+            return (
+                into.array(column, rows) if decode is None else into.computed(decode(column), rows)
+            )
         return into.nested({part.name: part.array(columns, into, rows) for part in self.parts})
 
 

@@ -180,6 +180,9 @@ class Tree:
 
     def branch_entries(self, branch: int) -> int: ...
     def typename(self, branch: int) -> str: ...
+    def read_as_bytes(self, branch: int) -> None:
+        """From now on the branch is a column of strings, the bytes of its entries."""
+
     def is_group(self, branch: int) -> bool: ...
     def datashape(self, branch: int) -> str:
         """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""

@@ -8,6 +8,7 @@ from typing import Any
 from . import _core, _libraries
 from ._choice import Selection, one
 from ._entries import entry_range
+from ._registry import Decoder, registered
 from ._table import InFile
 from .branches import HasBranches
 from .errors import RecoveredWarning, UnsupportedError, warn
@@ -154,6 +155,14 @@ class Branch(HasBranches):
             return "group" if self.is_group else "unsupported"
 
     @property
+    def decoder(self) -> Decoder | None:
+        """What :func:`farroot.register` was given for the branch's type, or None."""
+        decode = registered(lambda: self.typename)
+        if decode is not None:
+            self._tree._live().read_as_bytes(self._number)
+        return decode
+
+    @property
     def is_group(self) -> bool:
         """Whether the branch only groups those below it, and has no entries of its own."""
         return self._tree._live().is_group(self._number)
@@ -161,6 +170,8 @@ class Branch(HasBranches):
     @property
     def is_readable(self) -> bool:
         """Whether this version can read the branch's own entries."""
+        if self.decoder is not None:
+            return True
         try:
             self._tree._live().datashape(self._number)
         except UnsupportedError:

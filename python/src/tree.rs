@@ -115,6 +115,12 @@ impl Tree {
         Ok(self.inner(py)?.typename(self.branch(py, branch)?))
     }
 
+    /// Has a branch read as the bytes of its entries.
+    fn read_as_bytes(&self, py: Python<'_>, branch: u32) -> PyResult<()> {
+        self.inner(py)?.read_as_bytes(self.branch(py, branch)?);
+        Ok(())
+    }
+
     fn is_group(&self, py: Python<'_>, branch: u32) -> PyResult<bool> {
         Ok(self.inner(py)?.is_group(self.branch(py, branch)?))
     }

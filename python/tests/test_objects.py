@@ -109,3 +109,13 @@ def test_wrong_names_and_arguments(nested: Path) -> None:
             histogram.axis(axis)
     with pytest.raises(IndexError):
         histogram.axis(0)[10]
+
+
+def test_efficiencies(corpus: Path) -> None:
+    efficiency = next(ours for _, ours, _ in objects(corpus, "TEfficiency"))
+    passed, total = efficiency.passed.values(), efficiency.total.values()
+    assert len(efficiency.axes) == passed.ndim
+    there = total > 0
+    np.testing.assert_array_equal(efficiency.values()[there], passed[there] / total[there])
+    # Streamed member by member.
+    assert all(set(dict(pair)) == {"first", "second"} for pair in efficiency["fBeta_bin_params"])

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import awkward as ak
+import numpy as np
 import pytest
 import uproot
 
@@ -128,3 +130,32 @@ def test_the_timeline_is_text_and_a_picture(tree: farroot.Tree, tmp_path: Path) 
     assert picture.tag == "{http://www.w3.org/2000/svg}svg"
     assert tree.url in {text.text for text in picture.iter("{http://www.w3.org/2000/svg}text")}
     assert tree.timeline(width=0)
+
+
+def test_types_that_the_user_decodes(made: Path) -> None:
+    expected = farroot.open(made)["events"].arrays(["int32", "jagged"])
+
+    def numbers(entries: list[bytes]) -> Any:
+        return np.frombuffer(b"".join(entries), ">i4").astype(np.int32)
+
+    def lists(entries: list[bytes]) -> Any:
+        counts = [len(entry) // 4 for entry in entries]
+        return ak.unflatten(np.frombuffer(b"".join(entries), ">f4").astype(np.float32), counts)
+
+    farroot.register("int32_t", numbers)
+    farroot.register("float[]", lists)
+    try:
+        tree = farroot.open(made)["events"]
+        assert tree["jagged"].is_readable
+        read = tree.arrays(["int32", "jagged"])
+        assert ak.array_equal(read, expected)
+        part = tree.arrays(["int32", "jagged"], entry_start=100, entry_stop=700, cut="float64 > 0")
+        kept = tree["float64"].array()[100:700] > 0
+        assert ak.array_equal(part.int32, expected.int32[100:700][kept])
+        np.testing.assert_array_equal(tree["int32"].array(library="np"), expected.int32)
+        steps = list(tree.iterate(["jagged"], step_size=300))
+        assert ak.array_equal(ak.concatenate(steps).jagged, expected.jagged)
+    finally:
+        farroot.unregister("int32_t")
+        farroot.unregister("float[]")
+    assert ak.array_equal(farroot.open(made)["events"].arrays(["int32", "jagged"]), expected)

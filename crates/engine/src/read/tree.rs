@@ -93,6 +93,12 @@ impl Tree {
         })
     }
 
+    /// Has a branch read as the bytes of its entries, for a caller who knows what they mean.
+    pub fn read_as_bytes(&self, branch: BranchId) {
+        let interpretation = Interpretation::of_bytes(self.typename(branch));
+        self.inner.interpretations.lock()[branch.0 as usize] = Some(Ok(Arc::new(interpretation)));
+    }
+
     /// The type of a branch, spelled as uproot does, also of one that cannot be read.
     pub fn typename(&self, branch: BranchId) -> String {
         let streamers = &self.inner.file.format().streamers;

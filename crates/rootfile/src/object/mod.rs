@@ -1,5 +1,6 @@
 //! Objects as plain data: what was read, by the names that the streamer info gives.
 
+mod memberwise;
 mod reader;
 mod special;
 

@@ -29,7 +29,7 @@ const MAP_OFFSET: u32 = 2;
 /// The reference of the record's own object.
 const ROOT_REFERENCE: u32 = 1;
 /// In a version: members are written one after the other for all elements.
-const MEMBER_WISE: u16 = 1 << 14;
+pub(super) const MEMBER_WISE: u16 = 1 << 14;
 
 /// Names of template classes are long; this is beyond any.
 const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
@@ -107,7 +107,7 @@ enum Reference {
 }
 
 pub(super) struct Reader<'s> {
-    streamers: &'s Streamers,
+    pub(super) streamers: &'s Streamers,
     objects: Vec<Object>,
     references: BTreeMap<u32, Reference>,
     /// Reference of the next class or object without a byte count.
@@ -135,6 +135,30 @@ impl Reader<'_> {
         Ok(Value::Object(id))
     }
 
+    /// An object whose members have been read.
+    pub(super) fn made(
+        &mut self,
+        class: ClassId,
+        layout: &Arc<Layout>,
+        values: Vec<Value>,
+    ) -> Result<Value> {
+        let class = ClassRef { name: self.streamers.class(class).name.clone(), id: Some(class) };
+        let id = self.reserve(&class)?;
+        self.set(id, layout.version, layout, values);
+        Ok(Value::Object(id))
+    }
+
+    /// Reads something that may contain more of its kind.
+    pub(super) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= DEPTH_MAX {
+            return Err(Error::limit(format!("objects nested deeper than {DEPTH_MAX}")));
+        }
+        self.depth += 1;
+        let done = read(self);
+        self.depth -= 1;
+        done
+    }
+
     /// Takes a place for an object, so that it can be referred to while it is read.
     fn reserve(&mut self, class: &ClassRef) -> Result<ObjectId> {
         self.charge(1)?;
@@ -152,20 +176,24 @@ impl Reader<'_> {
     /// Reads an object into its place; where that can't be done but its length is known, its
     /// bytes.
     fn fill(&mut self, id: ObjectId, class: &ClassRef, cursor: &mut Cursor<'_>) -> Result<()> {
-        if self.depth >= DEPTH_MAX {
-            return Err(Error::limit(format!("objects nested deeper than {DEPTH_MAX}")));
-        }
-        self.depth += 1;
+        let done = self.nested(|reader| reader.fill_nested(id, class, cursor));
+        done.map_err(|error| error.within(&class.name))
+    }
+
+    fn fill_nested(
+        &mut self,
+        id: ObjectId,
+        class: &ClassRef,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<()> {
         let special = class.id.and_then(|known| self.streamers.class(known).special.as_ref());
-        let done = match special {
+        match special {
             Some((special, layout)) if !special.has_header() => {
                 special::read(*special, self, 0, cursor)
                     .map(|values| self.set(id, 0, layout, values))
             }
             _ => self.with_header(id, class, cursor),
-        };
-        self.depth -= 1;
-        done.map_err(|error| error.within(&class.name))
+        }
     }
 
     fn with_header(
@@ -254,7 +282,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn value(
+    pub(super) fn value(
         &mut self,
         kind: &Kind,
         before: &[Value],
@@ -454,19 +482,23 @@ impl Reader<'_> {
     /// A collection as a member: it has a header of its own.
     fn collection(&mut self, collection: &Collection, cursor: &mut Cursor<'_>) -> Result<Value> {
         let header = ObjectHeader::read(cursor)?;
-        if header.version & MEMBER_WISE != 0 {
-            return Err(cursor.unsupported("collection written member by member"));
-        }
         let Some(len) = header.len else { return self.elements(collection, cursor) };
         let mut content = cursor.split(len)?;
-        let value = self.elements(collection, &mut content)?;
+        let value = match header.version & MEMBER_WISE {
+            0 => self.elements(collection, &mut content)?,
+            _ => self.memberwise(collection, header.version, &mut content)?,
+        };
         match content.remaining() {
             0 => Ok(value),
             left => Err(content.unsupported(format!("{left} bytes more than the elements"))),
         }
     }
 
-    fn elements(&mut self, collection: &Collection, cursor: &mut Cursor<'_>) -> Result<Value> {
+    pub(super) fn elements(
+        &mut self,
+        collection: &Collection,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Value> {
         match collection {
             Collection::Text => Ok(Value::Text(cursor.text()?)),
             Collection::Sequence(item) => {
@@ -488,17 +520,17 @@ impl Reader<'_> {
         }
     }
 
-    fn item(&mut self, item: &Item, cursor: &mut Cursor<'_>) -> Result<Value> {
+    pub(super) fn item(&mut self, item: &Item, cursor: &mut Cursor<'_>) -> Result<Value> {
         match item {
             Item::Number(basic) => number(*basic, cursor),
-            Item::Text => Ok(Value::Text(cursor.text()?)),
+            Item::Text | Item::StandardText => Ok(Value::Text(cursor.text()?)),
             Item::Object(class) => self.object(*class, cursor),
             Item::Pointer => self.pointer(cursor),
             Item::Collection(collection) => self.elements(collection, cursor),
         }
     }
 
-    fn charge(&mut self, values: usize) -> Result<()> {
+    pub(super) fn charge(&mut self, values: usize) -> Result<()> {
         self.values_left = self
             .values_left
             .checked_sub(values)

@@ -228,10 +228,8 @@ fn collections() {
     assert!(read("Shelf", &too_long).unwrap().root().unread().is_some());
 
     let mut member_wise = SHELF.to_vec();
-    member_wise[10] = 0x40; // the flag in the collection's version
-    let objects = read("Shelf", &member_wise).unwrap();
-    let why = objects.root().unread().expect("not read yet").why.to_string();
-    assert!(why.contains("member by member"), "{why}");
+    member_wise[10] = 0x40; // the flag in the collection's version, which strings never have
+    assert!(read("Shelf", &member_wise).unwrap().root().unread().is_some());
 
     let mut evil = SHELF.to_vec();
     evil[12..16].copy_from_slice(&[0x7f, 0xff, 0xff, 0xff]); // two thousand million books

@@ -18,8 +18,10 @@ pub enum Collection {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     Number(Number),
-    /// `TString`, and `std::string` without a header of its own.
+    /// `TString`.
     Text,
+    /// `std::string` without a header of its own.
+    StandardText,
     Object(ClassId),
     Pointer,
     Collection(Collection),
@@ -39,7 +41,7 @@ impl Collection {
     ) -> Result<Collection, String> {
         match item(name, class, DEPTH_MAX)? {
             Item::Collection(collection) => Ok(collection),
-            Item::Text => Ok(Collection::Text),
+            Item::Text | Item::StandardText => Ok(Collection::Text),
             _ => Err(format!("{name} as a collection")),
         }
     }
@@ -59,8 +61,10 @@ fn item(name: &str, class: &mut impl FnMut(&str) -> ClassId, depth: usize) -> Re
     if let Some(basic) = basic(plain) {
         return Ok(Item::Number(basic));
     }
-    if matches!(plain, "string" | "TString") {
-        return Ok(Item::Text);
+    match plain {
+        "string" => return Ok(Item::StandardText),
+        "TString" => return Ok(Item::Text),
+        _ => {}
     }
     let Some((outer, inner)) = arguments(plain).filter(|(outer, _)| is_collection(outer)) else {
         return match plain {
@@ -159,7 +163,7 @@ mod tests {
 
     #[test]
     fn names_of_collections() {
-        use Item::{Object, Text};
+        use Item::{Object, StandardText as Text};
         let cases = [
             ("vector<float>", sequence(Item::Number(Number::F32))),
             ("std::vector<unsigned int>", sequence(Item::Number(Number::U32))),

@@ -252,6 +252,12 @@ impl Class {
         found.map(|version| &version.layout)
     }
 
+    /// The layout of the highest version.
+    pub(crate) fn newest(&self) -> Option<&Arc<Layout>> {
+        let newest = self.versions.iter().max_by_key(|known| known.info.version);
+        newest.map(|version| &version.layout)
+    }
+
     /// The layout of the version with that checksum, or a builtin one, which has none.
     pub(crate) fn layout_by_checksum(&self, checksum: u32) -> Option<&Arc<Layout>> {
         let with = |checksum| self.versions.iter().find(|known| known.info.checksum == checksum);

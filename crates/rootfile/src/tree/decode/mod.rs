@@ -14,7 +14,7 @@ use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
 use crate::tree::basket::Basket;
 use crate::tree::interpret::Interpretation;
-use crate::tree::interpret::layout::{Entry, Layout, Part, Record, Scalar};
+use crate::tree::interpret::layout::{Entry, Layout, Part, Record, Scalar, Text};
 use bytes::{Bytes, MEMBERWISE};
 use value::Run;
 
@@ -204,7 +204,10 @@ impl Interpretation {
         column: &mut Array,
     ) -> Result<()> {
         let Some(stored) = &basket.entry_offsets else {
-            return self.decode_values_in_a_row(basket, entries, column);
+            return match self.layout {
+                Layout::Text(Text::Whole) => decode_equal(basket, entries, column),
+                _ => self.decode_values_in_a_row(basket, entries, column),
+            };
         };
         for bounds in stored[entries.start..=entries.end].windows(2) {
             let mut bytes = entry(basket, bounds);
@@ -241,6 +244,20 @@ impl Interpretation {
             false => Err(trailing(bytes.len())),
         }
     }
+}
+
+/// The bytes of entries of one length, as they are.
+fn decode_equal(basket: &Basket<'_>, entries: Range<usize>, column: &mut Array) -> Result<()> {
+    let (data, all) = (basket.data, basket.entries);
+    let Some(size) = data.len().checked_div(all).filter(|size| size * all == data.len()) else {
+        return Err(no_offsets());
+    };
+    let Array::Strings { offsets, bytes } = column else { wrong_column() };
+    for entry in entries {
+        bytes.extend_from_slice(&data[entry * size..(entry + 1) * size]);
+        offsets.push(bytes.len() as i64);
+    }
+    Ok(())
 }
 
 /// The bytes of one entry.

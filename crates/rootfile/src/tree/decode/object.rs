@@ -73,6 +73,10 @@ pub fn members<'a>(
     fields: &mut Fields,
     target: usize,
 ) -> Result<()> {
+    if order.count() == 0 {
+        // Of no objects not even the headers of their members are there.
+        return Ok(());
+    }
     for part in &version.parts {
         match part {
             Part::Member { at: Some(at), layout: Layout::Counted(counted) } => {

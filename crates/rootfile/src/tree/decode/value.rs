@@ -141,6 +141,7 @@ fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
             let len = bytes.u32()? as usize;
             bytes.take(len)?
         }
+        Text::Whole => bytes.take(bytes.len())?,
     });
     offsets.push(text.len() as i64);
     Ok(())

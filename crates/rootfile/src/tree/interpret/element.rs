@@ -256,7 +256,11 @@ impl Fields<'_> {
         if self.id < 0 {
             return self.class_name.to_string();
         }
-        self.element(classes).map(|element| element.type_name.clone()).unwrap_or_default()
+        let name = |element: &streamer::Element| match element.type_code {
+            code::BASE | code::TOBJECT | code::TNAMED => element.name.clone(),
+            _ => element.type_name.clone(),
+        };
+        self.element(classes).map(name).unwrap_or_default()
     }
 
     fn unsupported(&self, type_name: &str) -> Error {

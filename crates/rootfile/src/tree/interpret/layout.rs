@@ -49,6 +49,8 @@ pub enum Text {
     Standard { framed: bool },
     /// `char*`: a length of four bytes.
     Pointed,
+    /// Everything up to the end of the entry, whatever it is.
+    Whole,
 }
 
 /// A collection of the standard library.

@@ -56,6 +56,11 @@ impl Interpretation {
         outcome.map_err(|e| e.within(&this.name))
     }
 
+    /// The bytes of each entry as they are, for whoever knows better what they mean.
+    pub fn of_bytes(typename: impl Into<String>) -> Self {
+        Self::new(typename, Layout::Text(layout::Text::Whole), Entry::Value)
+    }
+
     fn new(typename: impl Into<String>, layout: Layout, entry: Entry) -> Self {
         Interpretation { typename: typename.into(), layout, entry, counter: None }
     }

@@ -1,0 +1,140 @@
+//! Collections whose objects are written member by member: the first member of all objects, then
+//! the next one. A member that is a collection or a `std::string` has one header for all.
+
+use std::sync::Arc;
+
+use super::Value;
+use super::reader::{MEMBER_WISE, ObjectHeader, Reader};
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+use crate::streamer::{ClassId, Collection, Item, Kind, Layout};
+
+/// Collections before this version do not say the version of the class they hold.
+const SAYS_ITEM_VERSION: u16 = 8;
+
+impl Reader<'_> {
+    /// What follows the header of a collection whose version says so.
+    pub(super) fn memberwise(
+        &mut self,
+        collection: &Collection,
+        version: u16,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Value> {
+        let mut item = 0;
+        let mut checksum = None;
+        if version & !MEMBER_WISE >= SAYS_ITEM_VERSION {
+            item = ObjectHeader::read(cursor)?.version;
+            checksum = if item == 0 { Some(cursor.u32()?) } else { None };
+        }
+        self.memberwise_items(collection, (item, checksum), cursor)
+    }
+
+    fn memberwise_items(
+        &mut self,
+        collection: &Collection,
+        (version, checksum): (u16, Option<u32>),
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Value> {
+        let count = cursor.count(1)?;
+        match collection {
+            Collection::Sequence(item) => match **item {
+                Item::Object(class) => {
+                    let known = self.streamers.class(class);
+                    let layout = match checksum {
+                        Some(checksum) => known.layout_by_checksum(checksum),
+                        None => known.layout(i32::from(version)),
+                    };
+                    let layout = layout.or_else(|| known.newest()).cloned();
+                    let layout = layout.ok_or_else(|| no_info(&known.name))?;
+                    let objects = self.objects_by_member(class, &layout, count, cursor)?;
+                    Ok(Value::List(objects))
+                }
+                _ => Err(cursor.corrupt("a collection of no objects, written member by member")),
+            },
+            Collection::Map(key, mapped) => {
+                let keys = self.run(key, count, cursor)?;
+                let values = self.run(mapped, count, cursor)?;
+                Ok(Value::Map(keys.into_iter().zip(values).collect()))
+            }
+            Collection::Text => Err(cursor.corrupt("a string written member by member")),
+        }
+    }
+
+    /// The keys or the values of a map.
+    fn run(&mut self, item: &Item, count: usize, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+        self.charge(count)?;
+        match item {
+            Item::Collection(collection) => self.collections(collection, count, cursor),
+            Item::StandardText => self.collections(&Collection::Text, count, cursor),
+            item => (0..count).map(|_| self.item(item, cursor)).collect(),
+        }
+    }
+
+    /// Several collections behind one header.
+    fn collections(
+        &mut self,
+        collection: &Collection,
+        count: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Vec<Value>> {
+        self.nested(|reader| reader.collections_nested(collection, count, cursor))
+    }
+
+    fn collections_nested(
+        &mut self,
+        collection: &Collection,
+        count: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Vec<Value>> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let version = ObjectHeader::read(cursor)?.version;
+        if version & MEMBER_WISE == 0 {
+            return (0..count).map(|_| self.elements(collection, cursor)).collect();
+        }
+        let item = ObjectHeader::read(cursor)?.version;
+        let checksum = if item == 0 { Some(cursor.u32()?) } else { None };
+        (0..count).map(|_| self.memberwise_items(collection, (item, checksum), cursor)).collect()
+    }
+
+    /// `count` objects of a class.
+    fn objects_by_member(
+        &mut self,
+        class: ClassId,
+        layout: &Arc<Layout>,
+        count: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Vec<Value>> {
+        self.charge(count.saturating_mul(layout.members.len()))?;
+        let mut all = vec![Vec::with_capacity(layout.members.len()); count];
+        for member in &layout.members {
+            let column = self.member_of_all(&member.kind, layout, &all, cursor);
+            let column = column.map_err(|error| error.within(&member.name))?;
+            all.iter_mut().zip(column).for_each(|(values, value)| values.push(value));
+        }
+        all.into_iter().map(|values| self.made(class, layout, values)).collect()
+    }
+
+    fn member_of_all(
+        &mut self,
+        kind: &Kind,
+        layout: &Layout,
+        before: &[Vec<Value>],
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Vec<Value>> {
+        match kind {
+            Kind::Collection(collection) => self.collections(collection, before.len(), cursor),
+            Kind::Base(class) if self.streamers.class(*class).special.is_none() => {
+                let known = self.streamers.class(*class);
+                let base = known.newest().cloned().ok_or_else(|| no_info(&known.name))?;
+                self.nested(|reader| reader.objects_by_member(*class, &base, before.len(), cursor))
+            }
+            kind => before.iter().map(|values| self.value(kind, values, layout, cursor)).collect(),
+        }
+    }
+}
+
+fn no_info(class: &str) -> Error {
+    Error::unsupported(format!("class {class}, which has no streamer info"))
+}

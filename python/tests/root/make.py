@@ -1,0 +1,60 @@
+"""Writes trees of `classes.h` with ROOT.
+
+usage: make.py FOLDER
+"""
+
+import os
+import sys
+
+import ROOT
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+#: Split level, whether collections are streamed member by member, basket size, entries, cluster.
+KINDS = {
+    "whole": (0, False, 32000, 20, 0),
+    "whole_memberwise": (0, True, 400, 50, 7),
+    "members": (1, False, 300, 50, 10),
+    "members_memberwise": (1, True, 32000, 50, 10),
+    "split": (99, False, 256, 100, 9),
+    "split_memberwise": (99, True, 1 << 20, 100, 100),
+}
+
+
+def write(path: str, split: int, memberwise: bool, basket: int, entries: int, cluster: int) -> None:
+    ROOT.TVirtualStreamerInfo.SetStreamMemberWise(memberwise)
+    file = ROOT.TFile(path, "RECREATE")
+    tree = ROOT.TTree("events", "objects of every kind")
+    if cluster:
+        tree.SetAutoFlush(cluster)
+    event = ROOT.Event()
+    hits, numbers = ROOT.std.vector["Hit"](), ROOT.std.map["int", "float"]()
+    clones = ROOT.TClonesArray("Base")
+    tree.Branch("event.", event, basket, split)
+    tree.Branch("top_hits", hits, basket, split)
+    tree.Branch("top_map", numbers, basket, split)
+    tree.Branch("clones", clones, basket, split)
+    for i in range(entries):
+        event.fill(i)
+        hits.clear()
+        numbers.clear()
+        clones.Clear()
+        for k in range(i % 3):
+            hits.push_back(ROOT.Hit(i + k))
+            numbers[k] = i
+            clones.ConstructedAt(k).base = i + k
+        tree.Fill()
+    tree.Write()
+    file.Close()
+
+
+def main(folder: str) -> None:
+    ROOT.gErrorIgnoreLevel = ROOT.kError
+    ROOT.gSystem.SetBuildDir(folder, True)
+    header = os.path.join(HERE, "classes.h")
+    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_classes", folder):
+        raise SystemExit("the classes could not be compiled")
+    for name, kind in KINDS.items():
+        write(os.path.join(folder, f"{name}.root"), *kind)
+
+
+main(sys.argv[1])

@@ -1,0 +1,138 @@
+"""Trees that ROOT itself writes, of classes that it compiles: every member, every way to split."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import farroot
+
+MAKE = Path(__file__).parent / "root" / "make.py"
+#: By name: what `make.py` makes of them.
+WHOLE = ("whole", "whole_memberwise")
+SPLIT = ("members", "members_memberwise", "split", "split_memberwise")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of `make.py`."""
+    if importlib.util.find_spec("ROOT") is None:
+        pytest.skip("ROOT IS NOT INSTALLED: not tested against files that it writes")
+    folder = tmp_path_factory.mktemp("root")
+    command = [sys.executable, "-W", "ignore", str(MAKE), str(folder)]
+    environment = {**os.environ, "PYTHONPATH": ""}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    return folder
+
+
+def hit(i: int) -> dict[str, Any]:
+    return {"id": i, "label": "h" * (i % 5), "times": [0.5 * i] * (i % 3)}
+
+
+def point(i: int) -> dict[str, Any]:
+    return {"x": i, "y": -i}
+
+
+def few(i: int, most: int, value: Any) -> list[Any]:
+    return [value] * (i % most)
+
+
+def event(i: int) -> dict[str, Any]:
+    """What `Event::fill` fills, and in whichever order C++ keeps it."""
+    several = range(i % 4)
+    return {
+        "base": -i,
+        "n": i % 4,
+        "counted": [i + 0.5 * k for k in several],
+        "square": [i * k for k in range(4)],
+        "bools": few(i, 3, bool(i % 2)),
+        "texts": few(i, 3, ["q" * (i % 4 * 100)] * 2),
+        "numbers_by_number": [(k, 0.25 * i) for k in several],
+        "lists_by_text": [("k" * (k + 1), [i] * k) for k in several],
+        "hits_by_number": [(k, hit(i + k)) for k in several],
+        "many_by_number": [(7, i) for _ in several],
+        "unordered": few(i, 2, ("one", i)),
+        "set": sorted({i * k for k in several}),
+        "unordered_set": few(i, 2, i),
+        "list": few(i, 3, -i),
+        "deque": few(i, 2, 1.5 * i),
+        "bits": [bool(i >> bit & 1) for bit in range(12)],
+        "array": [i, i + 1, i + 2],
+        "pair": {"first": i, "second": 3.0 * i},
+        "pairs": few(i, 3, {"first": i, "second": "p" * (i % 2)}),
+        "hit": hit(i),
+        "point": point(i),
+        "fixed": [hit(i), hit(i + 1)],
+        "lists": [[i] * (k + i % 2) for k in range(2)],
+        "strings": ["s" * (i % 3 + k) for k in range(2)],
+        "names": ["n" * (k + 1) for k in range(2)],
+        "hits": [hit(i + k) for k in range(i % 3)],
+        "clusters": [{**hit(i * k), "energy": 2.0 * i * k} for k in range(i % 3)],
+        "points": [few(i, 3, point(i))] * 2,
+        # Of derived classes, the members of the class that the pointer names.
+        "pointers": few(i, 3, hit(i)),
+        "behind": few(i, 3, 0.125 * i),
+        "reduced": pytest.approx(100 * (i % 64) / 64, abs=1e-2),
+        "reduced_list": [i / 2] * 3,
+        "half": pytest.approx(i / 8, rel=1e-3),
+        "name": "z" * (i % 7),
+        "momentum": {"fP": {"fX": i, "fY": 1.0, "fZ": 2.0}, "fE": 3.0},
+        "vectors": few(i, 2, {"fX": i, "fY": 0.0, "fZ": 1.0}),
+        "time": {"fDatime": (2024 - 1995) << 26 | 1 << 22 | 2 << 17 | 3 << 12 | 4 << 6 | 5},
+        "last": 10_000_000_000 * i,
+    }
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_objects(written: Path, name: str) -> None:
+    tree = farroot.open(f"{written / name}.root:events")
+    for i, got in enumerate(tree["event."].array().to_list()):
+        expected = event(i)
+        assert list(got) == list(expected)
+        for member in expected:
+            assert got[member] == expected[member], (i, member)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", SPLIT)
+def test_split_objects(written: Path, name: str) -> None:
+    tree = farroot.open(f"{written / name}.root:events")
+    branches = {branch.name: branch for branch in tree["event."].values()}
+    known = {name.split(".")[-1].split("[")[0]: branch for name, branch in branches.items()}
+    columns = {
+        member: known[member].array().to_list()
+        for member in event(0)
+        if member in known and not known[member].is_group
+    }
+    assert len(columns) > 25, list(known)
+    for i in range(tree.num_entries):
+        expected = event(i)
+        for member, column in columns.items():
+            got, wanted = column[i], expected[member]
+            if member == "square":
+                got = [number for row in got for number in row]
+            assert got == wanted, (i, member)
+
+
+@pytest.mark.parametrize("name", [*WHOLE, *SPLIT])
+def test_collections_at_the_top(written: Path, name: str) -> None:
+    tree = farroot.open(f"{written / name}.root:events")
+    hits, numbers = tree["top_hits"], tree["top_map"]
+    if not numbers.is_group:
+        for i, got in enumerate(numbers.array().to_list()):
+            assert got == [(k, i) for k in range(i % 3)]
+    if hits.is_group:
+        times = tree["top_hits.times"].array().to_list()
+        assert times == [[hit(i + k)["times"] for k in range(i % 3)] for i in range(len(times))]
+        labels = tree["top_hits.label"].array().to_list()
+        assert labels == [[hit(i + k)["label"] for k in range(i % 3)] for i in range(len(labels))]
+    else:
+        for i, got in enumerate(hits.array().to_list()):
+            assert got == [hit(i + k) for k in range(i % 3)]
