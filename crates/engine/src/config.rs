@@ -23,6 +23,9 @@ pub struct Config {
     pub connections_initial: u32,
     /// Connections to one server at the most: a polite limit (`FARROOT_CONNECTIONS_MAX`).
     pub connections_max: u32,
+    /// What lies together in a file is asked for together (`FARROOT_COALESCING`; 0 asks for each
+    /// basket by itself, to see what that costs).
+    pub coalescing: bool,
     /// Files being opened at one time, by those who read many (`FARROOT_OPENS_MAX`). Their opens
     /// share the connections: this is sixteen on each of sixteen, which hides the distance, and
     /// little for a server.
@@ -59,6 +62,7 @@ impl Default for Config {
             decode_threads: std::thread::available_parallelism().map_or(1, usize::from),
             connections_initial: 16,
             connections_max: 16,
+            coalescing: true,
             opens_max: 256,
             store_folder: None,
             store_bytes_max: 100_000_000,
@@ -87,6 +91,7 @@ impl Config {
         set("FARROOT_DECODE_THREADS", &mut config.decode_threads, parse)?;
         set("FARROOT_CONNECTIONS", &mut config.connections_initial, parse)?;
         set("FARROOT_CONNECTIONS_MAX", &mut config.connections_max, parse)?;
+        set("FARROOT_COALESCING", &mut config.coalescing, |text| Some(text != "0"))?;
         set("FARROOT_OPENS_MAX", &mut config.opens_max, parse)?;
         config.store_folder = cache_folder();
         set("FARROOT_STORE_FOLDER", &mut config.store_folder, |text| Some(Some(text.into())))?;

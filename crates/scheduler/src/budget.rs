@@ -29,6 +29,8 @@ pub struct Budgets {
     /// Owner: the server and the network. Bytes fetched only to bridge gaps, per thousand bytes
     /// wanted.
     pub over_read_per_mille: u64,
+    /// What lies together is asked for together. Off: to see what that brings.
+    pub coalesces: bool,
     /// How often the same bytes are asked for again before the want fails.
     pub attempts_max: u32,
     /// Failures of a server in a row, without a byte between, before its sources have failed.
@@ -74,6 +76,7 @@ impl Default for Budgets {
             readahead_bytes_max: 128 * MIB,
             readahead_bytes_floor: 8 * MIB,
             over_read_per_mille: 30,
+            coalesces: true,
             attempts_max: 5,
             server_failures_max: 4,
             outage_max: Time::from_secs(60),

@@ -9,7 +9,9 @@
 //!   cost of a segment  = a fraction of the server's overhead
 //! ```
 //!
-//! and all gaps together stay within the over-read budget. The interval cases, growing from the
+//! Where nearly all of a region is wanted, bridging its gaps makes one plain request of a vectored one:
+//! there a gap may cost as much as a request, as long as all gaps together are a small part of what is
+//! wanted. And all gaps everywhere stay within the over-read budget. The interval cases, growing from the
 //! seed `S` (Q queued, F in flight, R ready, . absent):
 //!
 //! ```text
@@ -20,8 +22,6 @@
 //!   QQQ..SSS    to the left: as to the right
 //!   SSSSSSSSS   longer than the request: cut
 //! ```
-//!
-//! Where most of a region is wanted, the chunks touch or nearly do, and it becomes one range.
 
 use std::ops::Range;
 
@@ -32,6 +32,8 @@ use crate::ids::{RequestId, Time};
 /// Of the overhead of a request, a further segment of a vectored one costs this part: the
 /// server seeks, but parses, locks and schedules nothing.
 const SEGMENT_PART: u32 = 8;
+/// Nearly all of a region is wanted where its gaps are at most this part of the rest.
+const GAPS_PART: u64 = 32;
 
 /// What a link and a server are like.
 #[derive(Debug, Clone, Copy)]
@@ -49,12 +51,16 @@ pub(crate) struct Costs {
 impl Costs {
     /// The widest gap worth bridging, bytes.
     pub(crate) fn gap_bytes_max(&self) -> u64 {
-        let saved = if self.vectored {
-            self.request_overhead / SEGMENT_PART
-        } else {
-            self.request_overhead.saturating_add(self.round_trip / self.overlap.max(1))
-        };
-        bytes_in(self.bandwidth, saved)
+        match self.vectored {
+            true => bytes_in(self.bandwidth, self.request_overhead / SEGMENT_PART),
+            false => self.region_gap_bytes_max(),
+        }
+    }
+
+    /// The same within a region of which nearly all is wanted.
+    pub(crate) fn region_gap_bytes_max(&self) -> u64 {
+        let waited = if self.vectored { Time::ZERO } else { self.round_trip / self.overlap.max(1) };
+        bytes_in(self.bandwidth, self.request_overhead.saturating_add(waited))
     }
 }
 
@@ -69,8 +75,22 @@ pub(crate) struct Limits {
     pub segment_bytes: u64,
     /// One gap, bytes.
     pub gap: u64,
+    /// One gap where nearly everything around it is wanted, bytes.
+    pub region_gap: u64,
     /// All its gaps, bytes: what is left of the over-read budget.
     pub over_read: u64,
+    /// Nothing is joined: each chunk is a request of its own.
+    pub apart: bool,
+}
+
+impl Limits {
+    /// Whether a gap is worth bridging in a run that has others of `gaps` bytes and would be `length`
+    /// long.
+    fn bridges(&self, gap: u64, gaps: u64, length: u64) -> bool {
+        let gaps = gaps.saturating_add(gap);
+        let is_region = gaps <= length.saturating_sub(gaps) / GAPS_PART;
+        gaps <= self.over_read && (gap <= self.gap || (is_region && gap <= self.region_gap))
+    }
 }
 
 /// Makes one request of the most important queued chunks and their neighbours, and marks them as
@@ -96,7 +116,7 @@ pub(crate) fn compose(
         rest.over_read = rest.over_read.saturating_sub(chunks.take(&run, request));
         rest.bytes = rest.bytes.saturating_sub(length);
         segments.push(run);
-        if plain || rest.bytes == 0 || segments.len() >= limits.segments {
+        if plain || rest.bytes == 0 || segments.len() >= limits.segments || limits.apart {
             break;
         }
     }
@@ -126,15 +146,18 @@ fn cut(chunk: &Range<u64>, at: u64, request_bytes: u64) -> u64 {
 fn grow(chunks: &Chunks, seed: u64, limits: Limits, whole: u64) -> Range<u64> {
     let Some(chunk) = chunks.get(seed) else { return seed..seed };
     let mut run = seed..chunk.end;
-    let mut spare = limits.over_read;
+    let mut gaps = 0;
     let full = run.start.saturating_add(limits.bytes);
     if run.end >= full {
         run.end = cut(&run, full, whole);
         return run;
     }
+    if limits.apart {
+        return run;
+    }
     while let Some((start, next)) = chunks.next(run.end) {
         let gap = start - run.end;
-        if next.state != State::Queued || gap > limits.gap.min(spare) {
+        if next.state != State::Queued || !limits.bridges(gap, gaps, next.end - run.start) {
             break;
         }
         let full = run.start.saturating_add(limits.bytes);
@@ -142,7 +165,7 @@ fn grow(chunks: &Chunks, seed: u64, limits: Limits, whole: u64) -> Range<u64> {
         if end <= start {
             return run;
         }
-        spare -= gap;
+        gaps += gap;
         run.end = end;
         if end >= full {
             return run;
@@ -151,10 +174,11 @@ fn grow(chunks: &Chunks, seed: u64, limits: Limits, whole: u64) -> Range<u64> {
     while let Some((start, previous)) = chunks.previous(run.start) {
         let gap = run.start - previous.end.min(run.start);
         let fits = run.end - start <= limits.bytes;
-        if previous.state != State::Queued || gap > limits.gap.min(spare) || !fits {
+        let bridged = limits.bridges(gap, gaps, run.end - start);
+        if previous.state != State::Queued || !bridged || !fits {
             break;
         }
-        spare -= gap;
+        gaps += gap;
         run.start = start;
     }
     run
@@ -200,8 +224,15 @@ mod tests {
         drawing[run.start as usize..run.end as usize].to_owned()
     }
 
-    const WIDE: Limits =
-        Limits { bytes: 100, segments: 10, segment_bytes: 1000, gap: 2, over_read: 100 };
+    const WIDE: Limits = Limits {
+        bytes: 100,
+        segments: 10,
+        segment_bytes: 1000,
+        gap: 2,
+        region_gap: 2,
+        over_read: 100,
+        apart: false,
+    };
 
     #[test]
     fn touching_chunks_are_joined() {
@@ -226,6 +257,83 @@ mod tests {
     fn the_over_read_budget_bounds_all_gaps_together() {
         assert_eq!(run("SS.QQ.QQ.QQ", Limits { over_read: 2, ..WIDE }), "SS.QQ.QQ");
         assert_eq!(run("QQ.SS.QQ.QQ", Limits { over_read: 2, ..WIDE }), "SS.QQ.QQ");
+    }
+
+    #[test]
+    fn a_region_that_is_wanted_nearly_whole_becomes_one_range() {
+        let (want, hole) = ("Q".repeat(160), "....");
+        let region = Limits { bytes: 1000, gap: 0, region_gap: 4, ..WIDE };
+        let nearly = [&want[..], hole, &want].concat();
+        assert_eq!(request(&nearly, region), (strings(&[&nearly]), 4));
+        let apart = (strings(&[&want, &want]), 0);
+        assert_eq!(request(&nearly, Limits { region_gap: 3, ..region }), apart, "too dear");
+        assert_eq!(request(&nearly, Limits { over_read: 3, ..region }), apart, "no budget");
+        let less = "Q".repeat(60);
+        let half = [&less[..], hole, &less].concat();
+        assert_eq!(request(&half, region), (strings(&[&less, &less]), 0), "too much of it is hole");
+    }
+
+    #[test]
+    fn where_nothing_is_to_be_joined_each_chunk_is_a_request() {
+        let apart = Limits { apart: true, ..WIDE };
+        assert_eq!(request("QQRQQ...QQ", apart).0, ["QQ"]);
+        let (mut chunks, _) = picture("SSFQQ", 1);
+        assert_eq!(compose(&mut chunks, RequestId(2), apart).0, [0..2]);
+        assert_eq!(compose(&mut chunks, RequestId(3), apart).0, [3..5]);
+    }
+
+    proptest::proptest! {
+        /// Whatever is wanted and whatever the limits: everything that was queued is asked for in
+        /// the end, once, in ascending segments, and no more is read beyond it than is allowed.
+        #[test]
+        fn requests_cover_what_is_queued_within_the_limits(
+            wants in proptest::collection::vec((1u64..400, 0u64..60), 1..60),
+            bytes in 1u64..5_000,
+            gap in 0u64..30,
+            region_gap in 0u64..50,
+            over_read in 0u64..500,
+            apart in proptest::bool::ANY,
+        ) {
+            let mut chunks = Chunks::default();
+            let (mut at, mut wanted) = (0, Vec::new());
+            for (number, (length, hole)) in wants.iter().enumerate() {
+                let waiter =
+                    Waiter { urgency: Urgency::Demand, order: 0, want: WantId(number as u64) };
+                chunks.attach(&(at..at + length), waiter);
+                wanted.push(at..at + length);
+                at += length + hole;
+            }
+            let queued: u64 = wanted.iter().map(|want| want.end - want.start).sum();
+            let mut limits =
+                Limits { bytes, segments: 8, segment_bytes: 3_000, gap, region_gap, over_read, apart };
+            let (mut asked, mut unwanted_all) = (0, 0);
+            let mut covered = Vec::new();
+            for request in 1.. {
+                let (segments, unwanted) = compose(&mut chunks, RequestId(request), limits);
+                if segments.is_empty() {
+                    break;
+                }
+                proptest::prop_assert!(segments.windows(2).all(|pair| pair[0].end <= pair[1].start));
+                proptest::prop_assert!(unwanted <= limits.over_read);
+                let length: u64 = segments.iter().map(|segment| segment.end - segment.start).sum();
+                if apart {
+                    let inside = |want: &&Range<u64>| {
+                        want.start <= segments[0].start && segments[0].end <= want.end
+                    };
+                    proptest::prop_assert!(segments.len() == 1 && wanted.iter().any(|w| inside(&w)));
+                }
+                limits.over_read -= unwanted;
+                asked += length;
+                unwanted_all += unwanted;
+                covered.extend(segments);
+            }
+            proptest::prop_assert_eq!(asked, queued + unwanted_all);
+            let covered = joined({ covered.sort_unstable_by_key(|s| s.start); covered });
+            let whole = |want: &Range<u64>| {
+                covered.iter().any(|s| s.start <= want.start && want.end <= s.end)
+            };
+            proptest::prop_assert!(wanted.iter().all(whole));
+        }
     }
 
     #[test]
@@ -293,7 +401,8 @@ mod tests {
         };
         // 50 us + 100 ms / 100 = 1.05 ms at 125 bytes per microsecond.
         assert_eq!(far.gap_bytes_max(), 131_250);
-        assert_eq!(Costs { vectored: true, ..far }.gap_bytes_max(), 781);
+        let vectored = Costs { vectored: true, ..far };
+        assert_eq!((vectored.gap_bytes_max(), vectored.region_gap_bytes_max()), (781, 6_250));
         let near = Costs { round_trip: Time::from_micros(100), ..far };
         assert_eq!(near.gap_bytes_max(), 6_375);
         let slow = Costs { bandwidth: 1_000_000, ..far };

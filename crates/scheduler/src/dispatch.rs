@@ -281,7 +281,9 @@ impl Scheduler {
             segments: server.traits.segments_max.max(1) as usize,
             segment_bytes: server.traits.segment_bytes_max,
             gap: costs.gap_bytes_max(),
+            region_gap: costs.region_gap_bytes_max(),
             over_read: allowed.saturating_sub(self.counters.over_read_bytes),
+            apart: !self.budgets.coalesces,
         })
     }
 

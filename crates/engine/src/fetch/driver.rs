@@ -541,6 +541,7 @@ fn budgets(config: &Config) -> scheduler::Budgets {
         memory_bytes_max: config.memory_bytes_max,
         connections_per_server_max: config.connections_max,
         connections_initial: config.connections_initial,
+        coalesces: config.coalescing,
         // Sources keep to the configured times themselves; the scheduler's are for those that
         // forget to.
         unreachable_after: config.connect_timeout / 5 * 4,
