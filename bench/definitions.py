@@ -80,6 +80,12 @@ FARROOT_EVENTS_WITHOUT = tuple(
     Peer(f"farroot, without {rule}", "farroot_exercise", options=("--row-wise", "--without", rule))
     for rule in ("startup", "together")
 )
+FARROOT_EVENTS_APART = Peer(
+    "farroot, without coalescing",
+    "farroot_exercise",
+    options=("--row-wise",),
+    environment={"FARROOT_COALESCING": "0"},
+)
 OVERLAP = ("--step", "25000", "--work-s", "0.3")
 
 ONE_THREAD = {"FARROOT_DECODE_THREADS": "1"}
@@ -187,6 +193,7 @@ EXPERIMENTS = {
             FARROOT_LOOP,
             FARROOT_EVENTS,
             *FARROOT_EVENTS_WITHOUT,
+            FARROOT_EVENTS_APART,
         ),
     ),
     "eventloop-local": Experiment(

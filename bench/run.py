@@ -1,6 +1,6 @@
 """Runs one experiment: every peer in turn, several times, in fresh processes, and prints the table.
 
-    python bench/run.py NAME [--runs N] [--peers farroot,uproot] [--congestion bbr]
+    python bench/run.py NAME [--runs N] [--peers farroot,uproot] [--links 72] [--congestion bbr]
 
 Writes what it found to bench/record/NAME.csv (each run) and NAME.json (the table, the machine).
 Experiments with a link run inside farroot-lab, which needs root or user namespaces. See METHOD.md.
@@ -38,6 +38,8 @@ def main() -> None:
     rows = []
     for number in range(args.runs):
         for link in experiment.links or (None,):
+            if link and args.links and args.links not in link.label:
+                continue
             if link:
                 set_link(link)
             for peer in peers:
@@ -47,7 +49,7 @@ def main() -> None:
                 print(record.one_line(row), file=sys.stderr, flush=True)
     table = record.table(experiment, peers, rows, needed_bytes(experiment))
     print(record.as_text(experiment, table))
-    if not args.peers:
+    if not args.peers and not args.links:
         suffix = "" if args.congestion == "cubic" else f"-{args.congestion}"
         record.write(BENCH / "record" / f"{args.name}{suffix}", facts, rows, table)
 
@@ -61,6 +63,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--peers", help="only those whose names contain one of these words; no record"
     )
+    parser.add_argument("--links", help="only those whose labels contain this text; no record")
     parser.add_argument("--congestion", default="cubic", help="TCP congestion control in the lab")
     return parser.parse_args()
 
