@@ -143,7 +143,10 @@ impl World {
             5 => {
                 if let Some(connection) = pick(self.connections.iter(), a).copied() {
                     self.lose(connection);
-                    let failure = Failure { retryable: b % 8 != 0 };
+                    let failure = Failure {
+                        retryable: b % 8 != 0,
+                        after: (b % 3 == 0).then(|| Time::from_millis(u64::from(b))),
+                    };
                     self.scheduler.handle_disconnected(self.now, connection, failure);
                 }
             }
@@ -151,7 +154,10 @@ impl World {
             8 => {
                 if let Some(request) = pick(self.requests.keys(), a).copied() {
                     self.requests.remove(&request);
-                    let failure = Failure { retryable: b % 8 != 0 };
+                    let failure = Failure {
+                        retryable: b % 8 != 0,
+                        after: (b % 3 == 0).then(|| Time::from_millis(u64::from(b))),
+                    };
                     self.scheduler.handle_failed(self.now, request, failure);
                 }
             }
