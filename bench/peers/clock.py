@@ -115,3 +115,17 @@ def awkward_answer(arrays: Any) -> dict[str, Any]:
         content = ak.flatten(arrays[name], axis=None)
         total += len(content) * ak.to_numpy(content[:0]).dtype.itemsize
     return {"entries": len(arrays), "payload_bytes": total}
+
+
+def run_with_work(args: argparse.Namespace, iterate: Callable[..., Any]) -> None:
+    """Times an `iterate` whose caller works on each batch."""
+
+    def job() -> int:
+        entries = 0
+        source = {args.url: args.tree}
+        for batch in iterate(source, args.columns or None, step_size=args.step, library="ak"):
+            entries += len(batch)
+            work(args.work_s)
+        return entries
+
+    run(job, lambda entries: {"entries": entries})

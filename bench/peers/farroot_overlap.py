@@ -4,15 +4,4 @@ import clock
 import farroot
 
 args = clock.arguments(*clock.WORK)
-
-
-def job() -> int:
-    source = {args.url: args.tree}
-    entries = 0
-    for batch in farroot.iterate(source, args.columns or None, step_size=args.step, library="ak"):
-        entries += len(batch)
-        clock.work(args.work_s)
-    return entries
-
-
-clock.run(job, lambda entries: {"entries": entries})
+clock.run_with_work(args, farroot.iterate)

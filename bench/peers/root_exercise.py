@@ -7,6 +7,7 @@ learns from the first entries. `trained`: told the branches of each event before
 
 import clock
 import ROOT
+import root_warm
 
 args = clock.arguments(
     ("--fraction", {"type": float, "default": 0.3}),
@@ -55,25 +56,7 @@ long long event_loop(TTree* tree, const std::vector<TBranch*>& each, long long s
   }
   return bytes;
 }
-void fill_one(TTree* tree) {
-  int x = 1;
-  tree->Branch("x", &x, "x/I");
-  tree->Fill();
-  tree->ResetBranchAddresses();
-}
 """)
-
-
-def warm_up() -> None:
-    """Loads what a first use loads, as for the other scripts."""
-    for library in ("libTree", "libNetxNG"):
-        ROOT.gSystem.Load(library)
-    file = ROOT.TMemFile("warm.root", "RECREATE")
-    tree = ROOT.TTree("warm", "warm")
-    ROOT.fill_one(tree)
-    ROOT.event_loop(tree, ROOT.chosen(tree, 1.0), 1, 1)
-    tree.Write()
-    file.Close()
 
 
 def job():
@@ -89,5 +72,5 @@ def job():
     return file, stop, ROOT.event_loop(tree, each, stop, args.prescale)
 
 
-warm_up()
+root_warm.warm_up(lambda tree: ROOT.event_loop(tree, ROOT.chosen(tree, 1.0), 1, 1))
 clock.run(job, lambda result: {"entries": result[1], "payload_bytes": result[2]})

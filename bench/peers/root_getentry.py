@@ -7,6 +7,7 @@ manual offers.
 
 import clock
 import ROOT
+import root_warm
 
 args = clock.arguments(
     ("--cache", {"choices": ["none", "64kB", "default", "trained"], "default": "default"}),
@@ -19,26 +20,7 @@ long long read_entries(TTree* tree, long long stop) {
   for (long long entry = 0; entry < stop; entry++) bytes += tree->GetEntry(entry);
   return bytes;
 }
-void fill_one(TTree* tree) {
-  int x = 1;
-  tree->Branch("x", &x, "x/I");
-  tree->Fill();
-  tree->ResetBranchAddresses();
-}
 """)
-
-
-def warm_up() -> None:
-    """Loads what a first use loads: the tree library, the reading of a file, the compiled loop."""
-    for library in ("libTree", "libNetxNG"):
-        ROOT.gSystem.Load(library)
-    file = ROOT.TMemFile("warm.root", "RECREATE")
-    tree = ROOT.TTree("warm", "warm")
-    ROOT.fill_one(tree)
-    set_cache(tree, 1)
-    ROOT.read_entries(tree, 1)
-    tree.Write()
-    file.Close()
 
 
 def job():
@@ -67,6 +49,11 @@ def set_cache(tree, entries) -> None:
         tree.StopCacheLearningPhase()
 
 
+def read_one(tree) -> None:
+    set_cache(tree, 1)
+    ROOT.read_entries(tree, 1)
+
+
 def answer(result):
     _, tree, entries, bytes_read = result
     asked = set(args.columns) or {branch.GetName() for branch in tree.GetListOfBranches()}
@@ -79,5 +66,5 @@ def answer(result):
     return {"entries": entries, "payload_bytes": bytes_read - 4 * entries * len(counters)}
 
 
-warm_up()
+root_warm.warm_up(read_one)
 clock.run(job, answer)
