@@ -10,7 +10,8 @@ pub struct Budgets {
     /// bytes. Twice the bytes in flight at 1 Gbit/s and 240 ms are 60 MB: this leaves room for
     /// decoding beside a full pipe.
     pub memory_bytes_max: u64,
-    /// Owner: the server. More than this is rude; what 16 do not bring, 32 hardly do.
+    /// Owner: the server. More than this is rude; what 16 do not bring, 32 hardly do. A silent server
+    /// gets one more, until somebody answers.
     pub connections_per_server_max: u32,
     /// Connections asked for at the first moment of an open. Each one starts with some 14 kB per
     /// round trip, so sixteen carry typical metadata in one and a first batch in one or two. Those

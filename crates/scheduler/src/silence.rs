@@ -101,13 +101,16 @@ impl Scheduler {
         let server = connection.server;
         let Some(state) = self.servers.get_mut(&server) else { return };
         state.alive_at = self.now;
-        match state.probe {
-            Some(probe) if probe == id => {
-                state.probe = None;
-                self.drop_silent(server, Some(id));
-            }
-            Some(_) => state.probe = None,
-            None => {}
+        let Some(probe) = state.probe else { return };
+        if probe == id {
+            self.drop_silent(server, Some(id));
+        }
+        let Some(state) = self.servers.get_mut(&server) else { return };
+        if state.connections.len() > self.budgets.connections_per_server_max as usize {
+            // It was one more than is polite; now that somebody answers it need not be.
+            self.give_up(probe);
+        } else {
+            state.probe = None;
         }
     }
 
@@ -127,16 +130,15 @@ impl Scheduler {
             .filter(|id| Some(**id) != except && silent(id))
             .copied()
             .collect();
-        for connection in silent {
-            let owed: Vec<RequestId> = self
-                .connections
-                .get(&connection)
-                .map(|connection| connection.requests.iter().copied().collect())
-                .unwrap_or_default();
-            // Not the bytes' fault.
-            owed.into_iter().for_each(|request| self.abandon(request));
-            self.disconnect(connection);
-        }
+        silent.into_iter().for_each(|connection| self.give_up(connection));
+    }
+
+    /// Closes a connection; what it owes is asked for again, and that is not the bytes' fault.
+    fn give_up(&mut self, id: ConnectionId) {
+        let owed = self.connections.get(&id).map(|connection| connection.requests.iter().copied());
+        let owed: Vec<RequestId> = owed.into_iter().flatten().collect();
+        owed.into_iter().for_each(|request| self.abandon(request));
+        self.disconnect(id);
     }
 
     pub(crate) fn disconnect(&mut self, id: ConnectionId) {
