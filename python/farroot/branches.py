@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ._choice import Choice, Chosen, Computed, Wish, branches_chosen
 from ._entries import StepSize, entry_range, step
-from ._filters import Filter, predicate
+from ._filters import Filter
 from ._libraries import How
-from .errors import InvalidArgumentError, KeyInFileError
+from ._named import Named, Writable, write_table
+from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from .dataset import Report
     from .tree import Branch, Tree
 
 
-class Writable(Protocol):
-    def write(self, text: str, /) -> object: ...
-
-
-class HasBranches:
+class HasBranches(Named["Branch"]):
     """A mapping from names to branches that reads many of them at once."""
 
+    _separator = "/"
+    _kind = "branch"
     _tree: Tree
     #: The branch itself; None for a tree.
     _number: int | None
 
+    def _numbers(self) -> Sequence[int]:
+        return self._tree._children(self._number)
+
+    def _column(self, number: int) -> Branch:
+        return self._tree._branch(number)
+
+    def _in(self) -> Tree:
+        return self._tree
+
     @property
     def branches(self) -> list[Branch]:
         """The branches directly below, in the order of the file."""
-        return [self._tree._branch(number) for number in self._tree._children(self._number)]
+        return self._direct()
 
     @property
     def tree(self) -> Tree:
@@ -73,24 +80,13 @@ class HasBranches:
             full_paths: Whether these are named by their path, ``parent/child``, or by the last
                 part of it.
         """
-        by_name, by_type = predicate(filter_name), predicate(filter_typename)
-        found: list[tuple[str, Branch]] = []
-        for path, branch in self._walk("", recursive):
-            named = by_name(branch.name) or by_name(path) or by_name("/" + path)
-            if (
-                named
-                and (filter_typename is None or by_type(branch.typename))
-                and (filter_branch is None or filter_branch(branch))
-            ):
-                found.append((path if full_paths else branch.name, branch))
-        return found
-
-    def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Branch]]:
-        for branch in self.branches:
-            path = prefix + branch.name
-            yield path, branch
-            if recursive:
-                yield from branch._walk(path + "/", recursive)
+        return self._items(
+            filter_name,
+            filter_typename,
+            filter_branch,
+            recursive=recursive,
+            full_paths=full_paths,
+        )
 
     def keys(
         self,
@@ -187,37 +183,8 @@ class HasBranches:
         """The columns that a call means."""
         return branches_chosen(self, choice)
 
-    def no_such(self, where: str) -> KeyInFileError:
-        """The error for a name that no branch has, with those that come near."""
-        import difflib
-
-        keys = self.keys()
-        folded = {key.lower(): key for key in keys}
-        near = [folded[key] for key in difflib.get_close_matches(where.lower(), folded, n=3)]
-        if near:
-            hint = "did you mean " + " or ".join(map(repr, near)) + "?"
-        else:
-            shown = ", ".join(map(repr, keys[:10])) + (", ..." if len(keys) > 10 else "")
-            hint = f"there are {shown}" if keys else "there are none"
-        error = KeyInFileError(f"no branch is called {where!r}; {hint}; in {self._tree.address}")
-        error.url = self._tree.url
-        return error
-
     def __contains__(self, where: object) -> bool:
         return isinstance(where, str) and self.find(where) is not None
-
-    def __iter__(self) -> Iterator[Branch]:
-        return iter(self.branches)
-
-    def __len__(self) -> int:
-        """Number of branches directly below, as in uproot; see :attr:`num_entries`."""
-        return len(self._tree._children(self._number))
-
-    def __bool__(self) -> bool:
-        return True
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return self.keys()
 
     def show(
         self,
@@ -242,26 +209,14 @@ class HasBranches:
         widths = (name_width, typename_width, interpretation_width)
         if min(widths) < 3:
             raise InvalidArgumentError("columns are at least 3 characters wide")
-        stream = sys.stdout if stream is None else stream
-
-        def line(cells: Sequence[str]) -> str:
-            fitted = (
-                cell if len(cell) <= width else cell[: width - 3] + "..."
-                for cell, width in zip(cells, widths, strict=True)
-            )
-            padded = (cell.ljust(width) for cell, width in zip(fitted, widths, strict=True))
-            return " | ".join(padded).rstrip() + "\n"
-
-        stream.write(line(("name", "typename", "interpretation")))
-        stream.write("-+-".join("-" * width for width in widths) + "\n")
-        for name, branch in self.items(
+        items = self.items(
             filter_name=filter_name,
             filter_typename=filter_typename,
             filter_branch=filter_branch,
             recursive=recursive,
             full_paths=full_paths,
-        ):
-            stream.write(line((name, branch.typename, branch.interpretation)))
+        )
+        write_table(items, stream, widths)
 
     # -- reading -------------------------------------------------------------------------------
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import operator
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import _core, _libraries
 from ._choice import Choice, Computed, OneColumn, Wish, is_computed
 from ._entries import Rows, StepSize, entry_range, step
-from ._filters import Filter, is_glob, predicate
+from ._filters import Filter, is_glob
 from ._libraries import How, Library
+from ._named import Named, Writable, write_table
 from ._table import InFile
 from .errors import KeyInFileError, UnreadableWarning, UnsupportedError, warn
-
-if TYPE_CHECKING:
-    from .branches import Writable
 
 #: What the engine calls a column: a field in the lists that it is in or, with the fields to keep of
 #: it, one at the top.
@@ -45,12 +42,23 @@ class Pruned:
         return into.array(columns[self.key], rows)
 
 
-class HasFields:
+class HasFields(Named["Field"]):
     """A mapping from names to fields."""
 
+    _separator = "."
+    _kind = "field"
     _ntuple: Ntuple
     #: The field itself; None for an RNTuple.
     _number: int | None
+
+    def _numbers(self) -> Sequence[int]:
+        return self._ntuple._children.get(self._number, [])
+
+    def _column(self, number: int) -> Field:
+        return Field(self._ntuple, number)
+
+    def _in(self) -> Ntuple:
+        return self._ntuple
 
     @property
     def ntuple(self) -> Ntuple:
@@ -59,7 +67,7 @@ class HasFields:
     @property
     def fields(self) -> list[Field]:
         """The fields directly below, in the order of the file."""
-        return [Field(self._ntuple, number) for number in self._ntuple._below(self._number)]
+        return self._direct()
 
     @property
     def num_entries(self) -> int:
@@ -86,24 +94,13 @@ class HasFields:
             full_paths: Whether these are named by their path, ``parent.child``, or by the last
                 part of it.
         """
-        by_name, by_type = predicate(filter_name), predicate(filter_typename)
-        found: list[tuple[str, Field]] = []
-        for path, field in self._walk("", recursive):
-            named = by_name(field.name) or by_name(path) or by_name("." + path)
-            if (
-                named
-                and (filter_typename is None or by_type(field.typename))
-                and (filter_field is None or filter_field(field))
-            ):
-                found.append((path if full_paths else field.name, field))
-        return found
-
-    def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Field]]:
-        for field in self.fields:
-            path = prefix + field.name
-            yield path, field
-            if recursive:
-                yield from field._walk(path + ".", recursive)
+        return self._items(
+            filter_name,
+            filter_typename,
+            filter_field,
+            recursive=recursive,
+            full_paths=full_paths,
+        )
 
     def keys(self, **filters: Any) -> list[str]:
         """Names of the fields below; the arguments are those of :meth:`items`."""
@@ -133,20 +130,7 @@ class HasFields:
         for _, field in everything:
             if field.name == path and not where.startswith((".", "/")):
                 return field
-        raise self._no_such(where)
-
-    def _no_such(self, where: str) -> KeyInFileError:
-        import difflib
-
-        keys = self.keys()
-        near = difflib.get_close_matches(where, keys, n=3)
-        if near:
-            hint = "did you mean " + " or ".join(map(repr, near)) + "?"
-        else:
-            hint = "there are " + ", ".join(map(repr, keys[:10])) + (", ..." * (len(keys) > 10))
-        error = KeyInFileError(f"no field is called {where!r}; {hint}; in {self._ntuple.address}")
-        error.url = self._ntuple.url
-        return error
+        raise self.no_such(where)
 
     def __contains__(self, where: object) -> bool:
         try:
@@ -154,36 +138,13 @@ class HasFields:
         except KeyInFileError:
             return False
 
-    def __iter__(self) -> Iterator[Field]:
-        return iter(self.fields)
-
-    def __len__(self) -> int:
-        """Number of fields directly below, as in uproot; see :attr:`num_entries`."""
-        return len(self.fields)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return self.keys()
-
     def show(self, *, stream: Writable | None = None, **filters: Any) -> None:
         """Prints a table of names, C++ types and the types of an entry as Awkward spells them.
 
         Args:
             stream: Where to write, an object with a ``write(str)`` method; None is ``stdout``.
         """
-        stream = sys.stdout if stream is None else stream
-        rows = [("name", "typename", "interpretation")]
-        rows += [
-            (name, field.typename, field.interpretation) for name, field in self.items(**filters)
-        ]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
-        for number, row in enumerate(rows):
-            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            stream.write(" | ".join(cells).rstrip() + "\n")
-            if number == 0:
-                stream.write("-+-".join("-" * width for width in widths) + "\n")
+        write_table(self.items(**filters), stream)
 
 
 class Ntuple(InFile[_core.Ntuple], HasFields):
@@ -202,9 +163,6 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             self._children.setdefault(parent, []).append(number)
         self._ntuple = self
         self._number = None
-
-    def _below(self, number: int | None) -> list[int]:
-        return self._children.get(number, [])
 
     @property
     def description(self) -> str:
@@ -314,7 +272,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
 
                 computed[name] = Computed(name, formula(name, self, aliases))
             elif not matching:
-                raise self._no_such(name)
+                raise self.no_such(name)
             fields += matching
         return [*self._pruned(fields), *computed.values()]
 

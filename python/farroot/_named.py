@@ -1,0 +1,144 @@
+"""What branches and fields have in common: names, paths of names, and a table of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+
+from ._filters import Filter, predicate
+from .errors import KeyInFileError
+
+if TYPE_CHECKING:
+    from ._table import InFile
+
+
+class Writable(Protocol):
+    def write(self, text: str, /) -> object: ...
+
+
+class _Column(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def typename(self) -> str: ...
+
+    @property
+    def interpretation(self) -> str: ...
+
+    def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Any]]: ...
+
+
+Column = TypeVar("Column", bound=_Column)
+
+
+class Named(Generic[Column]):
+    """A mapping from names to columns, each of which is such a mapping itself."""
+
+    #: Between the names of a path.
+    _separator: ClassVar[str]
+    #: What a column is called.
+    _kind: ClassVar[str]
+
+    def _numbers(self) -> Sequence[int]:
+        """The columns directly below, in the order of the file."""
+        raise NotImplementedError
+
+    def _column(self, number: int) -> Column:
+        raise NotImplementedError
+
+    def _in(self) -> InFile[Any]:
+        """What all the columns are of."""
+        raise NotImplementedError
+
+    def _direct(self) -> list[Column]:
+        return [self._column(number) for number in self._numbers()]
+
+    def _items(
+        self,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_column: Callable[[Column], bool] | None = None,
+        *,
+        recursive: bool = True,
+        full_paths: bool = True,
+    ) -> list[tuple[str, Column]]:
+        """Names and columns, depth first."""
+        by_name, by_type = predicate(filter_name), predicate(filter_typename)
+        found: list[tuple[str, Column]] = []
+        for path, column in self._walk("", recursive):
+            named = by_name(column.name) or by_name(path) or by_name(self._separator + path)
+            if (
+                named
+                and (filter_typename is None or by_type(column.typename))
+                and (filter_column is None or filter_column(column))
+            ):
+                found.append((path if full_paths else column.name, column))
+        return found
+
+    def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Column]]:
+        for column in self._direct():
+            path = prefix + column.name
+            yield path, column
+            if recursive:
+                yield from column._walk(path + self._separator, recursive)
+
+    def no_such(self, where: str) -> KeyInFileError:
+        """The error for a name that no column has, with those that come near."""
+        import difflib
+
+        keys = [name for name, _ in self._items()]
+        folded = {key.lower(): key for key in keys}
+        near = [folded[key] for key in difflib.get_close_matches(where.lower(), folded, n=3)]
+        if near:
+            hint = "did you mean " + " or ".join(map(repr, near)) + "?"
+        else:
+            shown = ", ".join(map(repr, keys[:10])) + (", ..." if len(keys) > 10 else "")
+            hint = f"there are {shown}" if keys else "there are none"
+        place = self._in()
+        error = KeyInFileError(f"no {self._kind} is called {where!r}; {hint}; in {place.address}")
+        error.url = place.url
+        return error
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self._direct())
+
+    def __len__(self) -> int:
+        """Number of columns directly below, as in uproot; ``num_entries`` counts entries."""
+        return len(self._numbers())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [name for name, _ in self._items()]
+
+
+def write_table(
+    items: Iterable[tuple[str, _Column]],
+    stream: Writable | None,
+    widths: tuple[int, int, int] | None = None,
+) -> None:
+    """Names, C++ types and the types of an entry as Awkward spells them.
+
+    Args:
+        stream: None is ``stdout``.
+        widths: Characters of each column, at least 3; what is longer is cut. None: as wide as
+            the longest.
+    """
+    stream = sys.stdout if stream is None else stream
+    rows = [("name", "typename", "interpretation")]
+    rows += [(name, column.typename, column.interpretation) for name, column in items]
+    if widths is None:
+        first, second, third = (max(map(len, cells)) for cells in zip(*rows, strict=True))
+        widths = (first, second, third)
+    for number, row in enumerate(rows):
+        fitted = (
+            cell if len(cell) <= width else cell[: width - 3] + "..."
+            for cell, width in zip(row, widths, strict=True)
+        )
+        padded = (cell.ljust(width) for cell, width in zip(fitted, widths, strict=True))
+        stream.write(" | ".join(padded).rstrip() + "\n")
+        if number == 0:
+            stream.write("-+-".join("-" * width for width in widths) + "\n")
