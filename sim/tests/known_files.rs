@@ -60,6 +60,12 @@ async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, St
     Ok((round_trips(started.elapsed(), RTT), sim::log::lines(&engine.trace().records(), RTT)))
 }
 
+fn serve_http() -> World {
+    let world = World::default();
+    http_host::serve(world.host("server", 80, Link::delay(RTT)), one_file("/nano.root", FILE));
+    world
+}
+
 fn serve_xrootd(content: impl Into<bytes::Bytes>) -> World {
     let world = World::default();
     let accepted = world.host("server", 1094, Link::delay(RTT));
@@ -86,8 +92,7 @@ fn over_http_too() {
     let store = tempfile::tempdir().expect("a folder");
     let url = "http://server/nano.root";
     let (took, log) = sim::run(async {
-        let world = World::default();
-        http_host::serve(world.host("server", 80, Link::delay(RTT)), one_file("/nano.root", FILE));
+        let world = serve_http();
         read(&world, store.path(), url).await.expect("reads");
         read(&world, store.path(), url).await.expect("reads")
     });
@@ -149,8 +154,7 @@ fn the_first_data_of_a_known_file_come_with_its_head_over_http() {
     let store = tempfile::tempdir().expect("a folder");
     let url = "http://server/nano.root";
     let (took, log) = sim::run(async {
-        let world = World::default();
-        http_host::serve(world.host("server", 80, Link::delay(RTT)), one_file("/nano.root", FILE));
+        let world = serve_http();
         read(&world, store.path(), url).await.expect("reads");
         read_at_once(&world, store.path(), url).await.expect("reads")
     });

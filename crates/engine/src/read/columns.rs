@@ -7,6 +7,8 @@ use rootfile::Array;
 use rootfile::array::Mark;
 use rootfile::tree::{BranchId, Interpretation};
 
+use super::cut::Cut;
+
 /// A branch that will be read, and how.
 #[derive(Debug, Clone)]
 pub struct Column {
@@ -64,6 +66,15 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Columns without entries, with or without a cut.
+    pub(super) fn empty(
+        entries: Range<u64>,
+        cut: Option<&Cut>,
+        columns: impl Iterator<Item = (String, Array)>,
+    ) -> Self {
+        Batch { entries, survivors: cut.map(|_| Vec::new()), columns: columns.collect() }
+    }
+
     /// Bytes of memory in the arrays.
     pub fn nbytes(&self) -> usize {
         self.columns.iter().map(|(_, array)| array.nbytes()).sum()

@@ -300,11 +300,7 @@ impl Ntuple {
         entries: Range<u64>,
     ) -> Result<Batch> {
         let entries = self.there(entries)?;
-        let nothing = Batch {
-            entries: entries.clone(),
-            survivors: cut.map(|_| Vec::new()),
-            columns: columns.iter().map(FieldColumn::empty).collect(),
-        };
+        let nothing = Batch::empty(entries.clone(), cut, columns.iter().map(FieldColumn::empty));
         let mut batches = self.start(columns, cut, entries, Step::Whole, Rank::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }

@@ -24,6 +24,19 @@ pub enum Step {
     Bytes(u64),
 }
 
+impl Step {
+    /// How many of `total` entries come at a time; at least one.
+    pub(super) fn entries(self, total: u64, decoded_bytes_per_entry: impl FnOnce() -> f64) -> u64 {
+        match self {
+            Step::Whole => total.max(1),
+            Step::Entries(step) => step.max(1),
+            Step::Bytes(bytes) => {
+                ((bytes as f64 / decoded_bytes_per_entry().max(1e-3)) as u64).max(1)
+            }
+        }
+    }
+}
+
 /// One basket to be fetched and decoded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
@@ -203,7 +216,7 @@ fn batch_starts(tree: &Tree, columns: &[Column], entries: &Range<u64>, step: Ste
 
 /// Divides entries into steps of at most so many. A step ends early where a cluster does in its
 /// second half: baskets that two batches share take memory beside both.
-fn borders(entries: &Range<u64>, step: u64, cluster_starts: &[u64]) -> Vec<u64> {
+pub(super) fn borders(entries: &Range<u64>, step: u64, cluster_starts: &[u64]) -> Vec<u64> {
     let mut borders = vec![entries.start];
     let mut start = entries.start;
     while start < entries.end {
@@ -218,15 +231,7 @@ fn borders(entries: &Range<u64>, step: u64, cluster_starts: &[u64]) -> Vec<u64> 
 
 /// How many of `total` entries come at a time; at least one.
 pub(super) fn step_entries(tree: &Tree, columns: &[Column], step: Step, total: u64) -> u64 {
-    match step {
-        Step::Whole => total.max(1),
-        Step::Entries(step) => step.max(1),
-        Step::Bytes(bytes) => {
-            let per_entry: f64 =
-                columns.iter().map(|column| decoded_bytes_per_entry(tree, column)).sum();
-            ((bytes as f64 / per_entry.max(1e-3)) as u64).max(1)
-        }
-    }
+    step.entries(total, || columns.iter().map(|column| decoded_bytes_per_entry(tree, column)).sum())
 }
 
 /// What a column takes in memory, as the branch's own totals say; offsets take eight bytes an

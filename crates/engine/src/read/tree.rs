@@ -276,11 +276,7 @@ impl Tree {
         let end = entries.end.min(super::plan::entries_there(&self.inner.tree, &columns));
         let entries = entries.start.min(end)..end;
         let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
-        let nothing = Batch {
-            entries: entries.clone(),
-            survivors: cut.map(|_| Vec::new()),
-            columns: columns.iter().map(empty).collect(),
-        };
+        let nothing = Batch::empty(entries.clone(), cut, columns.iter().map(empty));
         let mut batches = self.start(columns, cut, entries, Step::Whole, Rank::FIRST)?;
         batches.next().await.unwrap_or(Ok(nothing))
     }

@@ -7,7 +7,7 @@ use rootfile::ntuple::{Cluster, PageUse, Schema};
 
 use super::FieldColumn;
 use crate::read::cut::within;
-use crate::read::plan::Step;
+use crate::read::plan::{Step, borders};
 
 /// The share of a cluster in a column, or a stretch of it.
 #[derive(Debug)]
@@ -138,14 +138,7 @@ pub fn starts(
     step: Step,
 ) -> Vec<u64> {
     let total = entries.end - entries.start;
-    if total == 0 {
-        return vec![entries.start];
-    }
-    let step = step_entries(schema, columns, clusters, step, total);
-    let mut starts: Vec<u64> =
-        (0..total.div_ceil(step)).map(|batch| entries.start + batch * step).collect();
-    starts.push(entries.end);
-    starts
+    borders(entries, step_entries(schema, columns, clusters, step, total), &[])
 }
 
 /// How many of `total` entries come at a time; at least one.
@@ -156,14 +149,7 @@ pub fn step_entries(
     step: Step,
     total: u64,
 ) -> u64 {
-    match step {
-        Step::Whole => total.max(1),
-        Step::Entries(step) => step.max(1),
-        Step::Bytes(bytes) => {
-            let per_entry = decoded_bytes_per_entry(schema, columns, clusters);
-            ((bytes as f64 / per_entry.max(1e-3)) as u64).max(1)
-        }
-    }
+    step.entries(total, || decoded_bytes_per_entry(schema, columns, clusters))
 }
 
 fn decoded_bytes_per_entry(
