@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
 use crate::read::Decoders;
-use crate::read::batches::{Batches, Maker};
+use crate::read::batches::{Batches, Maker, Parcel};
 use crate::read::columns::Batch;
 use crate::read::cut::within;
 use crate::read::tree::Rank;
@@ -119,7 +119,7 @@ impl Pipeline {
                 Some(work) = work.recv() => self.take(work)?,
                 slot = maker.sender.reserve(), if self.lacking[self.next] == 0 => {
                     let Ok(slot) = slot else { return Ok(()) };
-                    slot.send(Ok(maker.parcel(self.batch(self.next)?)));
+                    slot.send(Ok(self.batch(self.next, &maker)?));
                     self.next += 1;
                 }
                 grant = self.wants.next(), if self.open > 0 => {
@@ -245,12 +245,12 @@ impl Pipeline {
         self.awaited = until;
     }
 
-    fn batch(&mut self, number: usize) -> Result<Batch> {
+    fn batch(&mut self, number: usize, maker: &Maker) -> Result<Parcel> {
         let entries = self.plan.batches[number].entries.clone();
         let parts = std::mem::take(&mut self.plan.batches[number].parts);
         let mut by_column: Vec<Vec<Array>> = self.job.columns.iter().map(|_| Vec::new()).collect();
         // Parts come cluster by cluster, and so in the order of their entries.
-        for at in parts {
+        for at in parts.iter().copied() {
             let column = self.plan.parts[at].column;
             by_column[column].extend(self.share(at, number, &entries));
         }
@@ -259,7 +259,14 @@ impl Pipeline {
             let array = Array::concat(arrays)?.unwrap_or_else(|| column.interpretation.empty());
             columns.push((column.name.clone(), array));
         }
-        Ok(Batch { entries, survivors: self.plan.runs.clone(), columns })
+        // It counts as handed out before what it was made of ceases to count.
+        let parcel = maker.parcel(Batch { entries, survivors: self.plan.runs.clone(), columns });
+        for at in parts {
+            if self.plan.parts[at].batches.end == number + 1 {
+                self.slots[at].permits.clear();
+            }
+        }
+        Ok(parcel)
     }
 
     /// The share of a part in a batch; the last batch that needs it takes it away.
@@ -269,9 +276,6 @@ impl Pipeline {
         let wanted = entries.start.max(own.start)..entries.end.min(own.end);
         let slot = &mut self.slots[at];
         let last = part.batches.end == number + 1;
-        if last {
-            slot.permits.clear();
-        }
         let index =
             |run: Range<u64>| (run.start - own.start) as usize..(run.end - own.start) as usize;
         let share = match &self.plan.runs {
