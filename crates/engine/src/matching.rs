@@ -8,8 +8,8 @@ use url::Url;
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::listing;
 use crate::source::network::Network;
+use crate::source::question;
 
 /// Directories that are listed at a time.
 const LISTINGS_MAX: usize = 16;
@@ -114,7 +114,7 @@ async fn on_server(
                 let url = Url::parse(&address).map_err(|why| {
                     Error::new(ErrorKind::InvalidArgument, why.to_string()).with_url(&*address)
                 })?;
-                let mut names = match listing::list(&url, config, network.clone()).await {
+                let mut names = match question::list(&url, config, network.clone()).await {
                     // Among what a pattern matches may be files.
                     Err(error) if is_no_directory(&error) => Vec::new(),
                     names => names?,

@@ -21,9 +21,9 @@ pub mod conformance;
 #[doc(hidden)]
 pub mod faulty;
 pub mod http;
-pub mod listing;
 pub mod local;
 pub mod network;
+pub mod question;
 mod spool;
 mod xrootd;
 
