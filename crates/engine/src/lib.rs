@@ -14,6 +14,7 @@
 //! ([`fetch`]) -> decode and assemble ([`read::pipeline`]) -> [`read::columns`].
 
 pub mod address;
+pub mod checksum;
 pub mod clock;
 pub mod config;
 pub mod error;
@@ -27,6 +28,7 @@ pub mod store;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use checksum::{Algorithm, Checksum};
 pub use config::Config;
 pub use error::{Error, ErrorKind, Result};
 pub use read::batches::Batches;
@@ -150,6 +152,26 @@ impl Engine {
     /// being listed.
     pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
         matching::matching(pattern, &self.inner.config, &self.inner.network).await
+    }
+
+    /// The checksum that a server keeps of a file; without an algorithm, of the kind that it likes
+    /// best. Of several addresses of one file, the first that is told.
+    ///
+    /// # Errors
+    /// Why there is none: of all addresses where there are several.
+    pub async fn checksum(&self, address: &str, algorithm: Option<Algorithm>) -> Result<Checksum> {
+        let mut errors = Vec::new();
+        for url in address::parse(address)? {
+            let Inner { config, network, .. } = &*self.inner;
+            match source::question::checksum(&url, algorithm, config, network.clone()).await {
+                Ok(checksum) => return Ok(checksum),
+                Err(error) => errors.push((source::display_url(&url), error)),
+            }
+        }
+        Err(match &errors[..] {
+            [(_, only)] => only.clone(),
+            _ => Error::of_sources(errors),
+        })
     }
 
     /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections

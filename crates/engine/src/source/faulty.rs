@@ -138,7 +138,10 @@ impl Relay {
             Command::Fetch { request, segments, .. } => {
                 (*request, segments.iter().map(|range| range.end - range.start).sum())
             }
-            Command::Cancel { .. } | Command::Close { .. } | Command::List { .. } => {
+            Command::Cancel { .. }
+            | Command::Close { .. }
+            | Command::List { .. }
+            | Command::Checksum { .. } => {
                 let _ = self.inner.send(command);
                 return;
             }

@@ -21,6 +21,7 @@ use url::Url;
 
 use super::{
     Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits, cannot_list,
+    no_checksum,
 };
 use crate::error::{Error, ErrorKind, Result};
 
@@ -216,6 +217,10 @@ impl Reader {
                 self.link.tell(cannot_list(request, &directory));
                 Ok(())
             }
+            Command::Checksum { request, file, .. } => {
+                self.link.tell(no_checksum(request, &file));
+                Ok(())
+            }
         }
     }
 
@@ -262,7 +267,8 @@ fn request_of(command: &Command) -> Option<RequestTag> {
     match command {
         Command::Open { request, .. }
         | Command::Fetch { request, .. }
-        | Command::List { request, .. } => Some(*request),
+        | Command::List { request, .. }
+        | Command::Checksum { request, .. } => Some(*request),
         Command::Cancel { .. } | Command::Close { .. } => None,
     }
 }

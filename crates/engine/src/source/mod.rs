@@ -8,7 +8,7 @@
 //!
 //! 1. Commands may arrive before the connection is up. They leave as early as the protocol
 //!    allows: in the same flight as the handshake where it can be.
-//! 2. Every `Open`, `Fetch` and `List` is answered by any number of [`Notice::Data`] and then exactly one
+//! 2. Every `Open`, `Fetch`, `List` and `Checksum` is answered by any number of [`Notice::Data`] and then exactly one
 //!    [`Notice::Done`] or [`Notice::Failed`], unless the connection ends before.
 //! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
 //!    is handed on as it arrives. Bytes past the end of the file are left out: `Done` after fewer
@@ -36,6 +36,7 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use url::Url;
 
+use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -69,6 +70,8 @@ pub enum Command {
     Close { file: FileRef },
     /// Say what is in this directory.
     List { request: RequestTag, directory: FileRef },
+    /// Say this checksum of the file; without an algorithm, the one that the server likes best.
+    Checksum { request: RequestTag, file: FileRef, algorithm: Option<Algorithm> },
 }
 
 /// One end of a file.
@@ -101,6 +104,11 @@ pub enum Notice {
     Listed {
         request: RequestTag,
         names: Vec<String>,
+    },
+    /// Comes before the `Done` of a `Checksum`.
+    Checksum {
+        request: RequestTag,
+        checksum: Checksum,
     },
     Done {
         request: RequestTag,
@@ -177,6 +185,13 @@ fn cannot_list(request: RequestTag, directory: &FileRef) -> Notice {
     let error = Error::new(ErrorKind::Unsupported, "directories cannot be listed here")
         .with_url(display_url(&directory.url))
         .with_advice("name the files");
+    Notice::Failed { request, error }
+}
+
+/// The answer to a `Checksum` where none are kept.
+fn no_checksum(request: RequestTag, file: &FileRef) -> Notice {
+    let error = Error::new(ErrorKind::Unsupported, "no checksums are kept here")
+        .with_url(display_url(&file.url));
     Notice::Failed { request, error }
 }
 

@@ -25,6 +25,7 @@ use super::network::{Network, Stream};
 use super::{
     Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits, display_url,
 };
+use crate::checksum::Checksum;
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -231,28 +232,47 @@ impl XrootdServer {
                     });
                 }
             }
-            Event::Answer { request, answer } => match session.requests.remove(&request) {
-                Some(Asked::Limits) => {
-                    self.learn(session);
-                    link.tell(Notice::Traits(self.traits()));
+            Event::Answer { request, answer } => self.plain_answer(session, link, request, answer),
+            _ => {}
+        }
+    }
+
+    /// Passes on the answer to a question that reads no file.
+    fn plain_answer(&self, session: &mut Session, link: &Link, request: RequestId, answer: Answer) {
+        match session.requests.remove(&request) {
+            Some(Asked::Limits) => {
+                self.learn(session);
+                link.tell(Notice::Traits(self.traits()));
+            }
+            Some(Asked::Size { request, .. }) => {
+                if let Answer::Stat(stat) = answer {
+                    link.tell(Notice::Opened { request, info: file_info(&stat) });
                 }
-                Some(Asked::Size { request, .. }) => {
-                    if let Answer::Stat(stat) = answer {
-                        link.tell(Notice::Opened { request, info: file_info(&stat) });
+                let held = session.held.remove(&request).unwrap_or_default();
+                held.into_iter().for_each(|notice| link.tell(notice));
+            }
+            Some(Asked::List { request, .. }) => {
+                session.tags.remove(&request);
+                if let Answer::Entries(entries) = answer {
+                    let names = entries.into_iter().map(|entry| entry.name).collect();
+                    link.tell(Notice::Listed { request, names });
+                }
+                link.tell(Notice::Done { request });
+            }
+            Some(Asked::Checksum { request, file }) => {
+                session.tags.remove(&request);
+                link.tell(match checksum_of(&answer) {
+                    Ok(checksum) => {
+                        link.tell(Notice::Checksum { request, checksum });
+                        Notice::Done { request }
                     }
-                    let held = session.held.remove(&request).unwrap_or_default();
-                    held.into_iter().for_each(|notice| link.tell(notice));
-                }
-                Some(Asked::List { request, .. }) => {
-                    session.tags.remove(&request);
-                    if let Answer::Entries(entries) = answer {
-                        let names = entries.into_iter().map(|entry| entry.name).collect();
-                        link.tell(Notice::Listed { request, names });
+                    Err(error) => {
+                        let url = display_url(&file.url);
+                        let error = error.with_url(url).with_source(&*self.name);
+                        Notice::Failed { request, error }
                     }
-                    link.tell(Notice::Done { request });
-                }
-                _ => {}
-            },
+                });
+            }
             _ => {}
         }
     }
@@ -375,6 +395,13 @@ fn file_info(stat: &StatInfo) -> FileInfo {
     FileInfo { size: stat.size, modified: u64::try_from(stat.mtime).ok(), version: None }
 }
 
+fn checksum_of(answer: &Answer) -> Result<Checksum> {
+    match answer {
+        Answer::Text(text) => text.parse(),
+        _ => Err(Error::new(ErrorKind::Corrupt, "the server answers no checksum")),
+    }
+}
+
 /// The protocol's own parts of an address. Paths go over the wire as they are, so what a URL has
 /// to escape (a space as `%20`) is put back.
 fn parse(url: &Url) -> Result<xrootd::url::Url> {
@@ -458,6 +485,10 @@ enum Asked {
         request: RequestTag,
         directory: FileRef,
     },
+    Checksum {
+        request: RequestTag,
+        file: FileRef,
+    },
     Limits,
 }
 
@@ -532,6 +563,17 @@ impl Session {
                 self.tags.insert(request, id);
                 self.requests.insert(id, Asked::List { request, directory });
             }
+            Command::Checksum { request, file, algorithm } => {
+                let mut path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
+                if let Some(algorithm) = algorithm {
+                    path.push(if path.contains('?') { '&' } else { '?' });
+                    path.push_str("cks.type=");
+                    path.push_str(algorithm.name());
+                }
+                let id = self.client.query_checksum(now, &path);
+                self.tags.insert(request, id);
+                self.requests.insert(id, Asked::Checksum { request, file });
+            }
         }
     }
 
@@ -574,7 +616,9 @@ impl Session {
     /// of any: the read behind it fails, or goes elsewhere, with it.
     fn finish_with_file(&mut self, id: RequestId) -> Option<(RequestTag, FileRef)> {
         match self.requests.remove(&id)? {
-            Asked::Read { request, file } | Asked::List { request, directory: file } => {
+            Asked::Read { request, file }
+            | Asked::Checksum { request, file }
+            | Asked::List { request, directory: file } => {
                 self.tags.remove(&request);
                 Some((request, file))
             }

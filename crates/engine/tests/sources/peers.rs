@@ -7,9 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Config;
-use engine::source::network::Tcp;
+use engine::checksum::{Algorithm, Hasher};
+use engine::source::network::{Network, Tcp};
+use engine::source::question::checksum;
 use engine::source::{Part, conformance};
+use engine::{Config, ErrorKind};
 use url::Url;
 
 use super::http::server;
@@ -97,6 +99,31 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
     let server = engine::source::server_for(&origin, &Config::default(), network).unwrap();
     conformance::check(server, |name| origin.join(name).unwrap()).await;
+    gives_checksums(ports).await;
+}
+
+/// What the server says of a file is what its bytes have, over both protocols and of every kind.
+async fn gives_checksums(ports: [u16; 2]) {
+    let files = conformance::files();
+    let (name, content) = files.iter().find(|(name, _)| *name == "large.bin").unwrap();
+    let network: Arc<dyn Network> = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    let config = Config::default();
+    let origins =
+        [format!("root://127.0.0.1:{}//", ports[0]), format!("http://127.0.0.1:{}/", ports[1])];
+    for origin in origins {
+        let url: Url = format!("{origin}{name}").parse().unwrap();
+        for algorithm in Algorithm::ALL {
+            let mut hasher = Hasher::new(algorithm);
+            hasher.update(content);
+            let said = checksum(&url, Some(algorithm), &config, network.clone()).await.unwrap();
+            assert_eq!(said, hasher.finish(), "{url}");
+        }
+        let favourite = checksum(&url, None, &config, network.clone()).await.unwrap();
+        assert_eq!(favourite.algorithm(), Algorithm::Adler32);
+        let nowhere: Url = format!("{origin}no such file").parse().unwrap();
+        let error = checksum(&nowhere, None, &config, network.clone()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    }
 }
 
 /// The file is not read as a whole, and many ranges come in one answer.
@@ -118,7 +145,7 @@ fn configuration(root: &Path, ports: [u16; 2], library: &Path) -> String {
     format!(
         "xrd.port {xrootd}\nxrd.allow host localhost\nxrd.allow host 127.0.0.1\nall.export /\n\
          oss.localroot {root}/data\nall.adminpath {root}/run\nall.pidpath {root}/run\n\
-         xrd.protocol http:{http} {library}\n"
+         xrd.protocol http:{http} {library}\nxrootd.chksum max 2 adler32 crc32c md5\n"
     )
 }
 

@@ -50,8 +50,8 @@ impl Driver {
                     self.scheduler.update_server(now, server, scheduler_traits(&traits));
                 }
             }
-            // Directories are listed beside the driver.
-            Notice::Listed { .. } => {}
+            // Directories are listed, and checksums asked for, beside the driver.
+            Notice::Listed { .. } | Notice::Checksum { .. } => {}
             Notice::Wait(time) => self.scheduler.handle_wait(now, id, time),
             Notice::Note(text) => self.trace.note(None, text),
             Notice::Disconnected { error } => self.disconnected(id, error),

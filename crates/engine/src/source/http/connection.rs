@@ -68,6 +68,9 @@ fn take_command(
     match command {
         Command::Open { request, file, part } => Some(Job::open(request, file, part)),
         Command::Fetch { request, file, segments } => Some(Job::fetch(request, file, segments)),
+        Command::Checksum { request, file, algorithm } => {
+            Some(Job::checksum(request, file, algorithm))
+        }
         Command::Cancel { request } => {
             if let Some(cancelled) = unanswered.get(&request) {
                 cancelled.store(true, Ordering::Relaxed);

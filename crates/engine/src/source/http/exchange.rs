@@ -101,6 +101,9 @@ impl Exchange<'_> {
     }
 
     async fn rounds(&self, job: &mut Job) -> Outcome<()> {
+        if let Some(algorithm) = job.checksum {
+            return self.checksum(job, algorithm).await;
+        }
         let mut last = None;
         loop {
             job.stop_if_cancelled()?;

@@ -7,15 +7,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use url::Url;
 
 use super::range::Wanted;
+use crate::checksum::Algorithm;
 use crate::error::Error;
 use crate::source::{FileRef, Part, RequestTag};
 
-/// An `Open` or a `Fetch`.
+/// An `Open`, a `Fetch` or a `Checksum`.
 pub struct Job {
     pub request: RequestTag,
     pub cancelled: Arc<AtomicBool>,
     pub file: FileRef,
     pub open: Option<Part>,
+    /// Only a checksum is asked for, and of which kind.
+    pub checksum: Option<Option<Algorithm>>,
     /// `None`: the end of a file whose size is not known yet.
     pub wanted: Option<Wanted>,
     /// `Opened` has been told.
@@ -39,10 +42,15 @@ impl Job {
             cancelled: Arc::default(),
             file,
             open: None,
+            checksum: None,
             wanted: Some(Wanted::new(segments)),
             opened: false,
             answered: false,
         }
+    }
+
+    pub fn checksum(request: RequestTag, file: FileRef, algorithm: Option<Algorithm>) -> Self {
+        Job { checksum: Some(algorithm), ..Job::fetch(request, file, Vec::new()) }
     }
 
     /// Nothing is owed any more.

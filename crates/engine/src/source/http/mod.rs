@@ -20,6 +20,7 @@
 mod address;
 mod answer;
 mod connection;
+mod digest;
 mod exchange;
 mod job;
 #[doc(hidden)]

@@ -1,0 +1,195 @@
+//! Checksums of whole files, as servers give them and as bytes have them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use md5::Digest;
+use simd_adler32::Adler32;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// How a checksum is made of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    Adler32,
+    Crc32c,
+    Md5,
+}
+
+impl Algorithm {
+    /// From the one that sites keep most often to the one that they keep most rarely.
+    pub const ALL: [Algorithm; 3] = [Algorithm::Adler32, Algorithm::Crc32c, Algorithm::Md5];
+
+    /// The name that XRootD servers and HTTP's `Want-Digest` know.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Adler32 => "adler32",
+            Algorithm::Crc32c => "crc32c",
+            Algorithm::Md5 => "md5",
+        }
+    }
+
+    fn bytes(self) -> usize {
+        match self {
+            Algorithm::Adler32 | Algorithm::Crc32c => 4,
+            Algorithm::Md5 => 16,
+        }
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = Error;
+
+    /// # Errors
+    /// `Unsupported` for any other name.
+    fn from_str(name: &str) -> Result<Self> {
+        // RFC 9530 says adler for adler32.
+        let name = name.trim().to_ascii_lowercase();
+        let known = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+        known.or((name == "adler").then_some(Algorithm::Adler32)).ok_or_else(|| {
+            Error::new(ErrorKind::Unsupported, format!("checksums of kind {name:?} are not known"))
+                .with_advice("adler32, crc32c and md5 are")
+        })
+    }
+}
+
+/// A checksum of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checksum {
+    algorithm: Algorithm,
+    /// Most significant byte first.
+    value: Vec<u8>,
+}
+
+impl Checksum {
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// Reads hexadecimal digits. Leading zeros may be missing, as some servers leave them out.
+    ///
+    /// # Errors
+    /// `Corrupt` for anything else.
+    pub fn from_hex(algorithm: Algorithm, digits: &str) -> Result<Self> {
+        let wrong = || {
+            let text = format!("{digits:?} is no {} checksum", algorithm.name());
+            Error::new(ErrorKind::Corrupt, text)
+        };
+        let width = algorithm.bytes() * 2;
+        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if digits.is_empty() || digits.len() > width || !is_hex {
+            return Err(wrong());
+        }
+        let bits = u128::from_str_radix(digits, 16).map_err(|_| wrong())?;
+        let value = bits.to_be_bytes()[16 - algorithm.bytes()..].to_vec();
+        Ok(Checksum { algorithm, value })
+    }
+
+    /// Takes the value's bytes, most significant first.
+    ///
+    /// # Errors
+    /// `Corrupt` where there are more or fewer than the algorithm makes.
+    pub fn from_bytes(algorithm: Algorithm, value: Vec<u8>) -> Result<Self> {
+        if value.len() != algorithm.bytes() {
+            let text = format!("{} bytes are no {} checksum", value.len(), algorithm.name());
+            return Err(Error::new(ErrorKind::Corrupt, text));
+        }
+        Ok(Checksum { algorithm, value })
+    }
+}
+
+impl fmt::Display for Checksum {
+    /// `adler32 5bdad19a`, as XRootD servers write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.algorithm.name())?;
+        self.value.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Checksum {
+    type Err = Error;
+
+    /// Reads what XRootD servers answer: a name, a blank, and hexadecimal digits.
+    ///
+    /// # Errors
+    /// `Unsupported` for an unknown kind, `Corrupt` for what is no checksum.
+    fn from_str(text: &str) -> Result<Self> {
+        let mut words = text.split_ascii_whitespace();
+        let (Some(name), Some(digits)) = (words.next(), words.next()) else {
+            return Err(Error::new(ErrorKind::Corrupt, format!("{text:?} is no checksum")));
+        };
+        Checksum::from_hex(name.parse()?, digits)
+    }
+}
+
+/// A checksum in the making; bytes come in the file's order.
+pub struct Hasher(State);
+
+enum State {
+    Adler32(Adler32),
+    Crc32c(u32),
+    Md5(md5::Md5),
+}
+
+impl Hasher {
+    pub fn new(algorithm: Algorithm) -> Self {
+        Hasher(match algorithm {
+            Algorithm::Adler32 => State::Adler32(Adler32::new()),
+            Algorithm::Crc32c => State::Crc32c(0),
+            Algorithm::Md5 => State::Md5(md5::Md5::new()),
+        })
+    }
+
+    pub fn update(&mut self, bytes: &[u8]) {
+        match &mut self.0 {
+            State::Adler32(state) => state.write(bytes),
+            State::Crc32c(state) => *state = crc32c::crc32c_append(*state, bytes),
+            State::Md5(state) => state.update(bytes),
+        }
+    }
+
+    pub fn finish(self) -> Checksum {
+        let (algorithm, value) = match self.0 {
+            State::Adler32(state) => (Algorithm::Adler32, state.finish().to_be_bytes().to_vec()),
+            State::Crc32c(state) => (Algorithm::Crc32c, state.to_be_bytes().to_vec()),
+            State::Md5(state) => (Algorithm::Md5, state.finalize().to_vec()),
+        };
+        Checksum { algorithm, value }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(algorithm: Algorithm, parts: &[&[u8]]) -> String {
+        let mut hasher = Hasher::new(algorithm);
+        parts.iter().for_each(|part| hasher.update(part));
+        hasher.finish().to_string()
+    }
+
+    #[test]
+    fn known_values_come_out() {
+        // The last one is from RFC 1321, A.5.
+        assert_eq!(of(Algorithm::Adler32, &[b"Wiki", b"pedia"]), "adler32 11e60398");
+        assert_eq!(of(Algorithm::Crc32c, &[b"1234", b"56789"]), "crc32c e3069283");
+        assert_eq!(of(Algorithm::Md5, &[b"a", b"bc"]), "md5 900150983cd24fb0d6963f7d28e17f72");
+    }
+
+    #[test]
+    fn what_servers_write_is_read() {
+        let checksum: Checksum = "adler32 11e60398".parse().unwrap();
+        assert_eq!(checksum.to_string(), "adler32 11e60398");
+        let short: Checksum = "Adler32 1e60398\n".parse().unwrap();
+        assert_eq!(short.to_string(), "adler32 01e60398");
+        for wrong in ["", "adler32", "adler32 ", "adler32 xyz", "adler32 111e60398", "md5 +1"] {
+            assert_eq!(
+                wrong.parse::<Checksum>().unwrap_err().kind(),
+                ErrorKind::Corrupt,
+                "{wrong}"
+            );
+        }
+        assert_eq!("sha9 00".parse::<Checksum>().unwrap_err().kind(), ErrorKind::Unsupported);
+        assert!(Checksum::from_bytes(Algorithm::Md5, vec![0; 4]).is_err());
+    }
+}

@@ -1,0 +1,144 @@
+//! Checksums by HTTP: `Want-Digest` and `Digest` (RFC 3230), `Want-Repr-Digest` and `Repr-Digest`
+//! (RFC 9530), on a `HEAD`.
+
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request};
+use url::Url;
+
+use super::address::{NoBody, get, redirected};
+use super::answer::{Head, judge};
+use super::exchange::Exchange;
+use super::job::{Job, Outcome, Stop};
+use crate::checksum::{Algorithm, Checksum};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::Notice;
+
+const WANT_DIGEST: HeaderName = HeaderName::from_static("want-digest");
+const DIGEST: HeaderName = HeaderName::from_static("digest");
+const WANT_REPR_DIGEST: HeaderName = HeaderName::from_static("want-repr-digest");
+const REPR_DIGEST: HeaderName = HeaderName::from_static("repr-digest");
+
+impl Exchange<'_> {
+    /// Asks for a checksum, and tells it.
+    pub async fn checksum(&self, job: &Job, algorithm: Option<Algorithm>) -> Outcome<()> {
+        let _turn = self.transport.turn().await?;
+        job.stop_if_cancelled()?;
+        let request = head(job.url(), algorithm, self.server.http2)?;
+        let response = self.transport.send(&request, job.url()).await.map_err(Stop::Broken)?;
+        let judged = judge(&response);
+        let checksum = said(response.headers(), algorithm);
+        // The answer to a HEAD has no body.
+        drop(response);
+        match judged? {
+            Head::Redirected(location) => match redirected(job.url(), &location) {
+                Some(url) => Err(Stop::Redirected(url)),
+                None => Err(Error::new(ErrorKind::Corrupt, "redirected to no address").into()),
+            },
+            _ => {
+                let checksum = checksum.ok_or_else(|| {
+                    Error::new(ErrorKind::Unsupported, "the server gives no checksum of the file")
+                })?;
+                self.teller.tell(Notice::Checksum { request: job.request, checksum });
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The question. XRootD 5 takes the first algorithm that is named.
+fn head(url: &Url, algorithm: Option<Algorithm>, http2: bool) -> Result<Request<NoBody>> {
+    let mut request = get(url, None, http2)?;
+    *request.method_mut() = Method::HEAD;
+    let (want, repr) = match algorithm.unwrap_or(Algorithm::Adler32) {
+        Algorithm::Adler32 => ("adler32", "adler=9"),
+        Algorithm::Crc32c => ("crc32c", "crc32c=9"),
+        Algorithm::Md5 => ("md5", "md5=9"),
+    };
+    request.headers_mut().insert(WANT_DIGEST, HeaderValue::from_static(want));
+    request.headers_mut().insert(WANT_REPR_DIGEST, HeaderValue::from_static(repr));
+    Ok(request)
+}
+
+/// The checksum that an answer carries, of this kind or of the first one known.
+fn said(headers: &HeaderMap, algorithm: Option<Algorithm>) -> Option<Checksum> {
+    let lines = headers.get_all(REPR_DIGEST).into_iter().chain(headers.get_all(DIGEST));
+    let values = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
+    let mut checksums = values.filter_map(|value| {
+        let (name, value) = value.split_once('=')?;
+        let said = name.parse::<Algorithm>().ok()?;
+        read(said, value.trim().trim_matches(':'))
+    });
+    checksums.find(|checksum| algorithm.is_none_or(|wanted| wanted == checksum.algorithm()))
+}
+
+/// RFC 3230 has small checksums in hexadecimal and hashes in base64, RFC 9530 all in base64.
+fn read(algorithm: Algorithm, value: &str) -> Option<Checksum> {
+    let hex = Checksum::from_hex(algorithm, value).ok();
+    hex.or_else(|| Checksum::from_bytes(algorithm, decoded(value)?).ok())
+}
+
+/// The bytes of base64 (RFC 4648, section 4).
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let digits = text.trim_end_matches('=');
+    let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);
+    let (mut bits, mut count) = (0u32, 0);
+    for letter in digits.bytes() {
+        let digit = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(digit);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(headers: &[(HeaderName, &'static str)], wanted: Option<Algorithm>) -> Option<String> {
+        let headers =
+            headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+        said(&headers.collect(), wanted).map(|checksum| checksum.to_string())
+    }
+
+    #[test]
+    fn both_specifications_are_read() {
+        for (header, value, expected) in [
+            (DIGEST, "adler32=11e60398", "adler32 11e60398"),
+            (DIGEST, "sha=xyz, crc32c=e3069283", "crc32c e3069283"),
+            (DIGEST, "md5=kAFQmDzST7DWlj99KOF/cg==", "md5 900150983cd24fb0d6963f7d28e17f72"),
+            (REPR_DIGEST, "sha-256=:AA==:,adler=:EeYDmA==:", "adler32 11e60398"),
+        ] {
+            assert_eq!(of(&[(header, value)], None).as_deref(), Some(expected), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_asked_for_or_makes_no_sense_is_left_out() {
+        let both = [(DIGEST, "adler32=11e60398,md5=kAFQmDzST7DWlj99KOF/cg==")];
+        assert!(of(&both, Some(Algorithm::Md5)).unwrap().starts_with("md5 "));
+        assert_eq!(of(&both, Some(Algorithm::Crc32c)), None);
+        for wrong in ["adler32", "adler32=", "md5=kAFQ", "adler32=?", "=", ""] {
+            assert_eq!(of(&[(DIGEST, wrong)], None), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_question_names_one_algorithm() {
+        let url = Url::parse("http://h/f").unwrap();
+        let request = head(&url, Some(Algorithm::Md5), false).unwrap();
+        assert_eq!(request.method(), Method::HEAD);
+        assert_eq!(request.headers()[WANT_DIGEST], "md5");
+        assert_eq!(request.headers()[WANT_REPR_DIGEST], "md5=9");
+    }
+}
