@@ -37,6 +37,12 @@ impl Scheduler {
 
     /// An open was answered: the file is there and has this size. Data and `handle_done` follow.
     pub fn handle_opened(&mut self, now: Time, id: RequestId, size: u64) {
+        let on = self.requests.get(&id).map(|request| request.connection);
+        self.note_opened(now, id, size);
+        self.note_heard(on);
+    }
+
+    fn note_opened(&mut self, now: Time, id: RequestId, size: u64) {
         let (file, source, joins) = match self.requests.get(&id) {
             Some(request) => (request.file, request.source, request.joins),
             None => return,
@@ -79,6 +85,12 @@ impl Scheduler {
         if range.start >= range.end {
             return;
         }
+        let on = self.requests.get(&id).map(|request| request.connection);
+        self.note_data(id, &range);
+        self.note_heard(on);
+    }
+
+    fn note_data(&mut self, id: RequestId, range: &Range<u64>) {
         self.note_answer(id);
         let bytes = range.end - range.start;
         let Some(request) = self.requests.get_mut(&id) else { return };
@@ -90,7 +102,7 @@ impl Scheduler {
             return;
         }
         let Some(state) = self.files.get_mut(&file) else { return };
-        let delivered = state.chunks.deliver(&range);
+        let delivered = state.chunks.deliver(range);
         let brought = !delivered.arrivals.is_empty();
         if self.requests.get(&id).is_some_and(|request| request.is_hedge && brought) {
             self.counters.hedge_won_bytes += bytes;
@@ -219,11 +231,14 @@ impl Scheduler {
         let took = self.now.saturating_sub(request.sent_at);
         let Some(connection) = self.connections.get_mut(&request.connection) else { return };
         connection.heard = self.now;
-        let on = request.connection;
         if request.warm {
             self.note_first_byte(id, took);
         }
-        self.heard_on(on);
+    }
+
+    /// Last of all that an answer does: it may close the connection that has brought the answer.
+    fn note_heard(&mut self, on: Option<ConnectionId>) {
+        on.into_iter().for_each(|on| self.heard_on(on));
     }
 
     fn note_first_byte(&mut self, id: RequestId, took: Time) {
@@ -251,8 +266,6 @@ impl Scheduler {
         server.pace.record_under(request.pace_mark, self.now, bytes, rtt, request.is_load);
         server.is_alive();
         self.awake.insert(connection.server);
-        let on = request.connection;
-        self.heard_on(on);
     }
 
     /// Takes a request out of the books.

@@ -508,3 +508,51 @@ proptest! {
         prop_assert_eq!(transcript(&ops), transcript(&ops));
     }
 }
+
+/// A silent server was asked over one connection more than is polite, and that connection brought
+/// bytes first: it was closed before they were counted, and they were asked for again.
+#[test]
+fn what_the_connection_too_many_brings_is_counted_before_it_is_closed() {
+    check(&[
+        Op::Want { file: 0, start: 0, length: 1, hint: false, order: 0, cost: 461290 },
+        Op::Data(0, 1),
+        Op::Data(0, 1),
+        Op::Want { file: 0, start: 0, length: 1, hint: false, order: 0, cost: 587287 },
+        Op::Want { file: 1, start: 0, length: 1, hint: false, order: 0, cost: 0 },
+        Op::SourceFailed(338),
+        Op::AddReplica(0, 0),
+        Op::Want { file: 1, start: 0, length: 2, hint: false, order: 0, cost: 0 },
+        Op::Open(0),
+        Op::Done(683),
+        Op::Failed(396, false),
+        Op::AddReplica(1, 1),
+        Op::Cancel(0),
+        Op::Open(1),
+        Op::Want { file: 1, start: 26080, length: 3921, hint: false, order: 0, cost: 248640 },
+        Op::RemoveSource(109),
+        Op::AddSource(0, 1),
+        Op::Want { file: 0, start: 0, length: 537790, hint: true, order: 0, cost: 0 },
+        Op::AddReplica(0, 0),
+        Op::Timeout,
+        Op::Data(195, 1),
+        Op::Done(387),
+        Op::Connected(780),
+        Op::Cancel(13),
+        Op::Data(721, 1),
+        Op::Want { file: 0, start: 0, length: 1, hint: false, order: 0, cost: 0 },
+        Op::Pass(2000),
+        Op::Done(172),
+        Op::Done(28),
+        Op::Pass(1000),
+        Op::Timeout,
+        Op::Cancel(160),
+        Op::Timeout,
+        Op::Timeout,
+        Op::Pass(1500),
+        Op::Promote(496),
+        Op::Data(612, 123803),
+        Op::Timeout,
+        Op::Done(443),
+        Op::Done(6),
+    ]);
+}
