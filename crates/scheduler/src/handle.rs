@@ -265,7 +265,8 @@ impl Scheduler {
         server.meter.record(request.server_mark, self.now, bytes, rtt);
         server.pace.record_under(request.pace_mark, self.now, bytes, rtt, request.is_load);
         server.is_alive();
-        self.awake.insert(connection.server);
+        let at = connection.server;
+        self.rouse(at);
     }
 
     /// Takes a request out of the books.
@@ -275,7 +276,8 @@ impl Scheduler {
             connection.heard = self.now;
             connection.requests.remove(&id);
             connection.in_flight = connection.in_flight.saturating_sub(request.left);
-            self.awake.insert(connection.server);
+            let at = connection.server;
+            self.rouse(at);
         }
         Some(request)
     }

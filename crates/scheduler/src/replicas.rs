@@ -234,6 +234,16 @@ impl Scheduler {
         if room < (fair / 8).max(SHARE_MIN) { 0 } else { mine.min(room).min(allowance) }
     }
 
+    /// A server may have something to do. Where files have several sources so may the others: the
+    /// shares of all depend on what each of them owes.
+    pub(crate) fn rouse(&mut self, id: ServerId) {
+        self.awake.insert(id);
+        if !self.replicated.is_empty() {
+            let busy = self.servers.iter().filter(|(_, server)| !server.agenda.is_empty());
+            self.awake.extend(busy.map(|(id, _)| *id));
+        }
+    }
+
     /// So many bytes have been asked of a source, which counts where it is inactive.
     pub(crate) fn spend_allowance(&mut self, file: FileId, source: SourceId, bytes: u64) {
         let state = self.files.get_mut(&file);

@@ -556,3 +556,19 @@ fn what_the_connection_too_many_brings_is_counted_before_it_is_closed() {
         Op::Done(6),
     ]);
 }
+
+/// The last bytes were left to the other source, which had become the better one while it slept:
+/// nobody told it.
+#[test]
+fn a_share_that_moves_to_another_server_wakes_it() {
+    check(&[
+        Op::AddSource(1, 0),
+        Op::Open(1),
+        Op::Connected(32),
+        Op::Done(134),
+        Op::Connected(703),
+        Op::Want { file: 1, start: 0, length: 139695, hint: false, order: 0, cost: 0 },
+        Op::Pass(203),
+        Op::Data(1, 1),
+    ]);
+}
