@@ -20,6 +20,9 @@ impl Scheduler {
     /// Brings a file's places on the agendas of its servers up to date.
     pub(crate) fn refresh(&mut self, id: FileId) {
         self.drop_tail(id);
+        if self.replicated.contains(&id) {
+            self.call_up(id);
+        }
         let Some(file) = self.files.get_mut(&id) else { return };
         let listed: Vec<Listed> = match file.chunks.first_queued() {
             None => Vec::new(),

@@ -14,10 +14,10 @@ const SHARE_MIN: u64 = 64 << 10;
 const FILES_LOOKED_AT: usize = 16;
 /// How often it is thought over who is active.
 const REVIEW_EVERY: Time = Time::from_secs(1);
-/// More sources are made active when what is queued takes those that are longer than this.
+/// More sources are made active when what is queued takes those that are longer than this, and is
+/// not little.
 const BACKLOG: Time = Time::from_millis(250);
-/// With so much queued every source that joins is active at once.
-const MUCH: u64 = 4 << 20;
+const BACKLOG_MIN: u64 = 1 << 20;
 /// Of the bytes that came, this part (per thousand) may be asked of inactive sources, in pieces of
 /// this size, to see how good they are.
 const PROBE_PER_MILLE: u64 = 5;
@@ -37,9 +37,11 @@ impl Scheduler {
         }
         let joins = state.sources.get(id).is_some_and(|there| there.standing == Standing::Joining);
         self.sources.insert(id, file);
+        let opening = state.opening.is_some();
         if joins {
             self.ask_to_join(id, server);
-        } else if state.opening.is_some() {
+        }
+        if opening {
             self.warm_up(server);
         }
         self.refresh(file);
@@ -136,9 +138,7 @@ impl Scheduler {
                 continue;
             }
             let active = self.files.get(&file).map_or(0, |state| state.sources.active());
-            let state = self.files.get(&file);
-            let much = state.is_some_and(|state| state.chunks.queued().iter().sum::<u64>() > MUCH);
-            let standing = match much || active < self.budgets.sources_active.max(1) as usize {
+            let standing = match active < self.budgets.sources_active.max(1) as usize {
                 true => Standing::Active,
                 false => Standing::Inactive,
             };
@@ -310,25 +310,36 @@ impl Scheduler {
         }
     }
 
-    fn review_active(&mut self, file: FileId) {
-        let Some(state) = self.files.get(&file) else { return };
+    /// The sources of a file that stand so, and their rates.
+    fn standing(&self, file: FileId, standing: Standing) -> Vec<(u64, SourceId)> {
+        let sources = self.files.get(&file).into_iter().flat_map(|state| state.sources.iter());
         let rate = |server: ServerId| self.servers.get(&server).map_or(0, |s| s.pace.rate());
-        let mut active: Vec<(u64, SourceId)> = Vec::new();
-        let mut inactive: Vec<(u64, SourceId)> = Vec::new();
-        for (id, source) in state.sources.iter() {
-            match source.standing {
-                Standing::Active => active.push((rate(source.server), id)),
-                Standing::Inactive => inactive.push((rate(source.server), id)),
-                _ => {}
-            }
+        sources
+            .filter(|(_, source)| source.standing == standing)
+            .map(|(id, source)| (rate(source.server), id))
+            .collect()
+    }
+
+    /// One more source becomes active where those that are have too much to do.
+    pub(crate) fn call_up(&mut self, file: FileId) {
+        let Some((_, next)) = self.standing(file, Standing::Inactive).into_iter().max() else {
+            return;
+        };
+        let rates = self.standing(file, Standing::Active);
+        let rate: u64 = rates.iter().map(|(rate, _)| *rate).sum();
+        let state = self.files.get(&file);
+        let queued: u64 = state.map_or(0, |state| state.chunks.queued().iter().sum());
+        if queued > bytes_in(rate, BACKLOG).max(BACKLOG_MIN) {
+            self.stand(file, next, Standing::Active);
         }
-        let all: u64 = active.iter().map(|(rate, _)| *rate).sum();
-        let queued: u64 = state.chunks.queued().iter().sum();
+    }
+
+    fn review_active(&mut self, file: FileId) {
+        let active = self.standing(file, Standing::Active);
+        let inactive = self.standing(file, Standing::Inactive);
         let Some((better, next)) = inactive.iter().max().copied() else { return };
         let Some((worst, last)) = active.iter().min().copied() else { return };
-        if queued > bytes_in(all, BACKLOG) {
-            self.stand(file, next, Standing::Active);
-        } else if active.len() > 1 && better > worst.saturating_add(worst / 4) {
+        if active.len() > 1 && better > worst.saturating_add(worst / 4) {
             self.stand(file, last, Standing::Inactive);
             self.stand(file, next, Standing::Active);
         } else if self.counters.delivered_bytes / 1000 * PROBE_PER_MILLE

@@ -277,7 +277,9 @@ impl Scheduler {
             todo.push(Part::Tail(tail.min(FILE_BYTES_MAX)));
         }
         state.opening = Some(Opening { todo, ..Opening::default() });
-        if let Some((_, server)) = state.sources.best() {
+        let servers: Vec<ServerId> =
+            state.sources.iter().map(|(_, source)| source.server).collect();
+        for server in servers {
             self.warm_up(server);
         }
         self.refresh(file);
