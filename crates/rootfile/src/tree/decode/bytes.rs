@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
+/// Stands where the name of a class follows (ROOT: `kNewClassTag`).
+pub const NEW_CLASS: u32 = 0xffff_ffff;
 /// Set in a byte count to tell it from a version (ROOT: `kByteCountMask`).
 pub const BYTE_COUNT: u32 = 0x4000_0000;
 /// Bit of a streamed version that says that objects were streamed member by member.
@@ -16,6 +18,8 @@ const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
 /// Bytes that are consumed from the front.
 #[derive(Debug, Clone)]
 pub struct Bytes<'a> {
+    /// All of the entry, in which references are looked up.
+    all: &'a [u8],
     rest: &'a [u8],
     /// What a reference to the byte behind the last one would be.
     end: u32,
@@ -45,7 +49,7 @@ impl<'a> Bytes<'a> {
     /// `start` is where the bytes begin in the record that holds them.
     pub fn new(bytes: &'a [u8], start: u32) -> Self {
         let end = start.wrapping_add(bytes.len() as u32).wrapping_add(MAP_OFFSET);
-        Bytes { rest: bytes, end, seen: BTreeMap::new() }
+        Bytes { all: bytes, rest: bytes, end, seen: BTreeMap::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -67,6 +71,18 @@ impl<'a> Bytes<'a> {
 
     pub fn seen(&self, reference: u32) -> Option<Seen<'a>> {
         self.seen.get(&reference).copied()
+    }
+
+    /// The class that a reference is to, also where it was named in what has been skipped.
+    pub fn class_at(&self, reference: u32) -> Option<&'a [u8]> {
+        if let Some(Seen::Class(class)) = self.seen(reference) {
+            return Some(class);
+        }
+        let behind = self.end.checked_sub(reference)? as usize;
+        let at = self.all.len().checked_sub(behind).filter(|_| behind > self.rest.len())?;
+        let name = self.all[at..].strip_prefix(&NEW_CLASS.to_be_bytes())?;
+        let len = name.iter().take(CLASS_NAME_LEN_MAX).position(|byte| *byte == 0)?;
+        Some(&name[..len])
     }
 
     /// Ends what pointers may refer to: those of the next entry start anew.

@@ -1,13 +1,12 @@
 //! Objects: member after member, or one member of all objects after the other.
 
-use super::bytes::{BYTE_COUNT, Bytes, Header, MEMBERWISE, Seen};
+use super::bytes::{BYTE_COUNT, Bytes, Header, MEMBERWISE, NEW_CLASS, Seen};
 use super::value::{self, IS_REFERENCED, Run};
 use super::{integer, wrong_column};
 use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
 use crate::tree::interpret::layout::{Counted, Layout, Part, Pointer, Prefix, Record, Version};
 
-const NEW_CLASS: u32 = 0xffff_ffff;
 const CLASS_MASK: u32 = 0x8000_0000;
 /// Numbers of a member that older objects lack; more are not made out of nothing.
 const DEFAULT_WIDTH_MAX: usize = 256;
@@ -120,11 +119,10 @@ pub fn members<'a>(
                 let len = len.checked_mul(order.count()).unwrap_or(usize::MAX);
                 bytes.take(len)?;
             }
+            Part::Held => (0..order.count()).try_for_each(|_| skip_held(bytes))?,
             Part::Pointers(each) => {
                 let count = each.checked_mul(order.count()).unwrap_or(usize::MAX);
-                for _ in 0..count {
-                    skip_pointer(bytes)?;
-                }
+                (0..count).try_for_each(|_| skip_pointer(bytes))?;
             }
         }
     }
@@ -261,6 +259,14 @@ pub fn pointer(pointer: &Pointer, bytes: &mut Bytes<'_>, column: &mut Array) -> 
     Ok(())
 }
 
+fn skip_held(bytes: &mut Bytes<'_>) -> Result<()> {
+    let end = bytes.header()?.end;
+    let end = end.filter(|end| *end <= bytes.len());
+    let end = end.ok_or_else(|| Error::unsupported("a collection of unknown length"))?;
+    bytes.take(bytes.len() - end)?;
+    Ok(())
+}
+
 fn skip_pointer(bytes: &mut Bytes<'_>) -> Result<()> {
     if let Tag::New { end, .. } = Tag::read(bytes)? {
         bytes.take(bytes.len() - end)?;
@@ -302,10 +308,7 @@ impl<'a> Tag<'a> {
             bytes.see(reference, Seen::Class(class));
             Some(class)
         } else {
-            match bytes.seen(tag & !CLASS_MASK) {
-                Some(Seen::Class(class)) => Some(class),
-                _ => None,
-            }
+            bytes.class_at(tag & !CLASS_MASK)
         };
         if end > bytes.len() {
             return Err(Error::corrupt("a pointer to an object without bytes"));
@@ -323,6 +326,12 @@ fn fill(fields: &mut Fields, target: usize) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// An object of a class that the file says nothing about.
+pub fn undescribed(class: Option<&str>) -> Error {
+    let class = class.unwrap_or("of a collection's items");
+    Error::unsupported(format!("class {class}, which has no streamer info"))
 }
 
 pub fn unknown_version(record: &Record) -> Error {

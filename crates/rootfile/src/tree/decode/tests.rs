@@ -74,6 +74,59 @@ fn object() -> Layout {
     Layout::Record { header: true, record: Arc::new(record) }
 }
 
+/// What a collection of nine objects without members is read as.
+fn nine_of_nothing(class: Option<&str>) -> Array {
+    let content = Array::Record { class: class.map(Into::into), entries: 9, fields: Vec::new() };
+    Array::List { offsets: vec![0, 9], content: Box::new(content) }
+}
+
+#[test]
+fn objects_without_members_are_counted() {
+    // As PHYSLITE has them: streamed member by member, of a class with a checksum.
+    let bytes = [0x40, 0, 0, 12, 0x40, 9, 0, 0, 0x15, 0xed, 0x80, 0x55, 0, 0, 0, 9];
+    let jets = vectors_of(Layout::Unknown(Some("Jet".into())));
+    let all = decode(&jets, &basket(&bytes, Some(&[0, 16]), 1), 0..1).unwrap();
+    assert_eq!(all, nine_of_nothing(Some("Jet")));
+    let versions = vec![Version { number: 1, checksum: 0x15ed_8055, parts: Vec::new() }];
+    let record = Record { versions, ..Record::of_members(Some("Jet".into()), Vec::new()) };
+    let jets = vectors_of(Layout::Record { header: true, record: Arc::new(record.clone()) });
+    let all = decode(&jets, &basket(&bytes, Some(&[0, 16]), 1), 0..1).unwrap();
+    assert_eq!(all, nine_of_nothing(Some("Jet")));
+    // A branch of such a collection, split: the count only.
+    let counts = Layout::list_of(Layout::Record { header: false, record: Arc::new(record) });
+    let counts = interpretation(counts, Entry::Value);
+    let all = decode(&counts, &basket(&bytes[12..], Some(&[0, 4]), 1), 0..1).unwrap();
+    assert_eq!(all, nine_of_nothing(Some("Jet")));
+}
+
+#[test]
+fn objects_of_unknown_classes_are_refused_where_there_are_any() {
+    let jets = vectors_of(Layout::Unknown(Some("Jet".into())));
+    let none = [0x40, 0, 0, 6, 0, 9, 0, 0, 0, 0];
+    let all = decode(&jets, &basket(&none, Some(&[0, 10]), 1), 0..1).unwrap();
+    assert_eq!(all.len(), 1);
+    let one = [0x40, 0, 0, 8, 0, 9, 0, 0, 0, 1, 0, 7];
+    let refused = decode(&jets, &basket(&one, Some(&[0, 12]), 1), 0..1).unwrap_err();
+    assert!(matches!(refused.kind, ErrorKind::Unsupported(_)), "{refused}");
+}
+
+#[test]
+fn collections_that_an_object_holds_are_left_out() {
+    let held = [0x40, 0, 0, 5, 0, 5, 1, 2, 3, 0x3f, 0x80, 0, 0];
+    let x = vec![("x".into(), Layout::number(Number::F32))];
+    let mut record = Record::of_members(None, x);
+    record.versions[0].parts.insert(0, Part::Held);
+    let record = Layout::Record { header: false, record: Arc::new(record) };
+    let all = interpretation(record.clone(), Entry::Value);
+    let column = decode(&all, &basket(&held, Some(&[0, 13]), 1), 0..1).unwrap();
+    let Array::Record { fields, .. } = column else { panic!("no record") };
+    assert_eq!(fields[0].1, Array::Numbers { numbers: Numbers::F32(vec![1.0]), shape: vec![] });
+    for wrong in [&held[4..], &[0x40, 0, 0, 1, 0, 5, 1, 2, 3]] {
+        let offsets = [0, wrong.len() as u32];
+        assert!(decode(&all, &basket(wrong, Some(&offsets), 1), 0..1).is_err());
+    }
+}
+
 fn list(offsets: &[i64], numbers: Numbers) -> Array {
     let content = Box::new(Array::Numbers { numbers, shape: vec![] });
     Array::List { offsets: offsets.to_vec(), content }

@@ -35,8 +35,12 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
         (Layout::Text(kind), column) => text(*kind, bytes, column),
         (Layout::List(list), column) if list.framed => {
             let header = bytes.header()?;
-            let wise = memberwise(list, header, bytes)?;
-            items(list, wise, bytes, column)?;
+            if let Layout::Unknown(class) = &*list.item {
+                unknown_items(class.as_deref(), header, bytes, column)?;
+            } else {
+                let wise = memberwise(list, header, bytes)?;
+                items(list, wise, bytes, column)?;
+            }
             bytes.close(header)
         }
         (Layout::List(list), column) => items(list, None, bytes, column),
@@ -52,6 +56,7 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
             header.map_or(Ok(()), |header| bytes.close(header))
         }
         (Layout::Pointer(pointer), column) => object::pointer(pointer, bytes, column),
+        (Layout::Unknown(class), _) => Err(object::undescribed(class.as_deref())),
         // Needs the object that it is in.
         _ => wrong_column(),
     }
@@ -159,15 +164,42 @@ fn memberwise<'l>(
     let Layout::Record { record, .. } = &*list.item else {
         return Err(Error::corrupt("collection of no objects, streamed member by member"));
     };
-    let version = if header.version & !MEMBERWISE < SAYS_ITEM_VERSION {
-        record.versions.first()
-    } else {
-        let version = bytes.header()?.version;
-        let checksum = if version == 0 { bytes.u32()? } else { 0 };
-        record.version(i32::from(version), checksum)
+    let version = match item_version(header, bytes)? {
+        None => record.versions.first(),
+        Some((version, checksum)) => record.version(i32::from(version), checksum),
     };
     let version = version.ok_or_else(|| object::unknown_version(record))?;
     Ok(Some((record, version)))
+}
+
+/// Version of the class of a collection's items, or 0 and its checksum, where it says.
+fn item_version(header: Header, bytes: &mut Bytes<'_>) -> Result<Option<(u16, u32)>> {
+    if header.version & !MEMBERWISE < SAYS_ITEM_VERSION {
+        return Ok(None);
+    }
+    let version = bytes.header()?.version;
+    let checksum = if version == 0 { bytes.u32()? } else { 0 };
+    Ok(Some((version, checksum)))
+}
+
+/// Items of a class that is not described, of which nothing must be written.
+fn unknown_items(
+    class: Option<&str>,
+    header: Header,
+    bytes: &mut Bytes<'_>,
+    column: &mut Array,
+) -> Result<()> {
+    let Array::List { offsets, content } = plain(column) else { wrong_column() };
+    if header.version & MEMBERWISE != 0 {
+        item_version(header, bytes)?;
+    }
+    let count = bytes.u32()? as usize;
+    if count > 0 && header.end != Some(bytes.len()) {
+        return Err(object::undescribed(class));
+    }
+    *record_of(content).0 += count;
+    offsets.push(content.len() as i64);
+    Ok(())
 }
 
 /// Reads a count and that many items.
@@ -178,6 +210,17 @@ fn items(
     column: &mut Array,
 ) -> Result<()> {
     let Array::List { offsets, content } = plain(column) else { wrong_column() };
+    let memberless = match (memberwise, &*list.item) {
+        (Some((record, version)), _) => record.names.is_empty() && version.takes_no_bytes(),
+        (None, Layout::Record { header: false, record }) => record.names.is_empty(),
+        _ => false,
+    };
+    if memberless {
+        // As many as it says: they take no bytes, neither here nor in memory.
+        *record_of(content).0 += bytes.u32()? as usize;
+        offsets.push(content.len() as i64);
+        return Ok(());
+    }
     let count = bytes.count()?;
     match (memberwise, &*list.item) {
         (Some((record, version)), _) => {

@@ -20,6 +20,8 @@ const DEPTH_MAX: usize = 32;
 const SIZE_MAX: usize = 1 << 16;
 /// Items of an array in an object.
 const LENGTH_MAX: usize = 1 << 24;
+/// What ATLAS's links to objects begin with.
+const LINK: &str = "ElementLink<";
 /// Bytes of version and identifiers in front of the list of a `TRefArray`.
 const TOBJECT: Part = Part::TObject { id: None, bits: None };
 
@@ -52,9 +54,19 @@ impl<'a> Compiler<'a> {
         Compiler { classes, done: BTreeMap::new(), within: Vec::new() }
     }
 
-    /// Whether a class's streamer is written by hand.
-    pub(super) fn is_special(&self, class: &str) -> bool {
-        special(class).is_some()
+    /// Whether objects of a class are written member after member.
+    pub(super) fn has_members(&self, class: &str) -> bool {
+        special(class).is_none() && !self.is_collection(class)
+    }
+
+    /// Whether a class is a collection of its own making, as ATLAS's `DataVector` is: its
+    /// streamer info says that it is one, and not of what.
+    fn is_collection(&self, class: &str) -> bool {
+        let of = |info: &'a StreamerInfo| match &info.elements[..] {
+            [this] => this.class == "TStreamerSTL" && this.name == "This",
+            _ => false,
+        };
+        self.classes.info(class, None).is_some_and(of)
     }
 
     /// An object of a class, with its header where the class has one.
@@ -68,6 +80,23 @@ impl<'a> Compiler<'a> {
         Ok(Layout::Record { header: true, record: self.record(class, None, None)? })
     }
 
+    /// An item of a collection. Of a class that the file does not describe there may be none.
+    fn item(&mut self, kind: &Type) -> Result<Layout> {
+        match kind {
+            Type::Class(name) if !self.describes(name) => {
+                Ok(Layout::Unknown(Some(name.as_str().into())))
+            }
+            kind => self.value(kind, false),
+        }
+    }
+
+    fn describes(&self, class: &str) -> bool {
+        special(class).is_some()
+            || self.classes.info(class, None).is_some()
+            || cpp::pair(class).is_some()
+            || class.starts_with(LINK)
+    }
+
     /// A value of a type, `framed` where it is a member or a whole branch.
     ///
     /// # Errors
@@ -79,18 +108,24 @@ impl<'a> Compiler<'a> {
             Type::Text("TString") => Layout::Text(Text::Root),
             Type::Text(_) => Layout::Text(Text::Standard { framed }),
             Type::Sequence { mark, item, .. } => {
-                let item = Box::new(self.value(item, false)?);
+                let item = Box::new(self.item(item)?);
                 Layout::List(List { framed, mark: *mark, item })
             }
             Type::Map { key, value, .. } => {
                 let members = [("0", key), ("1", value)];
-                let members =
-                    members.map(|(name, kind)| Ok((name.into(), self.value(kind, false)?)));
+                let members = members.map(|(name, kind)| Ok((name.into(), self.item(kind)?)));
                 let members = members.into_iter().collect::<Result<Vec<_>>>()?;
                 let mut pair = Record::of_members(None, members);
                 pair.mark = Some(Mark::SortedMap);
                 let item = Box::new(Layout::Record { header: false, record: Arc::new(pair) });
                 Layout::List(List { framed, mark: None, item })
+            }
+            Type::Class(name) if self.is_collection(name) => {
+                let item = match cpp::first_argument(name) {
+                    Some(item) => self.item(&item)?,
+                    None => Layout::Unknown(None),
+                };
+                Layout::List(List { framed, mark: None, item: Box::new(item) })
             }
             Type::Class(name) => self.object(name)?,
             Type::Pointer(target) => match &**target {
@@ -103,6 +138,9 @@ impl<'a> Compiler<'a> {
 
     /// A pointer to an object of a class, or of any that derives from it.
     fn pointer(&mut self, class: &str) -> Result<Layout> {
+        if !self.describes(class) {
+            return Ok(Layout::Pointer(Arc::new(Pointer { classes: Vec::new() })));
+        }
         let base = self.record(class, None, None)?;
         let mut known = vec![(class.to_owned(), base.clone())];
         let classes = self.classes;
@@ -133,7 +171,7 @@ impl<'a> Compiler<'a> {
         let record = match (first, cpp::pair(class)) {
             (Some(info), _) => self.of_info(info),
             (None, Some(types)) => self.of_pair(class, types),
-            (None, None) if class.starts_with("ElementLink<") => self.of_link(class),
+            (None, None) if class.starts_with(LINK) => self.of_link(class),
             (None, None) => {
                 Err(Error::unsupported(format!("class {class}, which has no streamer info")))
             }
@@ -229,7 +267,13 @@ impl<'a> Compiler<'a> {
             code::ARTIFICIAL.. | code::NOTHING => None,
             code::TOBJECT => Some(TOBJECT),
             _ if base && element.name == "TObject" => Some(TOBJECT),
+            _ if base && holds_any(&element.name) => Some(Part::Held),
             _ if base => Some(self.base(element, fields)?),
+            code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD
+                if holds_any(element.type_name.trim_end_matches('*').trim_end()) =>
+            {
+                Some(Part::Held)
+            }
             code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => {
                 Some(Part::Pointers(1))
             }
@@ -300,6 +344,11 @@ impl<'a> Compiler<'a> {
             _ => regular(element, true, self.value(&kind, false)?),
         }
     }
+}
+
+/// Whether objects of a class hold others, of classes that only they name.
+fn holds_any(class: &str) -> bool {
+    matches!(class, "TList" | "THashList" | "TObjArray" | "TClonesArray" | "TMap")
 }
 
 /// Items of an array of fixed length.

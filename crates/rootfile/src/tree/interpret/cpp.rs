@@ -65,6 +65,12 @@ pub fn pair(name: &str) -> Option<(Type, Type)> {
     }
 }
 
+/// The first type in the name of a template class.
+pub fn first_argument(name: &str) -> Option<Type> {
+    let (_, arguments) = split_template(name)?;
+    arguments.first().map(|first| parse(first))
+}
+
 fn parse_nested(name: &str, depth: usize) -> Type {
     let name = name.trim();
     if depth > DEPTH_MAX {

@@ -1,10 +1,12 @@
 //! TBranchElement: a whole object, or one member of objects that were split.
 
+use std::sync::Arc;
+
 use super::class::{self, Compiler};
 use super::layout::{List, Text};
 use super::plain::brackets;
 use super::reduced::{Reduced, Target};
-use super::{Entry, Interpretation, Layout, Number, Scalar, cpp, is_group, shape_of};
+use super::{Entry, Interpretation, Layout, Number, Record, Scalar, cpp, is_group, shape_of};
 use crate::error::{Error, Result};
 use crate::streamer::{self, Streamers, code};
 use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
@@ -58,6 +60,7 @@ pub(super) fn interpret(branch: &Branch, classes: &Streamers) -> Result<Interpre
         }
         31 | 41 => fields.member_of_collection(classes),
         -1..=2 => fields.single(classes),
+        4 => Ok(fields.memberless(clones_name)),
         other => Err(Error::unsupported(format!("{class_name} in a branch of type {other}"))),
     }
 }
@@ -138,11 +141,18 @@ impl Fields<'_> {
         Ok(self.value(&cpp::spelled(&type_name), self.arrayed(layout, &dimensions)))
     }
 
+    /// A collection of objects without members in the file: how many they are.
+    fn memberless(&self, item: &str) -> Interpretation {
+        let record = Arc::new(Record::of_members(Some(item.to_owned()), Vec::new()));
+        let layout = Layout::list_of(Layout::Record { header: false, record });
+        self.value(&cpp::spelled(self.class_name), layout)
+    }
+
     /// An object or a collection that is a branch of its own.
     fn whole(&self, kind: &cpp::Type, compiler: &mut Compiler<'_>) -> Result<Interpretation> {
         let spelled = cpp::spelled(self.class_name);
         let layout = match kind {
-            cpp::Type::Class(name) if !compiler.is_special(name) => {
+            cpp::Type::Class(name) if compiler.has_members(name) => {
                 // Member after member; only a class's own streamer writes a header.
                 let header = self.branch_type != 0;
                 let (version, checksum) = (Some(self.class_version), Some(self.checksum));

@@ -38,6 +38,9 @@ pub enum Layout {
     /// A pointer to an object of a class or of one that derives from it: nothing, the object, or
     /// a reference to one before.
     Pointer(Arc<Pointer>),
+    /// Objects of a class that the file does not describe: there are none, or they have no
+    /// members. The name is not known either where only their collection has one.
+    Unknown(Option<Arc<str>>),
 }
 
 /// How a string is written.
@@ -132,6 +135,9 @@ pub enum Part {
     },
     /// Bytes that nobody asks for.
     Skip(usize),
+    /// An object in place that says how long it is, and holds others of any class: left out as
+    /// pointers are.
+    Held,
     /// Pointers to objects, which are left out of records.
     Pointers(usize),
 }
@@ -222,7 +228,7 @@ impl Layout {
     /// What the type of the column costs: see [`Record::size`].
     pub(crate) fn size(&self) -> usize {
         match self {
-            Layout::Scalars { .. } | Layout::Text(_) => 1,
+            Layout::Scalars { .. } | Layout::Text(_) | Layout::Unknown(_) => 1,
             Layout::List(List { item, .. })
             | Layout::Regular { item, .. }
             | Layout::Counted(Counted { item, .. }) => item.size().saturating_add(1),
@@ -248,12 +254,17 @@ impl Layout {
             }
             Layout::Pointer(pointer) => {
                 let content = pointer.classes.first().map(|(_, record)| record.empty());
-                let none = Array::Record { class: None, entries: 0, fields: Vec::new() };
-                let content = Box::new(content.unwrap_or(none));
+                let content = Box::new(content.unwrap_or_else(|| memberless(None)));
                 Array::Option { index: Vec::new(), content }
             }
+            Layout::Unknown(class) => memberless(class.as_deref()),
         }
     }
+}
+
+fn memberless(class: Option<&str>) -> Array {
+    let class = class.map(|name| cpp::spelled(name).into());
+    Array::Record { class, entries: 0, fields: Vec::new() }
 }
 
 fn list(content: Array) -> Array {
@@ -264,6 +275,16 @@ fn marked(array: Array, mark: Option<Mark>) -> Array {
     match mark {
         Some(mark) => array.marked(mark),
         None => array,
+    }
+}
+
+impl Version {
+    /// Whether nothing is written for objects that are streamed member by member.
+    pub(crate) fn takes_no_bytes(&self) -> bool {
+        self.parts.iter().all(|part| match part {
+            Part::Base { record, .. } => record.versions.iter().all(Version::takes_no_bytes),
+            _ => false,
+        })
     }
 }
 

@@ -104,6 +104,8 @@ fn classes() -> Streamers {
         checksum: 0,
         elements,
     };
+    let collection =
+        |class: &str| Element { class: "TStreamerSTL".into(), ..member("This", 300, class, "") };
     let event =
         MEMBERS.iter().map(|(name, code, kind, title)| member(name, *code, kind, title)).collect();
     let array = Element { array_len: 2, dimensions: vec![2], ..member("a", 23, "int", "") };
@@ -112,6 +114,9 @@ fn classes() -> Streamers {
         class("Event", 1, event),
         class("P", 1, point),
         class("Loop", 1, vec![member("again", 62, "Loop", "")]),
+        class("Points<P>", 1, vec![collection("Points<P>")]),
+        class("Things", 1, vec![collection("Things")]),
+        class("Holder", 1, vec![member("list", 63, "TList*", ""), member("x", 5, "float", "")]),
     ])
 }
 
@@ -249,13 +254,50 @@ fn whole_collections_and_objects() {
     assert_eq!(fields.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), ["x", "a"]);
 }
 
+/// What the items of a list are, where they are objects: their class and members.
+fn items(column: &Array) -> (Option<&str>, Vec<&str>) {
+    let Array::List { content, .. } = column else { panic!("no list") };
+    let Array::Record { class, fields, .. } = &**content else { panic!("no objects") };
+    (class.as_deref(), fields.iter().map(|(name, _)| &name[..]).collect())
+}
+
+#[test]
+fn collections_of_their_own_making() {
+    let points = assert_reads(element("Points<P>", -1, 0, -1, "x"), "Points<P>", Entry::Value);
+    assert_eq!(items(&points.empty()), (Some("P"), vec!["x", "a"]));
+    let things = assert_reads(element("Things", -1, 0, -1, "x"), "Things", Entry::Value);
+    assert_eq!(items(&things.empty()), (None, vec![]));
+}
+
+#[test]
+fn collections_of_what_is_not_described() {
+    let hits = element("vector<Hit>", -1, 0, -1, "x");
+    let hits = assert_reads(hits, "std::vector<Hit>", Entry::Value);
+    assert_eq!(items(&hits.empty()), (Some("Hit"), vec![]));
+    let pointers = element("vector<Hit*>", -1, 0, -1, "x");
+    assert_reads(pointers, "std::vector<Hit*>", Entry::Value);
+    // Split, and without a single member: how many they are.
+    let mut jets = element("Jets", -1, 4, -1, "x");
+    if let BranchKind::Element { clones_name, .. } = &mut jets.kind {
+        *clones_name = "Jet".into();
+    }
+    let jets = assert_reads(jets, "Jets", Entry::Value);
+    assert_eq!(items(&jets.empty()), (Some("Jet"), vec![]));
+}
+
+#[test]
+fn collections_in_objects_are_no_members() {
+    let holder = assert_reads(element("Holder", -1, 0, -1, "x"), "Holder", Entry::Value);
+    let Array::Record { fields, .. } = holder.empty() else { panic!("not a record") };
+    assert_eq!(fields.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), ["x"]);
+}
+
 #[test]
 fn what_cannot_be_read_says_why() {
     assert_unsupported(element("Event", 8, 0, 500, "x"), "class Own, which has no streamer info");
     assert_unsupported(element("Loop", -1, 0, -1, "x"), "class Loop, which contains itself");
     assert_unsupported(element("Missing", 0, 0, 300, "x"), "without streamer info");
     assert_unsupported(element("Missing", -1, 0, -1, "x"), "Missing");
-    assert_unsupported(element("vector<Hit*>", -1, 0, -1, "x"), "Hit*");
     assert_unsupported(element("Event", -1, 5, -1, "x"), "branch of type 5");
     assert_unsupported(
         branch("b", BranchKind::Other { class: "TBranchRef".into() }, vec![]),
