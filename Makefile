@@ -79,6 +79,11 @@ bench-%: $(VENV)/.bench-ready ## one experiment of bench/, e.g. bench-h42 (see b
 	$(MAKE) extension-release
 	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/run.py $*
 
+bench-sources: $(VENV)/.bench-ready ## several sources, and servers that die, stop, come back
+	$(CARGO) build --release $(LOCKED) -p farroot-lab
+	$(MAKE) extension-release
+	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/sources.py
+
 fuzz: ## how to fuzz for longer than `make test` does
 	@cat fuzz/README.md
 

@@ -1,0 +1,155 @@
+"""What happens to servers while they are read: processes that die, stop and come back, links that
+are cut and slowed. Runs on the near side of a lab, whose processes it may signal."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+BUSIEST = "the busiest"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something done to a host, so many seconds after the job has begun (before it: negative).
+
+    `host` may be BUSIEST: whichever has sent most until then. `action`: kill, stop (SIGSTOP),
+    restart (after a kill), or knobs of farroot-lab set.
+    """
+
+    at_s: float
+    host: str
+    action: str
+
+
+class Hosts:
+    """The servers of a lab, as they are now."""
+
+    def __init__(self, lab: str) -> None:
+        self.lab = lab
+        self.pids: dict[str, list[int]] = {}
+        self._spares: dict[str, list[subprocess.Popen]] = {}
+        self._dead: set[str] = set()
+        self._started: list[subprocess.Popen] = []
+        self._stopped: set[int] = set()
+        self._sent_before: dict[str, int] = {}
+        for key, value in os.environ.items():
+            if key.startswith("FARLAB_") and key.endswith("_PIDS") and key != "FARLAB_PIDS":
+                name = key.removeprefix("FARLAB_").removesuffix("_PIDS").lower()
+                self.pids[name] = [int(pid) for pid in value.split()]
+
+    def set(self, host: str, knobs: str) -> None:
+        command = [self.lab, "set", host, *knobs.split()]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    def sent(self) -> dict[str, int]:
+        """Bytes that each server has sent so far."""
+        asked = subprocess.run([self.lab, "stats"], check=True, stdout=subprocess.PIPE)
+        stats = json.loads(asked.stdout)
+        return {host: stats[host]["sent"]["bytes"] for host in self.pids}
+
+    def prepare(self, faults: tuple[Fault, ...]) -> None:
+        """Counts from here what each sends, and keeps ready what is to replace killed servers.
+
+        Their namespaces can be entered only while they live.
+        """
+        self._sent_before = self.sent()
+        for fault in faults:
+            if fault.action == "kill":
+                for host in self.pids if fault.host == BUSIEST else [fault.host]:
+                    self._spares[host] = [spare(pid) for pid in self.pids[host]]
+
+    def busiest(self) -> str:
+        sent = self.sent()
+        return max(sent, key=lambda host: sent[host] - self._sent_before[host])
+
+    def do(self, fault: Fault) -> None:
+        host = self.busiest() if fault.host == BUSIEST else fault.host
+        match fault.action:
+            case "kill":
+                self._signal(host, signal.SIGKILL)
+                self._dead.add(host)
+            case "stop":
+                self._signal(host, signal.SIGSTOP)
+                self._stopped.update(self.pids[host])
+            case "restart":
+                self._restart(host)
+            case knobs:
+                self.set(host, knobs)
+
+    def mend(self) -> None:
+        """Every server is up and running again, for the next job."""
+        for pid in self._stopped:
+            os.kill(pid, signal.SIGCONT)
+        self._stopped.clear()
+        for host in list(self._dead):
+            self._restart(host)
+        for process in (process for unused in self._spares.values() for process in unused):
+            process.kill()
+        self._spares.clear()
+
+    def close(self) -> None:
+        self.mend()
+        for process in self._started:
+            process.terminate()
+
+    def _signal(self, host: str, what: signal.Signals) -> None:
+        for pid in self.pids[host]:
+            os.kill(pid, what)
+
+    def _restart(self, host: str) -> None:
+        again = self._spares.pop(host)
+        for process in again:
+            assert process.stdin
+            process.stdin.write(b"go\n")
+            process.stdin.close()
+        self._dead.discard(host)
+        self.pids[host] = [process.pid for process in again]
+        self._started += again
+
+
+def spare(pid: int) -> subprocess.Popen:
+    """The same server once more, in the same namespaces, that waits for a word to begin.
+
+    It has entered them when this returns: with the process they end.
+    """
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")[:-1]
+    user = Path(f"/proc/{pid}").stat()
+    enter = ["nsenter", f"--target={pid}", "--net", "--mount", "--uts", "--"]
+    become = ["setpriv", f"--reuid={user.st_uid}", f"--regid={user.st_gid}", "--init-groups"]
+    wait = ["--", "sh", "-c", f"echo here && read word && exec {shlex.join(words)} >/dev/null"]
+    process = subprocess.Popen(
+        [*enter, *become, *wait],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+    )
+    assert process.stdout
+    process.stdout.readline()
+    return process
+
+
+class Schedule:
+    """Does each fault at its time after `begin`."""
+
+    def __init__(self, hosts: Hosts, faults: tuple[Fault, ...]) -> None:
+        self.timers = [
+            threading.Timer(fault.at_s, hosts.do, (fault,)) for fault in faults if fault.at_s >= 0
+        ]
+
+    def begin(self) -> None:
+        for timer in self.timers:
+            timer.start()
+
+    def end(self) -> None:
+        for timer in self.timers:
+            timer.cancel()
+            if timer.is_alive():
+                timer.join()
