@@ -4,9 +4,9 @@
 //! (sent for) when its cost fits into the memory budget beside everything admitted and not yet
 //! released. A large one at the front is not overtaken: order is what the consumer needs.
 //!
-//! Three exceptions keep everything moving. The first demand of a file none of whose demands is
+//! Two exceptions keep everything moving. The first demand of a file none of whose demands is
 //! admitted is admitted whatever it costs: a consumer that holds nothing can give nothing back.
-//! So is one that the consumer insists on. And a hint is admitted alone when nothing else is.
+//! And a hint is admitted alone when nothing else is.
 //!
 //! What has been handed out and not been given back holds back hints only: who waits is served.
 
@@ -29,8 +29,6 @@ pub(crate) struct Ticket {
     /// Memory it holds from admission to release.
     pub cost: u64,
     pub admitted: bool,
-    /// It is admitted whatever it costs.
-    pub insisted: bool,
     /// What it has become is in a consumer's hands.
     pub handed_over: bool,
 }
@@ -59,8 +57,6 @@ pub(crate) struct Admission {
     files: BTreeMap<FileId, PerFile>,
     /// Files with waiting demands and no admitted one.
     starving: BTreeSet<FileId>,
-    /// Waiting demands that the consumer cannot do without.
-    insisted: BTreeSet<(u64, WantId)>,
 }
 
 impl Admission {
@@ -77,7 +73,6 @@ impl Admission {
             admitted_hints: BTreeSet::new(),
             files: BTreeMap::new(),
             starving: BTreeSet::new(),
-            insisted: BTreeSet::new(),
         }
     }
 
@@ -120,13 +115,6 @@ impl Admission {
     pub(crate) fn promote(&mut self, want: WantId) {
         if let Some(ticket) = self.remove(want) {
             self.insert(want, Ticket { urgency: Urgency::Demand, ..ticket });
-        }
-    }
-
-    /// A demand is to be admitted whatever it costs.
-    pub(crate) fn insist(&mut self, want: WantId) {
-        if let Some(ticket) = self.remove(want) {
-            self.insert(want, Ticket { insisted: true, ..ticket });
         }
     }
 
@@ -180,9 +168,6 @@ impl Admission {
         if let Some(file) = self.starving.first() {
             return self.files.get(file)?.waiting.first().map(|(_, want)| *want);
         }
-        if let Some((_, want)) = self.insisted.first() {
-            return Some(*want);
-        }
         if let Some((_, want)) = self.demands.first() {
             let cost = self.tickets.get(want)?.cost;
             return self.fits(cost, self.memory_max).then_some(*want);
@@ -213,9 +198,6 @@ impl Admission {
         match (ticket.urgency, ticket.admitted) {
             (Urgency::Demand, false) => {
                 self.demands.insert(key);
-                if ticket.insisted {
-                    self.insisted.insert(key);
-                }
                 file.waiting.insert(key);
             }
             (Urgency::Demand, true) => file.holding += 1,
@@ -252,7 +234,6 @@ impl Admission {
             }
         }
         self.demands.remove(&key);
-        self.insisted.remove(&key);
         self.hints.remove(&key);
         if self.admitted_hints.remove(&key) {
             self.hinted -= ticket.bytes.min(self.hinted);
@@ -285,9 +266,9 @@ mod tests {
     const WINDOW: u64 = 1000;
 
     fn ticket(file: u32, urgency: Urgency, order: u64, cost: u64) -> Ticket {
-        let (admitted, insisted, handed_over) = (false, false, false);
+        let (admitted, handed_over) = (false, false);
         let (file, bytes) = (FileId(file), cost);
-        Ticket { file, urgency, order, bytes, cost, admitted, insisted, handed_over }
+        Ticket { file, urgency, order, bytes, cost, admitted, handed_over }
     }
 
     fn demand(admission: &mut Admission, want: u64, file: u32, order: u64, cost: u64) {
@@ -332,19 +313,6 @@ mod tests {
         assert_eq!(admitted(&mut admission), [0, 1]);
         admission.withdraw(WantId(1));
         assert_eq!(admitted(&mut admission), [2]);
-    }
-
-    #[test]
-    fn what_is_insisted_on_is_admitted_out_of_turn() {
-        let mut admission = Admission::new(100);
-        for want in 0..4 {
-            demand(&mut admission, want, 0, want, 60);
-        }
-        assert_eq!(admitted(&mut admission), [0]);
-        admission.insist(WantId(2));
-        assert_eq!(admitted(&mut admission), [2]);
-        (0..4).for_each(|want| admission.withdraw(WantId(want)));
-        assert!(admission.insisted.is_empty() && admission.used() == 0);
     }
 
     #[test]

@@ -60,8 +60,7 @@ impl Scheduler {
     /// is ready at once.
     ///
     /// A consumer that needs several wants at once to go on keeps the sum of their costs within
-    /// the memory budget, or releases them one by one as it decodes them, or else has to
-    /// [`insist`](Self::insist) on those that wait for memory.
+    /// the memory budget, or [hands them over](Self::hand_over) one by one as it decodes them.
     pub fn want(
         &mut self,
         now: Time,
@@ -100,9 +99,8 @@ impl Scheduler {
         self.wants.insert(id, want);
         self.enlist(file, id);
         let cost = cost.max(bytes);
-        let (admitted, insisted) = (false, false);
-        let ticket =
-            Ticket { file, urgency, order, bytes, cost, admitted, insisted, handed_over: false };
+        let (admitted, handed_over) = (false, false);
+        let ticket = Ticket { file, urgency, order, bytes, cost, admitted, handed_over };
         self.admission.submit(id, ticket);
         self.admit();
         id
@@ -136,14 +134,6 @@ impl Scheduler {
         }
         self.admission.promote(id);
         self.refresh(file);
-        self.admit();
-    }
-
-    /// The consumer can neither go on nor give anything back without this want: it is sent for
-    /// whatever it costs. For batches that do not fit into the memory budget.
-    pub fn insist(&mut self, now: Time, id: WantId) {
-        self.promote(now, id);
-        self.admission.insist(id);
         self.admit();
     }
 

@@ -357,26 +357,3 @@ fn nonsense_is_ignored() {
     let far = hand.demand(u64::MAX - 5..u64::MAX);
     assert!(matches!(hand.drain().events[..], [Event::Failed { want, .. }] if want == far));
 }
-
-#[test]
-fn a_batch_larger_than_the_memory_comes_when_insisted_on() {
-    let budgets = Budgets { memory_bytes_max: 1500, ..Budgets::default() };
-    let mut hand = Hand::new(budgets);
-    let wants = [hand.demand(0..1000), hand.demand(5000..6000), hand.demand(9000..10_000)];
-    let out = hand.drain();
-    assert_eq!(out.fetches.len(), 1, "the memory holds one");
-    hand.scheduler.handle_data(ms(10), out.fetches[0].0, 0..1000);
-    hand.scheduler.handle_done(ms(10), out.fetches[0].0);
-    hand.drain();
-    for want in &wants[1..] {
-        hand.scheduler.insist(ms(11), *want);
-    }
-    let asked: u64 = hand
-        .drain()
-        .fetches
-        .iter()
-        .flat_map(|fetch| fetch.3.clone())
-        .map(|segment| segment.end - segment.start)
-        .sum();
-    assert_eq!(asked, 2000);
-}

@@ -26,7 +26,6 @@ enum Op {
         cost: u64,
     },
     Promote(usize),
-    Insist(usize),
     Cancel(usize),
     Release(usize),
     Take(usize),
@@ -63,7 +62,6 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         30 => want,
         6 => nth.clone().prop_map(Op::Promote),
-        2 => nth.clone().prop_map(Op::Insist),
         6 => nth.clone().prop_map(Op::Cancel),
         10 => nth.clone().prop_map(Op::Release),
         4 => nth.clone().prop_map(Op::Take),
@@ -173,7 +171,6 @@ impl Model {
                 self.wants.insert(want, (file, range, Fate::Waiting));
             }
             Op::Promote(n) => self.with_want(n, |model, want| model.scheduler.promote(now, want)),
-            Op::Insist(n) => self.with_want(n, |model, want| model.scheduler.insist(now, want)),
             Op::Cancel(n) => self.with_want(n, |model, want| {
                 model.wants.get_mut(&want).unwrap().2 = Fate::Gone;
                 model.scheduler.cancel(now, want);
