@@ -89,7 +89,28 @@ FARROOT_EVENTS_APART = Peer(
 OVERLAP = ("--step", "25000", "--work-s", "0.3")
 
 ONE_THREAD = {"FARROOT_DECODE_THREADS": "1"}
+LOCAL_ROOT = Peer("ROOT GetEntry loop", "root_getentry", "local")
+LOCAL_UPROOT = Peer("uproot", "uproot_arrays", "local")
+LOCAL_FARROOT = Peer("farroot", "farroot_arrays", "local", environment=ONE_THREAD)
+LOCAL_FARROOT_TWO = Peer(
+    "farroot, two threads", "farroot_arrays", "local", environment={"FARROOT_DECODE_THREADS": "2"}
+)
+LOCAL_ARRAYS = (LOCAL_ROOT, LOCAL_UPROOT, LOCAL_FARROOT, LOCAL_FARROOT_TWO)
 NANO_COLUMNS = ("Muon_pt", "Jet_pt", "flat_00")
+SPLIT_COLUMNS = tuple(
+    f"split.{member}"
+    for member in (
+        "pt",
+        "eta",
+        "phi",
+        "charge",
+        "residuals",
+        "hits.x",
+        "hits.y",
+        "hits.z",
+        "hits.layer",
+    )
+)
 H42_COLUMNS = ("nrun", "edep", "rawtr")
 
 EXPERIMENTS = {
@@ -236,10 +257,49 @@ EXPERIMENTS = {
     "local": Experiment(
         about="a local file, all 100 branches, one thread",
         file="flat100",
+        peers=LOCAL_ARRAYS,
+    ),
+    "nested": Experiment(
+        about="a local file, std::vector<std::vector<float>>, one thread",
+        file="nested",
+        columns=("lists",),
+        peers=LOCAL_ARRAYS,
+    ),
+    "strings": Experiment(
+        about="a local file, std::string and std::vector<std::string>, one thread",
+        file="nested",
+        columns=("word", "words"),
+        peers=LOCAL_ARRAYS,
+    ),
+    "split": Experiment(
+        about="a local file, an object with a list of objects, split into its members, one thread",
+        file="nested",
+        columns=SPLIT_COLUMNS,
+        peers=LOCAL_ARRAYS,
+    ),
+    "whole": Experiment(
+        about="a local file, the same object in one branch, one thread",
+        file="nested",
+        columns=("whole",),
+        peers=LOCAL_ARRAYS,
+    ),
+    "ntuple": Experiment(
+        about="a local RNTuple, all 100 fields, one thread",
+        file="ntuple100",
         peers=(
-            Peer("ROOT GetEntry loop", "root_getentry", "local"),
-            Peer("uproot", "uproot_arrays", "local"),
-            Peer("farroot", "farroot_arrays", "local", environment=ONE_THREAD),
+            Peer("ROOT in bulk", "root_ntuple", "local"),
+            LOCAL_UPROOT,
+            LOCAL_FARROOT,
+            LOCAL_FARROOT_TWO,
+        ),
+    ),
+    "wide": Experiment(
+        about="names of 1,600 branches of a local file",
+        file="wide",
+        peers=(
+            Peer("ROOT", "root_names", "local"),
+            Peer("uproot", "uproot_names", "local"),
+            Peer("farroot", "farroot_names", "local"),
         ),
     ),
     "memory": Experiment(

@@ -117,7 +117,7 @@ def set_link(link: Link) -> None:
 
 def needed_bytes(experiment: Experiment) -> int | None:
     """Bytes of the baskets of whole columns; of a part of the entries the file does not tell."""
-    if not experiment.columns or experiment.entry_stop:
+    if not experiment.links or not experiment.columns or experiment.entry_stop:
         return None
     columns = data.facts_of(experiment.file)["columns"]
     return sum(columns[name]["bytes"] for name in experiment.columns)

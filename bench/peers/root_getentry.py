@@ -57,6 +57,9 @@ def read_one(tree) -> None:
 def answer(result):
     _, tree, entries, bytes_read = result
     asked = set(args.columns) or {branch.GetName() for branch in tree.GetListOfBranches()}
+    if any(tree.GetBranch(name).ClassName() == "TBranchElement" for name in asked):
+        # GetEntry counts the headers of objects too.
+        return {"entries": entries}
     counters = set()
     for name in asked:
         counter = tree.GetBranch(name).GetListOfLeaves()[0].GetLeafCount()
