@@ -345,9 +345,19 @@ fn columns_of_record(record: &Record, bytes: &[u8], size: usize, fields: &mut [(
 
 /// Adds where the entries at `stored` bytes end, counted in items of `size` bytes.
 fn push_ends(offsets: &mut Vec<i64>, stored: &[u32], size: usize) -> Result<()> {
-    #[inline(always)]
-    fn push(offsets: &mut Vec<i64>, stored: &[u32], size: u32) -> bool {
-        let (first, last) = (stored[0], offsets[offsets.len() - 1]);
+    let (first, last) = (stored[0], offsets[offsets.len() - 1]);
+    let whole = if size.is_power_of_two() {
+        // A shift of vectors; a division takes as long as all else of an entry.
+        let (shift, mask) = (size.ilog2(), (size - 1) as u32);
+        let mut remainders = 0;
+        offsets.extend(stored[1..].iter().map(|end| {
+            let reach = end - first;
+            remainders |= reach & mask;
+            last + i64::from(reach >> shift)
+        }));
+        remainders == 0
+    } else {
+        let size = u32::try_from(size).map_err(|_| partial_item(size))?;
         let mut remainders = 0;
         offsets.extend(stored[1..].iter().map(|end| {
             let reach = end - first;
@@ -355,14 +365,6 @@ fn push_ends(offsets: &mut Vec<i64>, stored: &[u32], size: usize) -> Result<()> 
             last + i64::from(reach / size)
         }));
         remainders == 0
-    }
-    // Divisions by a power of two that is known to the compiler are vector shifts.
-    let whole = match size {
-        1 => push(offsets, stored, 1),
-        2 => push(offsets, stored, 2),
-        4 => push(offsets, stored, 4),
-        8 => push(offsets, stored, 8),
-        _ => push(offsets, stored, u32::try_from(size).map_err(|_| partial_item(size))?),
     };
     if whole { Ok(()) } else { Err(partial_item(size)) }
 }
