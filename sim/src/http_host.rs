@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, LAST_MODIFIED, RANGE};
+use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, HeaderName, LAST_MODIFIED, RANGE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::sync::mpsc;
 
-use crate::Files;
 use crate::link::End;
+use crate::{Files, adler32};
 
 const BOUNDARY: &str = "simulated-boundary";
 
@@ -35,6 +35,14 @@ fn answer<B>(files: &Files, request: &Request<B>) -> Response<Full<Bytes>> {
     let Some(content) = files.get(request.uri().path()) else {
         return with_status(StatusCode::NOT_FOUND, Bytes::new());
     };
+    if request.method() == Method::HEAD {
+        let mut response = with_status(StatusCode::OK, Bytes::new());
+        if request.headers().contains_key("want-digest") {
+            let said = adler32(content).to_string().replace(' ', "=");
+            set(&mut response, HeaderName::from_static("digest"), &said);
+        }
+        return response;
+    }
     let asked = request.headers().get(RANGE).and_then(|value| value.to_str().ok());
     let size = content.len() as u64;
     let ranges: Option<Vec<Range<u64>>> = asked
@@ -86,7 +94,7 @@ fn with_status(status: StatusCode, body: Bytes) -> Response<Full<Bytes>> {
     response
 }
 
-fn set(response: &mut Response<Full<Bytes>>, name: hyper::header::HeaderName, value: &str) {
+fn set(response: &mut Response<Full<Bytes>>, name: HeaderName, value: &str) {
     if let Ok(value) = value.parse() {
         response.headers_mut().insert(name, value);
     }

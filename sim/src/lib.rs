@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use engine::checksum::{Algorithm, Checksum, Hasher};
 
 /// The files of a simulated host, by absolute path.
 pub type Files = Arc<BTreeMap<String, Bytes>>;
@@ -42,6 +43,13 @@ pub fn run<F: Future>(future: F) -> F::Output {
 pub fn engine(world: &network::World) -> engine::Engine {
     let config = engine::Config { decode_threads: 0, ..engine::Config::default() };
     engine::Engine::within(&config, Arc::new(world.clone())).expect("an engine without threads")
+}
+
+/// What sites keep of files.
+pub fn adler32(content: &[u8]) -> Checksum {
+    let mut hasher = Hasher::new(Algorithm::Adler32);
+    hasher.update(content);
+    hasher.finish()
 }
 
 /// Serial round trips: a duration in units of the round trip.

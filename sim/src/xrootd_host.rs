@@ -12,12 +12,13 @@ use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
 use xrootd::message::Request;
 use xrootd::message::login::SessionId;
+use xrootd::message::query::QueryKind;
 use xrootd::message::stat::{StatFlags, StatInfo};
 use xrootd::response::Redirect;
 use xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
 
-use crate::Files;
 use crate::link::End;
+use crate::{Files, adler32};
 
 /// What a simulated server does besides serving.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +43,8 @@ pub struct Behaviour {
     pub lengthens_reads: usize,
     /// Answers under another request's name.
     pub mixes_up_requests: bool,
+    /// Says this of every file's checksum instead of the truth.
+    pub checksum: Option<String>,
     /// Makes every open wait first, as long as this and no longer.
     pub waits: Option<Duration>,
     /// Time to serve one request; requests of one connection are served one after another, as
@@ -192,6 +195,9 @@ impl Connection {
                 self.open.remove(&close.handle);
                 self.server.answer_done(tag);
             }
+            Request::Query(query) if query.kind == QueryKind::CHECKSUM => {
+                self.answer_checksum(tag, &query.argument);
+            }
             Request::Query(query) => {
                 let text = config_answer(&query.argument, &|key| match key {
                     "readv_iov_max" => Some("1024".into()),
@@ -203,6 +209,17 @@ impl Connection {
             Request::Stat(stat) => self.answer_stat(tag, &stat.path),
             Request::Ping(_) | Request::Endsess(_) => self.server.answer_done(tag),
             _ => self.refuse(tag, ErrorCode::UNSUPPORTED, "not simulated"),
+        }
+    }
+
+    fn answer_checksum(&mut self, tag: Tag, path: &str) {
+        let said = self.behaviour.lock().checksum.clone();
+        match said {
+            Some(said) => self.server.answer_text(tag, &said),
+            None => match self.files.get(path.split('?').next().unwrap_or(path)) {
+                Some(content) => self.server.answer_text(tag, &adler32(content).to_string()),
+                None => self.refuse(tag, ErrorCode::NOT_FOUND, "no such file"),
+            },
         }
     }
 

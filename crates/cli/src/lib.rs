@@ -1,6 +1,7 @@
 //! The `farroot` command. A verb is a file; no logic that a library user would miss.
 
 mod cat;
+mod cp;
 mod exercise;
 mod ls;
 mod map;
@@ -32,6 +33,7 @@ enum Verb {
     Map(map::Arguments),
     Plan(plan::Arguments),
     Cat(cat::Arguments),
+    Cp(cp::Arguments),
     Exercise(exercise::Arguments),
     Serve(serve::Arguments),
 }
@@ -56,6 +58,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Verb::Map(arguments) => map::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Cat(arguments) => cat::run(&arguments),
+        Verb::Cp(arguments) => cp::run(&arguments),
         Verb::Exercise(arguments) => exercise::run(&arguments),
         Verb::Serve(arguments) => serve::run(arguments),
     })

@@ -168,6 +168,32 @@ fn exercise_tells_how_fast_an_event_loop_is() {
 }
 
 #[test]
+fn cp_copies_verifies_and_replaces_only_on_demand() {
+    let server = Server::start(Config::new(folder())).expect("starts");
+    let origin = server.root_url();
+    let target = tempfile::tempdir().expect("a folder");
+    let (into, path) = (target.path().display().to_string(), target.path().join("zlib.root"));
+    let said = printed(&["cp", "--verify", &format!("{origin}zlib.root"), &into]);
+    assert!(said.contains(": adler32 ") && said.ends_with(", as the server says\n"), "{said}");
+    let original = std::fs::read(file()).expect("is there");
+    assert_eq!(std::fs::read(&path).expect("is there"), original);
+    let again = farroot(&["cp", &format!("{origin}zlib.root"), &into]);
+    assert!(String::from_utf8_lossy(&again.stderr).contains("-f"), "{again:?}");
+    std::fs::write(&path, "other").expect("writes");
+    let (there, local) = (format!("{origin}zlib.root"), file());
+    assert_eq!(printed(&["cp", "-f", &there, "--source", &local, &into]), "");
+    assert_eq!(std::fs::read(&path).expect("is there"), original);
+    // Patterns and several files need a directory.
+    let all = format!("{origin}*.root");
+    assert_eq!(printed(&["cp", "-f", &all, &into]), "");
+    assert!(std::fs::read_dir(target.path()).expect("a folder").count() > 1);
+    let missing = farroot(&["cp", "-f", &there, &format!("{origin}no.root"), &into]);
+    let said = String::from_utf8_lossy(&missing.stderr).into_owned();
+    assert!(said.contains("no.root") && said.contains("1 of 2 files"), "{said}");
+    assert_eq!(missing.status.code(), Some(1));
+}
+
+#[test]
 fn an_error_says_what_and_where() {
     let no_column = farroot(&["cat", &file(), "-c", "Numbers"]);
     assert_eq!(no_column.status.code(), Some(1));

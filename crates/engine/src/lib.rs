@@ -17,6 +17,7 @@ pub mod address;
 pub mod checksum;
 pub mod clock;
 pub mod config;
+mod copy;
 pub mod error;
 pub mod fetch;
 mod matching;
@@ -30,6 +31,7 @@ use std::time::Duration;
 
 pub use checksum::{Algorithm, Checksum};
 pub use config::Config;
+pub use copy::{Copied, CopyOptions, Progress};
 pub use error::{Error, ErrorKind, Result};
 pub use read::batches::Batches;
 pub use read::columns::{Batch, Column};

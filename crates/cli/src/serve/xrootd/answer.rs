@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 
+use engine::checksum::{Algorithm, Checksum};
 use xrootd::error::ErrorCode;
 use xrootd::message::dirlist::{DirlistOptions, Entry as ListedEntry};
 use xrootd::message::locate::Location;
@@ -23,6 +24,7 @@ pub enum Outcome {
     Stat { tag: Tag, found: io::Result<Stat> },
     Located { tag: Tag, found: io::Result<Stat> },
     Listed { tag: Tag, with_stat: bool, found: io::Result<Vec<Entry>> },
+    Checksum { tag: Tag, found: io::Result<Checksum> },
     Read(Step),
 }
 
@@ -110,8 +112,11 @@ impl Connection {
     }
 
     fn answer_query(&mut self, tag: Tag, query: &Query) {
+        if query.kind == QueryKind::CHECKSUM {
+            return self.take_up_checksum(tag, query.argument.clone());
+        }
         if query.kind != QueryKind::CONFIG {
-            let text = "only the configuration can be queried";
+            let text = "only the configuration and checksums can be queried";
             return self.server.answer_error(tag, ErrorCode::UNSUPPORTED, text);
         }
         let values = |key: &str| match key {
@@ -122,6 +127,22 @@ impl Connection {
             _ => None,
         };
         self.server.answer_text(tag, &config_answer(&query.argument, &values));
+    }
+
+    fn take_up_checksum(&mut self, tag: Tag, path: String) {
+        let kind = path.split(['?', '&']).find_map(|part| part.strip_prefix("cks.type="));
+        let algorithm = match kind.map_or(Ok(Algorithm::Adler32), str::parse) {
+            Ok(algorithm) => algorithm,
+            Err(_) => {
+                let text = "checksums of this kind are not made here";
+                return self.server.answer_error(tag, ErrorCode::UNSUPPORTED, text);
+            }
+        };
+        let export = self.export.clone();
+        self.work.spawn_blocking(move || {
+            let found = export.open(path_of(&path)).and_then(|file| file.checksum(algorithm));
+            Outcome::Checksum { tag, found }
+        });
     }
 
     /// Answers what has been worked on.
@@ -157,6 +178,10 @@ impl Connection {
             },
             Outcome::Listed { tag, with_stat, found } => match found {
                 Ok(entries) => self.server.answer_entries(tag, &listed(entries, with_stat)),
+                Err(error) => self.refuse(tag, &error),
+            },
+            Outcome::Checksum { tag, found } => match found {
+                Ok(checksum) => self.server.answer_text(tag, &checksum.to_string()),
                 Err(error) => self.refuse(tag, &error),
             },
             Outcome::Read(step) => self.finish_step(step),

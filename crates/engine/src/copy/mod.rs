@@ -1,0 +1,258 @@
+//! Whole files to a local disk: any number of sources and connections, resumed after a break,
+//! compared with the server's checksum.
+//!
+//! A file is read as everything else is, in pieces that come in any order over all connections of
+//! all its sources, and written where it belongs in a [`partial`] file beside its final name. Only
+//! what is complete, and agrees with the server's checksum where that was asked for, gets the
+//! final name. What is asked for and not yet written counts against the engine's memory budget.
+
+mod partial;
+mod spans;
+mod target;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use futures::{FutureExt, StreamExt, future, stream};
+
+use crate::checksum::{Algorithm, Checksum};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{RemoteFile, Urgency, Want, Wants};
+use crate::{Engine, address};
+use partial::{Identity, Partial};
+use target::Job;
+
+/// What is asked for and written at a time: small enough to be spread over many connections up to
+/// the end.
+const PIECE_BYTES: u64 = 128 << 10;
+/// Asked for and not yet written, at the most: what the longest and fastest links hold.
+const WINDOW_BYTES_MAX: u64 = 256 << 20;
+/// Pieces written in one go.
+const WRITES_MAX: usize = 256;
+/// Files copied side by side.
+const FILES_AT_ONCE: usize = 8;
+
+/// How to copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CopyOptions {
+    /// Replaces files that are there already.
+    pub overwrite: bool,
+    /// Compares each file with its server's checksum.
+    pub verify: bool,
+}
+
+/// How far a copy is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Which of the files, from 0.
+    pub file: usize,
+    /// How many there are.
+    pub files: usize,
+    /// Of this file, bytes in all.
+    pub size: u64,
+    /// Of them, here.
+    pub done: u64,
+}
+
+/// A file that has been copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copied {
+    /// The source's address, without secrets.
+    pub source: String,
+    pub target: PathBuf,
+    /// Bytes.
+    pub size: u64,
+    /// Of them, here from an earlier try.
+    pub resumed: u64,
+    /// What the file and its server agree on, where that was asked for.
+    pub checksum: Option<Checksum>,
+}
+
+impl Engine {
+    /// Copies files to a local path: one file to `target`, or any number into it where it is a
+    /// directory. A source is an address, several addresses of the same file with `|` between
+    /// them, or a pattern.
+    ///
+    /// What has come of a file before a break is taken up again where its source still has the
+    /// same size and the same version or time of modification. Under the final name there is
+    /// nothing, or the file that was there before, until all is there.
+    ///
+    /// # Errors
+    /// What concerns all files: patterns that cannot be listed, or match nothing, and targets that
+    /// are none. Each file has its own result, in their order.
+    pub async fn copy(
+        &self,
+        sources: &[String],
+        target: &Path,
+        options: CopyOptions,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Vec<Result<Copied>>> {
+        let mut named = Vec::new();
+        for source in sources {
+            match address::parse(source)?.len() {
+                1 => named.extend(self.files_named(source).await?),
+                _ => named.push(source.clone()),
+            }
+        }
+        let jobs = target::jobs(named, target)?;
+        let files = jobs.len();
+        let copies = jobs.into_iter().enumerate().map(|(file, job)| async move {
+            let tell = |size, done| progress(Progress { file, files, size, done });
+            self.copy_one(&job, options, &tell).await
+        });
+        // Boxed: a stream of closures' futures has no name that the compiler finds general enough.
+        let copies: Vec<_> = copies.map(FutureExt::boxed).collect();
+        Ok(stream::iter(copies).buffered(FILES_AT_ONCE).collect().await)
+    }
+
+    async fn files_named(&self, pattern: &str) -> Result<Vec<String>> {
+        let found = self.matching(pattern).await?;
+        match found.is_empty() {
+            true => Err(Error::new(ErrorKind::NotFound, "no file matches").with_url(pattern)),
+            false => Ok(found),
+        }
+    }
+
+    async fn copy_one(
+        &self,
+        job: &Job,
+        options: CopyOptions,
+        tell: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<Copied> {
+        job.check(options.overwrite)?;
+        let content = async {
+            let file = self.open_bytes(&job.source).await?;
+            let mut partial = Partial::open(&job.target, &Identity::of(file.info()))?;
+            let resumed = partial.done();
+            let window = WINDOW_BYTES_MAX.min(self.config().memory_bytes_max / 2);
+            fill(&file, &mut partial, window, tell).await?;
+            Ok((file, partial, resumed))
+        };
+        let said = async {
+            match options.verify {
+                true => self.any_checksum(&job.source).await.map(Some),
+                false => Ok(None),
+            }
+        };
+        let ((file, partial, resumed), said) = future::try_join(content, said).await?;
+        let (source, size) = (file.url().to_owned(), file.info().size);
+        if let Some(said) = &said {
+            partial.compare(said.clone()).await.map_err(|error| error.with_url(&*source))?;
+        }
+        job.check(options.overwrite)?;
+        partial.finish(&job.target)?;
+        Ok(Copied { source, target: job.target.clone(), size, resumed, checksum: said })
+    }
+
+    /// The checksum that the server likes best, or any that is known here.
+    async fn any_checksum(&self, source: &str) -> Result<Checksum> {
+        let mut last = match self.checksum(source, None).await {
+            Err(error) if error.kind() == ErrorKind::Unsupported => error,
+            answer => return answer,
+        };
+        for algorithm in Algorithm::ALL {
+            match self.checksum(source, Some(algorithm)).await {
+                Err(error) if error.kind() == ErrorKind::Unsupported => last = error,
+                answer => return answer,
+            }
+        }
+        Err(last.with_advice("without a checksum of the server's a copy cannot be verified"))
+    }
+}
+
+/// Fetches and writes what is missing.
+async fn fill(
+    file: &RemoteFile,
+    partial: &mut Partial,
+    window: u64,
+    tell: &(dyn Fn(u64, u64) + Sync),
+) -> Result<()> {
+    let size = file.info().size;
+    let gaps = partial.gaps();
+    let mut missing = gaps.into_iter().flat_map(pieces);
+    let mut asked = Asked::new(file.want(Vec::new()), window);
+    asked.add(&mut missing);
+    tell(size, partial.done());
+    while let Some(first) = asked.wants.next().await {
+        let mut grants = vec![first?];
+        while grants.len() < WRITES_MAX
+            && let Some(Some(grant)) = asked.wants.next().now_or_never()
+        {
+            grants.push(grant?);
+        }
+        let come: Vec<Range<u64>> = grants.iter().map(|grant| asked.take(grant.index)).collect();
+        partial.write(come.into_iter().zip(grants).collect()).await?;
+        asked.add(&mut missing);
+        tell(size, partial.done());
+    }
+    Ok(())
+}
+
+/// A range in pieces that begin at multiples of their size.
+fn pieces(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    let mut at = range.start;
+    std::iter::from_fn(move || {
+        let piece = at..range.end.min((at / PIECE_BYTES + 1).saturating_mul(PIECE_BYTES));
+        at = piece.end;
+        (piece.start < range.end).then_some(piece)
+    })
+}
+
+/// Pieces on their way.
+struct Asked {
+    wants: Wants,
+    window: u64,
+    ranges: BTreeMap<usize, Range<u64>>,
+    bytes: u64,
+}
+
+impl Asked {
+    fn new(wants: Wants, window: u64) -> Self {
+        Asked { wants, window, ranges: BTreeMap::new(), bytes: 0 }
+    }
+
+    /// Asks for more, once there is room for a good part of the window.
+    fn add(&mut self, missing: &mut impl Iterator<Item = Range<u64>>) {
+        if self.bytes > self.window / 4 * 3 {
+            return;
+        }
+        let mut ranges = Vec::new();
+        while (self.bytes < self.window || self.ranges.is_empty() && ranges.is_empty())
+            && let Some(range) = missing.next()
+        {
+            self.bytes += range.end - range.start;
+            ranges.push(range);
+        }
+        let want = |range: &Range<u64>| Want {
+            range: range.clone(),
+            cost: range.end - range.start,
+            urgency: Urgency::Demand,
+            order: range.start / PIECE_BYTES,
+        };
+        let positions = self.wants.add(ranges.iter().map(want).collect());
+        self.ranges.extend(positions.zip(ranges));
+    }
+
+    /// A piece has come: its place in the file.
+    fn take(&mut self, index: usize) -> Range<u64> {
+        let range = self.ranges.remove(&index).unwrap_or_default();
+        self.bytes -= range.end - range.start;
+        range
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_a_range_and_begin_at_multiples() {
+        let cut: Vec<_> = pieces(100..3 * PIECE_BYTES + 7).collect();
+        assert_eq!(cut[0], 100..PIECE_BYTES);
+        assert_eq!(cut[3], 3 * PIECE_BYTES..3 * PIECE_BYTES + 7);
+        assert!(cut.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert_eq!(pieces(5..5).count(), 0);
+        assert_eq!(pieces(u64::MAX - 1..u64::MAX).count(), 1);
+    }
+}

@@ -1,0 +1,281 @@
+//! The file beside the final name, and what is known to be complete of it.
+//!
+//! `NAME.farroot-part` holds the bytes at their places, `NAME.farroot-part.json` says of which file
+//! they are and which ranges are there. The record is written after the bytes have reached the
+//! disk, every few seconds and when a copy breaks off; it may say less than is there, never more.
+
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::task::spawn_blocking;
+use tokio::time::Instant;
+
+use super::spans::Spans;
+use crate::checksum::{Checksum, Hasher};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::Grant;
+use crate::source::FileInfo;
+
+/// How often the record is brought up to date: this much is fetched again after a crash.
+const RECORD_EVERY: Duration = Duration::from_secs(5);
+/// Read at a time for a checksum.
+const HASH_BYTES: usize = 1 << 20;
+
+/// What tells one version of a source from another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    size: u64,
+    modified: Option<u64>,
+    version: Option<String>,
+}
+
+impl Identity {
+    pub fn of(info: &FileInfo) -> Self {
+        Identity { size: info.size, modified: info.modified, version: info.version.clone() }
+    }
+
+    /// Whether what came from one can be taken for the other's.
+    fn agrees(&self, other: &Identity) -> bool {
+        let same = match (&self.version, &other.version) {
+            (Some(mine), Some(theirs)) => mine == theirs,
+            _ => self.modified.is_some() && self.modified == other.modified,
+        };
+        self.size == other.size && same
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    of: Identity,
+    /// Ascending and disjoint.
+    done: Vec<Range<u64>>,
+}
+
+/// A copy that is not complete. Dropped, it leaves behind what the next try goes on with.
+#[derive(Debug)]
+pub struct Partial {
+    path: PathBuf,
+    record: PathBuf,
+    file: Arc<File>,
+    of: Identity,
+    done: Spans,
+    recorded: Instant,
+    /// It has its final name, or is gone.
+    is_over: bool,
+}
+
+impl Partial {
+    /// Takes up what is there of the same file, or begins anew.
+    ///
+    /// # Errors
+    /// What keeps it from being written; `InvalidArgument` where another copy is under way to it.
+    pub fn open(target: &Path, of: &Identity) -> Result<Self> {
+        let path = with_suffix(target, ".farroot-part");
+        let record = with_suffix(target, ".farroot-part.json");
+        let wrong = |error: &io::Error| failed(&path, error);
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(&path).map_err(|error| wrong(&error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let text = "another copy to this file is under way";
+                return Err(
+                    Error::new(ErrorKind::InvalidArgument, text).with_url(target.to_string_lossy())
+                );
+            }
+            // Some network file systems have no locks.
+            Err(TryLockError::Error(_)) => {}
+        }
+        let there = file.metadata().map_err(|error| wrong(&error))?.len();
+        let done = known(&record, of).filter(|_| there == of.size).unwrap_or_default();
+        if done.bytes() == 0 {
+            let emptied = file.set_len(0).and_then(|()| file.set_len(of.size));
+            emptied.map_err(|error| wrong(&error))?;
+        }
+        let (file, recorded) = (Arc::new(file), Instant::now());
+        Ok(Partial { path, record, file, of: of.clone(), done, recorded, is_over: false })
+    }
+
+    /// Bytes that are there.
+    pub fn done(&self) -> u64 {
+        self.done.bytes()
+    }
+
+    pub fn gaps(&self) -> Vec<Range<u64>> {
+        self.done.gaps(self.of.size)
+    }
+
+    /// Writes pieces at their places, and gives back the memory that they hold.
+    pub async fn write(&mut self, pieces: Vec<(Range<u64>, Grant)>) -> Result<()> {
+        let come: Vec<Range<u64>> = pieces.iter().map(|(range, _)| range.clone()).collect();
+        let file = self.file.clone();
+        let write = move || {
+            let mut pieces = pieces.into_iter();
+            pieces.try_for_each(|(range, grant)| file.write_all_at(&grant.bytes, range.start))
+        };
+        self.on_disk(write).await?;
+        come.into_iter().for_each(|range| self.done.insert(range));
+        if self.recorded.elapsed() >= RECORD_EVERY {
+            self.recorded = Instant::now();
+            let (file, record, text) = (self.file.clone(), self.record.clone(), self.text());
+            self.on_disk(move || keep(&file, &record, &text)).await?;
+        }
+        Ok(())
+    }
+
+    /// Holds the bytes on the disk against a checksum.
+    ///
+    /// # Errors
+    /// `Corrupt` where they differ; what has been copied is then thrown away.
+    pub async fn compare(&self, said: Checksum) -> Result<()> {
+        let (file, algorithm) = (self.file.clone(), said.algorithm());
+        let found = self.on_disk(move || checksum(&file, Hasher::new(algorithm))).await?;
+        if found == said {
+            return Ok(());
+        }
+        self.discard();
+        let text = format!("the copy has {found}, but the server says {said}");
+        Err(Error::new(ErrorKind::Corrupt, text)
+            .with_advice("it has been thrown away; copy again, or from another source"))
+    }
+
+    /// Gives the complete file its name.
+    pub fn finish(mut self, target: &Path) -> Result<()> {
+        fs::rename(&self.path, target).map_err(|error| failed(target, &error))?;
+        self.is_over = true;
+        let _ = fs::remove_file(&self.record);
+        Ok(())
+    }
+
+    fn discard(&self) {
+        // The record first: bytes without a record are never taken up again.
+        let _ = fs::remove_file(&self.record);
+        let _ = fs::remove_file(&self.path);
+    }
+
+    fn text(&self) -> String {
+        let record = Record { of: self.of.clone(), done: self.done.ranges().collect() };
+        serde_json::to_string(&record).unwrap_or_default()
+    }
+
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let worked = spawn_blocking(work).await.map_err(|error| {
+            Error::new(ErrorKind::Io, format!("the disk's thread ended: {error}"))
+        })?;
+        worked.map_err(|error| failed(&self.path, &error))
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if self.is_over || !self.path.exists() {
+            return;
+        }
+        if self.done.bytes() == 0 {
+            self.discard();
+        } else {
+            // Where the record cannot be written, the next try begins with the one before.
+            let _ = keep(&self.file, &self.record, &self.text());
+        }
+    }
+}
+
+/// Puts the bytes on the disk, then the record that says so.
+fn keep(file: &File, record: &Path, text: &str) -> io::Result<()> {
+    file.sync_data()?;
+    let new = with_suffix(record, ".new");
+    fs::write(&new, text)?;
+    fs::rename(new, record)
+}
+
+/// What a record says is there of this file.
+fn known(record: &Path, of: &Identity) -> Option<Spans> {
+    let record: Record = serde_json::from_slice(&fs::read(record).ok()?).ok()?;
+    let fits = record.done.iter().all(|range| range.start < range.end && range.end <= of.size);
+    (fits && record.of.agrees(of)).then(|| record.done.into_iter().collect())
+}
+
+fn checksum(file: &File, mut hasher: Hasher) -> io::Result<Checksum> {
+    let mut buffer = vec![0; HASH_BYTES];
+    let mut at = 0;
+    loop {
+        match file.read_at(&mut buffer, at) {
+            Ok(0) => return Ok(hasher.finish()),
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+                at += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+fn failed(path: &Path, error: &io::Error) -> Error {
+    Error::from_io(error).retryable(false).with_url(path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(size: u64, modified: Option<u64>, version: Option<&str>) -> Identity {
+        Identity { size, modified, version: version.map(str::to_owned) }
+    }
+
+    #[test]
+    fn only_the_same_version_is_gone_on_with() {
+        let first = identity(10, Some(1), None);
+        assert!(first.agrees(&first));
+        assert!(!first.agrees(&identity(11, Some(1), None)));
+        assert!(!first.agrees(&identity(10, Some(2), None)));
+        assert!(!identity(10, None, None).agrees(&identity(10, None, None)), "nobody knows");
+        let tagged = identity(10, Some(1), Some("a"));
+        assert!(tagged.agrees(&identity(10, Some(2), Some("a"))));
+        assert!(!tagged.agrees(&identity(10, Some(1), Some("b"))));
+    }
+
+    #[test]
+    fn what_is_recorded_comes_back_and_nonsense_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("f");
+        let of = identity(100, Some(1), None);
+        let mut partial = Partial::open(&target, &of).unwrap();
+        assert!(Partial::open(&target, &of).is_err(), "two at a time");
+        partial.done.insert(0..40);
+        drop(partial);
+        assert_eq!(Partial::open(&target, &of).unwrap().gaps(), [40..100]);
+        assert!(!target.exists());
+        let other = identity(100, Some(2), None);
+        assert_eq!(Partial::open(&target, &other).unwrap().done(), 0, "another version");
+        for text in ["", "{}", r#"{"of":{"size":100,"modified":1},"done":[{"start":0,"end":101}]}"#]
+        {
+            fs::write(with_suffix(&target, ".farroot-part.json"), text).unwrap();
+            assert_eq!(Partial::open(&target, &of).unwrap().done(), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_nothing_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Partial::open(&folder.path().join("f"), &identity(100, Some(1), None)).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

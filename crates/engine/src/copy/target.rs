@@ -1,0 +1,111 @@
+//! Which file goes where.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::address;
+use crate::error::{Error, ErrorKind, Result};
+
+/// One file's way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub source: String,
+    pub target: PathBuf,
+}
+
+impl Job {
+    /// # Errors
+    /// `InvalidArgument` where the target is there and may not be replaced, or is a directory.
+    pub fn check(&self, overwrite: bool) -> Result<()> {
+        let Ok(there) = std::fs::symlink_metadata(&self.target) else { return Ok(()) };
+        let wrong = |text: &str| {
+            Error::new(ErrorKind::InvalidArgument, text).with_url(self.target.to_string_lossy())
+        };
+        if there.is_dir() {
+            return Err(wrong("the target is a directory"));
+        }
+        match overwrite {
+            true => Ok(()),
+            false => Err(wrong("the target is there already")
+                .with_advice("-f on the command line, overwrite elsewhere, replaces it")),
+        }
+    }
+}
+
+/// One file to `target`, or all of them into it.
+///
+/// # Errors
+/// `InvalidArgument` for several files and a target that is no directory, for sources of the same
+/// name, and for those whose address ends without one.
+pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<Job>> {
+    let wrong = |text: String| Error::new(ErrorKind::InvalidArgument, text);
+    if !target.is_dir() {
+        let is_folder = target.as_os_str().to_string_lossy().ends_with('/');
+        return match <[String; 1]>::try_from(sources) {
+            Ok([source]) if !is_folder => Ok(vec![Job { source, target: target.to_owned() }]),
+            _ => Err(wrong("the target is no directory that is there".into())
+                .with_url(target.to_string_lossy())),
+        };
+    }
+    let mut names = BTreeSet::new();
+    let mut jobs = Vec::with_capacity(sources.len());
+    for source in sources {
+        let name = name_of(&source)?;
+        if !names.insert(name.clone()) {
+            let text = format!("two of the files are called {name:?}");
+            return Err(wrong(text).with_advice("copy them into different directories"));
+        }
+        jobs.push(Job { source, target: target.join(name) });
+    }
+    Ok(jobs)
+}
+
+/// The last part of a file's path, as it may be called on a disk.
+fn name_of(source: &str) -> Result<String> {
+    let url = address::parse(source)?.swap_remove(0);
+    let last = url.path().rsplit('/').next().unwrap_or_default();
+    let name = percent_encoding::percent_decode_str(last).decode_utf8_lossy().into_owned();
+    match name.as_str() {
+        "" | "." | ".." => {}
+        name if name.contains(['/', '\\', '\0']) => {}
+        _ => return Ok(name),
+    }
+    let error = Error::new(ErrorKind::InvalidArgument, "the address ends without a file's name");
+    Err(error.with_url(crate::source::display_url(&url)).with_advice("name the target file"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(sources: &[&str], target: &Path) -> Result<Vec<Job>> {
+        jobs(sources.iter().map(|source| (*source).to_owned()).collect(), target)
+    }
+
+    #[test]
+    fn into_a_directory_files_keep_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let sources = ["root://a//d/f.root?x=1|http://b/g", "http://b/a%20b.root"];
+        let jobs = of(&sources, folder.path()).unwrap();
+        assert_eq!(jobs[0].target, folder.path().join("f.root"));
+        assert_eq!(jobs[1].target, folder.path().join("a b.root"));
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        for wrong in ["root://a//", "http://b/", "http://b/x%2F..%2Fy", "http://b/%00"] {
+            let error = of(&[wrong], folder.path()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{wrong}");
+        }
+        assert!(of(&["root://a//f", "root://b//f"], folder.path()).is_err(), "one name");
+    }
+
+    #[test]
+    fn one_file_goes_to_a_path_and_several_do_not() {
+        let path = Path::new("/no/such/folder/f");
+        assert_eq!(of(&["root://a//f"], path).unwrap()[0].target, path);
+        assert!(of(&["root://a//f", "root://a//g"], path).is_err());
+        assert!(of(&["root://a//f"], Path::new("/no/such/folder/")).is_err());
+    }
+}
