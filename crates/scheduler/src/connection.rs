@@ -7,9 +7,9 @@ use crate::estimate::{Meter, Plateau, RoundTrip, bytes_in};
 use crate::ids::{RequestId, ServerId, Time};
 use crate::split::Pipe;
 
-/// Ten segments of 1,448 bytes (RFC 6928), what a cold connection sends before the first
-/// acknowledgement.
-pub(crate) const WINDOW_INITIAL: u64 = 14_480;
+/// What a cold connection sends before the first acknowledgement: ten segments of 1,448 bytes (RFC
+/// 6928), of which the answers to an open and to a question about limits take one each.
+pub(crate) const WINDOW_INITIAL: u64 = 8 * 1448;
 /// What a receiver's buffer allows at most on usual systems.
 const WINDOW_MAX: u64 = 16 << 20;
 /// After an idle time of one retransmission time-out (at least this, beyond the round trip) a
@@ -155,9 +155,20 @@ impl Connection {
 
     /// For [`split::place`](crate::split::place).
     pub(crate) fn pipe(&self, now: Time, rtt: Option<Time>) -> Pipe {
-        let late_trips = u32::from(self.phase == Phase::Connecting);
+        let late_trips = u32::from(self.is_late(now, rtt));
         let window = self.comparable_window(now, rtt);
         Pipe { window, in_flight: self.in_flight, late_trips, full: false }
+    }
+
+    /// Neither usable nor about to be: of connections begun at one moment the first one is up a little
+    /// before the others, and is not to do the work of all.
+    fn is_late(&self, now: Time, rtt: Option<Time>) -> bool {
+        let is_due = |rtt: Time| {
+            let expected = self.since.saturating_add(rtt.saturating_mul(CONNECT_TRIPS));
+            let difference = now.saturating_sub(expected).max(expected.saturating_sub(now));
+            difference <= rtt / 2
+        };
+        self.phase == Phase::Connecting && !rtt.is_some_and(is_due)
     }
 }
 
@@ -182,7 +193,7 @@ mod tests {
     #[test]
     fn the_window_doubles_with_each_full_window_delivered() {
         let mut connection = usable();
-        for doubled in [28_960, 57_920, 115_840] {
+        for doubled in [2, 4, 8].map(|times| times * WINDOW_INITIAL) {
             connection.delivered(connection.window(RTT), Time::ZERO, RTT);
             assert_eq!(connection.window(RTT), doubled);
         }
@@ -191,13 +202,22 @@ mod tests {
     #[test]
     fn an_idle_connection_cools_down() {
         let mut connection = usable();
-        connection.delivered(101_360, Time::ZERO, RTT);
+        connection.delivered(7 * WINDOW_INITIAL, Time::ZERO, RTT);
         connection.sent(RequestId(1), 0, Time::from_millis(650), RTT);
-        assert_eq!(connection.window(RTT), 115_840 / 4);
+        assert_eq!(connection.window(RTT), 2 * WINDOW_INITIAL);
         let mut connection = usable();
-        connection.delivered(101_360, Time::ZERO, RTT);
+        connection.delivered(7 * WINDOW_INITIAL, Time::ZERO, RTT);
         connection.sent(RequestId(1), 0, Time::from_secs(3600), RTT);
         assert_eq!(connection.window(RTT), WINDOW_INITIAL);
+    }
+
+    #[test]
+    fn a_connection_that_is_about_to_be_usable_is_not_late() {
+        let connection = Connection::new(ServerId(0), Time::ZERO);
+        let late = |ms| connection.pipe(Time::from_millis(ms), RTT).late_trips;
+        assert_eq!([100, 160, 200, 240, 300].map(late), [1, 0, 0, 0, 1]);
+        assert_eq!(connection.pipe(Time::from_millis(200), None).late_trips, 1, "who knows");
+        assert_eq!(usable().pipe(Time::ZERO, RTT).late_trips, 0);
     }
 
     #[test]
@@ -210,7 +230,8 @@ mod tests {
             connection.meter.record(mark, now, 2_000_000, RTT);
             connection.delivered(2_000_000, now, RTT);
             if tenth == 1 {
-                assert_eq!(connection.in_flight_max(RTT), 4 * 2_014_480, "still getting faster");
+                let ahead = 4 * (2_000_000 + WINDOW_INITIAL);
+                assert_eq!(connection.in_flight_max(RTT), ahead, "still getting faster");
             }
         }
         assert_eq!(connection.in_flight_max(RTT), 4_000_000, "twice what it holds");

@@ -32,12 +32,14 @@ use crate::streamer::Streamers;
 /// below what a new TCP connection carries in its first round trip.
 pub const HEAD_LEN: u64 = 4096;
 
-/// Bytes to wish for in front of the key list, and at the end of the file; twice as many where only
-/// one of the two can be right. Records of trees are 4 to 20 kB for a hundred branches, 100 to 400 kB
-/// for 1,600. Twice this and the lists themselves are what sixteen new TCP connections carry in their
-/// first round trip; a byte more would take a second one, in which the rest of a longer record comes
-/// as well.
-pub const TREE_LEN_GUESS: u64 = 104 * 1024;
+/// What sixteen new TCP connections surely carry in their first round trip: ten segments of 1,448 bytes
+/// each, of which two may be answers to other questions. A byte more would take a second round
+/// trip, in which the rest of a longer record comes as well.
+const FLIGHT_LEN: u64 = 180 * 1024;
+
+/// Bytes to wish for where a tree's record may lie, if there are two such places. Records of trees
+/// are 4 to 20 kB for a hundred branches, 100 to 400 kB for 1,600.
+pub const TREE_LEN_GUESS: u64 = FLIGHT_LEN / 2;
 
 impl File {
     /// Opens a file from the bytes that are there, or says which ones are needed.
@@ -153,17 +155,23 @@ fn wishes(
         (keys.start.saturating_sub(TREE_LEN_GUESS)..keys.start).contains(&header.seek_info);
     let tail = if infos_in_front { header.seek_info } else { keys.start };
     let end = header.end.min(known.size().unwrap_or(u64::MAX));
+    let room = FLIGHT_LEN.saturating_sub(length(required));
+    let wished = |range: Range<u64>| {
+        let mut wished = Vec::new();
+        known.missing(range).into_iter().for_each(|gap| subtract(gap, required, &mut wished));
+        wished
+    };
     // Where much lies behind the key list, it has moved: what was written last is at the end.
-    let has_moved = end.saturating_sub(keys.end) > 2 * TREE_LEN_GUESS;
-    let (in_front, at_end) =
-        if has_moved { (0, 2 * TREE_LEN_GUESS) } else { (TREE_LEN_GUESS, TREE_LEN_GUESS) };
-    let front = tail.saturating_sub(in_front).max(header.begin)..keys.start;
-    let last = end.saturating_sub(at_end).max(keys.end)..end;
-    let mut wished = Vec::new();
-    for gap in [front, last].into_iter().flat_map(|range| known.missing(range)) {
-        subtract(gap, required, &mut wished);
-    }
-    wished
+    let has_moved = end.saturating_sub(keys.end) > FLIGHT_LEN;
+    let at_end = if has_moved { room } else { room / 2 };
+    let last = wished(end.saturating_sub(at_end).max(keys.end)..end);
+    let in_front = if has_moved { 0 } else { room.saturating_sub(length(&last)) };
+    let front = wished(tail.saturating_sub(in_front).max(header.begin)..keys.start);
+    [front, last].concat()
+}
+
+fn length(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().fold(0, |sum, range| sum.saturating_add(range.end.saturating_sub(range.start)))
 }
 
 pub(super) fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
@@ -197,22 +205,22 @@ mod tests {
 
     #[test]
     fn the_tree_is_in_front_of_what_is_written_last() {
-        let in_front = [393_504..500_000, 509_000..510_000];
+        let in_front = [325_680..500_000, 509_000..510_000];
         assert_eq!(wished(510_000, 500_000..501_000, 501_000..509_000), in_front);
         assert_eq!(wished(510_000, 508_000..509_000, 500_000..508_000), in_front);
     }
 
     #[test]
     fn the_tree_is_at_the_end_where_the_key_list_filled_a_gap() {
-        let at_end = [787_008..1_000_000];
+        let at_end = [817_680..1_000_000];
         assert_eq!(wished(1_000_000, 200_000..201_000, 201_000..202_000), at_end);
-        let either = [93_504..200_000, 293_504..400_000];
-        assert_eq!(wished(400_000, 200_000..201_000, 201_000..202_000), either);
+        let either = [108_840..200_000, 288_840..380_000];
+        assert_eq!(wished(380_000, 200_000..201_000, 201_000..202_000), either);
     }
 
     #[test]
     fn streamer_infos_far_away_are_no_landmark() {
-        let expected = [393_504..500_000, 501_000..501_100];
+        let expected = [325_480..500_000, 501_000..501_100];
         assert_eq!(wished(501_100, 500_000..501_000, 300..9_000), expected);
     }
 }
