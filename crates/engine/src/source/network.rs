@@ -47,6 +47,7 @@ impl Network for Tcp {
 
 /// Bytes that may be under way to us on a new connection. Linux begins with 64 kB and widens that by what it
 /// sees being read in a round trip; for connections that were given little at first, three round trips too late.
+#[cfg(target_os = "linux")]
 const WINDOW_BYTES: libc::c_int = 1 << 20;
 
 /// Lets the far end send as fast as its own window grows. The buffer is not fixed, as asking for a
