@@ -409,7 +409,7 @@ fn gather_offsets(offsets: &[i64], runs: &[Range<usize>]) -> (Vec<i64>, Vec<Rang
     (gathered, inner)
 }
 
-fn append_offsets(offsets: &mut Vec<i64>, more: &[i64]) {
+pub(crate) fn append_offsets(offsets: &mut Vec<i64>, more: &[i64]) {
     let shift = offsets[offsets.len() - 1];
     offsets.extend(more[1..].iter().map(|offset| offset + shift));
 }

@@ -5,7 +5,7 @@
 //! here; behind it lies a good file, for the pages that the page list names.
 
 use bytes::Bytes;
-use rootfile::ntuple::{Anchor, Interpretation, Link, Names, Ntuple, decode};
+use rootfile::ntuple::{Anchor, Interpretation, Link, Names, Ntuple};
 use rootfile::{Codecs, File, Known, block};
 use twox_hash::XxHash3_64;
 
@@ -87,17 +87,15 @@ fn entries(known: &Known, ntuple: &Ntuple) -> usize {
                 runs.iter().for_each(|run| assert!(run.end <= entries));
             }
             let Ok(pages) = how.pages(cluster, 0..entries) else { continue };
-            let decoded: Option<Vec<_>> = pages
+            let stored: Option<Vec<_>> = pages
                 .into_iter()
-                .map(|page| {
-                    let stored = known.get(page.page.range.clone())?;
-                    let column = &ntuple.schema.columns[page.column as usize];
-                    let elements = decode::page(&mut codecs, column, &page.page, &stored).ok()?;
-                    Some((page, elements))
-                })
+                .map(|page| known.get(page.page.range.clone()).map(|stored| (page, stored)))
                 .collect();
-            let Some(decoded) = decoded else { continue };
-            if let Ok(array) = how.assemble(cluster, 0..entries, decoded) {
+            let Some(stored) = stored else { continue };
+            let mut array = how.empty();
+            how.reserve(stored.iter().map(|(page, _)| page), &mut array);
+            let schema = &ntuple.schema;
+            if how.append(schema, cluster, 0..entries, &stored, &mut codecs, &mut array).is_ok() {
                 assert_eq!(array.len() as u64, entries, "an array of another length");
                 seen += array.len();
             }

@@ -13,7 +13,7 @@ mod assemble;
 mod counts;
 mod deciding;
 pub(super) mod item;
-mod shelf;
+pub(super) mod shelf;
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -108,7 +108,7 @@ impl Numbers {
         }
     }
 
-    pub(super) fn empty_like(&self) -> Numbers {
+    pub(crate) fn empty_like(&self) -> Numbers {
         map_any!(self, _vec => Vec::new())
     }
 
@@ -120,11 +120,11 @@ impl Numbers {
         map_any!(self, vec => gather(vec, runs))
     }
 
-    pub(super) fn reserve(&mut self, additional: usize) {
+    pub(crate) fn reserve(&mut self, additional: usize) {
         for_any!(self, vec => super::reserve(vec, additional));
     }
 
-    pub(super) fn push_zeros(&mut self, count: usize) {
+    pub(crate) fn push_zeros(&mut self, count: usize) {
         for_any!(self, vec => vec.resize(vec.len() + count, Default::default()));
     }
 

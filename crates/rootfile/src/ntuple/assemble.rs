@@ -1,17 +1,26 @@
-//! From the elements of a cluster to the array of some of its entries.
+//! From the stored pages of a cluster to the array of some of its entries.
+//!
+//! Arrays are appended to: pages are decoded behind the numbers that are there, one cluster after the
+//! other, so that a column of many clusters is made without being copied.
 
 use std::ops::Range;
 
+use bytes::Bytes;
+
 use super::column::Element;
-use super::decode::Elements;
+use super::decode::{self, Elements, different_types};
 use super::interpret::{Interpretation, Layout, Slot};
 use super::page_list::{Cluster, Page};
 use super::schema::Schema;
-use crate::array::{Array, Numbers};
+use crate::array::{Array, Numbers, append_offsets};
+use crate::codec::Codecs;
 use crate::error::{Error, Result};
 
 /// Zeros that a cluster may have in place of elements which were never written.
 const ZEROS_MAX: u64 = 1 << 27;
+/// What a page list says of its elements is believed up to so many times the stored bytes; beyond
+/// that, arrays grow as they are filled.
+const EXPANSION_TRUSTED: u64 = 32;
 
 /// A page that a read needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,21 +36,16 @@ pub struct PageUse {
     first: u64,
 }
 
-/// Elements of one column of a cluster, without gaps.
-struct Run {
-    first: u64,
-    elements: Elements,
+impl PageUse {
+    fn place(&self) -> String {
+        format!("column {}/page {}", self.column, self.number)
+    }
 }
 
 impl Interpretation {
     /// An array without entries.
     pub fn empty(&self) -> Array {
-        let mut runs: Vec<Option<Run>> = self.slots.iter().map(|_| None).collect();
-        build(&self.layout, &self.slots, &mut runs, 0..0).unwrap_or(Array::Record {
-            class: None,
-            entries: 0,
-            fields: Vec::new(),
-        })
+        self.layout.empty(&self.slots)
     }
 
     /// The pages with the elements of some entries, which count from the beginning of the cluster.
@@ -110,44 +114,45 @@ impl Interpretation {
         Ok(joined)
     }
 
-    /// The array of some entries, which count from the beginning of the cluster, from the
-    /// decoded pages that [`Interpretation::pages`] named for them, in its order.
+    /// Appends some entries, which count from the beginning of the cluster, to an array that
+    /// [`Interpretation::empty`] began: from the stored pages that [`Interpretation::pages`] named for
+    /// them, in its order.
     ///
     /// # Errors
-    /// `Corrupt` where offsets contradict the elements that are there; `Limit` where a cluster
-    /// has too many elements that were never written.
-    pub fn assemble(
+    /// `Corrupt` where offsets contradict the elements that are there; `Checksum`; `Limit` where a
+    /// cluster has too many elements that were never written. The array is then of no further use.
+    pub fn append(
         &self,
+        schema: &Schema,
         cluster: &Cluster,
         entries: Range<u64>,
-        pages: Vec<(PageUse, Elements)>,
-    ) -> Result<Array> {
-        let mut runs: Vec<Option<Run>> = self.slots.iter().map(|_| None).collect();
+        pages: &[(PageUse, Bytes)],
+        codecs: &mut Codecs,
+        array: &mut Array,
+    ) -> Result<()> {
+        let mut sources = Vec::with_capacity(self.slots.len());
         for (at, slot) in self.slots.iter().enumerate() {
             let zeros = slot.zeros(cluster, slot.pages(cluster).1)?;
             if zeros > ZEROS_MAX {
                 let what = format!("a cluster with {zeros} elements that were never written");
                 return Err(Error::limit(what));
             }
-            if zeros > 0 {
-                let elements = Elements::zeros(slot.element, zeros as usize);
-                runs[at] = Some(Run { first: 0, elements });
-            }
+            let from = pages.partition_point(|(page, _)| page.slot < at);
+            let to = pages.partition_point(|(page, _)| page.slot <= at);
+            sources.push(Source { zeros, pages: &pages[from..to] });
         }
-        for (page, elements) in pages {
-            if elements.len() != page.page.elements as usize {
-                return Err(Error::corrupt("a page of another number of elements"));
-            }
-            match &mut runs[page.slot] {
-                None => runs[page.slot] = Some(Run { first: page.first, elements }),
-                // Zeros in front of entries that nobody asked for.
-                Some(run) if run.first + run.elements.len() as u64 != page.first => {
-                    *run = Run { first: page.first, elements };
-                }
-                Some(run) => run.elements.append(elements)?,
-            }
+        Reader { schema, sources, codecs }.append(&self.layout, entries, array)
+    }
+
+    /// Makes room for what some pages hold.
+    pub fn reserve<'a>(&self, pages: impl Iterator<Item = &'a PageUse>, array: &mut Array) {
+        let mut counts = vec![0usize; self.slots.len()];
+        for PageUse { slot, page, .. } in pages {
+            let stored = page.range.end.saturating_sub(page.range.start);
+            let trusted = stored.saturating_mul(EXPANSION_TRUSTED).min(u64::from(page.elements));
+            counts[*slot] = counts[*slot].saturating_add(trusted as usize);
         }
-        build(&self.layout, &self.slots, &mut runs, entries)
+        reserve(&self.layout, &counts, array);
     }
 
     /// What a number of entries of the cluster takes in memory, by the size of its pages.
@@ -207,179 +212,282 @@ impl Slot {
     }
 }
 
-/// Builds the array of `range`, in elements of the cluster.
-fn build(
-    layout: &Layout,
-    slots: &[Slot],
-    runs: &mut [Option<Run>],
-    range: Range<u64>,
-) -> Result<Array> {
-    match layout {
-        Layout::Numbers { slot } => {
-            let numbers = numbers(&slots[*slot], &mut runs[*slot], range)?;
-            Ok(Array::Numbers { numbers, shape: Vec::new() })
+impl Layout {
+    fn empty(&self, slots: &[Slot]) -> Array {
+        let no_offsets = || vec![0];
+        match self {
+            Layout::Numbers { slot } => {
+                Array::Numbers { numbers: slots[*slot].element.empty(), shape: Vec::new() }
+            }
+            Layout::Text { .. } => Array::Strings { offsets: no_offsets(), bytes: Vec::new() },
+            Layout::List { item, .. } => {
+                Array::List { offsets: no_offsets(), content: Box::new(item.empty(slots)) }
+            }
+            Layout::Option { item, .. } => {
+                Array::Option { index: Vec::new(), content: Box::new(item.empty(slots)) }
+            }
+            Layout::Cardinality { wide, .. } => {
+                let numbers =
+                    if *wide { Numbers::I64(Vec::new()) } else { Numbers::I32(Vec::new()) };
+                Array::Numbers { numbers, shape: Vec::new() }
+            }
+            Layout::Fixed { length, item } => fixed(*length, item.empty(slots)),
+            Layout::Record { fields } => {
+                let empty = |(name, field): &(String, Layout)| (name.clone(), field.empty(slots));
+                let fields = fields.iter().map(empty).collect();
+                Array::Record { class: None, entries: 0, fields }
+            }
+            Layout::Variant { alternatives, .. } => Array::Union {
+                tags: Vec::new(),
+                index: Vec::new(),
+                contents: alternatives.iter().map(|layout| layout.empty(slots)).collect(),
+            },
         }
-        Layout::Text { ends, bytes } => {
-            let (offsets, content) = offsets(&slots[*ends], &mut runs[*ends], range)?;
-            match numbers(&slots[*bytes], &mut runs[*bytes], content)? {
-                Numbers::U8(bytes) => Ok(Array::Strings { offsets, bytes }),
-                _ => Err(Error::corrupt("strings that are not of bytes")),
+    }
+}
+
+/// Makes room for so many elements of each slot.
+fn reserve(layout: &Layout, counts: &[usize], array: &mut Array) {
+    match (layout, array) {
+        (Layout::Numbers { slot }, Array::Numbers { numbers, .. }) => {
+            numbers.reserve(counts[*slot]);
+        }
+        (Layout::Fixed { item, .. }, array @ Array::Numbers { .. }) => reserve(item, counts, array),
+        (Layout::Fixed { item, .. }, Array::Regular { content, .. }) => {
+            reserve(item, counts, content);
+        }
+        (Layout::Text { ends, bytes }, Array::Strings { offsets, bytes: text }) => {
+            // Only a hint: where there is no room, adding will say so.
+            let _ = offsets.try_reserve(counts[*ends]);
+            let _ = text.try_reserve(counts[*bytes]);
+        }
+        (Layout::List { ends, item }, Array::List { offsets, content }) => {
+            let _ = offsets.try_reserve(counts[*ends]);
+            reserve(item, counts, content);
+        }
+        (Layout::Record { fields }, Array::Record { fields: columns, .. }) => {
+            for ((_, layout), (_, column)) in fields.iter().zip(columns) {
+                reserve(layout, counts, column);
             }
         }
-        Layout::List { ends, item } => {
-            let (offsets, content) = offsets(&slots[*ends], &mut runs[*ends], range)?;
-            let content = Box::new(build(item, slots, runs, content)?);
-            Ok(Array::List { offsets, content })
-        }
-        Layout::Option { ends, item } => {
-            let (offsets, content) = offsets(&slots[*ends], &mut runs[*ends], range)?;
-            let index = optional(&offsets)?;
-            let content = Box::new(build(item, slots, runs, content)?);
-            Ok(Array::Option { index, content })
-        }
-        Layout::Cardinality { ends, wide } => {
-            let (offsets, _) = offsets(&slots[*ends], &mut runs[*ends], range)?;
-            let lengths = offsets.windows(2).map(|ends| ends[1] - ends[0]);
-            let numbers = if *wide {
-                Numbers::I64(lengths.collect())
-            } else {
-                let narrow = lengths.map(i32::try_from).collect::<std::result::Result<_, _>>();
-                Numbers::I32(narrow.map_err(|_| Error::limit("a collection of 2^31 items"))?)
-            };
-            Ok(Array::Numbers { numbers, shape: Vec::new() })
-        }
-        Layout::Fixed { length, item } => {
-            let entries = range.end - range.start;
-            let scaled = |at: u64| {
-                at.checked_mul(*length).ok_or_else(|| Error::corrupt("too many elements"))
-            };
-            let content = scaled(range.start)?..scaled(range.end)?;
-            fixed(entries, *length, build(item, slots, runs, content)?)
-        }
-        Layout::Record { fields } => {
-            let built = fields
-                .iter()
-                .map(|(name, layout)| {
-                    Ok((name.clone(), build(layout, slots, runs, range.clone())?))
+        // Options and variants have fewer values than entries: they grow.
+        _ => {}
+    }
+}
+
+/// What there is of a slot's elements in a cluster.
+struct Source<'a> {
+    /// Elements at the beginning that were never written.
+    zeros: u64,
+    pages: &'a [(PageUse, Bytes)],
+}
+
+/// Decodes elements of a cluster as they are asked for.
+struct Reader<'a> {
+    schema: &'a Schema,
+    sources: Vec<Source<'a>>,
+    codecs: &'a mut Codecs,
+}
+
+impl Reader<'_> {
+    /// Appends `range`, in elements of the cluster.
+    fn append(&mut self, layout: &Layout, range: Range<u64>, array: &mut Array) -> Result<()> {
+        match (layout, array) {
+            (layout, Array::Numbers { numbers, .. }) => self.plain(layout, range, numbers),
+            (Layout::Text { ends, bytes }, Array::Strings { offsets, bytes: text }) => {
+                let (more, content) = self.offsets(*ends, range)?;
+                append_offsets(offsets, &more);
+                self.text(*bytes, content, text)
+            }
+            (Layout::List { ends, item }, Array::List { offsets, content }) => {
+                let (more, items) = self.offsets(*ends, range)?;
+                append_offsets(offsets, &more);
+                self.append(item, items, content)
+            }
+            (Layout::Option { ends, item }, Array::Option { index, content }) => {
+                let (offsets, values) = self.offsets(*ends, range)?;
+                optional(&offsets, content.len() as i64, index)?;
+                self.append(item, values, content)
+            }
+            (Layout::Fixed { length, item }, Array::Regular { entries, content, .. }) => {
+                *entries += usize_of(range.end - range.start)?;
+                self.append(item, scaled(&range, *length)?, content)
+            }
+            (Layout::Record { fields }, Array::Record { entries, fields: columns, .. }) => {
+                *entries += usize_of(range.end - range.start)?;
+                let mut pairs = fields.iter().zip(columns);
+                pairs.try_for_each(|((_, layout), (_, column))| {
+                    self.append(layout, range.clone(), column)
                 })
-                .collect::<Result<_>>()?;
-            let entries = usize_of(range.end - range.start)?;
-            Ok(Array::Record { class: None, entries, fields: built })
-        }
-        Layout::Variant { switch, alternatives } => {
-            let (tags, mut index) = switches(&mut runs[*switch], range, alternatives.len())?;
-            let mut contents = Vec::with_capacity(alternatives.len());
-            for (alternative, layout) in alternatives.iter().enumerate() {
-                let content = alternative_range(&tags, &mut index, alternative as i8)?;
-                contents.push(build(layout, slots, runs, content)?);
             }
-            Ok(Array::Union { tags, index, contents })
-        }
-    }
-}
-
-/// The elements of a range, which is read only once.
-fn take(run: &mut Option<Run>, range: Range<u64>) -> Result<(Elements, Range<usize>)> {
-    let lacking = || {
-        let what = format!("elements {} to {} of a column lack", range.start, range.end);
-        Error::corrupt(what)
-    };
-    let Run { first, elements } = run.take().ok_or_else(lacking)?;
-    let start = range.start.checked_sub(first).ok_or_else(lacking)?;
-    let end = range.end.checked_sub(first).ok_or_else(lacking)?;
-    if start > end || end > elements.len() as u64 {
-        return Err(lacking());
-    }
-    Ok((elements, start as usize..end as usize))
-}
-
-fn numbers(slot: &Slot, run: &mut Option<Run>, range: Range<u64>) -> Result<Numbers> {
-    let numbers = if range.is_empty() {
-        Elements::zeros(slot.element, 0)
-    } else {
-        let (elements, part) = take(run, range)?;
-        match elements {
-            Elements::Numbers(numbers) if part.start > 0 || part.end < numbers.len() => {
-                Elements::Numbers(numbers.slice(part))
+            (Layout::Variant { switch, alternatives }, Array::Union { tags, index, contents }) => {
+                let (more_tags, mut more) = self.switches(*switch, range, alternatives.len())?;
+                for (at, (layout, content)) in alternatives.iter().zip(contents).enumerate() {
+                    let begun = content.len() as i64;
+                    let values = alternative_range(&more_tags, &mut more, at as i8, begun)?;
+                    self.append(layout, values, content)?;
+                }
+                tags.extend(more_tags);
+                index.extend(more);
+                Ok(())
             }
-            whole => whole,
+            _ => Err(different_types()),
         }
-    };
-    match (numbers, slot.element) {
-        (Elements::Numbers(Numbers::F32(narrow)), Element::Number(super::column::Number::F64)) => {
-            Ok(Numbers::F64(narrow.into_iter().map(f64::from).collect()))
+    }
+
+    /// Appends what is nothing but numbers, perhaps a fixed number of them each.
+    fn plain(&mut self, layout: &Layout, range: Range<u64>, numbers: &mut Numbers) -> Result<()> {
+        match layout {
+            Layout::Numbers { slot } => self.numbers(*slot, range, numbers),
+            Layout::Fixed { length, item } => self.plain(item, scaled(&range, *length)?, numbers),
+            Layout::Cardinality { ends, .. } => {
+                let (offsets, _) = self.offsets(*ends, range)?;
+                let mut lengths = offsets.windows(2).map(|ends| ends[1] - ends[0]);
+                match numbers {
+                    Numbers::I64(all) => all.extend(lengths),
+                    Numbers::I32(all) => lengths.try_for_each(|length| {
+                        let length = i32::try_from(length);
+                        all.push(length.map_err(|_| Error::limit("a collection of 2^31 items"))?);
+                        Ok(())
+                    })?,
+                    _ => return Err(different_types()),
+                }
+                Ok(())
+            }
+            _ => Err(different_types()),
         }
-        (Elements::Numbers(numbers), _) => Ok(numbers),
-        (Elements::Switches { .. }, _) => Err(Error::corrupt("a switch where a number should be")),
+    }
+
+    fn text(&mut self, slot: usize, range: Range<u64>, text: &mut Vec<u8>) -> Result<()> {
+        let mut bytes = Numbers::U8(std::mem::take(text));
+        self.numbers(slot, range, &mut bytes)?;
+        match bytes {
+            Numbers::U8(bytes) => *text = bytes,
+            _ => return Err(different_types()),
+        }
+        Ok(())
+    }
+
+    fn numbers(&mut self, slot: usize, range: Range<u64>, numbers: &mut Numbers) -> Result<()> {
+        let mut elements = Elements::Numbers(std::mem::replace(numbers, Numbers::U8(Vec::new())));
+        self.elements(slot, range, &mut elements)?;
+        if let Elements::Numbers(all) = elements {
+            *numbers = all;
+        }
+        Ok(())
+    }
+
+    /// Appends elements of a slot: pages that are wanted whole straight to where they go.
+    fn elements(&mut self, slot: usize, range: Range<u64>, all: &mut Elements) -> Result<()> {
+        let Source { zeros, pages } = self.sources[slot];
+        let mut at = range.start;
+        if at < range.end.min(zeros) {
+            all.push_zeros(usize_of(range.end.min(zeros) - at)?);
+            at = range.end.min(zeros);
+        }
+        for (used, stored) in pages {
+            let (first, end) = (used.first, used.first + u64::from(used.page.elements));
+            if end <= at {
+                continue;
+            }
+            if first > at || at >= range.end {
+                break;
+            }
+            let part = (at - first) as usize..(end.min(range.end) - first) as usize;
+            self.page(used, stored, part, all)
+                .map_err(|error| error.at(used.page.range.start).within(&used.place()))?;
+            at = end.min(range.end);
+        }
+        if at == range.end {
+            return Ok(());
+        }
+        let what = format!("elements {at} to {} of a column lack", range.end);
+        Err(Error::corrupt(what))
+    }
+
+    fn page(
+        &mut self,
+        used: &PageUse,
+        stored: &[u8],
+        part: Range<usize>,
+        all: &mut Elements,
+    ) -> Result<()> {
+        let column = self.schema.columns.get(used.column as usize);
+        let column =
+            column.ok_or_else(|| Error::corrupt("a page of a column that is not there"))?;
+        if part == (0..used.page.elements as usize) {
+            return decode::page(self.codecs, column, &used.page, stored, all);
+        }
+        let mut own = all.empty_like();
+        decode::page(self.codecs, column, &used.page, stored, &mut own)?;
+        all.append_part(&own, part)
+    }
+
+    /// Offsets from zero on, and the elements that the collections of `range` have in the cluster.
+    fn offsets(&mut self, slot: usize, range: Range<u64>) -> Result<(Vec<i64>, Range<u64>)> {
+        if range.is_empty() {
+            return Ok((vec![0], 0..0));
+        }
+        let before = range.start.min(1);
+        // The first collection begins at zero, each other one where the one before ends.
+        let mut numbers = Numbers::I64(vec![0; 1 - before as usize]);
+        self.numbers(slot, range.start - before..range.end, &mut numbers)?;
+        let Numbers::I64(mut offsets) = numbers else { return Err(different_types()) };
+        let base = offsets[0];
+        let mut falls = false;
+        let mut last = 0;
+        for offset in &mut offsets {
+            *offset = offset.wrapping_sub(base);
+            falls |= *offset < last;
+            last = *offset;
+        }
+        match (u64::try_from(base), u64::try_from(last)) {
+            (Ok(base), Ok(last)) if !falls && base.checked_add(last).is_some() => {
+                Ok((offsets, base..base + last))
+            }
+            _ => Err(Error::corrupt("offsets of collections that run backwards")),
+        }
+    }
+
+    /// Numbers of the alternatives from zero on, -1 for none, and positions in them.
+    fn switches(
+        &mut self,
+        slot: usize,
+        range: Range<u64>,
+        alternatives: usize,
+    ) -> Result<(Vec<i8>, Vec<i64>)> {
+        let mut all = Elements::Switches { index: Vec::new(), tags: Vec::new() };
+        self.elements(slot, range, &mut all)?;
+        let Elements::Switches { index, tags } = all else { return Err(different_types()) };
+        if alternatives > i8::MAX as usize || tags.iter().any(|tag| *tag as usize > alternatives) {
+            let what = format!("a variant with a tag beyond its {alternatives} alternatives");
+            return Err(Error::corrupt(what));
+        }
+        let tags = tags.into_iter().map(|tag| (i64::from(tag) - 1) as i8).collect();
+        Ok((tags, index))
     }
 }
 
-/// Offsets from zero on, and the elements that the collections of `range` have in the cluster.
-fn offsets(
-    slot: &Slot,
-    run: &mut Option<Run>,
-    range: Range<u64>,
-) -> Result<(Vec<i64>, Range<u64>)> {
-    if range.is_empty() {
-        return Ok((vec![0], 0..0));
-    }
-    let before = range.start.min(1);
-    let count = range.end - range.start;
-    let ends = match numbers(slot, run, range.start - before..range.end)? {
-        Numbers::I64(ends) => ends,
-        _ => return Err(Error::corrupt("offsets that are no integers")),
-    };
-    let (base, ends) = match before {
-        0 => (0, &ends[..]),
-        _ => (ends[0], &ends[1..]),
-    };
-    let mut offsets = Vec::with_capacity(usize_of(count)? + 1);
-    offsets.push(0);
-    offsets.extend(ends.iter().map(|end| end.wrapping_sub(base)));
-    let falls = offsets.windows(2).fold(false, |falls, two| falls | (two[1] < two[0]));
-    let last = offsets.last().copied().unwrap_or(0);
-    match (u64::try_from(base), u64::try_from(last)) {
-        (Ok(base), Ok(last)) if !falls && base.checked_add(last).is_some() => {
-            Ok((offsets, base..base + last))
-        }
-        _ => Err(Error::corrupt("offsets of collections that run backwards")),
-    }
-}
-
-/// Positions of the values that are there, -1 where there is none.
-fn optional(offsets: &[i64]) -> Result<Vec<i64>> {
+/// Adds positions of the values that are there, -1 where there is none. The values come behind
+/// `begun` others.
+fn optional(offsets: &[i64], begun: i64, index: &mut Vec<i64>) -> Result<()> {
     let several = offsets.windows(2).fold(false, |several, two| several | (two[1] - two[0] > 1));
     if several {
         return Err(Error::corrupt("an optional with more than one value"));
     }
-    let position = |two: &[i64]| if two[1] > two[0] { two[0] } else { -1 };
-    Ok(offsets.windows(2).map(position).collect())
-}
-
-/// Numbers of the alternatives from zero on, -1 for none, and positions in them.
-fn switches(
-    run: &mut Option<Run>,
-    range: Range<u64>,
-    alternatives: usize,
-) -> Result<(Vec<i8>, Vec<i64>)> {
-    if range.is_empty() {
-        return Ok((Vec::new(), Vec::new()));
-    }
-    let (elements, part) = take(run, range)?;
-    let Elements::Switches { index, tags } = elements else {
-        return Err(Error::corrupt("a variant without switches"));
-    };
-    if alternatives > i8::MAX as usize || tags.iter().any(|tag| *tag as usize > alternatives) {
-        let what = format!("a variant with a tag beyond its {alternatives} alternatives");
-        return Err(Error::corrupt(what));
-    }
-    let tags = tags[part.clone()].iter().map(|tag| (i64::from(*tag) - 1) as i8).collect();
-    Ok((tags, index[part].to_vec()))
+    let position = |two: &[i64]| if two[1] > two[0] { begun + two[0] } else { -1 };
+    index.extend(offsets.windows(2).map(position));
+    Ok(())
 }
 
 /// The elements that the entries of one alternative have in the cluster; their positions are made
-/// to count from the first of them.
-fn alternative_range(tags: &[i8], index: &mut [i64], alternative: i8) -> Result<Range<u64>> {
+/// to count from the first of them, behind `begun` others.
+fn alternative_range(
+    tags: &[i8],
+    index: &mut [i64],
+    alternative: i8,
+    begun: i64,
+) -> Result<Range<u64>> {
     let of = |at: &usize| tags[*at] == alternative;
     let chosen = || (0..tags.len()).filter(of);
     let Some(first) = chosen().map(|at| index[at]).min() else { return Ok(0..0) };
@@ -388,20 +496,31 @@ fn alternative_range(tags: &[i8], index: &mut [i64], alternative: i8) -> Result<
         return Err(Error::corrupt("a variant with a value in front of the first"));
     };
     for at in chosen() {
-        index[at] -= first;
+        index[at] = index[at] - first + begun;
     }
     Ok(start..end as u64)
 }
 
-fn fixed(entries: u64, length: u64, item: Array) -> Result<Array> {
-    let (entries, length) = (usize_of(entries)?, usize_of(length)?);
-    Ok(match item {
+/// No entries of `length` items each.
+fn fixed(length: u64, item: Array) -> Array {
+    // No array is that long: appending will say so.
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    match item {
         Array::Numbers { numbers, mut shape } if length > 0 => {
             shape.insert(0, length);
             Array::Numbers { numbers, shape }
         }
-        item => Array::Regular { length, entries, content: Box::new(item) },
-    })
+        item => Array::Regular { length, entries: 0, content: Box::new(item) },
+    }
+}
+
+/// The items of a range of entries of `length` items each.
+fn scaled(range: &Range<u64>, length: u64) -> Result<Range<u64>> {
+    let times = |at: u64| at.checked_mul(length);
+    match (times(range.start), times(range.end)) {
+        (Some(start), Some(end)) => Ok(start..end),
+        _ => Err(Error::corrupt("too many elements")),
+    }
 }
 
 fn usize_of(count: u64) -> Result<usize> {

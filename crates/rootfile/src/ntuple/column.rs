@@ -159,24 +159,33 @@ impl Number {
         }
     }
 
-    /// So many zeros.
-    pub fn zeros(self, count: usize) -> Numbers {
+    /// No numbers of this type.
+    pub fn empty(self) -> Numbers {
         match self {
-            Number::I8 => Numbers::I8(vec![0; count]),
-            Number::U8 => Numbers::U8(vec![0; count]),
-            Number::I16 => Numbers::I16(vec![0; count]),
-            Number::U16 => Numbers::U16(vec![0; count]),
-            Number::I32 => Numbers::I32(vec![0; count]),
-            Number::U32 => Numbers::U32(vec![0; count]),
-            Number::I64 => Numbers::I64(vec![0; count]),
-            Number::U64 => Numbers::U64(vec![0; count]),
-            Number::F32 => Numbers::F32(vec![0.0; count]),
-            Number::F64 => Numbers::F64(vec![0.0; count]),
+            Number::I8 => Numbers::I8(Vec::new()),
+            Number::U8 => Numbers::U8(Vec::new()),
+            Number::I16 => Numbers::I16(Vec::new()),
+            Number::U16 => Numbers::U16(Vec::new()),
+            Number::I32 => Numbers::I32(Vec::new()),
+            Number::U32 => Numbers::U32(Vec::new()),
+            Number::I64 => Numbers::I64(Vec::new()),
+            Number::U64 => Numbers::U64(Vec::new()),
+            Number::F32 => Numbers::F32(Vec::new()),
+            Number::F64 => Numbers::F64(Vec::new()),
         }
     }
 }
 
 impl Element {
+    /// No elements of this type; a switch is no number, and nothing can be added to it as one.
+    pub(super) fn empty(self) -> Numbers {
+        match self {
+            Element::Bool => Numbers::Bool(Vec::new()),
+            Element::Number(number) => number.empty(),
+            Element::Index { .. } | Element::Switch => Numbers::I64(Vec::new()),
+        }
+    }
+
     /// What two representations of one field have in common: the one that holds the other's values.
     pub fn joined(self, other: Element) -> Option<Element> {
         use Number::{F32, F64};

@@ -2,7 +2,9 @@
 //!
 //! Every loop is over whole pages and free of branches, so that the compiler makes vector code.
 
-use super::column::{Element, Encoding, Number};
+use std::ops::Range;
+
+use super::column::{Encoding, Number};
 use super::envelope::{CHECKSUM_LEN, verify};
 use super::page_list::Page;
 use super::schema::Column;
@@ -23,11 +25,18 @@ pub enum Elements {
     Switches { index: Vec<i64>, tags: Vec<u32> },
 }
 
-/// Decodes the stored bytes of a page, its checksum included.
+/// Decodes the stored bytes of a page, its checksum included, and appends its elements.
 ///
 /// # Errors
-/// `Checksum`; `Corrupt` where the bytes contradict the page list; `Limit`.
-pub fn page(codecs: &mut Codecs, column: &Column, page: &Page, stored: &[u8]) -> Result<Elements> {
+/// `Checksum`; `Corrupt` where the bytes contradict the page list, or the elements are of another
+/// type; `Limit`.
+pub fn page(
+    codecs: &mut Codecs,
+    column: &Column,
+    page: &Page,
+    stored: &[u8],
+    elements: &mut Elements,
+) -> Result<()> {
     let encoding = Encoding::of(column)?;
     let payload = if page.checksum {
         let Some((payload, checksum)) = stored.split_last_chunk::<CHECKSUM_LEN>() else {
@@ -44,7 +53,7 @@ pub fn page(codecs: &mut Codecs, column: &Column, page: &Page, stored: &[u8]) ->
     }
     let (count, length) = (page.elements as usize, length as usize);
     if payload.len() == length {
-        return Ok(encoding.decode(payload, count));
+        return encoding.decode(payload, count, elements);
     }
     if payload.len() > length {
         let what = format!("a page of {length} bytes that takes {}", payload.len());
@@ -52,95 +61,132 @@ pub fn page(codecs: &mut Codecs, column: &Column, page: &Page, stored: &[u8]) ->
     }
     let mut raw = std::mem::take(&mut codecs.scratch);
     let decompressed = block::decompress_into(codecs, payload, length, &mut raw);
-    let decoded = decompressed.map(|()| encoding.decode(&raw, count));
+    let decoded = decompressed.and_then(|()| encoding.decode(&raw, count, elements));
     codecs.scratch = raw;
     decoded
 }
 
 impl Encoding {
-    /// `raw` has the bytes of exactly `count` elements.
-    fn decode(&self, raw: &[u8], count: usize) -> Elements {
-        Elements::Numbers(match *self {
-            Encoding::Bit => Numbers::Bool(bits(raw, count)),
-            Encoding::Number { number, split: false } => plain(number, raw),
-            Encoding::Number { number, split: true } => split(number, raw, count),
-            Encoding::Real16 { split: false } => Numbers::F32(
-                raw.as_chunks().0.iter().map(|half| real16(u16::from_le_bytes(*half))).collect(),
-            ),
+    /// Appends the elements of `raw`, which has the bytes of exactly `count`.
+    fn decode(&self, raw: &[u8], count: usize, elements: &mut Elements) -> Result<()> {
+        match (*self, elements) {
+            (Encoding::Bit, Elements::Numbers(Numbers::Bool(all))) => bits(raw, count, all),
+            (Encoding::Number { number, split: false }, Elements::Numbers(all))
+                if !is_widened(number, all) =>
+            {
+                return plain(number, raw, all);
+            }
+            (Encoding::Number { number, split: true }, Elements::Numbers(all))
+                if !is_widened(number, all) =>
+            {
+                return split(number, raw, count, all);
+            }
+            (Encoding::Index { wide, split }, Elements::Numbers(Numbers::I64(all))) => {
+                ends(wide, split, raw, count, all);
+            }
+            (Encoding::Switch, Elements::Switches { index, tags }) => switches(raw, index, tags),
+            (encoding, Elements::Numbers(Numbers::F32(all))) => {
+                return encoding.singles(raw, count, all);
+            }
+            // Another representation of the field has doubles.
+            (encoding, Elements::Numbers(Numbers::F64(all))) => {
+                let mut narrow = Vec::new();
+                encoding.singles(raw, count, &mut narrow)?;
+                all.extend(narrow.into_iter().map(f64::from));
+            }
+            _ => return Err(different_types()),
+        }
+        Ok(())
+    }
+
+    /// Appends single-precision reals, however they are stored.
+    fn singles(&self, raw: &[u8], count: usize, all: &mut Vec<f32>) -> Result<()> {
+        match *self {
+            Encoding::Number { number: Number::F32, split: false } => {
+                all.extend(chunks(raw).map(f32::from_le_bytes))
+            }
+            Encoding::Number { number: Number::F32, split: true } => {
+                all.extend(unsplit(raw, count).map(f32::from_le_bytes))
+            }
+            Encoding::Real16 { split: false } => {
+                all.extend(chunks(raw).map(|half| real16(u16::from_le_bytes(half))));
+            }
             Encoding::Real16 { split: true } => {
-                Numbers::F32(unsplit(raw, count).map(|b| real16(u16::from_le_bytes(b))).collect())
-            }
-            Encoding::Index { wide: false, split: false } => Numbers::I64(
-                raw.as_chunks().0.iter().map(|end| i64::from(u32::from_le_bytes(*end))).collect(),
-            ),
-            Encoding::Index { wide: true, split: false } => plain(Number::I64, raw),
-            Encoding::Index { wide: false, split: true } => {
-                Numbers::I64(sums(unsplit(raw, count).map(|b| i64::from(u32::from_le_bytes(b)))))
-            }
-            Encoding::Index { wide: true, split: true } => {
-                Numbers::I64(sums(unsplit(raw, count).map(i64::from_le_bytes)))
+                all.extend(unsplit(raw, count).map(|half| real16(u16::from_le_bytes(half))));
             }
             Encoding::Truncated { bits } => {
                 let value = |packed: u32| f32::from_bits(packed << (32 - bits));
-                Numbers::F32(packed(raw, count, bits).map(value).collect())
+                all.extend(packed(raw, count, bits).map(value));
             }
             Encoding::Quantised { bits, min, max } => {
                 let steps = ((1u64 << bits) - 1) as f64;
                 let value = |packed| (min + f64::from(packed) * (max - min) / steps) as f32;
-                Numbers::F32(packed(raw, count, bits).map(value).collect())
+                all.extend(packed(raw, count, bits).map(value));
             }
-            Encoding::Switch => return switches(raw),
-        })
+            _ => return Err(different_types()),
+        }
+        Ok(())
     }
 }
 
-fn plain(number: Number, raw: &[u8]) -> Numbers {
+/// Whether single-precision reals are wanted as doubles.
+fn is_widened(number: Number, all: &Numbers) -> bool {
+    matches!((number, all), (Number::F32, Numbers::F64(_)))
+}
+
+fn chunks<const N: usize>(raw: &[u8]) -> impl ExactSizeIterator<Item = [u8; N]> {
+    raw.as_chunks().0.iter().copied()
+}
+
+fn plain(number: Number, raw: &[u8], all: &mut Numbers) -> Result<()> {
     macro_rules! plain {
-        ($kind:ty) => {
-            raw.as_chunks().0.iter().map(|bytes| <$kind>::from_le_bytes(*bytes)).collect()
+        ($all:ident, $kind:ty) => {
+            $all.extend(chunks(raw).map(<$kind>::from_le_bytes))
         };
     }
-    match number {
-        Number::U8 => Numbers::U8(raw.to_vec()),
-        Number::I8 => Numbers::I8(plain!(i8)),
-        Number::I16 => Numbers::I16(plain!(i16)),
-        Number::U16 => Numbers::U16(plain!(u16)),
-        Number::I32 => Numbers::I32(plain!(i32)),
-        Number::U32 => Numbers::U32(plain!(u32)),
-        Number::I64 => Numbers::I64(plain!(i64)),
-        Number::U64 => Numbers::U64(plain!(u64)),
-        Number::F32 => Numbers::F32(plain!(f32)),
-        Number::F64 => Numbers::F64(plain!(f64)),
+    match (number, all) {
+        (Number::U8, Numbers::U8(all)) => all.extend_from_slice(raw),
+        (Number::I8, Numbers::I8(all)) => plain!(all, i8),
+        (Number::I16, Numbers::I16(all)) => plain!(all, i16),
+        (Number::U16, Numbers::U16(all)) => plain!(all, u16),
+        (Number::I32, Numbers::I32(all)) => plain!(all, i32),
+        (Number::U32, Numbers::U32(all)) => plain!(all, u32),
+        (Number::I64, Numbers::I64(all)) => plain!(all, i64),
+        (Number::U64, Numbers::U64(all)) => plain!(all, u64),
+        (Number::F32, Numbers::F32(all)) => plain!(all, f32),
+        (Number::F64, Numbers::F64(all)) => plain!(all, f64),
+        _ => return Err(different_types()),
     }
+    Ok(())
 }
 
-fn split(number: Number, raw: &[u8], count: usize) -> Numbers {
+fn split(number: Number, raw: &[u8], count: usize, all: &mut Numbers) -> Result<()> {
     macro_rules! unsplit {
-        ($kind:ty) => {
-            unsplit(raw, count).map(<$kind>::from_le_bytes).collect()
+        ($all:ident, $kind:ty) => {
+            $all.extend(unsplit(raw, count).map(<$kind>::from_le_bytes))
         };
     }
     macro_rules! zigzag {
-        ($signed:ty, $unsigned:ty) => {
-            unsplit(raw, count)
-                .map(|bytes| {
-                    let coded = <$unsigned>::from_le_bytes(bytes);
-                    ((coded >> 1) as $signed) ^ -((coded & 1) as $signed)
-                })
-                .collect()
+        ($all:ident, $signed:ty, $unsigned:ty) => {
+            $all.extend(unsplit(raw, count).map(|bytes| {
+                let coded = <$unsigned>::from_le_bytes(bytes);
+                ((coded >> 1) as $signed) ^ -((coded & 1) as $signed)
+            }))
         };
     }
-    match number {
-        Number::I8 | Number::U8 => plain(number, raw),
-        Number::I16 => Numbers::I16(zigzag!(i16, u16)),
-        Number::I32 => Numbers::I32(zigzag!(i32, u32)),
-        Number::I64 => Numbers::I64(zigzag!(i64, u64)),
-        Number::U16 => Numbers::U16(unsplit!(u16)),
-        Number::U32 => Numbers::U32(unsplit!(u32)),
-        Number::U64 => Numbers::U64(unsplit!(u64)),
-        Number::F32 => Numbers::F32(unsplit!(f32)),
-        Number::F64 => Numbers::F64(unsplit!(f64)),
+    match (number, all) {
+        (Number::I8 | Number::U8, all) => return plain(number, raw, all),
+        (Number::I16, Numbers::I16(all)) => zigzag!(all, i16, u16),
+        (Number::I32, Numbers::I32(all)) => zigzag!(all, i32, u32),
+        (Number::I64, Numbers::I64(all)) => zigzag!(all, i64, u64),
+        (Number::U16, Numbers::U16(all)) => unsplit!(all, u16),
+        (Number::U32, Numbers::U32(all)) => unsplit!(all, u32),
+        (Number::U64, Numbers::U64(all)) => unsplit!(all, u64),
+        (Number::F32, Numbers::F32(all)) => unsplit!(all, f32),
+        (Number::F64, Numbers::F64(all)) => unsplit!(all, f64),
+        _ => return Err(different_types()),
     }
+    Ok(())
 }
 
 /// The bytes of each element, where all first bytes come first, then all second ones.
@@ -149,22 +195,32 @@ fn unsplit<const N: usize>(raw: &[u8], count: usize) -> impl ExactSizeIterator<I
     (0..count).map(move |at| std::array::from_fn(|byte| planes[byte][at]))
 }
 
-fn sums(differences: impl Iterator<Item = i64>) -> Vec<i64> {
-    let next = |sum: &mut i64, difference| {
-        *sum = sum.wrapping_add(difference);
-        Some(*sum)
-    };
-    differences.scan(0, next).collect()
+/// Ends of collections; those of a page begin anew where they are stored as differences.
+fn ends(wide: bool, split: bool, raw: &[u8], count: usize, all: &mut Vec<i64>) {
+    let narrow = |end| i64::from(u32::from_le_bytes(end));
+    let begun = all.len();
+    match (wide, split) {
+        (false, false) => all.extend(chunks(raw).map(narrow)),
+        (true, false) => all.extend(chunks(raw).map(i64::from_le_bytes)),
+        (false, true) => all.extend(unsplit(raw, count).map(narrow)),
+        (true, true) => all.extend(unsplit(raw, count).map(i64::from_le_bytes)),
+    }
+    if split {
+        let mut sum = 0i64;
+        for end in &mut all[begun..] {
+            sum = sum.wrapping_add(*end);
+            *end = sum;
+        }
+    }
 }
 
 /// Eight to a byte, the lowest first.
-fn bits(raw: &[u8], count: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(raw.len() * 8);
+fn bits(raw: &[u8], count: usize, all: &mut Vec<u8>) {
+    let end = all.len() + count;
     for byte in raw {
-        out.extend::<[u8; 8]>(std::array::from_fn(|bit| byte >> bit & 1));
+        all.extend::<[u8; 8]>(std::array::from_fn(|bit| byte >> bit & 1));
     }
-    out.truncate(count);
-    out
+    all.truncate(end);
 }
 
 /// Numbers of 1 to 32 bits without gaps, the lowest bits first.
@@ -193,68 +249,54 @@ fn real16(half: u16) -> f32 {
     f32::from_bits(magnitude.to_bits() | infinite | u32::from(half & 0x8000) << 16)
 }
 
-fn switches(raw: &[u8]) -> Elements {
+fn switches(raw: &[u8], index: &mut Vec<i64>, tags: &mut Vec<u32>) {
     let (words, _) = raw.as_chunks::<12>();
-    let index = |word: &[u8; 12]| {
+    index.extend(words.iter().map(|word| {
         let [a, b, c, d, e, f, g, h, ..] = *word;
         i64::from_le_bytes([a, b, c, d, e, f, g, h])
-    };
+    }));
     let tag = |word: &[u8; 12]| u32::from_le_bytes([word[8], word[9], word[10], word[11]]);
-    Elements::Switches {
-        index: words.iter().map(index).collect(),
-        tags: words.iter().map(tag).collect(),
-    }
+    tags.extend(words.iter().map(tag));
 }
 
 impl Elements {
-    /// So many zeros, as columns have that were added while writing.
-    pub(super) fn zeros(element: Element, count: usize) -> Elements {
-        match element {
-            Element::Bool => Elements::Numbers(Numbers::Bool(vec![0; count])),
-            Element::Number(number) => Elements::Numbers(number.zeros(count)),
-            Element::Index { .. } => Elements::Numbers(Numbers::I64(vec![0; count])),
-            Element::Switch => Elements::Switches { index: vec![0; count], tags: vec![0; count] },
-        }
-    }
-
-    pub fn len(&self) -> usize {
+    pub fn empty_like(&self) -> Elements {
         match self {
-            Elements::Numbers(numbers) => numbers.len(),
-            Elements::Switches { tags, .. } => tags.len(),
+            Elements::Numbers(numbers) => Elements::Numbers(numbers.empty_like()),
+            Elements::Switches { .. } => Elements::Switches { index: Vec::new(), tags: Vec::new() },
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Bytes of memory.
-    pub fn nbytes(&self) -> usize {
+    /// Adds zeros, as columns have that were added while writing.
+    pub fn push_zeros(&mut self, count: usize) {
         match self {
-            Elements::Numbers(numbers) => numbers.nbytes(),
-            Elements::Switches { .. } => self.len() * 12,
-        }
-    }
-
-    /// Adds more elements of the same column, in whichever representation they were.
-    pub(super) fn append(&mut self, more: Elements) -> Result<()> {
-        match (self, more) {
-            (Elements::Numbers(Numbers::F64(all)), Elements::Numbers(Numbers::F32(more))) => {
-                all.extend(more.into_iter().map(f64::from));
-                Ok(())
+            Elements::Numbers(numbers) => numbers.push_zeros(count),
+            Elements::Switches { index, tags } => {
+                index.resize(index.len() + count, 0);
+                tags.resize(tags.len() + count, 0);
             }
-            (Elements::Numbers(all), Elements::Numbers(more)) => all.append(&more),
+        }
+    }
+
+    /// Adds some elements of another page.
+    pub fn append_part(&mut self, more: &Elements, part: Range<usize>) -> Result<()> {
+        match (self, more) {
+            (Elements::Numbers(all), Elements::Numbers(more)) => all.append(&more.slice(part)),
             (
                 Elements::Switches { index, tags },
                 Elements::Switches { index: more_index, tags: more_tags },
             ) => {
-                index.extend(more_index);
-                tags.extend(more_tags);
+                index.extend_from_slice(&more_index[part.clone()]);
+                tags.extend_from_slice(&more_tags[part]);
                 Ok(())
             }
-            _ => Err(Error::corrupt("pages of one column are of different types")),
+            _ => Err(different_types()),
         }
     }
+}
+
+pub(super) fn different_types() -> Error {
+    Error::corrupt("pages of one column are of different types")
 }
 
 #[cfg(test)]

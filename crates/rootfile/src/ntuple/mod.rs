@@ -14,7 +14,7 @@
 pub mod anchor;
 mod assemble;
 pub mod column;
-pub mod decode;
+mod decode;
 mod envelope;
 pub mod footer;
 mod interpret;
@@ -26,7 +26,6 @@ pub mod schema;
 
 pub use anchor::{Anchor, Link};
 pub use assemble::PageUse;
-pub use decode::Elements;
 pub use footer::ClusterGroup;
 pub use interpret::Interpretation;
 pub use names::Names;

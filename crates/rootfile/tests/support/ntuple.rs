@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use rootfile::ntuple::{Cluster, Interpretation, Names, Ntuple, decode};
+use rootfile::ntuple::{Cluster, Interpretation, Names, Ntuple, PageUse};
 use rootfile::{Array, Codecs, File, Known, Numbers, Result};
 
 use crate::feed;
@@ -40,7 +40,7 @@ impl Opened {
     /// Some entries, from all clusters that have any of them.
     pub fn entries(&self, how: &Interpretation, entries: Range<u64>) -> Result<Array> {
         let mut codecs = Codecs::default();
-        let mut parts = vec![how.empty()];
+        let mut array = how.empty();
         for cluster in &self.clusters {
             let start = entries.start.clamp(cluster.entries.start, cluster.entries.end);
             let end = entries.end.clamp(start, cluster.entries.end);
@@ -48,17 +48,16 @@ impl Opened {
             if local.is_empty() {
                 continue;
             }
-            let mut pages = Vec::new();
-            for page in how.pages(cluster, local.clone())? {
+            let stored = |page: PageUse| {
                 let range = page.page.range.start as usize..page.page.range.end as usize;
-                let stored = self.bytes.get(range).unwrap_or_default();
-                let column = &self.ntuple.schema.columns[page.column as usize];
-                let elements = decode::page(&mut codecs, column, &page.page, stored)?;
-                pages.push((page, elements));
-            }
-            parts.push(how.assemble(cluster, local, pages)?);
+                let bytes = self.bytes.get(range).unwrap_or_default();
+                (page, Bytes::copy_from_slice(bytes))
+            };
+            let pages: Vec<_> =
+                how.pages(cluster, local.clone())?.into_iter().map(stored).collect();
+            how.append(&self.ntuple.schema, cluster, local, &pages, &mut codecs, &mut array)?;
         }
-        Ok(Array::concat(parts)?.expect("there is at least the empty one"))
+        Ok(array)
     }
 }
 

@@ -1,19 +1,20 @@
 //! Fetch, decode, assemble: the part of a read of an RNTuple that runs.
 //!
-//! As [`crate::read::pipeline`], with one step more: a page is decoded when it has come, and the
-//! array of a cluster's entries is put together from its pages when the last one is decoded.
+//! As [`crate::read::pipeline`], with parts in the place of baskets: when the last page of a column's
+//! share of a cluster has come, all are decoded, straight into the arrays that are handed out.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
 use rootfile::Array;
-use rootfile::ntuple::{Elements, PageUse, decode};
+use rootfile::ntuple::PageUse;
 use tokio::sync::mpsc;
 
 use super::FieldColumn;
-use super::plan::{Plan, local};
+use super::plan::{Part, Plan, local};
 use crate::error::{Error, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
@@ -21,6 +22,7 @@ use crate::read::Decoders;
 use crate::read::batches::{Batches, Maker, Parcel};
 use crate::read::columns::Batch;
 use crate::read::cut::within;
+use crate::read::pipeline::shelf::Shelf;
 use crate::read::tree::Rank;
 
 /// What a pipeline reads from.
@@ -33,22 +35,33 @@ pub struct Job {
     pub rank: Rank,
 }
 
-/// What other threads have done.
-enum Work {
-    Page { item: usize, elements: Result<Elements>, permit: Permit },
-    Array { part: usize, array: Result<Array>, permits: Vec<Permit> },
+/// What has been done on another thread: a part decoded to where it goes, where it takes so many
+/// bytes.
+struct Put {
+    part: usize,
+    nbytes: Result<usize>,
+    permits: Vec<Permit>,
 }
 
 /// What has become of a part.
 #[derive(Default)]
 struct Slot {
-    pages: Vec<Option<Elements>>,
-    /// Pages that have not come, and pages that are not decoded.
+    pages: Vec<Option<Bytes>>,
+    /// Pages that have not come.
     absent: usize,
-    lacking: usize,
+    /// For each batch that it goes into, its number among the parts of its column there.
+    numbers: Vec<u64>,
     /// Shares of the memory budget, held until a batch is waited for.
     permits: Vec<Permit>,
-    array: Option<Array>,
+}
+
+/// Where some of a part's entries go.
+struct Place {
+    shelf: Arc<Shelf>,
+    /// Number of the part among those of its column in the batch.
+    number: u64,
+    /// In entries of the part.
+    runs: Vec<Range<usize>>,
 }
 
 struct Pipeline {
@@ -58,6 +71,8 @@ struct Pipeline {
     /// Wants that have not come.
     open: usize,
     slots: Vec<Slot>,
+    /// The arrays that are being filled, by batch; one a column.
+    shelves: BTreeMap<usize, Vec<Arc<Shelf>>>,
     /// Parts that each batch still lacks.
     lacking: Vec<usize>,
     /// The next batch to be assembled.
@@ -65,7 +80,7 @@ struct Pipeline {
     /// Batches before this one are waited for: they are demands, and what is decoded for them
     /// counts as the consumer's.
     awaited: usize,
-    done: mpsc::UnboundedSender<Work>,
+    done: mpsc::UnboundedSender<Put>,
 }
 
 /// Starts reading on the present tokio runtime.
@@ -78,14 +93,22 @@ pub fn start(job: Job, plan: Plan) -> Batches {
 }
 
 impl Pipeline {
-    fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Work>) -> Self {
+    fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Put>) -> Self {
         let slot = |pages: usize| Slot {
             pages: (0..pages).map(|_| None).collect(),
             absent: pages,
-            lacking: pages,
             ..Slot::default()
         };
-        let slots = plan.parts.iter().map(|part| slot(part.pages.len())).collect();
+        let mut slots: Vec<Slot> = plan.parts.iter().map(|part| slot(part.pages.len())).collect();
+        for batch in &plan.batches {
+            // Parts come cluster by cluster, and so in the order of their entries.
+            let mut next = vec![0; job.columns.len()];
+            for part in &batch.parts {
+                let next = &mut next[plan.parts[*part].column];
+                slots[*part].numbers.push(*next);
+                *next += 1;
+            }
+        }
         let lacking = plan.batches.iter().map(|batch| batch.parts.len()).collect();
         let awaited = usize::from(job.rank.urgent);
         let want = |item: &super::plan::Item| {
@@ -101,22 +124,21 @@ impl Pipeline {
         };
         let wants = job.remote.want(plan.items.iter().map(want).collect());
         let open = plan.items.len();
-        Pipeline { job, plan, wants, open, slots, lacking, next: 0, awaited, done }
+        let shelves = BTreeMap::new();
+        Pipeline { job, plan, wants, open, slots, shelves, lacking, next: 0, awaited, done }
     }
 
-    async fn run(
-        mut self,
-        mut work: mpsc::UnboundedReceiver<Work>,
-        mut maker: Maker,
-    ) -> Result<()> {
-        for part in 0..self.slots.len() {
-            self.put_together(part);
+    async fn run(mut self, mut work: mpsc::UnboundedReceiver<Put>, mut maker: Maker) -> Result<()> {
+        // Those of zeros alone have no pages to wait for.
+        let complete = |part: &usize| self.slots[*part].absent == 0;
+        for part in (0..self.slots.len()).filter(complete).collect::<Vec<_>>() {
+            self.decode(part);
         }
         while self.next < self.plan.batches.len() {
             maker.tell(self.waits_for(maker.is_handing_over()));
             tokio::select! {
                 biased;
-                Some(work) = work.recv() => self.take(work)?,
+                Some(put) = work.recv() => self.take(put)?,
                 slot = maker.sender.reserve(), if self.lacking[self.next] == 0 => {
                     let Ok(slot) = slot else { return Ok(()) };
                     slot.send(Ok(self.batch(self.next, &maker)?));
@@ -126,7 +148,7 @@ impl Pipeline {
                     let Some(grant) = grant else { self.open = 0; continue };
                     let grant = grant.map_err(|error| error.with_url(self.job.remote.url()))?;
                     self.open -= 1;
-                    self.decode(grant.index, grant.bytes, grant.permit);
+                    self.come(grant.index, grant.bytes, grant.permit);
                 }
                 () = maker.waiting.notified() => self.wait_for(self.next + 1),
                 () = maker.sender.closed() => return Ok(()),
@@ -147,76 +169,95 @@ impl Pipeline {
         }
     }
 
-    fn decode(&mut self, at: usize, bytes: Bytes, permit: Permit) {
+    /// A page is here.
+    fn come(&mut self, at: usize, bytes: Bytes, permit: Permit) {
         let item = &self.plan.items[at];
-        self.slots[item.part].absent -= 1;
-        let part = &self.plan.parts[item.part];
-        let (page, range) = (part.pages[item.page].clone(), item.range.clone());
-        let name = format!("{}/cluster {}", self.job.columns[part.column].name, part.cluster);
-        let (ntuple, path) = (self.job.ntuple.clone(), self.job.path.clone());
-        let (done, url) = (self.done.clone(), self.job.remote.url().to_owned());
-        self.job.decoders.run(self.job.remote.tag(), move |codecs| {
-            let column = &ntuple.schema.columns[page.column as usize];
-            let elements = decode::page(codecs, column, &page.page, &bytes).map_err(|error| {
-                let where_ = format!("{path}/{name}/column {}/page {}", page.column, page.number);
-                Error::from(error.at(range.start).within(&where_)).with_url(url).with_range(range)
-            });
-            let _ = done.send(Work::Page { item: at, elements, permit });
-        });
-    }
-
-    fn take(&mut self, work: Work) -> Result<()> {
-        match work {
-            Work::Page { item, elements, permit } => {
-                let item = &self.plan.items[item];
-                let slot = &mut self.slots[item.part];
-                let elements = elements?;
-                permit.resize(elements.nbytes() as u64);
-                if self.plan.parts[item.part].batches.start < self.awaited {
-                    permit.hand_over();
-                }
-                slot.permits.push(permit);
-                slot.pages[item.page] = Some(elements);
-                slot.lacking -= 1;
-                let part = item.part;
-                self.put_together(part);
-            }
-            Work::Array { part, array, permits } => {
-                let batches = self.plan.parts[part].batches.clone();
-                let slot = &mut self.slots[part];
-                slot.array = Some(array?);
-                slot.permits = permits;
-                if batches.start < self.awaited {
-                    slot.permits.iter().for_each(Permit::hand_over);
-                }
-                for batch in batches {
-                    self.lacking[batch] -= 1;
-                }
-            }
+        let (part, page) = (item.part, item.page);
+        if self.is_awaited(part) {
+            permit.hand_over();
         }
-        Ok(())
+        let slot = &mut self.slots[part];
+        slot.pages[page] = Some(bytes);
+        slot.permits.push(permit);
+        slot.absent -= 1;
+        if slot.absent == 0 {
+            self.decode(part);
+        }
     }
 
-    /// Makes the array of a part whose pages are all decoded.
-    fn put_together(&mut self, at: usize) {
+    fn is_awaited(&self, part: usize) -> bool {
+        self.plan.parts[part].batches.start < self.awaited
+    }
+
+    /// Decodes a part whose pages are all here.
+    fn decode(&mut self, at: usize) {
+        let places = self.places(at);
         let slot = &mut self.slots[at];
-        if slot.lacking > 0 {
-            return;
-        }
         let part = &mut self.plan.parts[at];
         let uses = std::mem::take(&mut part.pages).into_iter();
-        let pages: Vec<(PageUse, Elements)> = uses.zip(slot.pages.drain(..).flatten()).collect();
+        let pages: Vec<(PageUse, Bytes)> = uses.zip(slot.pages.drain(..).flatten()).collect();
         let permits = std::mem::take(&mut slot.permits);
         let cluster = self.plan.clusters[part.cluster].clone();
         let entries = local(&cluster, &part.entries);
         let (columns, column) = (self.job.columns.clone(), part.column);
         let (done, url) = (self.done.clone(), self.job.remote.url().to_owned());
+        let ntuple = self.job.ntuple.clone();
         let where_ = format!("{}/{}/cluster {}", self.job.path, columns[column].name, part.cluster);
-        self.job.decoders.run(self.job.remote.tag(), move |_| {
-            let array = columns[column].interpretation.assemble(&cluster, entries, pages);
-            let array = array.map_err(|error| Error::from(error.within(&where_)).with_url(url));
-            let _ = done.send(Work::Array { part: at, array, permits });
+        self.job.decoders.run(self.job.remote.tag(), move |codecs| {
+            let how = &columns[column].interpretation;
+            let own = || {
+                let mut array = how.empty();
+                how.reserve(pages.iter().map(|(page, _)| page), &mut array);
+                array
+            };
+            let count = (entries.end - entries.start) as usize;
+            let decode = |array: &mut Array| {
+                how.append(&ntuple.schema, &cluster, entries, &pages, codecs, array)
+            };
+            let nbytes = put(&places, count, own, decode)
+                .map_err(|error| Error::from(error.within(&where_)).with_url(url));
+            let _ = done.send(Put { part: at, nbytes, permits });
         });
+    }
+
+    /// Where a part goes.
+    fn places(&mut self, at: usize) -> Vec<Place> {
+        let part = &self.plan.parts[at];
+        let own = &part.entries;
+        let index =
+            |run: Range<u64>| (run.start - own.start) as usize..(run.end - own.start) as usize;
+        let place = |(batch, number): (usize, &u64)| {
+            let shelves = self
+                .shelves
+                .entry(batch)
+                .or_insert_with(|| new_shelves(&self.plan, &self.job.columns, batch));
+            let entries = &self.plan.batches[batch].entries;
+            let wanted = entries.start.max(own.start)..entries.end.min(own.end);
+            let runs = match &self.plan.runs {
+                Some(runs) => within(runs, &wanted).map(index).collect(),
+                None => vec![index(wanted)],
+            };
+            Place { shelf: shelves[part.column].clone(), number: *number, runs }
+        };
+        part.batches.clone().zip(&self.slots[at].numbers).map(place).collect()
+    }
+
+    fn take(&mut self, put: Put) -> Result<()> {
+        let Put { part, nbytes, mut permits } = put;
+        let nbytes = nbytes?;
+        // What is stored is no longer held: one share stands for what it has become.
+        permits.truncate(1);
+        for permit in &permits {
+            permit.resize(nbytes as u64);
+            if self.is_awaited(part) {
+                permit.hand_over();
+            }
+        }
+        self.slots[part].permits = permits;
+        for batch in self.plan.parts[part].batches.clone() {
+            self.lacking[batch] -= 1;
+        }
+        Ok(())
     }
 
     /// The consumer waits for the batches before `until`. What they hold is the consumer's, or a
@@ -247,17 +288,12 @@ impl Pipeline {
 
     fn batch(&mut self, number: usize, maker: &Maker) -> Result<Parcel> {
         let entries = self.plan.batches[number].entries.clone();
+        let shelves = self.shelves.remove(&number);
+        let shelves = shelves.unwrap_or_else(|| new_shelves(&self.plan, &self.job.columns, number));
         let parts = std::mem::take(&mut self.plan.batches[number].parts);
-        let mut by_column: Vec<Vec<Array>> = self.job.columns.iter().map(|_| Vec::new()).collect();
-        // Parts come cluster by cluster, and so in the order of their entries.
-        for at in parts.iter().copied() {
-            let column = self.plan.parts[at].column;
-            by_column[column].extend(self.share(at, number, &entries));
-        }
-        let mut columns = Vec::with_capacity(by_column.len());
-        for (column, arrays) in self.job.columns.iter().zip(by_column) {
-            let array = Array::concat(arrays)?.unwrap_or_else(|| column.interpretation.empty());
-            columns.push((column.name.clone(), array));
+        let mut columns = Vec::with_capacity(shelves.len());
+        for (column, shelf) in self.job.columns.iter().zip(shelves) {
+            columns.push((column.name.clone(), shelf.take()?));
         }
         // It counts as handed out before what it was made of ceases to count.
         let parcel = maker.parcel(Batch { entries, survivors: self.plan.runs.clone(), columns });
@@ -268,27 +304,45 @@ impl Pipeline {
         }
         Ok(parcel)
     }
+}
 
-    /// The share of a part in a batch; the last batch that needs it takes it away.
-    fn share(&mut self, at: usize, number: usize, entries: &Range<u64>) -> Option<Array> {
-        let part = &self.plan.parts[at];
-        let own = part.entries.clone();
-        let wanted = entries.start.max(own.start)..entries.end.min(own.end);
-        let slot = &mut self.slots[at];
-        let last = part.batches.end == number + 1;
-        let index =
-            |run: Range<u64>| (run.start - own.start) as usize..(run.end - own.start) as usize;
-        let share = match &self.plan.runs {
-            Some(runs) => {
-                let runs: Vec<Range<usize>> = within(runs, &wanted).map(index).collect();
-                slot.array.as_ref().map(|array| array.gather(&runs))
-            }
-            None if last && wanted == own => return slot.array.take(),
-            None => slot.array.as_ref().map(|array| array.slice(index(wanted))),
-        };
-        if last {
-            slot.array = None;
-        }
-        share
+/// Empty arrays for the columns of a batch, with room for its parts.
+fn new_shelves(plan: &Plan, columns: &[FieldColumn], batch: usize) -> Vec<Arc<Shelf>> {
+    let mut pages: Vec<Vec<&PageUse>> = columns.iter().map(|_| Vec::new()).collect();
+    // Of other parts only a share goes in, and how large it is shows when they are decoded.
+    let goes_in_whole = |part: &&Part| plan.runs.is_none() && part.batches.len() == 1;
+    let parts = plan.batches[batch].parts.iter().map(|part| &plan.parts[*part]);
+    for part in parts.filter(goes_in_whole) {
+        pages[part.column].extend(&part.pages);
     }
+    let shelf = |(column, pages): (&FieldColumn, Vec<&PageUse>)| {
+        let mut array = column.interpretation.empty();
+        column.interpretation.reserve(pages.into_iter(), &mut array);
+        Arc::new(Shelf::new(0, array))
+    };
+    columns.iter().zip(pages).map(shelf).collect()
+}
+
+/// Puts the `count` entries that `decode` appends to where they go. Returns the bytes that they take
+/// there.
+fn put(
+    places: &[Place],
+    count: usize,
+    own: impl Fn() -> Array,
+    decode: impl FnOnce(&mut Array) -> rootfile::Result<()>,
+) -> rootfile::Result<usize> {
+    if let [Place { shelf, number, runs }] = places
+        && *runs == [0..count]
+    {
+        return shelf.put(*number..number + 1, own, decode);
+    }
+    let mut whole = own();
+    decode(&mut whole)?;
+    let mut nbytes = 0;
+    for Place { shelf, number, runs } in places {
+        let share = whole.gather(runs);
+        nbytes +=
+            shelf.put(*number..number + 1, || whole.empty_like(), |array| array.append(&share))?;
+    }
+    Ok(nbytes)
 }

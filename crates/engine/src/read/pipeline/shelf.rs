@@ -33,11 +33,11 @@ pub struct Shelf {
 }
 
 struct State {
-    /// The first entry of the tree that is not yet in the array.
+    /// The first entry of the tree that is not yet in the array; of an RNTuple, the first part.
     next: u64,
     /// `None` while somebody fills it.
     array: Option<Array>,
-    /// What came early, by its first entry.
+    /// What came early, by its first entry or part.
     early: BTreeMap<u64, (u64, Array)>,
 }
 
@@ -91,13 +91,18 @@ fn new_shelves(plan: &Plan, columns: &[Arc<Column>], batch: usize) -> Vec<Arc<Sh
         if let (Ok(entries), Ok(room)) = (usize::try_from(entries), usize::try_from(room)) {
             array.reserve(entries, room);
         }
-        let (next, early) = (batch.entries.start, BTreeMap::new());
-        Arc::new(Shelf { state: Mutex::new(State { next, array: Some(array), early }) })
+        Arc::new(Shelf::new(batch.entries.start, array))
     };
     columns.iter().zip(rooms).map(shelf).collect()
 }
 
 impl Shelf {
+    /// A column whose entries, or parts, count from `first`.
+    pub fn new(first: u64, array: Array) -> Self {
+        let state = State { next: first, array: Some(array), early: BTreeMap::new() };
+        Shelf { state: Mutex::new(state) }
+    }
+
     /// Puts the entries that `fill` appends to the array it is given, which is a new one from
     /// `own` where those before them are not there yet. Returns the bytes that they take.
     ///
@@ -149,7 +154,11 @@ impl Shelf {
         }
     }
 
-    fn take(&self) -> Result<Array> {
+    /// The array, once nothing is missing.
+    ///
+    /// # Errors
+    /// `Corrupt` where something is.
+    pub fn take(&self) -> Result<Array> {
         let mut state = self.state.lock();
         let whole = state.early.is_empty();
         let array = state.array.take().filter(|_| whole);
@@ -167,8 +176,7 @@ mod tests {
     }
 
     fn shelf() -> Shelf {
-        let (next, array, early) = (10, Some(numbers(&[])), BTreeMap::new());
-        Shelf { state: Mutex::new(State { next, array, early }) }
+        Shelf::new(10, numbers(&[]))
     }
 
     fn put(shelf: &Shelf, first: u64, values: &[u8]) -> usize {

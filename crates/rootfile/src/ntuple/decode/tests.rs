@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 
+use super::super::column::Element;
 use super::*;
 
 fn column(kind: u16, bits: u16) -> Column {
@@ -7,8 +8,18 @@ fn column(kind: u16, bits: u16) -> Column {
     Column { kind, bits, field: 0, representation: 0, deferred: false, range }
 }
 
+fn none(encoding: &Encoding) -> Elements {
+    match encoding.element() {
+        Element::Switch => Elements::Switches { index: Vec::new(), tags: Vec::new() },
+        element => Elements::Numbers(element.empty()),
+    }
+}
+
 fn decoded(kind: u16, bits: u16, raw: &[u8], count: usize) -> Numbers {
-    match Encoding::of(&column(kind, bits)).unwrap().decode(raw, count) {
+    let encoding = Encoding::of(&column(kind, bits)).unwrap();
+    let mut elements = none(&encoding);
+    encoding.decode(raw, count, &mut elements).unwrap();
+    match elements {
         Elements::Numbers(numbers) => numbers,
         Elements::Switches { .. } => panic!("a switch"),
     }
@@ -76,9 +87,16 @@ proptest! {
         stored in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         let place = Page { elements, range: 0..stored.len() as u64, checksum };
-        let result = page(&mut Codecs::default(), &column(kind, bits), &place, &stored);
-        if let Ok(result) = result {
-            prop_assert_eq!(result.len(), elements as usize);
+        let column = column(kind, bits);
+        let Ok(encoding) = Encoding::of(&column) else { return Ok(()) };
+        let mut all = none(&encoding);
+        all.push_zeros(3);
+        if page(&mut Codecs::default(), &column, &place, &stored, &mut all).is_ok() {
+            let len = match all {
+                Elements::Numbers(numbers) => numbers.len(),
+                Elements::Switches { index, tags } => index.len().min(tags.len()),
+            };
+            prop_assert_eq!(len, 3 + elements as usize);
         }
     }
 }
@@ -118,9 +136,23 @@ fn bits_and_switches() {
     let bits = decoded(0x00, 1, &[0b1010_0001, 0b10], 10);
     assert_eq!(bits, Numbers::Bool(vec![1, 0, 0, 0, 0, 1, 0, 1, 0, 1]));
     let raw: Vec<u8> = (1..=24).collect();
-    let switches = Encoding::of(&column(0x10, 96)).unwrap().decode(&raw, 2);
+    let encoding = Encoding::of(&column(0x10, 96)).unwrap();
+    let mut switches = none(&encoding);
+    encoding.decode(&raw, 2, &mut switches).unwrap();
     let index = vec![0x0807_0605_0403_0201, 0x1413_1211_100f_0e0d];
     assert_eq!(switches, Elements::Switches { index, tags: vec![0x0c0b_0a09, 0x1817_1615] });
+}
+
+#[test]
+fn reals_are_widened_where_another_representation_has_doubles() {
+    for (kind, bits) in [(0x0c, 32), (0x18, 32), (0x0b, 16), (0x1c, 31)] {
+        let encoding = Encoding::of(&column(kind, bits)).unwrap();
+        let mut all = Elements::Numbers(Numbers::F64(vec![0.5]));
+        let raw = vec![0; usize::from(bits).div_ceil(8)];
+        encoding.decode(&raw, 1, &mut all).unwrap();
+        assert_eq!(all, Elements::Numbers(Numbers::F64(vec![0.5, 0.0])), "{kind:#04x}");
+        assert!(encoding.decode(&raw, 1, &mut Elements::Numbers(Numbers::I64(vec![]))).is_err());
+    }
 }
 
 #[test]
@@ -143,8 +175,11 @@ fn a_wrong_checksum_is_an_error() {
     let mut stored = payload.to_vec();
     stored.extend(twox_hash::XxHash3_64::oneshot(&payload).to_le_bytes());
     let place = Page { elements: 1, range: 0..12, checksum: true };
-    let read = |stored: &[u8]| page(&mut Codecs::default(), &column(0x07, 32), &place, stored);
-    assert_eq!(read(&stored), Ok(Elements::Numbers(Numbers::I32(vec![7]))));
+    let read = |stored: &[u8]| {
+        let mut all = Elements::Numbers(Numbers::I32(vec![5]));
+        page(&mut Codecs::default(), &column(0x07, 32), &place, stored, &mut all).map(|()| all)
+    };
+    assert_eq!(read(&stored), Ok(Elements::Numbers(Numbers::I32(vec![5, 7]))));
     for at in 0..stored.len() {
         let mut wrong = stored.clone();
         wrong[at] ^= 4;
