@@ -41,7 +41,15 @@ pub fn run<F: Future>(future: F) -> F::Output {
 /// # Panics
 /// Never: an engine without threads has nothing that could fail to start.
 pub fn engine(world: &network::World) -> engine::Engine {
-    let config = engine::Config { decode_threads: 0, ..engine::Config::default() };
+    engine_with(world, engine::Config::default())
+}
+
+/// The same, with other settings.
+///
+/// # Panics
+/// Never, as [`engine`].
+pub fn engine_with(world: &network::World, config: engine::Config) -> engine::Engine {
+    let config = engine::Config { decode_threads: 0, ..config };
     engine::Engine::within(&config, Arc::new(world.clone())).expect("an engine without threads")
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
 use xrootd::message::Request;
+use xrootd::message::locate::Location;
 use xrootd::message::login::SessionId;
 use xrootd::message::query::QueryKind;
 use xrootd::message::stat::{StatFlags, StatInfo};
@@ -31,8 +32,11 @@ pub struct Behaviour {
     pub cuts: u32,
     /// Answers opens without the size, as servers of version 3 and proxies may.
     pub opens_without_stat: bool,
-    /// Sends every open elsewhere.
-    pub redirects_to: Option<(String, u16)>,
+    /// Sends every open to the first of these that has not been tried; where there are none left,
+    /// to nobody.
+    pub redirects_to: Vec<(String, u16)>,
+    /// Does not say who has a file, and has to be asked by opening it.
+    pub locates_nothing: bool,
     /// Answers nothing, as a stopped process does; the kernel goes on taking connections.
     pub stopped: bool,
     /// Refuses every read with this error.
@@ -206,6 +210,7 @@ impl Connection {
                 });
                 self.server.answer_text(tag, &text);
             }
+            Request::Locate(_) => self.answer_locate(tag),
             Request::Stat(stat) => self.answer_stat(tag, &stat.path),
             Request::Ping(_) | Request::Endsess(_) => self.server.answer_done(tag),
             _ => self.refuse(tag, ErrorCode::UNSUPPORTED, "not simulated"),
@@ -233,8 +238,8 @@ impl Connection {
     fn answer_open(&mut self, tag: Tag, path: &str) {
         let Behaviour { redirects_to, opens_without_stat, waits, .. } =
             self.behaviour.lock().clone();
-        if let Some((host, port)) = &redirects_to {
-            return self.server.answer_redirect(tag, &Redirect::to_host(host, *port, None));
+        if !redirects_to.is_empty() {
+            return self.redirect(tag, path, &redirects_to);
         }
         if let Some(time) = waits.filter(|_| self.waited.lock().insert(path.to_owned())) {
             return self.server.answer_wait(tag, time, "as told");
@@ -249,6 +254,33 @@ impl Connection {
         self.open.insert(handle, content);
         let stat = Some(&stat).filter(|_| !opens_without_stat);
         self.server.answer_open(tag, handle, stat);
+    }
+
+    fn redirect(&mut self, tag: Tag, path: &str, servers: &[(String, u16)]) {
+        let cgi = path.split_once('?').map_or("", |(_, cgi)| cgi);
+        let tried = cgi.split('&').find_map(|part| part.strip_prefix("tried="));
+        let tried: Vec<&str> = tried.unwrap_or_default().split(',').collect();
+        match servers.iter().find(|(host, _)| !tried.contains(&host.as_str())) {
+            Some((host, port)) => {
+                self.server.answer_redirect(tag, &Redirect::to_host(host, *port, None));
+            }
+            None => self.refuse(tag, ErrorCode::NO_REPLICAS, "no others have the file"),
+        }
+    }
+
+    fn answer_locate(&mut self, tag: Tag) {
+        let Behaviour { redirects_to, locates_nothing, .. } = self.behaviour.lock().clone();
+        if locates_nothing || redirects_to.is_empty() {
+            return self.refuse(tag, ErrorCode::UNSUPPORTED, "not here");
+        }
+        let place = |(host, port): &(String, u16)| Location {
+            manager: false,
+            pending: false,
+            writable: false,
+            address: format!("{host}:{port}"),
+        };
+        let places: Vec<Location> = redirects_to.iter().map(place).collect();
+        self.server.answer_locations(tag, &places);
     }
 
     fn range(&self, handle: Handle, offset: u64, length: u32) -> Option<Bytes> {

@@ -207,7 +207,7 @@ fn a_known_file_may_have_moved() {
         let world = serve_xrootd(FILE);
         let accepted = world.host("redirector", 1094, Link::delay(RTT));
         let behaviour =
-            Behaviour { redirects_to: Some(("server".into(), 1094)), ..Behaviour::default() };
+            Behaviour { redirects_to: vec![("server".into(), 1094)], ..Behaviour::default() };
         xrootd_host::serve(accepted, one_file("/nano.root", FILE), behaviour);
         read(&world, store.path(), url).await.expect("reads");
         read_at_once(&world, store.path(), url).await.expect("reads")

@@ -49,6 +49,16 @@ pub struct Config {
     /// Sources of one file that are read from at the same time, unless there is much to read
     /// (`FARROOT_SOURCES`).
     pub sources_active: u32,
+    /// Whether redirectors are asked where else a file is (`FARROOT_DISCOVERY`; 0: never).
+    pub discovery: bool,
+    /// A redirector is first asked when a read has lasted this long, or a server fails
+    /// (`FARROOT_DISCOVERY_AFTER`, seconds).
+    pub discovery_after: Duration,
+    /// How long after other servers were found it is asked again (`FARROOT_DISCOVERY_AGAIN`,
+    /// seconds).
+    pub discovery_again: Duration,
+    /// How long after none were (`FARROOT_DISCOVERY_PAUSE`, seconds).
+    pub discovery_pause: Duration,
     /// The name sent at login (`FARROOT_USER`; default: `USER`).
     pub user: String,
     /// Speak HTTP/2 without TLS from the first byte to `http` servers (`FARROOT_HTTP2=1`).
@@ -71,6 +81,10 @@ impl Default for Config {
             patience: Duration::from_millis(1500),
             outage_timeout: Duration::from_secs(60),
             sources_active: 2,
+            discovery: true,
+            discovery_after: Duration::from_secs(1),
+            discovery_again: Duration::from_secs(60),
+            discovery_pause: Duration::from_secs(120),
             user: "farroot".into(),
             http2: false,
         }
@@ -101,6 +115,10 @@ impl Config {
         set("FARROOT_PATIENCE", &mut config.patience, parse_seconds)?;
         set("FARROOT_OUTAGE_TIMEOUT", &mut config.outage_timeout, parse_seconds)?;
         set("FARROOT_SOURCES", &mut config.sources_active, parse)?;
+        set("FARROOT_DISCOVERY", &mut config.discovery, |text| Some(text != "0"))?;
+        set("FARROOT_DISCOVERY_AFTER", &mut config.discovery_after, parse_seconds)?;
+        set("FARROOT_DISCOVERY_AGAIN", &mut config.discovery_again, parse_seconds)?;
+        set("FARROOT_DISCOVERY_PAUSE", &mut config.discovery_pause, parse_seconds)?;
         set("FARROOT_USER", &mut config.user, parse)?;
         set("FARROOT_HTTP2", &mut config.http2, |text| Some(text != "0"))?;
         config.connections_max = config.connections_max.max(1);

@@ -13,7 +13,7 @@ use crate::world::{MB, RTT, Stage, link};
 fn another_address_of_the_file_serves() {
     let (took, report) = sim::run(async {
         let stage = Stage::new(2 * MB, &[link(RTT, 20 * MB), link(RTT, 20 * MB)]);
-        let to_nobody = Some(("dead".to_owned(), 1094));
+        let to_nobody = vec![("dead".to_owned(), 1094)];
         stage.controls[0].lock().redirects_to = to_nobody;
         (stage.read().await.expect("reads"), stage.report())
     });
@@ -26,7 +26,7 @@ fn without_another_the_error_says_who_was_dead() {
     let error = sim::run(async {
         let world = World::default();
         let accepted = world.host("redirector", 1094, Link::delay(Duration::from_millis(20)));
-        let redirects_to = Some(("dead".to_owned(), 1094));
+        let redirects_to = vec![("dead".to_owned(), 1094)];
         let behaviour = Behaviour { redirects_to, ..Behaviour::default() };
         xrootd_host::serve(accepted, sim::one_file("/f", bulk::content(1)), behaviour);
         bulk::read(&sim::engine(&world), "root://redirector:1094//f").await.expect_err("is dead")

@@ -8,6 +8,7 @@ mod disagreeing_size;
 mod odd_answers;
 mod one_slows_down;
 mod random_faults;
+mod redirector;
 mod refused_and_hung;
 mod restarted_server;
 mod shares;

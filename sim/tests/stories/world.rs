@@ -1,6 +1,5 @@
 //! The stage of the stories: hosts with one file, and what a read took.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Config, Engine, Error};
@@ -46,8 +45,7 @@ impl Stage {
             xrootd_host::serve(accepted, files.clone(), Behaviour::default())
         };
         let controls = links.iter().enumerate().map(serve).collect();
-        let config = Config { decode_threads: 0, ..config };
-        let engine = Engine::within(&config, Arc::new(world.clone())).expect("starts");
+        let engine = sim::engine_with(&world, config);
         Stage { world, engine, controls, size }
     }
 

@@ -5,8 +5,9 @@
 //! until it has none, then sleep until `poll_timeout` or the next happening.
 
 mod notices;
+pub mod search;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,7 @@ use scheduler::{
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
+use self::search::Finding;
 use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState, server_key,
 };
@@ -54,6 +56,10 @@ pub struct Driver {
     requests: BTreeMap<RequestId, RequestState>,
     groups: BTreeMap<u64, Group>,
     wants: BTreeMap<WantId, (u64, usize)>,
+    /// When to look where else a file is.
+    searches: BTreeSet<(scheduler::Time, FileId)>,
+    finding_sender: mpsc::UnboundedSender<Finding>,
+    findings: mpsc::UnboundedReceiver<Finding>,
 }
 
 impl Driver {
@@ -65,6 +71,7 @@ impl Driver {
         pipe_bytes: Arc<AtomicU64>,
     ) -> Self {
         let (notice_sender, notices) = mpsc::unbounded_channel();
+        let (finding_sender, findings) = mpsc::unbounded_channel();
         let scheduler = Scheduler::new(budgets(&config));
         Driver {
             config,
@@ -82,6 +89,9 @@ impl Driver {
             requests: BTreeMap::new(),
             groups: BTreeMap::new(),
             wants: BTreeMap::new(),
+            searches: BTreeSet::new(),
+            finding_sender,
+            findings,
         }
     }
 
@@ -89,7 +99,8 @@ impl Driver {
     pub async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
         loop {
             self.act();
-            let wake = self.scheduler.poll_timeout().map(|time| self.clock.instant(time));
+            let wake = self.scheduler.poll_timeout().into_iter().chain(self.next_search()).min();
+            let wake = wake.map(|time| self.clock.instant(time));
             tokio::select! {
                 order = orders.recv() => {
                     let Some(order) = order else { return };
@@ -98,6 +109,7 @@ impl Driver {
                 Some((connection, notice)) = self.notices.recv() => {
                     self.take_notice(connection, notice);
                 }
+                Some(finding) = self.findings.recv() => self.take_finding(finding),
                 () = sleep_until(wake) => {}
             }
             for _ in 0..BATCH {
@@ -115,6 +127,7 @@ impl Driver {
                 }
             }
             self.scheduler.handle_timeout(self.clock.now());
+            self.begin_searches();
         }
     }
 
@@ -265,6 +278,7 @@ impl Driver {
             members.push(Member { want: id, range, state: MemberState::Waiting });
         }
         if !members.is_empty() {
+            self.expect_search(file);
             let live = members.len();
             self.groups.insert(group, Group { file, sink, members, live });
         }
@@ -486,6 +500,11 @@ impl Driver {
             self.trace.note(Some(id.0), text);
         }
         self.trace.standing(id.0, name, standing);
+        if let (Standing::Disabled { .. }, Some(server)) =
+            (standing, self.server_of_source(id, source))
+        {
+            self.hurry_search(id, server);
+        }
     }
 
     fn tell_disagreement(&mut self, id: FileId, source: SourceId, size: u64) {

@@ -9,6 +9,7 @@ use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantId};
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
+use super::driver::search::Search;
 use super::errand::Errand;
 use super::store::Store;
 use super::{Delivery, Opened};
@@ -31,6 +32,8 @@ pub struct FileState {
     pub redirects: u32,
     /// Why each server last failed, for the error of the wants that fail with it.
     pub errors: Vec<(String, Error)>,
+    /// Where else it may be, if a redirector has sent its reads on.
+    pub search: Option<Search>,
     /// Connections that have been asked anything about this file.
     pub touched: Vec<ConnectionId>,
 }
@@ -46,6 +49,7 @@ impl FileState {
             replicas: BTreeSet::new(),
             redirects: 0,
             errors: Vec::new(),
+            search: None,
             touched: Vec::new(),
         }
     }

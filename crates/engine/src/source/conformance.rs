@@ -428,7 +428,9 @@ impl Client {
             Notice::Traits(traits) => self.suffix_refused |= !traits.suffix,
             Notice::Note(_) | Notice::Wait(_) => {}
             Notice::Redirected { url, .. } => panic!("redirected to {url}"),
-            Notice::Listed { .. } | Notice::Checksum { .. } => panic!("an answer nobody asked for"),
+            Notice::Listed { .. } | Notice::Checksum { .. } | Notice::Located { .. } => {
+                panic!("an answer nobody asked for")
+            }
             Notice::Disconnected { .. } => panic!("a Disconnected that is not the last notice"),
         }
     }

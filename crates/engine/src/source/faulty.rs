@@ -141,7 +141,8 @@ impl Relay {
             Command::Cancel { .. }
             | Command::Close { .. }
             | Command::List { .. }
-            | Command::Checksum { .. } => {
+            | Command::Checksum { .. }
+            | Command::Locate { .. } => {
                 let _ = self.inner.send(command);
                 return;
             }

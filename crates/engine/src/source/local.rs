@@ -21,7 +21,7 @@ use url::Url;
 
 use super::{
     Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits, cannot_list,
-    no_checksum,
+    cannot_locate, no_checksum,
 };
 use crate::error::{Error, ErrorKind, Result};
 
@@ -221,6 +221,10 @@ impl Reader {
                 self.link.tell(no_checksum(request, &file));
                 Ok(())
             }
+            Command::Locate { request, file } => {
+                self.link.tell(cannot_locate(request, &file));
+                Ok(())
+            }
         }
     }
 
@@ -268,7 +272,8 @@ fn request_of(command: &Command) -> Option<RequestTag> {
         Command::Open { request, .. }
         | Command::Fetch { request, .. }
         | Command::List { request, .. }
-        | Command::Checksum { request, .. } => Some(*request),
+        | Command::Checksum { request, .. }
+        | Command::Locate { request, .. } => Some(*request),
         Command::Cancel { .. } | Command::Close { .. } => None,
     }
 }

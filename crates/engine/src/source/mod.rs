@@ -8,7 +8,7 @@
 //!
 //! 1. Commands may arrive before the connection is up. They leave as early as the protocol
 //!    allows: in the same flight as the handshake where it can be.
-//! 2. Every `Open`, `Fetch`, `List` and `Checksum` is answered by any number of [`Notice::Data`] and then exactly one
+//! 2. Every `Open`, `Fetch`, `List`, `Checksum` and `Locate` is answered by any number of [`Notice::Data`] and then exactly one
 //!    [`Notice::Done`] or [`Notice::Failed`], unless the connection ends before.
 //! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
 //!    is handed on as it arrives. Bytes past the end of the file are left out: `Done` after fewer
@@ -72,6 +72,8 @@ pub enum Command {
     List { request: RequestTag, directory: FileRef },
     /// Say this checksum of the file; without an algorithm, the one that the server likes best.
     Checksum { request: RequestTag, file: FileRef, algorithm: Option<Algorithm> },
+    /// Say where else the file is.
+    Locate { request: RequestTag, file: FileRef },
 }
 
 /// One end of a file.
@@ -110,6 +112,11 @@ pub enum Notice {
         request: RequestTag,
         checksum: Checksum,
     },
+    /// Comes before the `Done` of a `Locate`.
+    Located {
+        request: RequestTag,
+        places: Vec<Place>,
+    },
     Done {
         request: RequestTag,
     },
@@ -132,6 +139,14 @@ pub enum Notice {
     Disconnected {
         error: Option<Error>,
     },
+}
+
+/// Where a redirector says that a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub url: Url,
+    /// It knows who has the file, and has it not itself.
+    pub is_manager: bool,
 }
 
 /// What an open tells about a file.
@@ -191,6 +206,13 @@ fn cannot_list(request: RequestTag, directory: &FileRef) -> Notice {
 /// The answer to a `Checksum` where none are kept.
 fn no_checksum(request: RequestTag, file: &FileRef) -> Notice {
     let error = Error::new(ErrorKind::Unsupported, "no checksums are kept here")
+        .with_url(display_url(&file.url));
+    Notice::Failed { request, error }
+}
+
+/// The answer to a `Locate` by those that know of no others.
+fn cannot_locate(request: RequestTag, file: &FileRef) -> Notice {
+    let error = Error::new(ErrorKind::Unsupported, "nothing is known here of other servers")
         .with_url(display_url(&file.url));
     Notice::Failed { request, error }
 }

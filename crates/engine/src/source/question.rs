@@ -1,5 +1,5 @@
 //! Questions beside the driver, each on a connection of its own: what is in a directory, what a
-//! file's checksum is.
+//! file's checksum is, where else a file is.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,9 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::network::Network;
-use super::{Command, ConnectionTag, FileRef, Link, Notice, RequestTag, display_url, server_for};
+use super::{
+    Command, ConnectionTag, FileRef, Link, Notice, Part, Place, RequestTag, display_url, server_for,
+};
 use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -30,7 +32,7 @@ pub async fn list(
     network: Arc<dyn Network>,
 ) -> Result<Vec<String>> {
     let question = |directory| Command::List { request: REQUEST, directory };
-    let told = ask(directory, config, network, question).await?;
+    let (_, told) = ask(directory, config, network, question).await?;
     let names = told.into_iter().find_map(|notice| match notice {
         Notice::Listed { names, .. } => Some(names),
         _ => None,
@@ -53,7 +55,7 @@ pub async fn checksum(
     let silence_timeout = config.silence_timeout.max(CHECKSUM_TIMEOUT);
     let config = Config { silence_timeout, ..config.clone() };
     let question = |file| Command::Checksum { request: REQUEST, file, algorithm };
-    let told = ask(file, &config, network, question).await?;
+    let (_, told) = ask(file, &config, network, question).await?;
     let checksum = told.into_iter().find_map(|notice| match notice {
         Notice::Checksum { checksum, .. } => Some(checksum),
         _ => None,
@@ -65,17 +67,88 @@ pub async fn checksum(
     })
 }
 
-/// Asks, and goes where the answer is; what it told before it was done.
+/// Redirectors that are asked for one file, those included that the first one names.
+const MANAGERS_MAX: usize = 4;
+
+/// The servers that have a file, as a redirector knows them.
+///
+/// # Errors
+/// `Unsupported` where the protocol has no such question; `NotFound`; whatever keeps it from being
+/// asked.
+pub async fn locate(file: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Vec<Url>> {
+    let mut servers = Vec::new();
+    let mut managers = vec![file.clone()];
+    let mut asked = 0;
+    while let Some(manager) = managers.get(asked).filter(|_| asked < MANAGERS_MAX).cloned() {
+        asked += 1;
+        let question = |file| Command::Locate { request: REQUEST, file };
+        let told = match ask(&manager, config, network.clone(), question).await {
+            Ok((_, told)) => told,
+            Err(error) if asked == 1 => return Err(error),
+            // Another one may know.
+            Err(_) => continue,
+        };
+        for notice in told {
+            let Notice::Located { places, .. } = notice else { continue };
+            for Place { url, is_manager } in places {
+                let list = if is_manager { &mut managers } else { &mut servers };
+                if !list.contains(&url) {
+                    list.push(url);
+                }
+            }
+        }
+    }
+    Ok(servers)
+}
+
+/// Another server that has a file, by opening it at a redirector, which is told what hosts have
+/// been tried and why that was not enough (`enoent`, `ioerr`, `resel`: more are wanted; ...). None
+/// where the server that is asked has the file itself.
+///
+/// # Errors
+/// `NotFound` where there is no other; whatever keeps it from being asked.
+pub async fn another(
+    file: &Url,
+    tried: &[(String, &str)],
+    config: &Config,
+    network: Arc<dyn Network>,
+) -> Result<Option<Url>> {
+    let mut url = file.clone();
+    let hosts: Vec<&str> = tried.iter().map(|(host, _)| &**host).collect();
+    let reasons: Vec<&str> = tried.iter().map(|(_, why)| *why).collect();
+    let tried = format!("tried={}&triedrc={}", hosts.join(","), reasons.join(","));
+    let query = file.query().map_or(tried.clone(), |query| format!("{query}&{tried}"));
+    url.set_query(Some(&query));
+    // One byte shows more than an open: that it can be read.
+    let question = |file| Command::Open { request: REQUEST, file, part: Part::Head(1) };
+    let (mut at, _) = ask(&url, config, network, question).await?;
+    if at == url {
+        return Ok(None);
+    }
+    forget_tried(&mut at);
+    Ok(Some(at))
+}
+
+/// What has been tried concerns the redirector, and only once.
+fn forget_tried(url: &mut Url) {
+    let is_lasting = |part: &&str| !part.starts_with("tried=") && !part.starts_with("triedrc=");
+    let lasting: Vec<&str> =
+        url.query().unwrap_or_default().split('&').filter(is_lasting).collect();
+    let query = lasting.join("&");
+    url.set_query(Some(&*query).filter(|query| !query.is_empty()));
+}
+
+/// Asks, and goes where the answer is; where that was, and what it told before it was done.
 async fn ask(
     url: &Url,
     config: &Config,
     network: Arc<dyn Network>,
     question: impl Fn(FileRef) -> Command,
-) -> Result<Vec<Notice>> {
+) -> Result<(Url, Vec<Notice>)> {
     let mut at = url.clone();
     for _ in 0..REDIRECTIONS_MAX {
         match ask_one(&at, config, network.clone(), &question).await? {
-            Answer::Told(notices) => return Ok(notices),
+            Answer::Told(notices) => return Ok((at, notices)),
             Answer::Elsewhere(target) => at = target,
         }
     }
@@ -107,7 +180,9 @@ async fn ask_one(
     let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
     while let Some((_, notice)) = inbox.recv().await {
         match notice {
-            notice @ (Notice::Listed { .. } | Notice::Checksum { .. }) => told.push(notice),
+            notice @ (Notice::Listed { .. } | Notice::Checksum { .. } | Notice::Located { .. }) => {
+                told.push(notice)
+            }
             Notice::Done { .. } => return Ok(Answer::Told(told)),
             Notice::Redirected { url, .. } => return Ok(Answer::Elsewhere(url)),
             Notice::Failed { error, .. } => return Err(error),
@@ -118,4 +193,22 @@ async fn ask_one(
         }
     }
     Err(lost().with_url(display_url(url)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_been_tried_is_said_once() {
+        for (found, kept) in [
+            ("root://ds2:1094//f?tried=a,b&triedrc=resel,ioerr", "root://ds2:1094//f"),
+            ("root://ds2:1094//f?x=1&tried=a&triedrc=resel&y=2", "root://ds2:1094//f?x=1&y=2"),
+            ("root://ds2:1094//f", "root://ds2:1094//f"),
+        ] {
+            let mut url = Url::parse(found).unwrap();
+            forget_tried(&mut url);
+            assert_eq!(url.as_str(), kept);
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Files served over XRootD: drives the sans-io client over a byte stream.
 
+mod locate;
 mod remembered;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use url::Url;
 use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
 use xrootd::error::{ErrorCode, RequestError, SessionError};
 use xrootd::message::dirlist::DirlistOptions;
+use xrootd::message::locate::LocateOptions;
 use xrootd::message::open::OpenOptions;
 use xrootd::message::stat::StatInfo;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
@@ -259,6 +261,14 @@ impl XrootdServer {
                 }
                 link.tell(Notice::Done { request });
             }
+            Some(Asked::Locate { request, file }) => {
+                session.tags.remove(&request);
+                if let Answer::Locations(found) = answer {
+                    let places = found.iter().filter_map(|place| locate::place(&file.url, place));
+                    link.tell(Notice::Located { request, places: places.collect() });
+                }
+                link.tell(Notice::Done { request });
+            }
             Some(Asked::Checksum { request, file }) => {
                 session.tags.remove(&request);
                 link.tell(match checksum_of(&answer) {
@@ -489,6 +499,10 @@ enum Asked {
         request: RequestTag,
         file: FileRef,
     },
+    Locate {
+        request: RequestTag,
+        file: FileRef,
+    },
     Limits,
 }
 
@@ -574,6 +588,13 @@ impl Session {
                 self.tags.insert(request, id);
                 self.requests.insert(id, Asked::Checksum { request, file });
             }
+            Command::Locate { request, file } => {
+                let path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
+                // As redirections name them, where servers have names.
+                let id = self.client.locate(now, &path, LocateOptions::PREFER_NAMES);
+                self.tags.insert(request, id);
+                self.requests.insert(id, Asked::Locate { request, file });
+            }
         }
     }
 
@@ -618,6 +639,7 @@ impl Session {
         match self.requests.remove(&id)? {
             Asked::Read { request, file }
             | Asked::Checksum { request, file }
+            | Asked::Locate { request, file }
             | Asked::List { request, directory: file } => {
                 self.tags.remove(&request);
                 Some((request, file))

@@ -4,6 +4,7 @@
 #![allow(clippy::single_range_in_vec_init)]
 
 mod faults;
+mod federation;
 mod http;
 mod http_faults;
 mod http_server;

@@ -19,7 +19,7 @@ use super::lay_out;
 use super::talk::{Talk, file};
 
 /// A server's process, ended with the test.
-struct Process(Child);
+pub struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -29,12 +29,13 @@ impl Drop for Process {
 }
 
 /// A port that was free just now.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-/// Starts a command and waits until its port answers; `None`, loudly, where it does not exist.
-fn start(command: &mut Command, port: u16) -> Option<Process> {
+/// Starts a command and waits until its port answers, if it has one; `None`, loudly, where the
+/// command does not exist.
+pub fn start(command: &mut Command, port: Option<u16>) -> Option<Process> {
     let name = command.get_program().to_string_lossy().into_owned();
     let child =
         match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
@@ -44,6 +45,7 @@ fn start(command: &mut Command, port: u16) -> Option<Process> {
                 return None;
             }
         };
+    let Some(port) = port else { return Some(child) };
     for _ in 0..200 {
         if TcpStream::connect(("127.0.0.1", port)).is_ok() {
             return Some(child);
@@ -66,7 +68,7 @@ async fn pythons_own_server_keeps_the_rules() {
     let port = free_port();
     let mut command = Command::new("python3");
     command.args(["-m", "http.server", "--bind", "127.0.0.1", &port.to_string()]);
-    let Some(_server) = start(command.current_dir(directory.path()), port) else { return };
+    let Some(_server) = start(command.current_dir(directory.path()), Some(port)) else { return };
     conforms(port).await;
 }
 
@@ -92,7 +94,7 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
         own_by_daemon(root);
         command.args(["-R", "daemon"]);
     }
-    let Some(_server) = start(&mut command, ports[1]) else { return };
+    let Some(_server) = start(&mut command, Some(ports[1])) else { return };
     conforms(ports[1]).await;
     serves_ranges(ports[1]).await;
     let origin: Url = format!("root://127.0.0.1:{}//", ports[0]).parse().unwrap();
@@ -162,12 +164,12 @@ fn xrd_http() -> Option<PathBuf> {
     )
 }
 
-fn running_as_root() -> bool {
+pub fn running_as_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
 }
 
-fn own_by_daemon(root: &Path) {
+pub fn own_by_daemon(root: &Path) {
     let status = Command::new("chown").args(["-R", "daemon"]).arg(root).status();
     assert!(status.is_ok_and(|status| status.success()), "chown of the server's files");
 }

@@ -51,7 +51,7 @@ impl Driver {
                 }
             }
             // Directories are listed, and checksums asked for, beside the driver.
-            Notice::Listed { .. } | Notice::Checksum { .. } => {}
+            Notice::Listed { .. } | Notice::Checksum { .. } | Notice::Located { .. } => {}
             Notice::Wait(time) => self.scheduler.handle_wait(now, id, time),
             Notice::Note(text) => self.trace.note(None, text),
             Notice::Disconnected { error } => self.disconnected(id, error),
@@ -114,6 +114,10 @@ impl Driver {
             Ok(server) => {
                 self.trace.note(Some(state.file.0), format!("redirected to {}", display_url(url)));
                 let replica = self.is_replica(state.file, state.source);
+                let from = self.files.get(&state.file).and_then(|f| f.file_ref(state.source));
+                if let Some(from) = from.map(|file| file.url.clone()) {
+                    self.sent_on(state.file, &from, url);
+                }
                 self.add_source(state.file, server, url.clone(), replica);
                 self.scheduler.remove_source(self.clock.now(), state.source);
                 self.scheduler.handle_done(self.clock.now(), request);
@@ -151,6 +155,7 @@ impl Driver {
         let Some(there) = self.connections.get(&connection) else { return };
         let server = there.server;
         let failure = error.as_ref().map_or(Failure::LATER, failure_of);
+        let is_last = self.connections.values().filter(|there| there.server == server).count() < 2;
         if let Some(error) = error {
             let concerned: Vec<FileId> = self
                 .files
@@ -163,6 +168,9 @@ impl Driver {
                 .collect();
             for file in concerned {
                 self.remember(file, connection, error.clone());
+                if is_last {
+                    self.hurry_search(file, server);
+                }
             }
         }
         self.connections.remove(&connection);

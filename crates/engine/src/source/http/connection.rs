@@ -14,7 +14,7 @@ use super::exchange::{Exchange, Teller};
 use super::job::Job;
 use super::transport::Transport;
 use crate::error::Result;
-use crate::source::{Command, Link, Notice, RequestTag, cannot_list};
+use crate::source::{Command, Link, Notice, RequestTag, cannot_list, cannot_locate};
 
 pub async fn run(server: Arc<HttpServer>, link: Link) {
     let Link { connection, mut commands, notices } = link;
@@ -83,6 +83,10 @@ fn take_command(
         }
         Command::List { request, directory } => {
             exchange.teller.tell(cannot_list(request, &directory));
+            None
+        }
+        Command::Locate { request, file } => {
+            exchange.teller.tell(cannot_locate(request, &file));
             None
         }
     }
