@@ -2,10 +2,32 @@
 
 use url::Url;
 
+use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What stands between several addresses of one file.
 const SEPARATOR: char = '|';
+
+/// Where a file is, at least one place, and what is known of it beforehand.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    pub urls: Vec<Url>,
+    pub said: Said,
+}
+
+/// What somebody else says of a file: a source that has another one is not used.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// Bytes.
+    pub size: Option<u64>,
+    pub checksum: Option<Checksum>,
+}
+
+impl From<Vec<Url>> for Places {
+    fn from(urls: Vec<Url>) -> Self {
+        Places { urls, said: Said::default() }
+    }
+}
 
 /// The URLs of a file, at least one: several addresses of the same file have a `|` between them.
 ///

@@ -21,6 +21,8 @@ mod copy;
 pub mod error;
 pub mod fetch;
 mod matching;
+pub mod metalink;
+mod places;
 pub mod read;
 pub mod report;
 pub mod source;
@@ -134,15 +136,16 @@ impl Engine {
     }
 
     /// Opens a file: `root://`, `http://`, `file://` or a local path. Several addresses of the
-    /// same file, with `|` between them, are read from at the same time.
+    /// same file, with `|` between them, are read from at the same time; so are those that a
+    /// Metalink (`.meta4`, `.metalink`) names.
     pub async fn open(&self, address: &str) -> Result<File> {
         self.open_with(address, Guesses::Welcome).await
     }
 
     async fn open_with(&self, address: &str, guesses: Guesses) -> Result<File> {
-        let urls = address::parse(address)?;
+        let places = self.places(address).await?;
         let Inner { fetcher, decoders, store, .. } = &*self.inner;
-        File::open(fetcher, decoders, store.as_ref(), urls, guesses).await
+        File::open(fetcher, decoders, store.as_ref(), places, guesses).await
     }
 
     /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
@@ -163,7 +166,7 @@ impl Engine {
     /// Why there is none: of all addresses where there are several.
     pub async fn checksum(&self, address: &str, algorithm: Option<Algorithm>) -> Result<Checksum> {
         let mut errors = Vec::new();
-        for url in address::parse(address)? {
+        for url in self.places(address).await?.urls {
             let Inner { config, network, .. } = &*self.inner;
             match source::question::checksum(&url, algorithm, config, network.clone()).await {
                 Ok(checksum) => return Ok(checksum),
@@ -179,11 +182,11 @@ impl Engine {
     /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections
     /// and counts against the same budget as what is read of ROOT files.
     pub async fn open_bytes(&self, address: &str) -> Result<fetch::RemoteFile> {
-        let urls = address::parse(address)?;
+        let places = self.places(address).await?;
         let errand =
             fetch::errand::Errand::begin(self.trace(), fetch::ledger::Phase::Connecting, None);
         // Nothing of it is needed but its size.
-        self.inner.fetcher.open(urls, 1, 0, &errand).await
+        self.inner.fetcher.open(places, 1, 0, &errand).await
     }
 
     /// Opens a file and a tree in it; without a path, the only tree there is.
@@ -200,7 +203,7 @@ impl Engine {
     async fn open_presumed(&self, address: &str) -> Result<Option<Presumed>> {
         let Inner { fetcher, decoders, store, .. } = &*self.inner;
         let Some(store) = store else { return Ok(None) };
-        File::open_presumed(fetcher, decoders, store, address::parse(address)?).await
+        File::open_presumed(fetcher, decoders, store, self.places(address).await?).await
     }
 
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.

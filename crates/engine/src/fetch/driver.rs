@@ -4,6 +4,7 @@
 //! handles, notices of connections, the clock), then ask the scheduler for actions and events
 //! until it has none, then sleep until `poll_timeout` or the next happening.
 
+pub mod agreement;
 mod notices;
 pub mod search;
 
@@ -26,6 +27,7 @@ use super::files::{
 use super::ledger::Phase;
 use super::trace::{RequestKind, RequestRecord, Trace};
 use super::{Begun, Opened, Order, Urgency, Want};
+use crate::address::Places;
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -150,8 +152,8 @@ impl Driver {
     fn take_order(&mut self, order: Order) {
         let now = self.clock.now();
         match order {
-            Order::Open { urls, head, tail, errand, early, reply } => {
-                self.open(urls, head, tail, early, FileState::new(errand, reply));
+            Order::Open { places, head, tail, errand, early, reply } => {
+                self.open(places, head, tail, early, FileState::new(errand, reply));
             }
             Order::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
             Order::Promote { group, indices } => {
@@ -187,12 +189,15 @@ impl Driver {
 
     fn open(
         &mut self,
-        urls: Vec<Url>,
+        places: Places,
         head: u64,
         tail: u64,
         early: Option<oneshot::Sender<Begun>>,
         mut state: FileState,
     ) {
+        let Places { urls, said } = places;
+        state.size_said = said.size;
+        state.agreement.checksum = said.checksum;
         let mut places: Vec<(ServerId, Url)> = Vec::new();
         for url in urls {
             match self.server_for(&url) {
@@ -279,6 +284,7 @@ impl Driver {
         }
         if !members.is_empty() {
             self.expect_search(file);
+            self.expect_comparison(file);
             let live = members.len();
             self.groups.insert(group, Group { file, sink, members, live });
         }
@@ -478,7 +484,10 @@ impl Driver {
             Event::Standing { file, source, standing } => {
                 self.tell_standing(file, source, standing)
             }
-            Event::Disagrees { file, source, size } => self.tell_disagreement(file, source, size),
+            Event::Disagrees { file, source, size } => {
+                let text = format!("it has another file under this name, of {size} bytes");
+                self.disown(file, source, &text);
+            }
             Event::Forget { file, range } => {
                 if let Some(state) = self.files.get_mut(&file) {
                     state.store.forget(range);
@@ -505,15 +514,6 @@ impl Driver {
         {
             self.hurry_search(id, server);
         }
-    }
-
-    fn tell_disagreement(&mut self, id: FileId, source: SourceId, size: u64) {
-        let Some(file) = self.files.get_mut(&id) else { return };
-        let Some((server, _)) = file.sources.get(&source) else { return };
-        let name = self.servers[server].name.to_string();
-        let text = format!("it has another file under this name, of {size} bytes");
-        self.trace.note(Some(id.0), format!("warning: {name} is not used: {text}"));
-        file.remember(&name, Error::new(ErrorKind::Corrupt, text));
     }
 
     fn answer_open(&mut self, id: FileId, size: u64) {

@@ -9,6 +9,7 @@ use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantId};
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
+use super::driver::agreement::Agreement;
 use super::driver::search::Search;
 use super::errand::Errand;
 use super::store::Store;
@@ -32,6 +33,12 @@ pub struct FileState {
     pub redirects: u32,
     /// Why each server last failed, for the error of the wants that fail with it.
     pub errors: Vec<(String, Error)>,
+    /// Bytes that it has, as somebody else says.
+    pub size_said: Option<u64>,
+    /// Whether its sources have the same checksum.
+    pub agreement: Agreement,
+    /// Sources that have turned out to have another file.
+    pub disowned: BTreeSet<SourceId>,
     /// Where else it may be, if a redirector has sent its reads on.
     pub search: Option<Search>,
     /// Connections that have been asked anything about this file.
@@ -49,6 +56,9 @@ impl FileState {
             replicas: BTreeSet::new(),
             redirects: 0,
             errors: Vec::new(),
+            size_said: None,
+            agreement: Agreement::default(),
+            disowned: BTreeSet::new(),
             search: None,
             touched: Vec::new(),
         }

@@ -24,6 +24,7 @@ use futures::{Stream, StreamExt};
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
+use crate::address::Places;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -106,7 +107,7 @@ impl Drop for HandedOut {
 #[derive(Debug)]
 enum Order {
     Open {
-        urls: Vec<Url>,
+        places: Places,
         head: u64,
         tail: u64,
         errand: Errand,
@@ -213,13 +214,13 @@ impl Fetcher {
     /// is waited for.
     pub async fn open(
         &self,
-        urls: Vec<Url>,
+        places: Places,
         head: u64,
         tail: u64,
         errand: &Errand,
     ) -> Result<RemoteFile> {
-        let shown = shown(&urls);
-        let answer = self.order_open(urls, head, tail, None, errand)?;
+        let shown = shown(&places.urls);
+        let answer = self.order_open(places, head, tail, None, errand)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
             file: opened.file,
@@ -236,14 +237,14 @@ impl Fetcher {
     /// counts before the [`Answer`] says the same.
     pub async fn open_early(
         &self,
-        urls: Vec<Url>,
+        places: Places,
         head: u64,
         info: FileInfo,
         errand: &Errand,
     ) -> Result<(RemoteFile, Answer)> {
         let (begun, beginning) = oneshot::channel();
-        let shown = shown(&urls);
-        let opened = self.order_open(urls, head, 0, Some(begun), errand)?;
+        let shown = shown(&places.urls);
+        let opened = self.order_open(places, head, 0, Some(begun), errand)?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {
             let refused = opened.await.map_err(|_| stopped())?;
@@ -262,14 +263,14 @@ impl Fetcher {
 
     fn order_open(
         &self,
-        urls: Vec<Url>,
+        places: Places,
         head: u64,
         tail: u64,
         early: Option<oneshot::Sender<Begun>>,
         errand: &Errand,
     ) -> Result<oneshot::Receiver<Result<Opened>>> {
         let (reply, answer) = oneshot::channel();
-        let order = Order::Open { urls, head, tail, errand: errand.clone(), early, reply };
+        let order = Order::Open { places, head, tail, errand: errand.clone(), early, reply };
         self.orders.send(order).map_err(|_| stopped())?;
         Ok(answer)
     }

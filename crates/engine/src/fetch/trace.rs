@@ -142,6 +142,13 @@ impl Trace {
         }
     }
 
+    /// Bytes of a file that came from a server.
+    pub(super) fn received_from(&self, file: u32, source: &str) -> u64 {
+        let records = self.records.lock();
+        let tallies = records.tallies.by_source(Some(file));
+        tallies.get(source).map_or(0, |tally| tally.bytes_received)
+    }
+
     pub(super) fn standing(&self, file: u32, source: Arc<str>, standing: Standing) {
         let at = self.now();
         let mut records = self.records.lock();

@@ -9,7 +9,6 @@ use rootfile::file::Directories;
 use rootfile::key::Key;
 use rootfile::object::Objects;
 use rootfile::{Known, Needs, Progress};
-use url::Url;
 
 use super::memory::Memory;
 use super::ntuple::Ntuple;
@@ -17,6 +16,7 @@ use super::recover::recover;
 use super::table::Table;
 use super::tree::Tree;
 use super::{Decoders, Profiles};
+use crate::address::Places;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
@@ -86,15 +86,15 @@ impl File {
         fetcher: &Fetcher,
         decoders: &Decoders,
         store: Option<&Store>,
-        urls: Vec<Url>,
+        places: Places,
         guesses: Guesses,
     ) -> Result<Self> {
         let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = errand.waiting();
-        let memory = store.map(|store| Memory::of(store, &urls[0]));
+        let memory = store.map(|store| Memory::of(store, &places.urls[0]));
         // The end of a file that is remembered is there already.
         let tail = if memory.as_ref().is_some_and(Memory::knows) { 0 } else { TAIL_BYTES };
-        let mut remote = fetcher.open(urls, HEAD_BYTES, tail, &errand).await?;
+        let mut remote = fetcher.open(places, HEAD_BYTES, tail, &errand).await?;
         let mut known = Known::new(Some(remote.info().size));
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
@@ -123,13 +123,13 @@ impl File {
         fetcher: &Fetcher,
         decoders: &Decoders,
         store: &Store,
-        urls: Vec<Url>,
+        places: Places,
     ) -> Result<Option<Presumed>> {
-        let memory = Memory::of(store, &urls[0]);
+        let memory = Memory::of(store, &places.urls[0]);
         let Some((info, known)) = memory.presumed() else { return Ok(None) };
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
         let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
-        let (remote, answer) = fetcher.open_early(urls, HEAD_BYTES, info, &errand).await?;
+        let (remote, answer) = fetcher.open_early(places, HEAD_BYTES, info, &errand).await?;
         let profiles = Profiles::new(Some(store.folder()));
         // The connections are there, and nothing else to be done meanwhile.
         let guesses = Guesses::Welcome;

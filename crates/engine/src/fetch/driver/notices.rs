@@ -32,6 +32,9 @@ impl Driver {
                     // The ends of the file come unasked by anyone but the open itself.
                     self.trace.wanted(state.file.0, bytes.len() as u64, true);
                 }
+                if file.disowned.contains(&state.source) {
+                    return;
+                }
                 if !state.joins {
                     file.store.insert(offset, bytes);
                 }
@@ -75,6 +78,11 @@ impl Driver {
     fn opened(&mut self, request: RequestId, info: FileInfo) {
         let Some(state) = self.requests.get(&request) else { return };
         let Some(file) = self.files.get_mut(&state.file) else { return };
+        if file.size_said.is_some_and(|said| said != info.size) {
+            let text = format!("it has another file under this name, of {} bytes", info.size);
+            let (file, source) = (state.file, state.source);
+            return self.disown(file, source, &text);
+        }
         self.scheduler.handle_opened(self.clock.now(), request, info.size);
         file.infos.entry(state.source).or_insert(info);
     }

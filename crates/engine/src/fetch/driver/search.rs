@@ -12,6 +12,7 @@ use scheduler::{FileId, ServerId, SourceId, Time};
 use url::Url;
 
 use super::Driver;
+use super::agreement::Said;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::files::{MemberState, server_key};
@@ -41,8 +42,14 @@ pub struct Search {
     hurries: u32,
 }
 
-/// What came of a search.
-pub type Finding = (FileId, Result<Vec<Url>>);
+/// What has been found out beside the reads.
+pub enum Finding {
+    /// Where else a file is.
+    Places(FileId, Result<Vec<Url>>),
+    /// It is time to ask for the checksums of a file.
+    Compare(FileId),
+    Checksums(FileId, Said),
+}
 
 impl Search {
     fn new(origin: Url) -> Self {
@@ -132,7 +139,7 @@ impl Driver {
         }
     }
 
-    fn somebody_waits(&self, file: FileId) -> bool {
+    pub(super) fn somebody_waits(&self, file: FileId) -> bool {
         let opens = self.files.get(&file).is_some_and(|state| state.opener.is_some());
         let waits = |member: &super::Member| member.state == MemberState::Waiting;
         opens || self.groups.values().any(|g| g.file == file && g.members.iter().any(waits))
@@ -158,12 +165,20 @@ impl Driver {
             let found = tokio::time::timeout(ANSWER_MAX, found)
                 .await
                 .unwrap_or_else(|_| Err(Error::new(ErrorKind::TimedOut, "no answer")));
-            let _ = sender.send((id, found));
+            let _ = sender.send(Finding::Places(id, found));
         });
     }
 
+    pub(super) fn take_finding(&mut self, finding: Finding) {
+        match finding {
+            Finding::Places(file, found) => self.take_places(file, found),
+            Finding::Compare(file) => self.compare(file),
+            Finding::Checksums(file, said) => self.take_checksums(file, said),
+        }
+    }
+
     /// The redirector has answered.
-    pub(super) fn take_finding(&mut self, (id, found): Finding) {
+    fn take_places(&mut self, id: FileId, found: Result<Vec<Url>>) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let Some(search) = &mut file.search else { return };
         search.is_running = false;

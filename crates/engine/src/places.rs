@@ -1,0 +1,47 @@
+//! From what a user calls a file to the places where it is.
+
+use url::Url;
+
+use crate::Engine;
+use crate::address::{Places, parse};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
+use crate::metalink::{self, Metalink};
+use crate::source::display_url;
+
+impl Engine {
+    /// The places that an address means: those that a Metalink names stand for it.
+    pub(crate) async fn places(&self, address: &str) -> Result<Places> {
+        let mut places = Places::default();
+        for url in parse(address)? {
+            if !metalink::is_metalink(&url) {
+                places.urls.push(url);
+                continue;
+            }
+            let shown = display_url(&url);
+            let document = self.document(url).await?;
+            let metalink = Metalink::parse(&document).map_err(|error| error.with_url(shown))?;
+            places.urls.extend(metalink.urls);
+            let said = &mut places.said;
+            said.size = said.size.or(metalink.size);
+            said.checksum = said.checksum.take().or(metalink.checksums.into_iter().next());
+        }
+        Ok(places)
+    }
+
+    /// A short document, whole.
+    async fn document(&self, url: Url) -> Result<Vec<u8>> {
+        let errand = Errand::begin(self.trace(), Phase::Connecting, None);
+        let places = Places::from(vec![url]);
+        let mut file = self.inner.fetcher.open(places, metalink::BYTES_MAX, 0, &errand).await?;
+        let size = file.info().size;
+        let bytes = file.take_delivered().into_iter().find(|(offset, _)| *offset == 0);
+        let bytes = bytes.map(|(_, bytes)| bytes.to_vec()).unwrap_or_default();
+        if bytes.len() as u64 != size {
+            let text = format!("a Metalink of {size} bytes, of which {} came", bytes.len());
+            return Err(Error::new(ErrorKind::LimitReached, text).with_url(file.url()));
+        }
+        Ok(bytes)
+    }
+}
