@@ -57,6 +57,14 @@ ROOT_RDATAFRAME = Peer("ROOT RDataFrame", "root_rdataframe")
 UPROOT = Peer("uproot root://", "uproot_arrays")
 UPROOT_HTTP = Peer("uproot http://", "uproot_arrays", "http")
 XRDCP = Peer("xrdcp of the whole file", "xrdcp", is_bound=True)
+TO_DISK = ("--to-disk",)
+COPIES = (
+    Peer("xrdcp -S 12", "xrdcp", options=(*TO_DISK, "--streams", "12")),
+    Peer("xrdcp -y 2", "xrdcp", options=(*TO_DISK, "--sources", "2")),
+    Peer("farroot cp root://", "farroot_copy"),
+    Peer("farroot cp http://", "farroot_copy", "http"),
+    Peer("farroot cp --connections 64", "farroot_copy", options=("--connections", "64")),
+)
 FARROOT = Peer("farroot root://", "farroot_arrays")
 FARROOT_HTTP = Peer("farroot http://", "farroot_arrays", "http")
 
@@ -170,6 +178,15 @@ EXPERIMENTS = {
         columns=H42_COLUMNS,
         links=(Link(100, "rate=1gbit flow-rate=1MB/s loss=0"),),
         peers=(ROOT_TRAINED, UPROOT, FARROOT, floor(16)),
+    ),
+    "copy": Experiment(
+        about="a file of 75 MB to a disk, at 100 ms: 1 MB/s for each TCP flow, and 1 Gbit/s",
+        file="nano",
+        links=(
+            Link(100, "rate=1gbit flow-rate=1MB/s loss=0"),
+            Link(100),
+        ),
+        peers=COPIES,
     ),
     "loss": Experiment(
         about="three branches of h42 at 100 ms with 0.1 % and 1 % of the packets lost",

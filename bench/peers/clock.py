@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 
@@ -68,6 +71,18 @@ def link() -> dict[str, int]:
             near = json.loads(answer.read())["near"]
     received, sent = near["received"], near["sent"]
     return {"link_bytes": received["bytes"], "connections": sent["connections"]}
+
+
+def target() -> Path:
+    """A place on a disk for a copy."""
+    return Path(tempfile.mkdtemp(prefix="farroot-bench-")) / "copy"
+
+
+def copied(target: Path) -> dict[str, int]:
+    """How much has been copied; the copy is thrown away."""
+    size = target.stat().st_size
+    shutil.rmtree(target.parent)
+    return {"payload_bytes": size}
 
 
 def run(

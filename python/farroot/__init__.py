@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from ._config import config
 from ._registry import register, unregister
-from .dataset import Files, Report, concatenate, iterate, num_entries
+from .copying import Copied, copy
+from .dataset import Files, Report, Skipped, Steps, concatenate, iterate, num_entries
 from .errors import (
     ConnectionFailedError,
     CorruptError,
@@ -23,6 +24,7 @@ from .errors import (
     PermissionDeniedError,
     ReadError,
     RecoveredWarning,
+    SkippedWarning,
     TimedOutError,
     UnauthenticatedError,
     UnreadableWarning,
@@ -37,6 +39,7 @@ from .tree import Branch, Tree
 __all__ = [
     "Branch",
     "ConnectionFailedError",
+    "Copied",
     "CorruptError",
     "Directory",
     "Error",
@@ -56,6 +59,9 @@ __all__ = [
     "ReadReport",
     "RecoveredWarning",
     "Report",
+    "Skipped",
+    "SkippedWarning",
+    "Steps",
     "TimedOutError",
     "Tree",
     "UnauthenticatedError",
@@ -63,6 +69,7 @@ __all__ = [
     "UnsupportedError",
     "concatenate",
     "config",
+    "copy",
     "iterate",
     "num_entries",
     "open",

@@ -1,10 +1,13 @@
 """The engine, as thin as it can be: columns are read here, and given their shape in Python."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .errors import Error
 
 __all__ = [
     "Batches",
@@ -23,6 +26,7 @@ __all__ = [
     "Tree",
     "Union",
     "configure",
+    "copy",
     "empty_column",
     "main",
     "matching",
@@ -273,6 +277,9 @@ class Parts:
     def next(self) -> tuple[int, int, int, Survivors, list[Column]] | None:
         """Number of the place, entries (half open) in its tree, survivors and columns."""
 
+    def skipped(self) -> list[tuple[int, str | None, tuple[int, int] | None, Error]]:
+        """What has been left out since this was asked last."""
+
 def matching(pattern: str) -> list[str]: ...
 def open_file(url: str) -> File: ...
 def open_table(url: str, path: str | None) -> Tree | Ntuple:
@@ -286,9 +293,13 @@ def parts(
     columns: Sequence[str] | Sequence[tuple[str, Sequence[str] | None]],
     cut: tuple[Sequence[str], Mask] | None = None,
     *,
+    on_error_report: bool = False,
     step_entries: int | None = None,
     step_bytes: int | None = None,
 ) -> Parts: ...
+def copy(
+    sources: Sequence[str], target: str, overwrite: bool, verify: bool
+) -> list[tuple[str, Path, int, int, str | None] | Error]: ...
 def empty_column(tree: Tree, branch: int) -> Column:
     """What a column without entries looks like."""
 

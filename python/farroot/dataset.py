@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from . import _core, _libraries
 from ._choice import Choice, Wish
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
-from .errors import InvalidArgumentError, NotFoundError
+from .errors import Error, InvalidArgumentError, NotFoundError, SkippedWarning, warn
 from .file import Address, as_table, split
 from .ntuple import Field, Ntuple
 from .tree import Branch, Tree
@@ -52,6 +52,74 @@ class Report:
 
 
 @dataclass(frozen=True)
+class Skipped:
+    """Entries that ``iterate(..., on_error="report")`` has left out.
+
+    The range is half open and counts from the beginning of the file's tree; it is None where the
+    file could not even be opened, which leaves out all of it.
+    """
+
+    file_path: str
+    object_path: str | None
+    tree_entry_start: int | None
+    tree_entry_stop: int | None
+    error: Error
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the error as its kind and its text."""
+        return {
+            "file_path": self.file_path,
+            "object_path": self.object_path,
+            "tree_entry_start": self.tree_entry_start,
+            "tree_entry_stop": self.tree_entry_stop,
+            "error": type(self.error).__name__,
+            "message": str(self.error),
+        }
+
+
+class Steps(Iterator[Any]):
+    """What :func:`iterate` gives, and what it has left out so far.
+
+    Attributes:
+        skipped: In order; always empty unless ``on_error="report"``.
+    """
+
+    def __init__(self, steps: Iterator[Any], skipped: list[Skipped]) -> None:
+        self._steps = steps
+        self.skipped = skipped
+
+    def __next__(self) -> Any:
+        return next(self._steps)
+
+
+class _Account:
+    """Where the files begin among all entries, and what has been left out of them."""
+
+    def __init__(self, places: list[_Place], skipped: list[Skipped]) -> None:
+        self.places = places
+        self.skipped = skipped
+        self.offset, self._current, self._end = 0, 0, 0
+
+    def reach(self, number: int, stop: int) -> None:
+        """Everything up to this entry of this file has been read or left out."""
+        if number != self._current:
+            self.offset, self._current = self.offset + self._end, number
+        self._end = stop
+
+    def leave_out(
+        self, number: int, path: str | None, entries: tuple[int, int] | None, error: Error
+    ) -> None:
+        place = self.places[number]
+        start, stop = entries or (None, None)
+        one = Skipped(place.url, path or place.path, start, stop, error)
+        self.skipped.append(one)
+        if stop is not None:
+            self.reach(number, stop)
+        what = "all entries" if stop is None else f"entries {start} to {stop}"
+        warn(f"{what} of {one.file_path} are left out: {error}", SkippedWarning)
+
+
+@dataclass(frozen=True)
 class _Place:
     """One tree or RNTuple: where it is, or the open one itself."""
 
@@ -78,7 +146,8 @@ def iterate(
     library: str = "ak",
     how: How = None,
     report: bool = False,
-) -> Iterator[Any]:
+    on_error: Literal["raise", "report"] = "raise",
+) -> Steps:
     """Reads columns of many files, step by step; no step reaches over the end of a file.
 
     The next files are opened, and what comes next is fetched and decoded, while the caller works
@@ -91,6 +160,9 @@ def iterate(
             globs with ``*``, ``?`` (not on a server), ``[]`` and ``{a,b}``. All of it goes for
             RNTuples as well, whose fields ``filter_branch`` gets.
         report: Whether to give pairs of arrays and :class:`Report`.
+        on_error: ``"report"`` goes on behind what cannot be read. Exactly those steps are left out
+            that hold it, or the rest of a file whose server is gone; each with a
+            :class:`SkippedWarning`, and as :class:`Skipped` in the iterator's ``skipped``.
 
     The other arguments are those of :meth:`Tree.iterate`.
 
@@ -100,28 +172,50 @@ def iterate(
     """
     choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
     wish = Wish.checked(choice, library, how)
-    return _steps(_places(files), wish, step(step_size), report)
+    if on_error not in ("raise", "report"):
+        raise InvalidArgumentError(f'on_error is "raise" or "report", not {on_error!r}')
+    places, skipped = _places(files), list[Skipped]()
+    goes_on = on_error == "report"
+    steps = _steps(places, wish, step(step_size), report, skipped, goes_on=goes_on)
+    return Steps(steps, skipped)
 
 
 def _steps(
-    places: list[_Place], wish: Wish, step: dict[str, int], report: bool = False
+    places: list[_Place],
+    wish: Wish,
+    step: dict[str, int],
+    report: bool = False,
+    skipped: list[Skipped] | None = None,
+    *,
+    goes_on: bool = False,
 ) -> Iterator[Any]:
-    first = places[0].opened()
-    selection = wish.of(first)
+    account = _Account(places, [] if skipped is None else skipped)
+    if (begun := _first(account, goes_on)) is None:
+        return
+    first, table = begun
+    selection = wish.of(table)
     if not selection.chosen:
         return
-    opened = [_Place(places[0].url, places[0].path, first), *places[1:]]
+    opened = [_Place(places[first].url, places[first].path, table), *places[first + 1 :]]
     located = [
         (each.url, each.path, None if each.table is None else each.table._live()) for each in opened
     ]
-    columns_everywhere = selection.keys_everywhere
-    parts = _core.parts(located, columns_everywhere, selection.decision_by_path, **step)
-    offset, current, end = 0, 0, 0
-    while (part := parts.next()) is not None:
+    parts = _core.parts(
+        located,
+        selection.keys_everywhere,
+        selection.decision_by_path,
+        on_error_report=goes_on,
+        **step,
+    )
+    while True:
+        part = parts.next()
+        for number, path, entries, error in parts.skipped():
+            account.leave_out(first + number, path, entries, error)
+        if part is None:
+            return
         number, start, stop, survivors, columns = part
-        if number != current:
-            offset, current = offset + end, number
-        end = stop
+        account.reach(first + number, stop)
+        offset = account.offset
         made = [selection.assemble(columns, Rows(start, stop, survivors, offset))]
         del part, survivors, columns
         # Popped, so that it is the caller's alone: their `del` gives the memory back.
@@ -130,6 +224,20 @@ def _steps(
             yield made.pop(), Report(place.url, place.path, start, stop, offset)
         else:
             yield made.pop()
+
+
+def _first(account: _Account, goes_on: bool) -> tuple[int, Tree | Ntuple] | None:
+    """The first table that can be opened, which decides on the columns."""
+    for number, place in enumerate(account.places):
+        try:
+            return number, place.opened()
+        except InvalidArgumentError:
+            raise
+        except Error as error:
+            if not goes_on:
+                raise
+            account.leave_out(number, place.path, None, error)
+    return None
 
 
 def concatenate(

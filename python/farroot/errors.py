@@ -78,6 +78,10 @@ class UnreadableWarning(UserWarning):
     """Something that this version cannot read, or that is corrupt, was left out."""
 
 
+class SkippedWarning(UserWarning):
+    """Entries that cannot be read were left out, as ``on_error="report"`` wishes."""
+
+
 class RecoveredWarning(UserWarning):
     """The file was never closed: it has only what had been saved before."""
 

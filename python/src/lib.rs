@@ -5,6 +5,7 @@
 
 mod columns;
 mod command;
+mod copy;
 mod cut;
 mod error;
 mod file;
@@ -27,6 +28,8 @@ mod _core {
     use super::columns::{List, Marked, Numbers, Optional, Record, Regular, Strings, Union};
     #[pymodule_export]
     use super::command::main;
+    #[pymodule_export]
+    use super::copy::copy;
     #[pymodule_export]
     use super::file::{File, Opens, matching, open_file, open_table, open_tables, split_tree};
     #[pymodule_export]

@@ -1,12 +1,16 @@
 //! Reads in steps, of one table or of many.
 
-use engine::{Place, Step, Table, Wanted, Wish};
+use std::sync::Arc;
+
+use engine::{OnError, Place, Skipped, Step, Table, Wanted, Wish};
 use numpy::PyArray1;
 use parking_lot::Mutex;
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 
 use crate::columns::columns;
 use crate::cut::{Raised, by_function};
+use crate::error::exception;
 use crate::ntuple::Ntuple;
 use crate::runtime::{Owned, engine, invalid, wait};
 use crate::tree::Tree;
@@ -56,10 +60,14 @@ impl Batches {
 pub struct Parts {
     parts: Owned<Mutex<engine::Parts>>,
     raised: Raised,
+    /// What has been left out since it was asked for last.
+    skipped: Arc<Mutex<Vec<Skipped>>>,
 }
 
 /// Number of the place, and what is read of its table as in [`Read`].
 type PartRead = (usize, u64, u64, Survivors, Vec<Py<PyAny>>);
+
+type SkippedTuple = (usize, Option<String>, Option<(u64, u64)>, Py<PyBaseException>);
 
 #[pymethods]
 impl Parts {
@@ -70,6 +78,17 @@ impl Parts {
         let part = part.map_err(|error| self.raised.or(py, &error))?;
         let (start, stop, survivors, columns) = handed_out(py, part.batch)?;
         Ok(Some((part.file, start, stop, survivors, columns)))
+    }
+
+    /// What has been left out since this was asked last: number of the place, path of the table, first
+    /// and last entry (half open) where they are known, and the error.
+    fn skipped(&self, py: Python<'_>) -> Vec<SkippedTuple> {
+        let skipped = std::mem::take(&mut *self.skipped.lock());
+        let tuple = |one: Skipped| {
+            let entries = one.entries.map(|entries| (entries.start, entries.end));
+            (one.file, one.path, entries, exception(py, &one.error).into_value(py))
+        };
+        skipped.into_iter().map(tuple).collect()
     }
 }
 
@@ -98,12 +117,13 @@ pub enum Columns {
 
 /// Reads the same columns of many tables: URL, path, and the table itself where it is open.
 #[pyfunction]
-#[pyo3(signature = (places, columns, cut = None, *, step_entries = None, step_bytes = None))]
+#[pyo3(signature = (places, columns, cut = None, *, on_error_report = false, step_entries = None, step_bytes = None))]
 pub fn parts(
     py: Python<'_>,
     places: Vec<(String, Option<String>, Option<Open>)>,
     columns: Columns,
     cut: Option<(Vec<String>, Py<PyAny>)>,
+    on_error_report: bool,
     step_entries: Option<u64>,
     step_bytes: Option<u64>,
 ) -> PyResult<Parts> {
@@ -117,9 +137,16 @@ pub fn parts(
         Columns::Branches(names) => Wanted::Named(names),
         Columns::Fields(fields) => Wanted::Fields(fields),
     };
-    let wish = Wish { wanted, entries: 0..u64::MAX, step: step(step_entries, step_bytes), cut };
+    let skipped: Arc<Mutex<Vec<Skipped>>> = Arc::default();
+    let told = skipped.clone();
+    let on_error = match on_error_report {
+        true => OnError::Report(Arc::new(move |one| told.lock().push(one))),
+        false => OnError::Raise,
+    };
+    let step = step(step_entries, step_bytes);
+    let wish = Wish { wanted, entries: 0..u64::MAX, step, cut, on_error };
     let parts = engine(py)?.parts(located, wish);
-    Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised })
+    Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised, skipped })
 }
 
 pub fn step(entries: Option<u64>, bytes: Option<u64>) -> Step {

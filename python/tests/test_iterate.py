@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from pathlib import Path
 from typing import Any
 
@@ -175,3 +176,57 @@ def test_steps_arrive_before_a_later_file_fails(several: list[Path], tmp_path: P
         next(steps)
     with pytest.raises(StopIteration):
         next(steps)
+
+
+def spoilt(path: Path, tree: str, branch: str, basket: int) -> Path:
+    """A copy of a file with the length of one basket's record destroyed."""
+    with uproot.open(path) as file:
+        at = int(file[tree][branch].member("fBasketSeek")[basket])
+    data = bytearray(path.read_bytes())
+    data[at : at + 4] = b"\x7f\xff\xff\xff"
+    copy = path.with_name(f"spoilt-{path.name}")
+    copy.write_bytes(data)
+    return copy
+
+
+def test_what_cannot_be_read_is_left_out_on_demand_and_told(
+    several: list[Path], tmp_path: Path
+) -> None:
+    first = tmp_path / "first.root"
+    first.write_bytes(several[0].read_bytes())
+    bad = spoilt(first, "events", "int32", 1)
+    missing = tmp_path / "missing.root"
+    files = [f"{missing}:events", f"{bad}:events", f"{several[2]}:events"]
+    options: dict[str, Any] = {"step_size": 50, "library": "np"}
+    with pytest.raises(farroot.NotFoundError):
+        list(farroot.iterate(files, "int32", **options))
+    with pytest.raises(farroot.CorruptError):
+        list(farroot.iterate(files[1:], "int32", **options))
+    steps = farroot.iterate(files, "int32", report=True, on_error="report", **options)
+    with pytest.warns(farroot.SkippedWarning) as caught:
+        read = list(steps)
+    assert {one.filename for one in caught} == {__file__}
+    gone, *rest = steps.skipped
+    assert (gone.file_path, gone.tree_entry_start) == (str(missing), None)
+    assert isinstance(gone.error, farroot.NotFoundError)
+    # The second basket holds entries 170 to 300.
+    assert [(one.tree_entry_start, one.tree_entry_stop) for one in rest] == [
+        (150, 200),
+        (200, 250),
+        (250, 300),
+    ]
+    as_json = json.loads(json.dumps(rest[0].as_dict()))
+    assert (as_json["file_path"], as_json["error"]) == (str(bad), "CorruptError")
+    with uproot.open(several[0]) as file:
+        expected = file["events"]["int32"].array(library="np")
+    assert np.concatenate([a["int32"] for a, _ in read[:3]]).tolist() == expected[:150].tolist()
+    # What is left out counts among the entries of all files.
+    assert read[3][1].global_entry_start == 300
+    assert read[-1][1].global_entry_stop == 800
+
+
+def test_nothing_is_left_out_where_all_can_be_read(several: list[Path]) -> None:
+    steps = farroot.iterate(several, "int32", on_error="report", library="np")
+    assert (sum(len(step["int32"]) for step in steps), steps.skipped) == (801, [])
+    with pytest.raises(farroot.InvalidArgumentError):
+        farroot.iterate(several, on_error="ignore")  # type: ignore[arg-type]

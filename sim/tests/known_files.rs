@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Engine, ErrorKind, Place, Result, Step, Wanted, Wish};
+use engine::{Config, Engine, ErrorKind, OnError, Place, Result, Step, Wanted, Wish};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -47,6 +47,7 @@ async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, St
         entries: 0..u64::MAX,
         step: Step::Whole,
         cut: None,
+        on_error: OnError::Raise,
     };
     let mut parts = engine.parts(vec![place], wish);
     let mut entries = 0;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Config, Engine, Place, Step, Wanted, Wish};
+use engine::{Array, Config, Engine, OnError, Place, Step, Wanted, Wish};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -134,7 +134,13 @@ fn a_known_file_is_read_when_the_server_answers() {
             let started = tokio::time::Instant::now();
             let place = Place { url: XROOTD.into(), path: Some("Events".into()), open: None };
             let wanted = Wanted::Named(columns());
-            let wish = Wish { wanted, entries: 0..u64::MAX, step: Step::Whole, cut: None };
+            let wish = Wish {
+                wanted,
+                entries: 0..u64::MAX,
+                step: Step::Whole,
+                cut: None,
+                on_error: OnError::Raise,
+            };
             let mut parts = engine.parts(vec![place], wish);
             assert_eq!(parts.next().await.expect("one").expect("reads").batch.len(), ENTRIES);
             took.push(round_trips(started.elapsed(), RTT));
@@ -159,7 +165,13 @@ fn several_files_are_read_as_one() {
             open: None,
         };
         let wanted = Wanted::Fields(vec![("Muon_pt".into(), Some(vec!["Muon_pt".into()]))]);
-        let wish = Wish { wanted, entries: 0..u64::MAX, step: Step::Entries(2_000), cut: None };
+        let wish = Wish {
+            wanted,
+            entries: 0..u64::MAX,
+            step: Step::Entries(2_000),
+            cut: None,
+            on_error: OnError::Raise,
+        };
         let mut parts = engine.parts(vec![place("a"), place("b")], wish);
         let mut seen = Vec::new();
         while let Some(part) = parts.next().await {

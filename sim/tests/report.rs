@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use engine::report::Report;
-use engine::{Place, Step, Wanted, Wish};
+use engine::{OnError, Place, Step, Wanted, Wish};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -105,7 +105,7 @@ fn files_opened_ahead_cost_their_caller_nothing() {
             open: None,
         };
         let (wanted, step) = (Wanted::Named(columns()), Step::Whole);
-        let wish = Wish { wanted, entries: 0..u64::MAX, step, cut: None };
+        let wish = Wish { wanted, entries: 0..u64::MAX, step, cut: None, on_error: OnError::Raise };
         let mut parts = engine.parts(vec![place("a"), place("b")], wish);
         while let Some(part) = parts.next().await {
             assert_eq!(part.expect("reads").batch.len(), 6_000);

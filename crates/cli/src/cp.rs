@@ -4,12 +4,12 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
-use engine::{Copied, CopyOptions, Progress};
+use engine::{Config, Copied, CopyOptions, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use parking_lot::Mutex;
 
 use crate::outcome::{Failure, Outcome};
-use crate::reading::with_engine;
+use crate::reading::with_config;
 
 /// Copy files to a local disk: over many connections, from several sources, resumed after a break
 #[derive(Debug, Args)]
@@ -28,6 +28,9 @@ pub struct Arguments {
     /// Compare each file with its server's checksum (adler32, crc32c or md5)
     #[arg(long)]
     verify: bool,
+    /// Connections to one server at the most, where they bring more than sixteen do
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    connections: Option<u32>,
     /// Say at the end, on standard error, where the time went
     #[arg(long)]
     report: bool,
@@ -35,7 +38,12 @@ pub struct Arguments {
 
 /// Copies, with a bar on a terminal.
 pub fn run(arguments: &Arguments) -> Outcome {
-    with_engine(async |engine| {
+    let mut config = Config::from_env()?;
+    if let Some(connections) = arguments.connections {
+        config.connections_max = connections;
+        config.connections_initial = config.connections_initial.min(connections);
+    }
+    with_config(config, async |engine| {
         let options = CopyOptions { overwrite: arguments.force, verify: arguments.verify };
         let bar = Bar::new();
         let tell = |progress| bar.tell(progress);

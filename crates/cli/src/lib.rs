@@ -2,6 +2,7 @@
 
 mod cat;
 mod cp;
+mod doctor;
 mod exercise;
 mod ls;
 mod map;
@@ -34,6 +35,7 @@ enum Verb {
     Plan(plan::Arguments),
     Cat(cat::Arguments),
     Cp(cp::Arguments),
+    Doctor(doctor::Arguments),
     Exercise(exercise::Arguments),
     Serve(serve::Arguments),
 }
@@ -59,6 +61,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Cat(arguments) => cat::run(&arguments),
         Verb::Cp(arguments) => cp::run(&arguments),
+        Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Exercise(arguments) => exercise::run(&arguments),
         Verb::Serve(arguments) => serve::run(arguments),
     })

@@ -14,7 +14,15 @@ use crate::outcome::{Failure, Outcome};
 /// # Errors
 /// Those of the work; `Interrupted`.
 pub fn with_engine(work: impl AsyncFnOnce(&Engine) -> Outcome) -> Outcome {
-    let engine = Engine::start(Config::from_env()?)?;
+    with_config(Config::from_env()?, work)
+}
+
+/// As [`with_engine`], with settings of the verb's own.
+///
+/// # Errors
+/// Those of the work; `Interrupted`.
+pub fn with_config(config: Config, work: impl AsyncFnOnce(&Engine) -> Outcome) -> Outcome {
+    let engine = Engine::start(config)?;
     engine.block_on(async {
         tokio::select! {
             outcome = work(&engine) => outcome,

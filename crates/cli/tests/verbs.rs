@@ -168,6 +168,34 @@ fn exercise_tells_how_fast_an_event_loop_is() {
 }
 
 #[test]
+fn doctor_names_the_step_that_fails() {
+    let server = Server::start(Config::new(folder())).expect("starts");
+    for origin in [server.root_url(), server.http_url()] {
+        let well = printed(&["doctor", &format!("{origin}zlib.root")]);
+        let steps: Vec<&str> =
+            well.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(steps, ["name", "connect", "login", "open", "read"], "{well}");
+        let missing = farroot(&["doctor", "--json", &format!("{origin}none.root")]);
+        assert_eq!(missing.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&missing.stdout).into_owned();
+        let last = said.lines().last().expect("a line");
+        assert!(last.contains("\"open\"") && last.contains("\"is_fault\":true"), "{said}");
+        assert!(last.contains("is the path right?"), "{said}");
+    }
+    drop(server);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    drop(listener);
+    let refused = farroot(&["doctor", &format!("root://127.0.0.1:{port}//f")]);
+    let said = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert!(said.contains("FAULT: ") && said.contains("nothing listens on this port"), "{said}");
+    let unknown = farroot(&["doctor", "root://no-such-host.invalid//f"]);
+    let said = String::from_utf8_lossy(&unknown.stdout).into_owned();
+    assert!(said.contains("name ") && said.contains("is the name spelt right?"), "{said}");
+    assert!(printed(&["doctor", &file()]).contains("bytes"));
+}
+
+#[test]
 fn cp_copies_verifies_and_replaces_only_on_demand() {
     let server = Server::start(Config::new(folder())).expect("starts");
     let origin = server.root_url();

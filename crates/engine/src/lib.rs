@@ -48,6 +48,7 @@ pub use read::map::Record;
 pub use read::ntuple::{FieldColumn, Ntuple};
 pub use read::outline::{Outline, OutlineColumn};
 pub use read::plan::{Plan, Step};
+pub use read::skip::{OnError, Skipped};
 pub use read::table::{Selected, Table, Wanted};
 pub use read::tree::Tree;
 pub use rootfile::object;
@@ -157,6 +158,20 @@ impl Engine {
     /// being listed.
     pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
         matching::matching(pattern, &self.inner.config, &self.inner.network).await
+    }
+
+    /// Goes the way to a file step by step, and says what was found; of several addresses of one
+    /// file, for each.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what is no address. Faults on the way are findings.
+    pub async fn examine(&self, address: &str) -> Result<Vec<source::checkup::Finding>> {
+        let Inner { config, network, .. } = &*self.inner;
+        let mut findings = Vec::new();
+        for url in address::parse(address)? {
+            findings.extend(source::checkup::examine(&url, config, network).await);
+        }
+        Ok(findings)
     }
 
     /// The checksum that a server keeps of a file; without an algorithm, of the kind that it likes

@@ -10,7 +10,8 @@ use super::columns::Batch;
 use super::cut::Cut;
 use super::file::Guesses;
 use super::plan::Step;
-use super::table::{Table, Wanted};
+use super::skip::{OnError, Reach, Skipped};
+use super::table::{Selected, Table, Wanted};
 use super::tree::Rank;
 use crate::Engine;
 use crate::error::{Error, Result};
@@ -43,6 +44,7 @@ pub struct Wish {
     pub step: Step,
     /// Which of the entries are read; `None` takes all.
     pub cut: Option<Cut>,
+    pub on_error: OnError,
 }
 
 /// A batch and where it comes from.
@@ -88,15 +90,28 @@ pub struct Parts {
     engine: Engine,
     places: VecDeque<(usize, Place)>,
     wish: Wish,
-    opening: Ahead<Started>,
+    opening: Ahead<Begun>,
     present: Option<Started>,
     pace: Pace,
+}
+
+/// What has become of opening a file.
+enum Begun {
+    Started(Box<Started>),
+    /// It cannot be read, and the others are.
+    Failed(Skipped),
 }
 
 struct Started {
     file: usize,
     url: String,
+    selected: Selected,
+    /// Entries that have not been handed out.
+    left: Range<u64>,
     batches: Batches,
+    /// Something among the next entries cannot be read: they are read step by step until it has
+    /// been found.
+    searching: bool,
     metadata_bytes: u64,
     opening_took: Duration,
     /// When the file's turn came, on the engine's clock.
@@ -115,7 +130,7 @@ impl Parts {
         loop {
             self.open_ahead();
             if let Some(present) = &mut self.present {
-                match present.batches.next().await {
+                match present.next(&self.wish).await {
                     Some(Ok(batch)) => {
                         let (file, url) = (present.file, present.url.clone());
                         return Some(Ok(Part { file, url, batch }));
@@ -129,10 +144,11 @@ impl Parts {
                 }
             }
             match self.opening.next().await? {
-                Ok(mut started) => {
+                Ok(Begun::Failed(skipped)) => self.wish.on_error.tell(skipped),
+                Ok(Begun::Started(mut started)) => {
                     self.pace.opened(started.opening_took, started.metadata_bytes);
                     started.turn = self.engine.trace().now();
-                    self.present = Some(started);
+                    self.present = Some(*started);
                 }
                 Err(error) => return Some(Err(self.give_up(error))),
             }
@@ -152,9 +168,109 @@ impl Parts {
         while self.opening.len() < ahead {
             let Some((file, place)) = self.places.pop_front() else { return };
             let urgent = self.present.is_none() && self.opening.len() == 0;
-            let work = start(self.engine.clone(), file, place, self.wish.clone(), urgent);
+            let work = begin(self.engine.clone(), file, place, self.wish.clone(), urgent);
             self.opening.push(self.engine.trace(), work);
         }
+    }
+}
+
+impl Started {
+    /// The next batch; `None` when the rest of the file has been read or left out.
+    async fn next(&mut self, wish: &Wish) -> Option<Result<Batch>> {
+        loop {
+            let next = match self.searching {
+                true => self.next_step(wish).await,
+                false => self.batches.next().await,
+            };
+            match next? {
+                Ok(batch) => {
+                    self.left.start = batch.entries.end;
+                    return Some(Ok(batch));
+                }
+                Err(error) => {
+                    if let Err(error) = self.leave_out(wish, error).await {
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next step, read by itself.
+    async fn next_step(&mut self, wish: &Wish) -> Option<Result<Batch>> {
+        loop {
+            let step = match self.selected.first_step(self.left.clone(), wish.step).await {
+                Ok(step) => step?,
+                Err(error) => return Some(Err(error)),
+            };
+            let (cut, end) = (wish.cut.as_ref(), step.end);
+            match self.selected.start(cut, step, Step::Whole, self.rank()).await {
+                Ok(mut batches) => match batches.next().await {
+                    // A cut has left nothing.
+                    None => self.left.start = end,
+                    batch => return batch,
+                },
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// Leaves out what an error concerns, where that is wished.
+    ///
+    /// # Errors
+    /// The error itself where nothing is to be left out.
+    async fn leave_out(&mut self, wish: &Wish, error: Error) -> Result<()> {
+        let reach = Reach::of(&error);
+        if matches!(wish.on_error, OnError::Raise) || reach == Reach::Caller {
+            return Err(error);
+        }
+        if reach == Reach::Place && !std::mem::replace(&mut self.searching, true) {
+            // It may be a later step that is prepared already.
+            return Ok(());
+        }
+        let step = match reach {
+            Reach::Place => self.selected.first_step(self.left.clone(), wish.step).await,
+            _ => Ok(None),
+        };
+        let end = step.ok().flatten().map_or(self.left.end, |step| step.end);
+        wish.on_error.tell(Skipped {
+            file: self.file,
+            url: self.url.clone(),
+            path: Some(self.selected.path().to_owned()),
+            entries: Some(self.left.start..end),
+            error,
+        });
+        self.left.start = end;
+        self.searching = false;
+        let (left, rank) = (self.left.clone(), self.rank());
+        match self.selected.start(wish.cut.as_ref(), left, wish.step, rank).await {
+            Ok(batches) => self.batches = batches,
+            // Found again by the next step.
+            Err(_) => self.searching = true,
+        }
+        Ok(())
+    }
+
+    fn rank(&self) -> Rank {
+        Rank { order: self.file as u64, urgent: true }
+    }
+}
+
+async fn begin(
+    engine: Engine,
+    file: usize,
+    place: Place,
+    wish: Wish,
+    urgent: bool,
+) -> Result<Begun> {
+    let (url, path) = (place.url.clone(), place.path.clone());
+    let may_leave_out = matches!(wish.on_error, OnError::Report(_));
+    match start(engine, file, place, wish, urgent).await {
+        Ok(started) => Ok(Begun::Started(Box::new(started))),
+        Err(error) if may_leave_out && Reach::of(&error) != Reach::Caller => {
+            Ok(Begun::Failed(Skipped { file, url, path, entries: None, error }))
+        }
+        Err(error) => Err(error),
     }
 }
 
@@ -171,19 +287,30 @@ async fn start(
         None => start_presumed(&engine, &place, &wish, rank).await?,
         Some(_) => None,
     };
-    let (table, batches) = match remembered {
+    let (selected, batches) = match remembered {
         Some(started) => started,
         None => {
             let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear };
             let table = place.open(&engine, guesses).await?;
-            let batches = begin(&table, &place, &wish, rank).await?;
-            (table, batches)
+            read(&table, &place, &wish, rank).await?
         }
     };
     let opening_took = engine.trace().now().saturating_sub(begun);
-    let metadata_bytes = table.file().metadata_bytes();
-    let turn = Duration::ZERO;
-    Ok(Started { file, url: place.url, batches, metadata_bytes, opening_took, turn })
+    let metadata_bytes = selected.file().metadata_bytes();
+    let end = wish.entries.end.min(selected.num_entries());
+    let left = wish.entries.start.min(end)..end;
+    let (url, turn, searching) = (place.url, Duration::ZERO, false);
+    Ok(Started {
+        file,
+        url,
+        selected,
+        left,
+        batches,
+        searching,
+        metadata_bytes,
+        opening_took,
+        turn,
+    })
 }
 
 /// Begins to read before the file is open, where it is remembered: what is wanted first is asked
@@ -193,19 +320,24 @@ async fn start_presumed(
     place: &Place,
     wish: &Wish,
     rank: Rank,
-) -> Result<Option<(Table, Batches)>> {
+) -> Result<Option<(Selected, Batches)>> {
     let Some(presumed) = engine.open_presumed(&place.url).await? else { return Ok(None) };
     let started = async {
         let table = engine.table_of(&presumed.file, &place.url, place.path.as_deref()).await?;
-        let batches = begin(&table, place, wish, rank).await?;
-        Ok((table, batches))
+        read(&table, place, wish, rank).await
     };
     // An error may be the other file's.
     let started = started.await;
     if presumed.confirm().await? { started.map(Some) } else { Ok(None) }
 }
 
-async fn begin(table: &Table, place: &Place, wish: &Wish, rank: Rank) -> Result<Batches> {
+async fn read(
+    table: &Table,
+    place: &Place,
+    wish: &Wish,
+    rank: Rank,
+) -> Result<(Selected, Batches)> {
     let selected = table.select(&wish.wanted).map_err(|error| error.with_url(&*place.url))?;
-    selected.start(wish.cut.as_ref(), wish.entries.clone(), wish.step, rank).await
+    let batches = selected.start(wish.cut.as_ref(), wish.entries.clone(), wish.step, rank).await?;
+    Ok((selected, batches))
 }

@@ -21,6 +21,7 @@ pub mod plan;
 mod profile;
 mod recover;
 pub mod select;
+pub mod skip;
 pub mod table;
 pub mod tree;
 

@@ -165,6 +165,27 @@ impl Selected {
         }
     }
 
+    /// The first of the steps in which entries are read; `None` where there are none.
+    pub(super) async fn first_step(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Option<Range<u64>>> {
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        Ok(match self {
+            Selected::Tree(tree, columns) => {
+                let plan = tree.plan(columns, entries, step)?;
+                plan.batches.first().map(|batch| batch.entries.clone())
+            }
+            Selected::Ntuple(ntuple, columns) => {
+                let plan = ntuple.plan(columns, entries, step).await?;
+                plan.batches.first().map(|batch| batch.entries.clone())
+            }
+        })
+    }
+
     /// Reads a range of entries (cut to those there are), all at once.
     ///
     /// # Errors

@@ -1,0 +1,52 @@
+//! `farroot doctor URL`: where the way to a file is blocked, or slow.
+
+use std::io::Write;
+
+use clap::Args;
+
+use crate::outcome::Outcome;
+use crate::reading::with_engine;
+use crate::table::{table, text};
+
+/// Find out what is wrong, or slow, on the way to a file: name, connection, login, open, read
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// A URL (root://, http://) or a path; of 'URL1|URL2', each
+    url: String,
+    /// For programs, one line of JSON a step
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one line a step, and says what can be done.
+pub fn run(arguments: &Arguments) -> Outcome {
+    with_engine(async |engine| {
+        let findings = engine.examine(&arguments.url).await?;
+        let mut out = std::io::stdout().lock();
+        if arguments.json {
+            for finding in &findings {
+                serde_json::to_writer(&mut out, finding).map_err(std::io::Error::from)?;
+                writeln!(out)?;
+            }
+        } else {
+            let mut steps = table(&["step", ">ms", "where", "what"]);
+            for finding in &findings {
+                let mark = if finding.is_fault { "FAULT: " } else { "" };
+                steps.add_row([
+                    finding.step.name().to_owned(),
+                    format!("{:.1}", finding.seconds * 1e3),
+                    finding.place.clone(),
+                    format!("{mark}{}", finding.text),
+                ]);
+            }
+            out.write_all(text(&steps).as_bytes())?;
+            for advice in findings.iter().filter_map(|finding| finding.advice.as_ref()) {
+                writeln!(out, "-> {advice}")?;
+            }
+        }
+        match findings.last().is_some_and(|last| last.is_fault) {
+            true => Err("the file cannot be read from here".to_owned().into()),
+            false => Ok(()),
+        }
+    })
+}

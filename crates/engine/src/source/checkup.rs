@@ -1,0 +1,292 @@
+//! What stands between here and a file: each step on the way, with its time and its fault.
+//!
+//! The steps are taken one after the other, as no read does, so that each has a time of its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use serde::Serialize;
+use tokio::net::{TcpStream, lookup_host};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
+use url::Url;
+
+use super::network::Network;
+use super::{
+    Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, display_url,
+    server_for,
+};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Read to see whether and how fast bytes come.
+const READ_BYTES: u64 = 1 << 20;
+/// How often one may be sent on.
+const REDIRECTIONS_MAX: usize = 16;
+
+/// A step on the way to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Step {
+    /// The host's name becomes addresses.
+    Name,
+    /// A TCP connection to one of them.
+    Connect,
+    /// The protocol's greeting and login.
+    Login,
+    /// The file is found.
+    Open,
+    /// The first bytes come.
+    Read,
+}
+
+impl Step {
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Name => "name",
+            Step::Connect => "connect",
+            Step::Login => "login",
+            Step::Open => "open",
+            Step::Read => "read",
+        }
+    }
+}
+
+/// What has come of a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    pub step: Step,
+    /// The host, address or server concerned.
+    pub place: String,
+    pub seconds: f64,
+    /// What was found, or what is wrong, in plain words.
+    pub text: String,
+    pub is_fault: bool,
+    /// What can be done about a fault.
+    pub advice: Option<String>,
+}
+
+/// Goes the way to a file, up to the first fault that cannot be passed.
+pub async fn examine(url: &Url, config: &Config, network: &Arc<dyn Network>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut at = url.clone();
+    for _ in 0..REDIRECTIONS_MAX {
+        let is_reachable = match (at.host_str(), at.scheme()) {
+            (Some(host), scheme) if scheme != "file" => {
+                let port = at.port_or_known_default().unwrap_or(1094);
+                reach(host, port, config.connect_timeout, &mut findings).await
+            }
+            _ => true,
+        };
+        if !is_reachable {
+            break;
+        }
+        match converse(&at, config, network, &mut findings).await {
+            Some(next) => at = next,
+            None => break,
+        }
+    }
+    findings
+}
+
+/// Name look-up, and a connection to every address; whether there is one.
+async fn reach(host: &str, port: u16, patience: Duration, findings: &mut Vec<Finding>) -> bool {
+    let begun = Instant::now();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let found = timeout(patience, lookup_host((bare, port))).await;
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut addresses: Vec<SocketAddr> = match found {
+        Ok(Ok(addresses)) => addresses.collect(),
+        Ok(Err(error)) => return name_fault(host, seconds, error.to_string(), findings),
+        Err(_) => {
+            let text = format!("no answer within {} s", patience.as_secs_f64());
+            return name_fault(host, seconds, text, findings);
+        }
+    };
+    addresses.dedup();
+    let list: Vec<String> = addresses.iter().map(|address| address.ip().to_string()).collect();
+    findings.push(fine(Step::Name, host, seconds, list.join(", ")));
+    let tries = addresses.iter().map(|address| async move {
+        let begun = Instant::now();
+        let connected = timeout(patience, TcpStream::connect(address)).await;
+        (address, begun.elapsed().as_secs_f64(), connected)
+    });
+    let mut is_reachable = false;
+    for (address, seconds, connected) in join_all(tries).await {
+        let place = address.to_string();
+        findings.push(match connected {
+            Ok(Ok(_)) => {
+                is_reachable = true;
+                fine(Step::Connect, &place, seconds, "connected".into())
+            }
+            Ok(Err(error)) => {
+                let refused = error.kind() == std::io::ErrorKind::ConnectionRefused;
+                let advice = match refused {
+                    true => {
+                        "nothing listens on this port: is the server running, and the port right?"
+                    }
+                    false => "is this machine on the network, and the host?",
+                };
+                fault(Step::Connect, &place, seconds, error.to_string(), advice.into())
+            }
+            Err(_) => {
+                let text = format!("no answer within {} s", patience.as_secs_f64());
+                let advice = "the host is down, or a firewall drops what is sent to this port";
+                fault(Step::Connect, &place, seconds, text, advice.into())
+            }
+        });
+    }
+    is_reachable
+}
+
+fn name_fault(host: &str, seconds: f64, text: String, findings: &mut Vec<Finding>) -> bool {
+    let advice = "is the name spelt right? some names are known only inside a site or its VPN";
+    findings.push(fault(Step::Name, host, seconds, text, advice.into()));
+    false
+}
+
+/// Login, open and read; the next address where the server sends on.
+async fn converse(
+    url: &Url,
+    config: &Config,
+    network: &Arc<dyn Network>,
+    findings: &mut Vec<Finding>,
+) -> Option<Url> {
+    let mut visit = match Visit::begin(url, config, network.clone()) {
+        Ok(visit) => visit,
+        Err(error) => {
+            findings.push(failed(Step::Login, &display_url(url), 0.0, &error));
+            return None;
+        }
+    };
+    for step in [Step::Login, Step::Open, Step::Read] {
+        let begun = Instant::now();
+        let outcome = visit.take(step).await;
+        let seconds = begun.elapsed().as_secs_f64();
+        match outcome {
+            Ok(Passed::On(text)) => findings.push(fine(step, &visit.name, seconds, text)),
+            Ok(Passed::Elsewhere(target)) => {
+                let text = format!("sent on to {}", display_url(&target));
+                findings.push(fine(step, &visit.name, seconds, text));
+                return Some(target);
+            }
+            Err(error) => {
+                findings.push(failed(step, &visit.name, seconds, &error));
+                return None;
+            }
+        }
+    }
+    None
+}
+
+enum Passed {
+    On(String),
+    Elsewhere(Url),
+}
+
+/// One connection, asked for one thing after the other.
+struct Visit {
+    name: String,
+    file: FileRef,
+    orders: mpsc::UnboundedSender<Command>,
+    inbox: mpsc::UnboundedReceiver<(ConnectionTag, Notice)>,
+    info: FileInfo,
+}
+
+impl Visit {
+    fn begin(url: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
+        let server = server_for(url, config, network)?;
+        let name = server.name().to_owned();
+        let (orders, commands) = mpsc::unbounded_channel();
+        let (notices, inbox) = mpsc::unbounded_channel();
+        // It ends with `orders`.
+        tokio::spawn(server.run(Link { connection: ConnectionTag(0), commands, notices }));
+        let file = FileRef { tag: 0, url: Arc::new(url.clone()) };
+        Ok(Visit { name, file, orders, inbox, info: FileInfo::default() })
+    }
+
+    async fn take(&mut self, step: Step) -> Result<Passed> {
+        let (request, file) = (RequestTag(step as u64), self.file.clone());
+        let size = self.info.size;
+        match step {
+            Step::Name | Step::Connect | Step::Login => {}
+            Step::Open => self.order(Command::Open { request, file, part: Part::Head(1) }),
+            Step::Read => {
+                let segments = vec![0..size.min(READ_BYTES)];
+                self.order(Command::Fetch { request, file, segments });
+            }
+        }
+        let (begun, mut first, mut bytes) = (Instant::now(), None, 0);
+        loop {
+            match self.next().await? {
+                Notice::Connected if step == Step::Login => {
+                    return Ok(Passed::On("the server answers".into()));
+                }
+                Notice::Opened { info, .. } => self.info = info,
+                Notice::Data { bytes: more, .. } => {
+                    first.get_or_insert_with(|| begun.elapsed());
+                    bytes += more.len() as u64;
+                }
+                Notice::Done { .. } if step == Step::Open => {
+                    return Ok(Passed::On(format!("a file of {} bytes", self.info.size)));
+                }
+                Notice::Done { .. } => {
+                    let first = first.unwrap_or_default().as_secs_f64() * 1e3;
+                    return Ok(Passed::On(format!("{bytes} bytes, the first after {first:.1} ms")));
+                }
+                Notice::Redirected { url, .. } => return Ok(Passed::Elsewhere(url)),
+                Notice::Failed { error, .. } => return Err(error),
+                _ => {}
+            }
+        }
+    }
+
+    fn order(&self, command: Command) {
+        // A connection that has ended says so itself.
+        let _ = self.orders.send(command);
+    }
+
+    async fn next(&mut self) -> Result<Notice> {
+        let lost = || Error::new(ErrorKind::Connection, "the server has closed the connection");
+        match self.inbox.recv().await {
+            Some((_, Notice::Disconnected { error })) => Err(error.unwrap_or_else(lost)),
+            Some((_, notice)) => Ok(notice),
+            None => Err(lost()),
+        }
+    }
+}
+
+fn fine(step: Step, place: &str, seconds: f64, text: String) -> Finding {
+    Finding { step, place: place.to_owned(), seconds, text, is_fault: false, advice: None }
+}
+
+fn fault(step: Step, place: &str, seconds: f64, text: String, advice: String) -> Finding {
+    let (place, advice) = (place.to_owned(), Some(advice));
+    Finding { step, place, seconds, text, is_fault: true, advice }
+}
+
+fn failed(step: Step, place: &str, seconds: f64, error: &Error) -> Finding {
+    let advice = match (error.kind(), step) {
+        (ErrorKind::NotFound, _) => "is the path right? in root:// addresses it begins with //",
+        (ErrorKind::PermissionDenied, _) => "the server knows who asks and refuses: ask the site",
+        (ErrorKind::Unauthenticated, _) => {
+            "the server wants a credential that farroot cannot give: try another door of the site"
+        }
+        (ErrorKind::Unsupported, _) => "use an address without encryption where the site has one",
+        (ErrorKind::TimedOut, Step::Login) => {
+            "the port takes connections, but nobody answers: the server hangs, or is another kind"
+        }
+        (ErrorKind::TimedOut, _) => {
+            "the server hangs, or brings the file from tape: try again later"
+        }
+        (ErrorKind::Connection, Step::Login) => {
+            "does the address have the right scheme? this may be another kind of server"
+        }
+        (ErrorKind::Connection, _) => "the server has given up: try again, or another replica",
+        (ErrorKind::InvalidArgument, _) => "name a file, not a directory",
+        _ => "the server or its disk has failed: try another replica, and tell the site",
+    };
+    fault(step, place, seconds, error.message().to_owned(), advice.to_owned())
+}

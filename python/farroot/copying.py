@@ -1,0 +1,62 @@
+"""Whole files to a local disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import _core
+from .errors import Error
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A file that has been copied.
+
+    ``resumed`` of its ``size`` bytes were there from an earlier try; ``checksum`` (as in
+    ``"adler32 5bdad19a"``) is what file and server agree on, where that was asked for.
+    """
+
+    source: str
+    target: Path
+    size: int
+    resumed: int
+    checksum: str | None
+
+
+def copy(
+    sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    target: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    verify: bool = False,
+) -> list[Copied]:
+    """Copies files to a local disk, over many connections.
+
+    What has come of a file before a break is gone on with where its source is still the same.
+    Under the final name there is nothing, or what was there before, until a file is complete.
+
+    Args:
+        sources: One or several addresses, which may be globs as for :func:`farroot.iterate`;
+            ``"URL1|URL2"`` is one file at two places.
+        target: A path for one file, or a directory that is there.
+        overwrite: Whether to replace files that are there.
+        verify: Whether to compare each file with its server's checksum.
+
+    Raises:
+        CorruptError: a file differs from its server's checksum. The copy has been thrown away.
+        InvalidArgumentError: a target is there already.
+        ExceptionGroup: the errors of several files; the other files have been copied.
+    """
+    several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    outcomes = _core.copy(
+        [os.fspath(source) for source in several], os.fspath(target), overwrite, verify
+    )
+    failed = [outcome for outcome in outcomes if isinstance(outcome, Error)]
+    if len(failed) == 1:
+        raise failed[0]
+    if failed:
+        raise ExceptionGroup(f"{len(failed)} of {len(outcomes)} files are not copied", failed)
+    return [Copied(*outcome) for outcome in outcomes if not isinstance(outcome, Error)]

@@ -1,0 +1,47 @@
+"""Copies of whole files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import farroot
+
+from .test_remote import serving
+
+
+def test_copies_are_the_files_and_agree_with_the_server(
+    several: list[Path], tmp_path: Path
+) -> None:
+    with serving(several[0].parent) as address:
+        [copied] = farroot.copy(f"root://{address}//{several[0].name}", tmp_path / "f", verify=True)
+        assert (tmp_path / "f").read_bytes() == several[0].read_bytes()
+        assert (copied.target, copied.resumed) == (tmp_path / "f", 0)
+        assert copied.checksum is not None
+        assert copied.checksum.startswith("adler32 ")
+        names = ",".join(path.name for path in several)
+        copies = farroot.copy(f"root://{address}//{{{names}}}", tmp_path)
+        assert [copy.target.name for copy in copies] == [path.name for path in several]
+        for path in several:
+            assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_what_is_there_stays(made: Path, tmp_path: Path) -> None:
+    target = tmp_path / "f"
+    target.write_text("precious")
+    with pytest.raises(farroot.InvalidArgumentError, match="there already"):
+        farroot.copy(made, target)
+    assert target.read_text() == "precious"
+    farroot.copy(made, target, overwrite=True)
+    assert target.read_bytes() == made.read_bytes()
+
+
+def test_errors_of_several_files_come_together(made: Path, tmp_path: Path) -> None:
+    sources = [tmp_path / "no", made, tmp_path / "none"]
+    target = tmp_path / "target"
+    target.mkdir()
+    with pytest.raises(ExceptionGroup, match="2 of 3 files") as raised:
+        farroot.copy(sources, target)
+    assert all(isinstance(error, farroot.NotFoundError) for error in raised.value.exceptions)
+    assert [path.name for path in target.iterdir()] == [made.name]

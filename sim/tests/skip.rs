@@ -1,0 +1,169 @@
+//! Reading on behind what cannot be read: exactly the steps that hold it are left out, and told.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::{
+    Config, Engine, Error, ErrorKind, OnError, Part, Place, Skipped, Step, Table, Wanted, Wish,
+};
+use parking_lot::Mutex;
+use sim::link::Link;
+use sim::network::World;
+use sim::xrootd_host::{self, Behaviour};
+
+const TREE: &[u8] = include_bytes!("../testdata/small_nano.root");
+const NTUPLE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
+const STEP: u64 = 500;
+
+/// A host with these files, `/0` and so on.
+fn engine(files: &[Bytes]) -> Engine {
+    let world = World::default();
+    let name = |(at, content): (usize, &Bytes)| (format!("/{at}"), content.clone());
+    let files: BTreeMap<String, Bytes> = files.iter().enumerate().map(name).collect();
+    let link = Link::delay(Duration::from_millis(10));
+    xrootd_host::serve(world.host("server", 1094, link), Arc::new(files), Behaviour::default());
+    let config = Config { decode_threads: 0, ..Config::default() };
+    Engine::within(&config, Arc::new(world)).expect("starts")
+}
+
+fn url(file: usize) -> String {
+    format!("root://server:1094//{file}")
+}
+
+/// The file with what holds the `nth` part of a column spoilt, and the entries concerned.
+async fn spoilt(content: &'static [u8], column: &str, nth: usize) -> (Bytes, Range<u64>) {
+    let engine = engine(&[Bytes::from_static(content)]);
+    let table = engine.open_table(&url(0), None).await.expect("opens");
+    let patterns = [column.to_owned()];
+    let (at, entries) = match &table {
+        Table::Tree(tree) => {
+            let columns = tree.columns(&patterns).expect("is there");
+            let plan = tree.plan(&columns, 0..u64::MAX, Step::Whole).expect("plans");
+            // The length of its record: baskets without compression have no checksum.
+            let range = plan.items[nth].range.clone().expect("in the file");
+            (range.start, plan.items[nth].entries.clone())
+        }
+        Table::Ntuple(ntuple) => {
+            let columns = ntuple.columns(&patterns).expect("is there");
+            let plan = ntuple.plan(&columns, 0..u64::MAX, Step::Whole).await.expect("plans");
+            let item = &plan.items[nth];
+            ((item.range.start + item.range.end) / 2, plan.parts[item.part].entries.clone())
+        }
+    };
+    let mut bytes = content.to_vec();
+    let at = usize::try_from(at).expect("small");
+    bytes[at..at + 4].iter_mut().for_each(|byte| *byte ^= 0x5a);
+    (bytes.into(), entries)
+}
+
+async fn read(
+    engine: &Engine,
+    files: usize,
+    column: &str,
+    report: bool,
+) -> (Vec<Result<Part, Error>>, Vec<Skipped>) {
+    let skipped: Arc<Mutex<Vec<Skipped>>> = Arc::default();
+    let told = skipped.clone();
+    let on_error = match report {
+        true => OnError::Report(Arc::new(move |one| told.lock().push(one))),
+        false => OnError::Raise,
+    };
+    let place = |file| Place { url: url(file), path: None, open: None };
+    let wish = Wish {
+        wanted: Wanted::Named(vec![column.to_owned()]),
+        entries: 0..u64::MAX,
+        step: Step::Entries(STEP),
+        cut: None,
+        on_error,
+    };
+    let mut parts = engine.parts((0..files).map(place).collect(), wish);
+    let mut all = Vec::new();
+    while let Some(part) = parts.next().await {
+        all.push(part);
+    }
+    let skipped = skipped.lock().clone();
+    (all, skipped)
+}
+
+/// What is handed out and what is told together are all entries of the file, and the step that is
+/// left out is the one with the damage.
+fn leaves_out_the_damage(content: &'static [u8], column: &'static str, nth: usize) {
+    sim::run(async move {
+        let (bytes, bad) = spoilt(content, column, nth).await;
+        let engine = engine(&[bytes, Bytes::from_static(content)]);
+        let (parts, skipped) = read(&engine, 2, column, true).await;
+        assert!(!skipped.is_empty() && skipped.iter().all(|one| one.file == 0), "{skipped:?}");
+        let mut covered: Vec<Range<u64>> = Vec::new();
+        for one in &skipped {
+            let entries = one.entries.clone().expect("known");
+            assert!(entries.start < bad.end && bad.start < entries.end, "{entries:?} of {bad:?}");
+            assert_eq!(one.error.kind(), ErrorKind::Corrupt, "{}", one.error);
+            assert_eq!((&*one.url, one.path.is_some()), (&*url(0), true));
+            covered.push(entries);
+        }
+        let (mut whole, mut values) = (0, 0);
+        for part in parts {
+            let part = part.expect("goes on");
+            let entries = part.batch.entries.clone();
+            values += part.batch.columns[0].1.len() as u64;
+            match part.file {
+                0 => covered.push(entries),
+                _ => whole += entries.end - entries.start,
+            }
+        }
+        covered.sort_by_key(|entries| entries.start);
+        assert_eq!(covered[0].start, 0);
+        assert!(covered.windows(2).all(|pair| pair[0].end == pair[1].start), "{covered:?}");
+        assert_eq!(covered.last().expect("entries").end, whole, "as many as the good file has");
+        let left_out: u64 =
+            skipped.iter().filter_map(|one| one.entries.as_ref()).map(|e| e.end - e.start).sum();
+        assert_eq!(values, 2 * whole - left_out);
+        let (parts, skipped) = read(&engine, 2, column, false).await;
+        assert!(parts.last().expect("something").is_err() && skipped.is_empty(), "by default");
+    });
+}
+
+#[test]
+fn a_damaged_basket_costs_its_steps() {
+    leaves_out_the_damage(TREE, "flat_0", 2);
+}
+
+#[test]
+fn a_damaged_page_costs_its_steps() {
+    leaves_out_the_damage(NTUPLE, "flat_0", 2);
+}
+
+#[test]
+fn what_is_no_file_is_left_out_as_a_whole() {
+    sim::run(async {
+        let files = [Bytes::from_static(b"not a file of ROOT's"), Bytes::from_static(TREE)];
+        let engine = engine(&files);
+        // The third is not there at all.
+        let (parts, skipped) = read(&engine, 3, "flat_0", true).await;
+        let entries: u64 = parts.into_iter().map(|part| part.expect("reads").batch.len()).sum();
+        assert_eq!(entries, 6_000);
+        let told: Vec<_> = skipped.iter().map(|one| (one.file, one.entries.clone())).collect();
+        assert_eq!(told, [(0, None), (2, None)]);
+        assert_eq!(skipped[1].error.kind(), ErrorKind::NotFound);
+    });
+}
+
+#[test]
+fn a_mistake_of_the_callers_is_never_left_out() {
+    sim::run(async {
+        let engine = engine(&[Bytes::from_static(TREE)]);
+        let wish = Wish {
+            wanted: Wanted::Fields(Vec::new()),
+            entries: 0..u64::MAX,
+            step: Step::Whole,
+            cut: None,
+            on_error: OnError::Report(Arc::new(|skipped| panic!("{skipped:?}"))),
+        };
+        let place = Place { url: url(0), path: None, open: None };
+        let part = engine.parts(vec![place], wish).next().await.expect("an answer");
+        assert_eq!(part.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    });
+}
