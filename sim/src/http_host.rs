@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -10,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
 use crate::link::End;
@@ -17,18 +19,43 @@ use crate::{Files, adler32};
 
 const BOUNDARY: &str = "simulated-boundary";
 
-/// Serves `files` to every connection that comes, until the world ends.
-pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) {
+/// A server's refusal.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    pub status: u16,
+    /// Headers that go with it.
+    pub headers: Vec<(HeaderName, String)>,
+}
+
+/// What a server does besides serving; can be changed while it serves.
+pub type Control = Arc<Mutex<Option<Refusal>>>;
+
+/// Serves `files` to every connection that comes, until the world ends; while there is a refusal,
+/// everybody gets that.
+pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) -> Control {
+    let control = Control::default();
+    let refusal = control.clone();
     tokio::spawn(async move {
         while let Some(end) = accepted.recv().await {
-            let files = files.clone();
+            let (files, refusal) = (files.clone(), refusal.clone());
             let service = service_fn(move |request| {
-                let response = answer(&files, &request);
+                let response = match &*refusal.lock() {
+                    Some(refusal) => refuse(refusal),
+                    None => answer(&files, &request),
+                };
                 async move { Ok::<_, Infallible>(response) }
             });
             tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(end), service));
         }
     });
+    control
+}
+
+fn refuse(refusal: &Refusal) -> Response<Full<Bytes>> {
+    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::IM_A_TEAPOT);
+    let mut response = with_status(status, Bytes::new());
+    refusal.headers.iter().for_each(|(name, value)| set(&mut response, name.clone(), value));
+    response
 }
 
 fn answer<B>(files: &Files, request: &Request<B>) -> Response<Full<Bytes>> {

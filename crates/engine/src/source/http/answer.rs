@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hyper::header::{
-    CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, LAST_MODIFIED,
-    LOCATION, RETRY_AFTER,
+    CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG, HeaderMap, HeaderName,
+    LAST_MODIFIED, LOCATION, RETRY_AFTER,
 };
 use hyper::{Response, StatusCode};
 
@@ -60,7 +60,7 @@ pub fn judge<B>(response: &Response<B>) -> Result<Head> {
             Some(location) => Ok(Head::Redirected(location.to_owned())),
             None => Err(wrong("the server redirects, but does not say where to".into())),
         },
-        status => Err(refusal(status, text(headers, RETRY_AFTER))),
+        status => Err(refusal(status, headers)),
     }
 }
 
@@ -109,7 +109,18 @@ fn plain(headers: &HeaderMap) -> Result<()> {
     }
 }
 
-fn refusal(status: StatusCode, retry_after: Option<&str>) -> Error {
+/// How long a server asks to be left alone: in seconds, or until a time by its own clock.
+fn pause(headers: &HeaderMap) -> Option<Duration> {
+    let said = text(headers, RETRY_AFTER)?.trim();
+    if let Ok(seconds) = said.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let until = httpdate::parse_http_date(said).ok()?;
+    let now = httpdate::parse_http_date(text(headers, DATE)?).ok()?;
+    Some(until.duration_since(now).unwrap_or_default())
+}
+
+fn refusal(status: StatusCode, headers: &HeaderMap) -> Error {
     let (kind, retryable) = match status {
         StatusCode::NOT_FOUND | StatusCode::GONE => (ErrorKind::NotFound, false),
         StatusCode::UNAUTHORIZED => (ErrorKind::Unauthenticated, false),
@@ -123,17 +134,13 @@ fn refusal(status: StatusCode, retry_after: Option<&str>) -> Error {
         _ => (ErrorKind::Io, false),
     };
     let mut text = format!("the server answers {status}");
-    // In seconds, or as a date.
-    match retry_after {
-        Some(wait) if wait.bytes().all(|byte| byte.is_ascii_digit()) => {
-            text.push_str(&format!(" and asks to wait {wait} s"));
-        }
-        Some(date) => text.push_str(&format!(" and asks to wait until {date}")),
-        None => {}
+    let pause = pause(headers);
+    if let Some(pause) = pause {
+        text.push_str(&format!(" and asks to wait {} s", pause.as_secs()));
     }
     let mut error = Error::new(kind, text).retryable(retryable);
-    if let Some(pause) = retry_after.and_then(|wait| wait.trim().parse().ok()) {
-        error = error.with_retry_after(Duration::from_secs(pause));
+    if let Some(pause) = pause {
+        error = error.with_retry_after(pause);
     }
     match kind {
         ErrorKind::Unauthenticated => {
@@ -199,6 +206,22 @@ mod tests {
         assert_eq!(refused(400), (ErrorKind::Io, false));
         let busy = answer(503, &[("Retry-After", "7")]).unwrap_err();
         assert!(busy.message().contains("wait 7 s"), "{busy}");
+        assert_eq!(busy.retry_after(), Some(Duration::from_secs(7)));
+    }
+
+    #[test]
+    fn a_date_is_as_far_away_as_the_server_s_clock_says() {
+        let asks = |date: &str, now: &str| {
+            let headers = [("Retry-After", date), ("Date", now)];
+            answer(503, &headers).unwrap_err().retry_after()
+        };
+        let now = "Tue, 14 Nov 2023 22:13:20 GMT";
+        assert_eq!(asks("Tue, 14 Nov 2023 22:13:50 GMT", now), Some(Duration::from_secs(30)));
+        assert_eq!(asks("Tue, 14 Nov 2023 22:13:00 GMT", now), Some(Duration::ZERO));
+        for (date, now) in [("Tue, 14 Nov 2023 22:13:50 GMT", "today"), ("soon", now), ("-1", now)]
+        {
+            assert_eq!(asks(date, now), None, "{date}");
+        }
     }
 
     #[test]
