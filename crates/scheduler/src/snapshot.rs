@@ -97,6 +97,11 @@ pub struct SourceSnapshot {
 }
 
 impl Scheduler {
+    /// Bytes that have come first by requests which were sent because others were late.
+    pub fn hedge_won_bytes(&self) -> u64 {
+        self.counters.hedge_won_bytes
+    }
+
     /// Figures for a report. Costs time in proportion to connections and sources: not for every
     /// step.
     pub fn snapshot(&self) -> Snapshot {

@@ -67,3 +67,20 @@ fn little_is_not_asked_for_twice() {
         assert!(stage.world.connections("b", 1094) <= 16, "{:?}", stage.bytes());
     });
 }
+
+#[test]
+fn the_report_says_how_each_fared() {
+    sim::run(async {
+        let links = [link(RTT, 5 * MB), link(RTT, 20 * MB)];
+        let stage = Stage::new(50 * MB, &links);
+        let took = stage.read().await.expect("reads");
+        for (source, bytes) in stage.engine.report().sources.iter().zip(stage.bytes()) {
+            let history = source.history.as_ref().expect("there are several");
+            let sum = history.rates.iter().sum::<f64>() / 10.0 * took;
+            assert!((sum / bytes as f64 - 1.0).abs() < 0.2, "{sum:.0} of {bytes}: {history:?}");
+        }
+        let report = stage.report();
+        assert!(report.contains("per second, in tenths of the time: "), "{report}");
+        assert!(report.contains("; active from 0.20 s"), "{report}");
+    });
+}

@@ -367,13 +367,16 @@ impl Driver {
                     state.joins = joins;
                 }
             }
-            Action::Fetch { request, connection, source, file, segments, .. } => {
+            Action::Fetch { request, connection, source, file, segments, hedge } => {
                 let asked = segments.clone();
                 self.send(request, connection, source, file, asked, |file| Command::Fetch {
                     request: RequestTag(request.0),
                     file,
                     segments,
                 });
+                if hedge {
+                    self.trace.hedge(request.0, 1, 0);
+                }
             }
             Action::Cancel { request, connection } => {
                 if let Some(there) = self.connections.get(&connection) {

@@ -45,6 +45,9 @@ pub struct Tally {
     /// Ranges in those requests.
     pub segments: u64,
     pub failures: u64,
+    /// Requests for bytes that were late elsewhere, and the bytes that came by them first.
+    pub hedges: u64,
+    pub hedge_bytes: u64,
     /// From a request to its first byte, at best.
     pub first_byte: Option<Duration>,
     /// With at least one request unanswered.
@@ -57,6 +60,8 @@ impl Tally {
         self.requests += other.requests;
         self.segments += other.segments;
         self.failures += other.failures;
+        self.hedges += other.hedges;
+        self.hedge_bytes += other.hedge_bytes;
         self.first_byte = self.first_byte.into_iter().chain(other.first_byte).min();
     }
 }

@@ -238,6 +238,16 @@ impl Trace {
         records.tallies.received(file, &source, bytes, first);
     }
 
+    /// A request is for bytes that are late elsewhere; so many of them have come by it first.
+    pub(super) fn hedge(&self, request: u64, requests: u64, bytes: u64) {
+        let mut records = self.records.lock();
+        let Some(record) = records.request(request) else { return };
+        let key = (record.file, record.source.clone());
+        let tally = records.tallies.requests.entry(key).or_default();
+        tally.hedges += requests;
+        tally.hedge_bytes += bytes;
+    }
+
     pub(super) fn ended(&self, request: u64, failed: bool) {
         let now = self.now();
         let mut records = self.records.lock();

@@ -1,5 +1,6 @@
 //! Where the time and the bytes went: a report that a user can read and a program can parse.
 
+pub mod history;
 pub mod timeline;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use self::history::History;
 use crate::fetch::ledger::{Phase, Spent};
 use crate::fetch::tally::{FileTally, Tally};
 use crate::fetch::trace::{Records, Trace};
@@ -74,6 +76,9 @@ pub struct SourceReport {
     pub bytes_received: u64,
     pub requests: u64,
     pub failures: u64,
+    /// Requests for bytes that were late elsewhere, and the bytes that came by them first.
+    pub hedges: u64,
+    pub hedge_bytes: u64,
     pub connections: u64,
     /// From the start of a connection until it was usable, at best.
     pub connect_s: Option<f64>,
@@ -83,6 +88,8 @@ pub struct SourceReport {
     pub transfer_s: f64,
     /// Bytes per second of that time.
     pub rate: Option<f64>,
+    /// How it fared as the read went on, where there are several sources.
+    pub history: Option<History>,
 }
 
 impl Report {
@@ -180,6 +187,11 @@ fn sources(records: &Records, now: Duration, file: Option<u32>) -> Vec<SourceRep
             source.connect_s = Some(source.connect_s.map_or(took, |best| best.min(took)));
         }
     }
+    if sources.len() > 1 {
+        for (name, source) in &mut sources {
+            source.history = Some(History::new(records, now, file, name));
+        }
+    }
     sources.into_values().collect()
 }
 
@@ -191,11 +203,14 @@ impl SourceReport {
             bytes_received: tally.bytes_received,
             requests: tally.requests,
             failures: tally.failures,
+            hedges: tally.hedges,
+            hedge_bytes: tally.hedge_bytes,
             connections: 0,
             connect_s: None,
             first_byte_s: tally.first_byte.map(|time| time.as_secs_f64()),
             transfer_s: busy,
             rate: (busy > 0.0).then(|| tally.bytes_received as f64 / busy),
+            history: None,
         }
     }
 }
@@ -251,7 +266,16 @@ impl fmt::Display for SourceReport {
             ms(self.connect_s),
             ms(self.first_byte_s),
             self.rate.map_or("-".to_owned(), |rate| size(rate as u64)),
-        )
+        )?;
+        if self.hedges > 0 {
+            let brought = size(self.hedge_bytes);
+            writeln!(
+                f,
+                "    {} of what was late elsewhere brought {brought} first",
+                count(self.hedges, "request")
+            )?;
+        }
+        self.history.iter().try_for_each(|history| writeln!(f, "    {}", history.text()))
     }
 }
 

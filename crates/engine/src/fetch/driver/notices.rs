@@ -38,7 +38,12 @@ impl Driver {
                 if !state.joins {
                     file.store.insert(offset, bytes);
                 }
+                let before = self.scheduler.hedge_won_bytes();
                 self.scheduler.handle_data(now, request, range);
+                let won = self.scheduler.hedge_won_bytes() - before;
+                if won > 0 {
+                    self.trace.hedge(request.0, 0, won);
+                }
             }
             Notice::Done { request } => {
                 self.trace.ended(request.0, false);

@@ -132,6 +132,11 @@ impl<'a> Scene<'a> {
         self.legend.iter().position(|known| *known == name).unwrap_or_default()
     }
 
+    /// What stands for the name at this place of the legend.
+    fn colour(&self, at: usize) -> String {
+        colour(at, self.legend.len())
+    }
+
     /// One path for each colour: requests on their way thin, bytes arriving thick.
     fn draw_requests(&self, drawing: &mut Drawing) {
         let runs_max = (MARKS_MAX / self.requests.len().max(1)).max(1);
@@ -153,7 +158,7 @@ impl<'a> Scene<'a> {
         }
         let line = "fill=\"none\" stroke-width=\".5\" stroke-opacity=\".4\"";
         for (at, (way, arrival)) in ways.iter().zip(&arrivals).enumerate() {
-            let colour = colour(at, self.legend.len());
+            let colour = self.colour(at);
             drawing.path(way, &format!("{line} stroke=\"{colour}\""));
             drawing.path(arrival, &format!("fill=\"{colour}\" fill-opacity=\".85\""));
         }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use super::svg::{Drawing, NUMBER, PLAIN, Scale, Style};
 use super::{LEFT, RIGHT, Scene, WIDTH, frame};
 use crate::fetch::ledger::Phase;
+use crate::fetch::trace::RequestRecord;
+use crate::report::history::spread;
 
 /// Foot of the lowest strip.
 pub const FOOT: f64 = 592.0;
@@ -17,8 +19,13 @@ const COLUMNS: usize = 426;
 
 pub fn draw(drawing: &mut Drawing, scene: &Scene<'_>) {
     caller(drawing, scene);
-    let rate = rates(scene);
+    let rate = rates(scene, None);
     area(drawing, RATE, &rate, "#8aa9c4", "bytes arriving, MB/s");
+    if scene.by_source {
+        for at in 0..scene.legend.len() {
+            line(drawing, RATE, &rates(scene, Some(at)), highest(&rate), &scene.colour(at));
+        }
+    }
     let busy = decoding(scene);
     area(drawing, DECODING, &busy, "#b8b08d", "threads decoding");
 }
@@ -58,26 +65,19 @@ fn caller(drawing: &mut Drawing, scene: &Scene<'_>) {
 }
 
 /// Adds an amount that is spread evenly over a time to the columns of the drawing.
-fn spread(columns: &mut [f64], scene: &Scene<'_>, from: Duration, to: Duration, amount: f64) {
+fn add(columns: &mut [f64], scene: &Scene<'_>, from: Duration, to: Duration, amount: f64) {
     let width = scene.time.values.1 / columns.len() as f64;
-    let (from, to) = (scene.ms(from), scene.ms(to).max(scene.ms(from) + 1e-6));
-    let first = ((from / width) as usize).min(columns.len() - 1);
-    let last = ((to / width) as usize).min(columns.len() - 1);
-    for (at, column) in columns.iter_mut().enumerate().take(last + 1).skip(first) {
-        let low = (at as f64 * width).max(from);
-        let high = ((at + 1) as f64 * width).min(to);
-        // What begins in the last column ends there.
-        let part = if first == last { 1.0 } else { (high - low).max(0.0) / (to - from) };
-        *column += amount * part;
-    }
+    spread(columns, width, scene.ms(from)..scene.ms(to), amount);
 }
 
-/// MB/s in each column, each request's bytes spread over the time in which they came.
-fn rates(scene: &Scene<'_>) -> Vec<f64> {
+/// MB/s in each column, each request's bytes spread over the time in which they came; of all
+/// requests, or of those of one colour.
+fn rates(scene: &Scene<'_>, class: Option<usize>) -> Vec<f64> {
     let mut columns = vec![0.0; COLUMNS];
-    for request in &scene.requests {
+    let is_meant = |request: &RequestRecord| class.is_none_or(|at| scene.class(request) == at);
+    for request in scene.requests.iter().filter(|request| is_meant(request)) {
         if let (Some(first), Some(done)) = (request.first_byte, request.done) {
-            spread(&mut columns, scene, first, done, request.received as f64);
+            add(&mut columns, scene, first, done, request.received as f64);
         }
     }
     let column_ms = scene.time.values.1 / COLUMNS as f64;
@@ -89,22 +89,43 @@ fn decoding(scene: &Scene<'_>) -> Vec<f64> {
     let mut columns = vec![0.0; COLUMNS];
     for time in &scene.decodings {
         let took = (time.end.saturating_sub(time.start)).as_secs_f64() * 1e3;
-        spread(&mut columns, scene, time.start, time.end, took);
+        add(&mut columns, scene, time.start, time.end, took);
     }
     let column_ms = scene.time.values.1 / COLUMNS as f64;
     columns.into_iter().map(|ms| ms / column_ms).collect()
 }
 
-fn area(drawing: &mut Drawing, place: (f64, f64), columns: &[f64], fill: &str, name: &str) {
-    let most = columns.iter().copied().fold(0.0, f64::max).max(1e-9);
-    let (ticks, decimals) = Scale { values: (0.0, most), pixels: (0.0, 1.0) }.ticks(2);
-    let scale = Scale { values: (0.0, most * 1.25), pixels: (place.1, place.0) };
+fn highest(columns: &[f64]) -> f64 {
+    columns.iter().copied().fold(0.0, f64::max).max(1e-9)
+}
+
+fn scale(place: (f64, f64), most: f64) -> Scale {
+    Scale { values: (0.0, most * 1.25), pixels: (place.1, place.0) }
+}
+
+/// The upper edge of columns, from the foot at the left.
+fn outline(columns: &[f64], scale: &Scale, foot: f64) -> String {
     let step = (WIDTH - RIGHT - LEFT) / columns.len() as f64;
-    let mut steps = format!("M{LEFT} {}", place.1);
+    let mut steps = format!("M{LEFT} {foot}");
     for (at, value) in columns.iter().enumerate() {
         // Writing to a string cannot fail.
         let _ = write!(steps, "V{:.1}H{:.1}", scale.at(*value), LEFT + step * (at + 1) as f64);
     }
+    steps
+}
+
+/// One source's part of what an area shows, to the same scale.
+fn line(drawing: &mut Drawing, place: (f64, f64), columns: &[f64], most: f64, colour: &str) {
+    let steps = outline(columns, &scale(place, most), place.1);
+    drawing.path(&steps, &format!("fill=\"none\" stroke=\"{colour}\""));
+}
+
+fn area(drawing: &mut Drawing, place: (f64, f64), columns: &[f64], fill: &str, name: &str) {
+    let most = highest(columns);
+    let (ticks, decimals) = Scale { values: (0.0, most), pixels: (0.0, 1.0) }.ticks(2);
+    let scale = scale(place, most);
+    let mut steps = outline(columns, &scale, place.1);
+    // Writing to a string cannot fail.
     let _ = write!(steps, "V{}z", place.1);
     drawing.path(&steps, &format!("fill=\"{fill}\""));
     for tick in ticks {
