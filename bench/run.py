@@ -142,7 +142,9 @@ def run_peer(experiment: Experiment, peer: Peer) -> dict:
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not lines:
         said = (done.stderr or done.stdout).strip().splitlines() or ["nothing"]
-        return {"failed": f"exit {done.returncode}: {said[-1][:200]}"}
+        # The error itself, where its message has more lines than one.
+        why = next((line for line in reversed(said) if "Error" in line), said[-1])
+        return {"failed": f"exit {done.returncode}: {why[:200]}"}
     return json.loads(lines[-1])
 
 
