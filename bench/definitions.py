@@ -94,6 +94,8 @@ FARROOT_EVENTS_APART = Peer(
     options=("--row-wise",),
     environment={"FARROOT_COALESCING": "0"},
 )
+# As many bytes as the loop needs, of whole branches.
+FLOOR_LOOP = replace(floor(16), options=("--connections", "16", "--bytes", "192000000"))
 OVERLAP = ("--step", "25000", "--work-s", "0.3")
 
 ONE_THREAD = {"FARROOT_DECODE_THREADS": "1"}
@@ -232,6 +234,7 @@ EXPERIMENTS = {
             FARROOT_EVENTS,
             *FARROOT_EVENTS_WITHOUT,
             FARROOT_EVENTS_APART,
+            FLOOR_LOOP,
         ),
     ),
     "eventloop-local": Experiment(

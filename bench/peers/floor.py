@@ -18,6 +18,7 @@ import clock
 args = clock.arguments(
     ("--local", {"required": True, "help": "the same file here, to learn the ranges from"}),
     ("--connections", {"type": int, "default": 16}),
+    ("--bytes", {"type": int, "help": "so many, branch by branch, instead of columns"}),
 )
 
 # XRootD protocol 5.2: request codes, response states, and the limits of a vectored read.
@@ -34,8 +35,10 @@ def basket_ranges() -> list[tuple[int, int]]:
     with uproot.open(args.local) as file:
         tree = file[args.tree]
         stop = tree.num_entries if args.entry_stop is None else args.entry_stop
-        found = set()
+        found: set[tuple[int, int]] = set()
         for name in args.columns or tree.keys():
+            if args.bytes and sum(length for _, length in found) >= args.bytes:
+                break
             branch = tree[name]
             for index, first in enumerate(branch.entry_offsets[:-1]):
                 if first < stop:
