@@ -63,7 +63,9 @@ COPIES = (
     Peer("xrdcp -y 2", "xrdcp", options=(*TO_DISK, "--sources", "2")),
     Peer("farroot cp root://", "farroot_copy"),
     Peer("farroot cp http://", "farroot_copy", "http"),
-    Peer("farroot cp --connections 64", "farroot_copy", options=("--connections", "64")),
+    Peer(
+        "farroot cp, 64 connections", "farroot_copy", environment={"FARROOT_CONNECTIONS_MAX": "64"}
+    ),
 )
 FARROOT = Peer("farroot root://", "farroot_arrays")
 FARROOT_HTTP = Peer("farroot http://", "farroot_arrays", "http")

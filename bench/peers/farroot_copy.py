@@ -7,13 +7,11 @@ import sys
 
 import clock
 
-args = clock.arguments(("--connections", {"type": int}))
+args = clock.arguments()
 target = clock.target()
-command = [sys.executable, "-m", "farroot", "cp"]
-if args.connections:
-    command += ["--connections", str(args.connections)]
+command = [sys.executable, "-m", "farroot", "cp", args.url, target]
 
 clock.run(
-    lambda: subprocess.run([*command, args.url, target], check=True),
+    lambda: subprocess.run(command, check=True),
     lambda _: clock.copied(target),
 )
