@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,22 +9,21 @@ import pytest
 
 import farroot
 
-MAKE = Path(__file__).parent / "root" / "make.py"
+from .root import written_by
+
 #: By name: what `make.py` makes of them.
 WHOLE = ("whole", "whole_memberwise")
 SPLIT = ("members", "members_memberwise", "split", "split_memberwise")
 
 
+#: Of `odds.h`: split level, and whether collections are streamed member by member.
+ODDS = [(split, memberwise) for split in (0, 1, 99) for memberwise in (False, True)]
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `make.py`."""
-    if importlib.util.find_spec("ROOT") is None:
-        pytest.skip("ROOT IS NOT INSTALLED: not tested against files that it writes")
-    folder = tmp_path_factory.mktemp("root")
-    command = [sys.executable, "-W", "ignore", str(MAKE), str(folder)]
-    environment = {**os.environ, "PYTHONPATH": ""}
-    subprocess.run(command, check=True, capture_output=True, env=environment)
-    return folder
+    return written_by("make.py", tmp_path_factory.mktemp("root"))
 
 
 def hit(i: int) -> dict[str, Any]:
@@ -136,3 +131,97 @@ def test_collections_at_the_top(written: Path, name: str) -> None:
     else:
         for i, got in enumerate(hits.array().to_list()):
             assert got == [hit(i + k) for k in range(i % 3)]
+
+
+def cell(i: int) -> dict[str, Any]:
+    packed = pytest.approx(i % 64, abs=1e-2)
+    return {"id": i, "packed": packed, "half": pytest.approx(i % 7, rel=1e-2)}
+
+
+def odds(i: int) -> dict[str, Any]:
+    """What `Odds::fill` fills."""
+    several = range(i % 3)
+    return {
+        "n": i % 3,
+        "packed": [pytest.approx(i % 64, abs=1e-2)] * (i % 3),
+        "halves": [pytest.approx(k, rel=1e-2) for k in several],
+        "numbers": [[10 * j + k + i for k in several] for j in range(2)],
+        "cells": [cell(i + k) for k in several],
+        "text": "odd" if i % 2 else "",
+        "stamp": {"fSec": 1000 + i, "fNanoSec": i},
+        "reference": {"ref": i},
+        "references": {"fName": "", "fSize": 0, "refs": []},
+        "rvec": [i] * (i % 4),
+        "rvecs": few(i, 3, [i, i]),
+        "matrix": {
+            "fNrows": 2,
+            "fNcols": 2,
+            "fRowLwb": 0,
+            "fColLwb": 0,
+            "fNelems": 4,
+            "fNrowIndex": 0,
+            "fTol": pytest.approx(2.2e-16, rel=0.1),
+            "fElements": [i, -i, 0],
+        },
+        "string": "s" * (i % 5),
+        "parameter": {"fName": "", "fVal": i},
+        "plane": {"fX": i, "fY": 2 * i},
+        "vector": {"fCoordinates": {"fPt": i, "fEta": 1, "fPhi": 0.5, "fM": 0.25}},
+        "complex": {"_real": i, "_imag": -i},
+        "colours": few(i, 3, 2),
+        "several": few(i, 3, 4),
+        "forward": few(i, 3, i),
+        "tuple": {"_0": i, "_1": 0.5 * i},
+        "arrays": few(i, 3, [1, i]),
+        "by_pair": [({"first": k, "second": i}, i) for k in several],
+        "maps": [("m" * (k + 1), [(i, [i] * k)]) for k in several],
+        "grid": few(i, 3, few(i, 2, cell(i))),
+        "last": 7 * i,
+    }
+
+
+def same_odd(member: str, got: Any, wanted: Any) -> bool:
+    """Whether a member is what was filled, apart from how C++ libraries call theirs."""
+    if member == "arrays":
+        got = [array["_M_elems"] if isinstance(array, dict) else array for array in got]
+    if member == "tuple":
+        got, wanted = sorted(got.values()), sorted(wanted.values())
+    return bool(got == wanted)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("split", "memberwise"), ODDS)
+def test_odd_members(written: Path, split: int, memberwise: bool) -> None:
+    tree = farroot.open(f"{written}/odds_{split}_{memberwise}.root:odds")
+    if split == 0:
+        entries = tree["odds."].array()
+        columns = {name: entries[name].to_list() for name in entries.fields}
+        for i, pair in enumerate(columns["histogram"]):
+            assert (pair["fEntries"], pair["TArrayF"]) == (i + 1, [0, i + 1, 0, 0])
+    else:
+        named = [
+            (branch.name.split("[")[0].split("."), branch) for branch in tree["odds."].values()
+        ]
+        known = {name[1]: branch for name, branch in named if len(name) == 2}
+        columns = {
+            name: branch.array().to_list() for name, branch in known.items() if not branch.is_group
+        }
+        # One after the other, without a border between the two.
+        numbers = [odds(i)["numbers"] for i in range(20)]
+        assert columns.pop("numbers") == [first + second for first, second in numbers]
+    compared = 0
+    for member in odds(0):
+        if member not in columns:
+            continue
+        compared += 1
+        for i, got in enumerate(columns[member]):
+            assert same_odd(member, got, odds(i)[member]), (member, i, got, odds(i)[member])
+    assert compared > 15, list(columns)
+
+
+def test_branches_of_old(written: Path) -> None:
+    tree = farroot.open(f"{written}/odds_0_False.root:odds")
+    texts, vectors = tree["old_text"], tree["old_vector"]
+    assert (texts.typename, vectors.typename) == ("TObjString", "TLorentzVector")
+    assert texts.array().to_list() == ["o" * (i % 4) for i in range(20)]
+    assert vectors.array()["fP", "fX"].to_list() == list(range(20))

@@ -53,6 +53,7 @@ fn branch_json(tree: &Tree, branch: &Branch) -> Value {
     let class = match &branch.kind {
         BranchKind::Plain => "TBranch",
         BranchKind::Element { .. } => "TBranchElement",
+        BranchKind::Object { .. } => "TBranchObject",
         BranchKind::Other { class } => class,
         BranchKind::Unreadable { .. } => "unreadable",
     };

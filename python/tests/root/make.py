@@ -1,4 +1,4 @@
-"""Writes trees of `classes.h` with ROOT.
+"""Writes trees of `classes.h` and `odds.h` with ROOT.
 
 usage: make.py FOLDER
 """
@@ -47,14 +47,36 @@ def write(path: str, split: int, memberwise: bool, basket: int, entries: int, cl
     file.Close()
 
 
+def write_odds(path: str, split: int, memberwise: bool) -> None:
+    ROOT.TVirtualStreamerInfo.SetStreamMemberWise(memberwise)
+    file = ROOT.TFile(path, "RECREATE")
+    tree = ROOT.TTree("odds", "members that few classes have")
+    odds = ROOT.Odds()
+    tree.Branch("odds.", odds, 32000, split)
+    if split == 0:
+        ROOT.old_branches(tree)
+    for i in range(20):
+        odds.fill(i)
+        ROOT.fill_old(i)
+        tree.Fill()
+    tree.Write()
+    file.Close()
+
+
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
     ROOT.gSystem.SetBuildDir(folder, True)
-    header = os.path.join(HERE, "classes.h")
-    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_classes", folder):
-        raise SystemExit("the classes could not be compiled")
+    for library in ("Hist", "Matrix", "Physics", "GenVector"):
+        ROOT.gSystem.Load(f"lib{library}")
+    for header in ("classes", "odds"):
+        path = os.path.join(HERE, f"{header}.h")
+        if not ROOT.gSystem.CompileMacro(path, "kfs", f"farroot_{header}", folder):
+            raise SystemExit("the classes could not be compiled")
     for name, kind in KINDS.items():
         write(os.path.join(folder, f"{name}.root"), *kind)
+    for split in (0, 1, 99):
+        for memberwise in (False, True):
+            write_odds(os.path.join(folder, f"odds_{split}_{memberwise}.root"), split, memberwise)
 
 
 main(sys.argv[1])

@@ -108,6 +108,30 @@ impl Numbers {
         }
     }
 
+    /// Appends numbers of another type, each as near as this one can hold it.
+    pub(crate) fn extend_converted(&mut self, more: &Numbers) {
+        macro_rules! convert {
+            ($to:expr, $type:ty) => {
+                for_any!(more, from => $to.extend(from.iter().map(|number| *number as $type)))
+            };
+        }
+        match self {
+            Numbers::Bool(to) => {
+                for_any!(more, from => to.extend(from.iter().map(|number| u8::from(*number != Default::default()))));
+            }
+            Numbers::I8(to) => convert!(to, i8),
+            Numbers::I16(to) => convert!(to, i16),
+            Numbers::I32(to) => convert!(to, i32),
+            Numbers::I64(to) => convert!(to, i64),
+            Numbers::U8(to) => convert!(to, u8),
+            Numbers::U16(to) => convert!(to, u16),
+            Numbers::U32(to) => convert!(to, u32),
+            Numbers::U64(to) => convert!(to, u64),
+            Numbers::F32(to) => convert!(to, f32),
+            Numbers::F64(to) => convert!(to, f64),
+        }
+    }
+
     pub(crate) fn empty_like(&self) -> Numbers {
         map_any!(self, _vec => Vec::new())
     }

@@ -319,6 +319,10 @@ impl Reader<'_> {
             Kind::Pointer => self.pointer(cursor),
             Kind::Pointers(n) => self.many(*n, cursor, Self::pointer),
             Kind::Collection(collection) => self.collection(collection, cursor),
+            Kind::Loop { class, pointers, count } => {
+                let count = self.member_count(count, before, layout);
+                self.counted_objects(*class, *pointers, count, cursor)
+            }
             Kind::BasketSeeks(count) => self.basket_seeks(count, before, layout, cursor),
             Kind::Special => Err(Error::unsupported("a member of a special class")),
             Kind::Unsupported(what) => Err(cursor.unsupported(what.as_str())),
@@ -336,24 +340,51 @@ impl Reader<'_> {
         match count {
             Count::Fixed(count) => Ok(Some(*count)),
             Count::Prefixed => cursor.count(1).map(Some),
-            Count::Member(name, position) => {
+            Count::Member(name, _) => {
                 let there = cursor.u8()? != 0;
-                let value = match position {
-                    Some(position) => before.get(*position).cloned(),
-                    None => self.in_bases(name, before, layout),
-                };
-                let count = match value {
-                    Some(Value::Int(count)) => usize::try_from(count).ok(),
-                    Some(Value::Uint(count)) => usize::try_from(count).ok(),
-                    _ => None,
-                };
-                match count {
+                match self.member_count(count, before, layout) {
                     Some(count) => Ok(there.then_some(count)),
                     None if !there => Ok(None),
                     None => Err(cursor.corrupt(format!("{name} does not count an array"))),
                 }
             }
         }
+    }
+
+    /// What the member says that counts; `None` where none does.
+    fn member_count(&self, count: &Count, before: &[Value], layout: &Layout) -> Option<usize> {
+        let Count::Member(name, position) = count else { return None };
+        let value = match position {
+            Some(position) => before.get(*position).cloned(),
+            None => self.in_bases(name, before, layout),
+        };
+        match value {
+            Some(Value::Int(count)) => usize::try_from(count).ok(),
+            Some(Value::Uint(count)) => usize::try_from(count).ok(),
+            _ => None,
+        }
+    }
+
+    /// An array of objects, or of pointers to objects, that another member counts.
+    fn counted_objects(
+        &mut self,
+        class: ClassId,
+        pointers: bool,
+        count: Option<usize>,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Value> {
+        let header = ObjectHeader::read(cursor)?;
+        let (Some(count), Some(len)) = (count, header.len) else {
+            return Err(cursor.unsupported("an array of objects of unknown length"));
+        };
+        let mut content = cursor.split(len)?;
+        if count > content.remaining() {
+            return Err(content.corrupt(format!("{count} objects in {len} bytes")));
+        }
+        self.many(count, &mut content, |to, at| match pointers {
+            true => to.pointer(at),
+            false => to.object(class, at),
+        })
     }
 
     fn in_bases(&self, name: &str, before: &[Value], layout: &Layout) -> Option<Value> {

@@ -1,8 +1,8 @@
 //! Reading objects of classes whose streamers are written by hand in ROOT.
 
 use super::Value;
-use super::reader::Reader;
-use crate::array::Numbers;
+use super::reader::{ObjectHeader, Reader};
+use crate::array::{Number, Numbers};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::streamer::Special;
@@ -57,6 +57,7 @@ pub(super) fn read(
             let ids = Value::Numbers(Numbers::U32(cursor.u32s(count)?));
             Ok(vec![name, lower, process, ids])
         }
+        Special::SymmetricMatrix(number) => symmetric_matrix(number, cursor),
         // A basket inside of a tree: its bytes are for the basket's own reader.
         Special::Basket => Ok(vec![Value::Text(cursor.take(cursor.remaining())?)]),
     }
@@ -90,6 +91,28 @@ fn collection_name(
     let bits = if version > plain_version { tobject(cursor)?.1 } else { 0 };
     let name = if version > 1 || plain_version == 0 { cursor.text()? } else { bytes::Bytes::new() };
     Ok((Value::Text(name), bits))
+}
+
+/// `TMatrixTSym`: its base class, and half of its numbers behind that.
+fn symmetric_matrix(number: Number, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+    const WHOLE_NUMBERS: usize = 6;
+    ObjectHeader::read(cursor)?;
+    tobject(cursor)?;
+    let mut values = Vec::with_capacity(WHOLE_NUMBERS + 2);
+    let rows = cursor.peek_u32()? as usize;
+    for _ in 0..WHOLE_NUMBERS {
+        values.push(Value::Int(cursor.i32()?.into()));
+    }
+    values.push(Value::Float(match number {
+        Number::F32 => cursor.f32()?.into(),
+        _ => cursor.f64()?,
+    }));
+    let half = rows.checked_mul(rows.saturating_add(1)).map(|twice| twice / 2);
+    let there = cursor.remaining() / number.size();
+    let half = half.filter(|half| *half <= there);
+    let half = half.ok_or_else(|| cursor.corrupt(format!("a matrix of {rows} rows")))?;
+    values.push(Value::Numbers(cursor.numbers(number, half)?));
+    Ok(values)
 }
 
 fn list(reader: &mut Reader<'_>, version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {

@@ -40,6 +40,12 @@ pub enum Kind {
     Pointer,
     Pointers(usize),
     Collection(Collection),
+    /// Objects, or pointers to them, that another member counts.
+    Loop {
+        class: ClassId,
+        pointers: bool,
+        count: Count,
+    },
     /// Offsets of a branch's baskets in versions of `TBranch` up to 9.
     BasketSeeks(Count),
     /// What a special class's streamer gives, which is written by hand.
@@ -104,6 +110,11 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
         code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => Kind::Pointer,
         code::STRING => Kind::Text,
         code::CHAR_STAR => Kind::CharStar,
+        code::STREAM_LOOP if array == 0 => Kind::Loop {
+            class: class(object_name),
+            pointers: element.type_name.ends_with("**"),
+            count: counter(element, before),
+        },
         code::BASKET_SEEKS => Kind::BasketSeeks(counter(element, before)),
         number @ 1..code::ARRAY => basic_kind(number, None, element),
         number @ code::ARRAY..code::COUNTED => {

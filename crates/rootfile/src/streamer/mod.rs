@@ -105,6 +105,8 @@ pub struct Element {
     /// The member that counts this one's elements, and its class.
     pub count_name: String,
     pub count_class: String,
+    /// Type of the items of a collection, one of [`code`] where they are numbers (`fCtype`).
+    pub item_code: i32,
 }
 
 /// Position of a class in [`Streamers`].

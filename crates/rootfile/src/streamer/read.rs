@@ -68,6 +68,7 @@ fn element(object: ObjectRef<'_>) -> Result<Element> {
         base_version: if is_base && has_version { object.int("fBaseVersion")? as i32 } else { 0 },
         count_name: text_if(counted, "fCountName")?,
         count_class: text_if(counted, "fCountClass")?,
+        item_code: object.int("fCtype").unwrap_or(0) as i32,
         class,
     })
 }

@@ -16,6 +16,8 @@ pub(crate) enum Special {
     /// `TString` or `std::string` in place of a class.
     Text,
     Array(Number),
+    /// `TMatrixTSym`: half of its numbers.
+    SymmetricMatrix(Number),
     Basket,
 }
 
@@ -42,6 +44,8 @@ impl Special {
         ("TArrayL64", Special::Array(Number::I64)),
         ("TArrayF", Special::Array(Number::F32)),
         ("TArrayD", Special::Array(Number::F64)),
+        ("TMatrixTSym<double>", Special::SymmetricMatrix(Number::F64)),
+        ("TMatrixTSym<float>", Special::SymmetricMatrix(Number::F32)),
         ("TBasket", Special::Basket),
     ];
 
@@ -58,6 +62,16 @@ impl Special {
             Special::Datime => &["fDatime"],
             Special::Text => &["text"],
             Special::Array(_) => &["fArray"],
+            Special::SymmetricMatrix(_) => &[
+                "fNrows",
+                "fNcols",
+                "fRowLwb",
+                "fColLwb",
+                "fNelems",
+                "fNrowIndex",
+                "fTol",
+                "fElements",
+            ],
             Special::Basket => &["bytes"],
         }
     }
@@ -75,6 +89,7 @@ impl Special {
             | Special::Datime
             | Special::Text
             | Special::Array(_)
+            | Special::SymmetricMatrix(_)
             | Special::Basket => false,
         }
     }

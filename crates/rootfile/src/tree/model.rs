@@ -82,7 +82,9 @@ pub enum BranchKind {
         count: Option<BranchId>,
         count2: Option<BranchId>,
     },
-    /// `TBranchObject` and other classes, by name.
+    /// `TBranchObject`, of objects of a class.
+    Object { class_name: String },
+    /// Other classes, by name.
     Other { class: String },
     /// A branch whose own metadata can't be read; the others of the tree are not concerned.
     Unreadable { why: Error },
@@ -131,7 +133,9 @@ pub enum LeafKind {
     Chars,
     /// TLeafElement: the streamer element `id` of type `streamer_type` tells.
     Element { id: i32, streamer_type: i32 },
-    /// TLeafObject and other classes, by name.
+    /// TLeafObject, which may name the class of each object.
+    Object { named: bool },
+    /// Other classes, by name.
     Other(String),
 }
 

@@ -214,6 +214,7 @@ fn branch_kind(object: ObjectRef<'_>) -> Result<BranchKind> {
             count: None,
             count2: None,
         },
+        "TBranchObject" => BranchKind::Object { class_name: object.string("fClassName")? },
         class => BranchKind::Other { class: class.to_owned() },
     })
 }
@@ -234,6 +235,7 @@ fn read_leaf(object: ObjectRef<'_>) -> Result<Leaf> {
             id: object.int("fID")? as i32,
             streamer_type: object.int("fType")? as i32,
         },
+        "TLeafObject" => LeafKind::Object { named: optional(object, "fVirtual", 1)? != 0 },
         class => LeafKind::Other(class.to_owned()),
     };
     let size = |name| Ok(u32::try_from(object.int(name)?).unwrap_or(0));

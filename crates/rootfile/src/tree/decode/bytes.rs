@@ -152,6 +152,14 @@ impl<'a> Bytes<'a> {
         Ok(name)
     }
 
+    /// A class's name as `TLeafObject` writes it: its length in one byte, then it and a zero.
+    pub fn short_class_name(&mut self) -> Result<&'a [u8]> {
+        let [len] = self.chunk()?;
+        let name = self.take(usize::from(len))?;
+        self.take(1)?;
+        Ok(name)
+    }
+
     /// Byte count and version; some objects have only the version.
     pub fn header(&mut self) -> Result<Header> {
         let counted = self.rest.first_chunk::<4>().map(|first| u32::from_be_bytes(*first));

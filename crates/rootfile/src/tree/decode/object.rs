@@ -78,22 +78,18 @@ pub fn members<'a>(
     }
     for part in &version.parts {
         match part {
-            Part::Member { at: Some(at), layout: Layout::Counted(counted) } => {
-                let lengths = lengths(counted, order, fields, target)?;
-                counted_arrays(counted, &lengths, bytes, column(fields, *at))?;
-            }
             Part::Member { at: Some(at), layout } => {
-                member(layout, order, bytes, column(fields, *at))?;
+                let lengths = lengths(layout, order, fields, target)?;
+                member(layout, order, &lengths, bytes, column(fields, *at))?;
             }
             Part::Member { at: None, layout } => {
-                let mut nobody = layout.empty();
-                match layout {
-                    Layout::Counted(counted) => {
-                        let lengths = lengths(counted, order, fields, target)?;
-                        counted_arrays(counted, &lengths, bytes, &mut nobody)?;
-                    }
-                    layout => member(layout, order, bytes, &mut nobody)?,
-                }
+                let lengths = lengths(layout, order, fields, target)?;
+                member(layout, order, &lengths, bytes, &mut layout.empty())?;
+            }
+            Part::Converted { at, layout } => {
+                let mut own = layout.empty();
+                member(layout, order, &[], bytes, &mut own)?;
+                convert(&own, column(fields, *at));
             }
             Part::Base { at: Some(at), version, record } => {
                 let fields = fields.get_mut(*at..*at + record.names.len());
@@ -137,10 +133,28 @@ fn column(fields: &mut Fields, at: usize) -> &mut Array {
     }
 }
 
-fn member(layout: &Layout, order: Order, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
-    match order {
-        Order::Single => value::append(layout, bytes, column),
-        Order::Memberwise(count) => value::append_run(layout, Run::Count(count), bytes, column),
+/// A member of the objects that are being read. `lengths` are those of its arrays, where it is
+/// one or more that another member counts.
+fn member(
+    layout: &Layout,
+    order: Order,
+    lengths: &[usize],
+    bytes: &mut Bytes<'_>,
+    column: &mut Array,
+) -> Result<()> {
+    match (layout, order, column) {
+        (Layout::Counted(counted), _, column) => counted_arrays(counted, lengths, 1, bytes, column),
+        (Layout::Regular { length, item, .. }, _, Array::Regular { entries, content, .. })
+            if matches!(**item, Layout::Counted(_)) =>
+        {
+            *entries += lengths.len();
+            let Layout::Counted(counted) = &**item else { wrong_column() };
+            counted_arrays(counted, lengths, *length, bytes, content)
+        }
+        (layout, Order::Single, column) => value::append(layout, bytes, column),
+        (layout, Order::Memberwise(count), column) => {
+            value::append_run(layout, Run::Count(count), bytes, column)
+        }
     }
 }
 
@@ -162,23 +176,39 @@ fn base(
     }
 }
 
-/// How long the counted arrays of the objects that are being read are.
-fn lengths(counted: &Counted, order: Order, fields: &Fields, target: usize) -> Result<Vec<usize>> {
+/// How long the counted arrays of the objects that are being read are; nothing for other members.
+fn lengths(layout: &Layout, order: Order, fields: &Fields, target: usize) -> Result<Vec<usize>> {
+    let counted = match layout {
+        Layout::Counted(counted) => counted,
+        Layout::Regular { item, .. } => match &**item {
+            Layout::Counted(counted) => counted,
+            _ => return Ok(Vec::new()),
+        },
+        _ => return Ok(Vec::new()),
+    };
     let Some((name, Array::Numbers { numbers, .. })) = fields.get(counted.by) else {
         return Err(Error::corrupt("an array that no number counts"));
     };
     let all = target.saturating_sub(order.count())..target;
     let length = |at| {
         let length = integer(numbers, at).and_then(|length| usize::try_from(length).ok());
+        let length = match length {
+            Some(rows) if counted.triangle => {
+                rows.checked_mul(rows.saturating_add(1)).map(|twice| twice / 2)
+            }
+            length => length,
+        };
         length.ok_or_else(|| Error::corrupt(format!("{name} does not count an array")))
     };
     all.map(length).collect()
 }
 
-/// Reads the counted arrays of objects. A frame is in front of all of them, a flag of each.
+/// Reads the counted arrays of objects, `each` of an object. A frame is in front of all of them, a
+/// flag of those of one object.
 fn counted_arrays(
     counted: &Counted,
     lengths: &[usize],
+    each: usize,
     bytes: &mut Bytes<'_>,
     column: &mut Array,
 ) -> Result<()> {
@@ -190,21 +220,31 @@ fn counted_arrays(
     for length in lengths {
         let there = counted.prefix != Prefix::Flag || bytes.chunk::<1>()? != [0];
         let length = if there { *length } else { 0 };
-        if length > bytes.len() {
-            return Err(Error::corrupt(format!("{length} items in {} bytes", bytes.len())));
+        for _ in 0..each {
+            counted_array(&counted.item, length, bytes, content)?;
+            offsets.push(content.len() as i64);
         }
-        let run = Run::Count(length);
-        match &*counted.item {
-            item @ Layout::Scalars { .. } => value::append_run(item, run, bytes, content)?,
-            item => (0..length).try_for_each(|_| value::append(item, bytes, content))?,
-        }
-        offsets.push(content.len() as i64);
     }
     header.map_or(Ok(()), |header| bytes.close(header))
 }
 
+fn counted_array(
+    item: &Layout,
+    length: usize,
+    bytes: &mut Bytes<'_>,
+    content: &mut Array,
+) -> Result<()> {
+    if length > bytes.len() {
+        return Err(Error::corrupt(format!("{length} items in {} bytes", bytes.len())));
+    }
+    match item {
+        Layout::Scalars { .. } => value::append_run(item, Run::Count(length), bytes, content),
+        item => (0..length).try_for_each(|_| value::append(item, bytes, content)),
+    }
+}
+
 /// `TObject::Streamer`: version, unique id, bits, and for referenced ones a process id.
-fn tobject(bytes: &mut Bytes<'_>) -> Result<(u32, u32)> {
+pub fn tobject(bytes: &mut Bytes<'_>) -> Result<(u32, u32)> {
     let version = bytes.u16()?;
     if u32::from(version) & (BYTE_COUNT >> 16) != 0 {
         // The other half of a byte count; then comes the version.
@@ -215,6 +255,16 @@ fn tobject(bytes: &mut Bytes<'_>) -> Result<(u32, u32)> {
         bytes.take(2)?;
     }
     Ok((id, bits))
+}
+
+/// Appends numbers of another type.
+fn convert(from: &Array, to: &mut Array) {
+    match (from, to) {
+        (Array::Numbers { numbers, .. }, Array::Numbers { numbers: to, .. }) => {
+            to.extend_converted(numbers);
+        }
+        _ => wrong_column(),
+    }
 }
 
 fn push_u32(column: &mut Array, number: u32) {

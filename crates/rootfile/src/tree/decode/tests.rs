@@ -7,7 +7,7 @@ use crate::error::ErrorKind;
 use std::sync::Arc;
 
 use crate::array::Number;
-use crate::tree::interpret::layout::{List, Text, Version};
+use crate::tree::interpret::layout::{Counted, List, Prefix, Text, Version};
 
 /// `x[n]/F` of three entries: nothing, one, two.
 const COUNTED: &[u8] = &[0x3f, 0x80, 0, 0, 0x40, 0, 0, 0, 0x40, 0x20, 0, 0];
@@ -125,6 +125,74 @@ fn collections_that_an_object_holds_are_left_out() {
         let offsets = [0, wrong.len() as u32];
         assert!(decode(&all, &basket(wrong, Some(&offsets), 1), 0..1).is_err());
     }
+}
+
+#[test]
+fn arrays_that_fill_their_frame() {
+    // `Point *points; //[n]`, split: two of them.
+    let bytes = [0x40, 0, 0, 18, 0, 10, 0, 1, 0x3f, 0x80, 0, 0, 0, 0, 1, 0x40, 0, 0, 0, 0, 0, 0];
+    let x = vec![("x".into(), Layout::number(Number::F32))];
+    let mut record = Record::of_members(None, x);
+    record.versions[0].parts.insert(0, Part::Skip(2));
+    record.versions[0].parts.push(Part::Skip(2));
+    let item = Layout::Record { header: false, record: Arc::new(record) };
+    let all = interpretation(Layout::Filled(Box::new(item)), Entry::Value);
+    let column = decode(&all, &basket(&bytes, Some(&[0, 22]), 1), 0..1).unwrap();
+    let Array::List { offsets, .. } = column else { panic!("no list") };
+    assert_eq!(offsets, [0, 2]);
+    let nothing = Record::of_members(None, Vec::new());
+    let item = Layout::Record { header: false, record: Arc::new(nothing) };
+    let endless = interpretation(Layout::Filled(Box::new(item)), Entry::Value);
+    assert!(decode(&endless, &basket(&bytes, Some(&[0, 22]), 1), 0..1).is_err());
+}
+
+#[test]
+fn objects_behind_the_name_of_their_class() {
+    // TLeafObject: 1, "P", 0, then the object; here a TObjString.
+    let bytes = [1, b'P', 0, 0x40, 0, 0, 14, 0, 1, 0, 1, 0, 0, 0, 0, 3, 0, 0, 0, 1, b'a'];
+    let all = |class: &str| {
+        let item = Box::new(Layout::Text(Text::Object));
+        interpretation(Layout::Named(class.into(), item), Entry::Value)
+    };
+    let whole = basket(&bytes, Some(&[0, 21]), 1);
+    let column = decode(&all("P"), &whole, 0..1).unwrap();
+    assert_eq!(column, Array::Strings { offsets: vec![0, 1], bytes: vec![b'a'] });
+    let refused = decode(&all("Q"), &whole, 0..1).unwrap_err();
+    assert!(matches!(refused.kind, ErrorKind::Unsupported(_)), "{refused}");
+}
+
+#[test]
+fn counted_pointers_in_an_array_share_a_flag() {
+    // `int n; short *a[2]; //[n]` with n of 2, then of 0.
+    let bytes = [0, 0, 0, 2, 1, 0, 1, 0, 2, 0, 3, 0, 4, 0, 0, 0, 0, 0];
+    let prefix = Prefix::Flag;
+    let item = Box::new(Layout::number(Number::I16));
+    let counted = Layout::Counted(Counted { by: 0, triangle: false, prefix, item });
+    let both = Layout::Regular { framed: false, length: 2, item: Box::new(counted) };
+    let members = vec![("n".into(), Layout::number(Number::I32)), ("a".into(), both)];
+    let record = Arc::new(Record::of_members(None, members));
+    let all = interpretation(Layout::Record { header: false, record }, Entry::Value);
+    let column = decode(&all, &basket(&bytes, Some(&[0, 13, 18]), 2), 0..2).unwrap();
+    let Array::Record { fields, .. } = column else { panic!("no record") };
+    let lists = list(&[0, 2, 4, 4, 4], Numbers::I16(vec![1, 2, 3, 4]));
+    assert_eq!(fields[1].1, Array::Regular { length: 2, entries: 2, content: Box::new(lists) });
+    assert!(decode(&all, &basket(&bytes[..8], Some(&[0, 8]), 1), 0..1).is_err());
+}
+
+#[test]
+fn numbers_become_what_the_newest_version_has() {
+    let x = vec![("x".into(), Layout::number(Number::F64))];
+    let mut record = Record::of_members(Some("P".into()), x);
+    record.versions[0].number = 2;
+    let old = Part::Converted { at: 0, layout: Layout::number(Number::I16) };
+    record.versions.push(Version { number: 1, checksum: 0, parts: vec![old] });
+    let layout = Layout::Record { header: true, record: Arc::new(record) };
+    let bytes = [0x40, 0, 0, 4, 0, 1, 0, 7, 0x40, 0, 0, 10, 0, 2, 0x3f, 0xe0, 0, 0, 0, 0, 0, 0];
+    let all = interpretation(layout, Entry::Value);
+    let column = decode(&all, &basket(&bytes, Some(&[0, 8, 22]), 2), 0..2).unwrap();
+    let Array::Record { fields, .. } = column else { panic!("no record") };
+    let expected = Array::Numbers { numbers: Numbers::F64(vec![7.0, 0.5]), shape: vec![] };
+    assert_eq!(fields[0].1, expected);
 }
 
 fn list(offsets: &[i64], numbers: Numbers) -> Array {

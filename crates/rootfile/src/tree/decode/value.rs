@@ -57,6 +57,13 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
         }
         (Layout::Pointer(pointer), column) => object::pointer(pointer, bytes, column),
         (Layout::Unknown(class), _) => Err(object::undescribed(class.as_deref())),
+        (Layout::Filled(item), column) => filled(item, bytes, column),
+        (Layout::Named(class, item), column) => {
+            if bytes.short_class_name()? != class.as_bytes() {
+                return Err(Error::unsupported(format!("another class than {class}")));
+            }
+            append(item, bytes, column)
+        }
         // Needs the object that it is in.
         _ => wrong_column(),
     }
@@ -138,10 +145,32 @@ fn each<'a>(
     }
 }
 
+/// As many items as there are in a frame.
+fn filled(item: &Layout, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+    let Array::List { offsets, content } = column else { wrong_column() };
+    let header = bytes.header()?;
+    let end = header.end.ok_or_else(|| Error::unsupported("an array of unknown length"))?;
+    while bytes.len() > end {
+        let before = bytes.len();
+        append(item, bytes, content)?;
+        if bytes.len() == before {
+            return Err(Error::corrupt("items without bytes fill an array"));
+        }
+    }
+    offsets.push(content.len() as i64);
+    bytes.close(header)
+}
+
 fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+    if kind == Text::Object {
+        let header = bytes.header()?;
+        object::tobject(bytes)?;
+        text(Text::Root, bytes, column)?;
+        return bytes.close(header);
+    }
     let Array::Strings { offsets, bytes: text } = column else { wrong_column() };
     text.extend_from_slice(match kind {
-        Text::Root | Text::Standard { .. } => bytes.text()?,
+        Text::Root | Text::Standard { .. } | Text::Object => bytes.text()?,
         Text::Pointed => {
             let len = bytes.u32()? as usize;
             bytes.take(len)?

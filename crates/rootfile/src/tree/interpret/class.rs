@@ -90,6 +90,27 @@ impl<'a> Compiler<'a> {
         }
     }
 
+    /// The type of a collection that is a member, whose element knows what its items are: an
+    /// enumeration has a name like a class, and no streamer info.
+    pub(super) fn kind(&self, type_name: &str, element: &Element) -> Result<Type> {
+        Ok(match cpp::parse(type_name) {
+            Type::Sequence { spelled, mark, item } => {
+                let number = match &*item {
+                    Type::Class(name) if !self.describes(name) => {
+                        Basic::of(element.item_code, "")?.map(|basic| basic.scalar)
+                    }
+                    _ => None,
+                };
+                let item = match number {
+                    Some(Scalar::Number(number)) => Box::new(Type::Number(number)),
+                    _ => item,
+                };
+                Type::Sequence { spelled, mark, item }
+            }
+            kind => kind,
+        })
+    }
+
     fn describes(&self, class: &str) -> bool {
         special(class).is_some()
             || self.classes.info(class, None).is_some()
@@ -166,6 +187,11 @@ impl<'a> Compiler<'a> {
         let key = (class.to_owned(), first.map(|info| info.version));
         if let Some(record) = self.done.get(&key) {
             return Ok(record.clone());
+        }
+        if holds_any(class) {
+            return Err(Error::unsupported(format!(
+                "class {class}, whose bytes alone say of what classes its objects are"
+            )));
         }
         self.enter(class)?;
         let record = match (first, cpp::pair(class)) {
@@ -283,7 +309,7 @@ impl<'a> Compiler<'a> {
                 }
                 _ => {
                     let layout = self.member(element, fields)?;
-                    Some(Part::Member { at: fields.add(&element.name, &layout)?, layout })
+                    Some(fields.part(&element.name, layout)?)
                 }
             },
         })
@@ -291,7 +317,7 @@ impl<'a> Compiler<'a> {
 
     fn base(&mut self, element: &Element, fields: &mut Fields<'_>) -> Result<Part> {
         if let Some(layout) = special(&element.name) {
-            return Ok(Part::Member { at: fields.add(&element.name, &layout)?, layout });
+            return fields.part(&element.name, layout);
         }
         // Classes without a version say -1.
         let version = Some(element.base_version).filter(|version| *version >= 0);
@@ -306,7 +332,9 @@ impl<'a> Compiler<'a> {
             return match element.array_len as usize {
                 0 if basic.pointer => fields.counted(element, Prefix::Flag, item),
                 0 => Ok(item),
-                _ if basic.pointer => Err(unsupported(&element.type_name, element.type_code)),
+                _ if basic.pointer => {
+                    regular(element, false, fields.counted(element, Prefix::Flag, item)?)
+                }
                 // As uproot has them: the dimensions of arrays in objects become one.
                 length => Ok(shaped(basic.scalar, &[length])),
             };
@@ -338,7 +366,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn collection(&mut self, element: &Element, type_name: &str) -> Result<Layout> {
-        let kind = cpp::parse(type_name);
+        let kind = self.kind(type_name, element)?;
         match element.array_len {
             0 => self.value(&kind, true),
             _ => regular(element, true, self.value(&kind, false)?),
@@ -390,6 +418,7 @@ fn special(class: &str) -> Option<Layout> {
         "TRefArray" => {
             let by_size = Counted {
                 by: 1,
+                triangle: false,
                 prefix: Prefix::Nothing,
                 item: Box::new(Layout::number(Number::I32)),
             };
@@ -405,6 +434,9 @@ fn special(class: &str) -> Option<Layout> {
             record.versions[0].number = 1;
             Layout::Record { header: true, record: Arc::new(record) }
         }
+        "TObjString" => Layout::Text(Text::Object),
+        "TMatrixTSym<double>" => symmetric_matrix(class, Number::F64),
+        "TMatrixTSym<float>" => symmetric_matrix(class, Number::F32),
         "TArrayC" => numbers(Number::I8),
         "TArrayS" => numbers(Number::I16),
         "TArrayI" => numbers(Number::I32),
@@ -413,6 +445,39 @@ fn special(class: &str) -> Option<Layout> {
         "TArrayD" => numbers(Number::F64),
         _ => return None,
     })
+}
+
+/// `TMatrixTSym`: its base class, and half of its numbers behind that.
+fn symmetric_matrix(class: &str, number: Number) -> Layout {
+    const BASE_VERSION: i32 = 5;
+    let int = || Layout::number(Number::I32);
+    let half = Counted {
+        by: 0,
+        triangle: true,
+        prefix: Prefix::Nothing,
+        item: Box::new(Layout::number(number)),
+    };
+    let members = vec![
+        ("fNrows".into(), int()),
+        ("fNcols".into(), int()),
+        ("fRowLwb".into(), int()),
+        ("fColLwb".into(), int()),
+        // Not signed for uproot.
+        ("fNelems".into(), Layout::number(Number::U32)),
+        ("fNrowIndex".into(), int()),
+        ("fTol".into(), Layout::number(number)),
+    ];
+    let mut base = Record::of_members(None, members);
+    base.versions[0].number = BASE_VERSION;
+    base.versions[0].parts.insert(0, TOBJECT);
+    let mut names = base.names.clone();
+    names.push("fElements".into());
+    let elements = Part::Member { at: Some(base.names.len()), layout: Layout::Counted(half) };
+    let size = base.size + 1;
+    let base = Part::Base { at: Some(0), version: BASE_VERSION, record: Arc::new(base) };
+    let versions = vec![Version { number: 0, checksum: 0, parts: vec![base, elements] }];
+    let record = Record { class: Some(class.to_owned()), mark: None, names, size, versions };
+    Layout::Record { header: false, record: Arc::new(record) }
 }
 
 /// Where members go: into new fields, or into those of a record by their names.
@@ -424,15 +489,25 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    fn add(&mut self, name: &str, layout: &Layout) -> Result<Option<usize>> {
+    /// What is written for a member of that name.
+    fn part(&mut self, name: &str, layout: Layout) -> Result<Part> {
         let Some(wanted) = self.wanted else {
             self.names.push(name.to_owned());
             self.size = self.size.saturating_add(layout.size());
-            return Ok(Some(self.names.len() - 1));
+            return Ok(Part::Member { at: Some(self.names.len() - 1), layout });
         };
-        let Some(at) = wanted.names.iter().position(|known| known == name) else { return Ok(None) };
-        match wanted.field(at) {
-            Some(known) if known.empty() == layout.empty() => Ok(Some(at)),
+        let Some(at) = wanted.names.iter().position(|known| known == name) else {
+            return Ok(Part::Member { at: None, layout });
+        };
+        match (wanted.field(at), &layout) {
+            (Some(known), _) if known.empty() == layout.empty() => {
+                Ok(Part::Member { at: Some(at), layout })
+            }
+            (Some(Layout::Scalars { shape: known, .. }), Layout::Scalars { shape, .. })
+                if known == shape =>
+            {
+                Ok(Part::Converted { at, layout })
+            }
             _ => Err(Error::unsupported(format!("member {name} of another type than elsewhere"))),
         }
     }
@@ -460,7 +535,7 @@ impl Fields<'_> {
                 element.count_name
             ))
         })?;
-        Ok(Layout::Counted(Counted { by, prefix, item: Box::new(item) }))
+        Ok(Layout::Counted(Counted { by, triangle: false, prefix, item: Box::new(item) }))
     }
 }
 

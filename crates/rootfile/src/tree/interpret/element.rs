@@ -9,7 +9,7 @@ use super::reduced::{Reduced, Target};
 use super::{Entry, Interpretation, Layout, Number, Record, Scalar, cpp, is_group, shape_of};
 use crate::error::{Error, Result};
 use crate::streamer::{self, Streamers, code};
-use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
+use crate::tree::model::{Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
 
 /// Byte count and version in front of a collection, and the number of items.
 const COLLECTION_HEADER: usize = 10;
@@ -130,8 +130,14 @@ impl Fields<'_> {
         if self.streamer_type == code::STRING {
             return Ok(self.value("TString", Layout::Text(Text::Root)));
         }
-        let kind = self.kind(&type_name)?;
+        if self.streamer_type == code::CHAR_STAR {
+            return Ok(self.value("char*", Layout::Text(Text::Pointed)));
+        }
         let mut compiler = Compiler::new(classes);
+        if self.streamer_type == code::STREAM_LOOP {
+            return self.counted_objects(&type_name, &mut compiler);
+        }
+        let kind = self.kind(&type_name, classes, &compiler)?;
         if self.id < 0 {
             return self.whole(&kind, &mut compiler);
         }
@@ -146,6 +152,18 @@ impl Fields<'_> {
         let record = Arc::new(Record::of_members(Some(item.to_owned()), Vec::new()));
         let layout = Layout::list_of(Layout::Record { header: false, record });
         self.value(&cpp::spelled(self.class_name), layout)
+    }
+
+    /// An array of objects (`T*`) or of pointers to them (`T**`) that another member counts.
+    fn counted_objects(
+        &self,
+        type_name: &str,
+        compiler: &mut Compiler<'_>,
+    ) -> Result<Interpretation> {
+        let target = type_name.strip_suffix('*').unwrap_or(type_name).trim_end();
+        let item = compiler.value(&cpp::parse(target), false);
+        let item = item.map_err(|e| unsupported_type(e, type_name))?;
+        Ok(self.value(&cpp::spelled(type_name), Layout::Filled(Box::new(item))))
     }
 
     /// An object or a collection that is a branch of its own.
@@ -193,15 +211,26 @@ impl Fields<'_> {
             return Ok(Interpretation::new("TString[]", Layout::Text(Text::Root), Entry::Run));
         }
         let dimensions = self.dimensions();
-        let layout = Compiler::new(classes).value(&self.kind(&type_name)?, dimensions.is_empty());
+        let mut compiler = Compiler::new(classes);
+        let kind = self.kind(&type_name, classes, &compiler)?;
+        let layout = compiler.value(&kind, dimensions.is_empty());
         let layout = layout.map_err(|e| unsupported_type(e, &type_name))?;
         let name = format!("{}[]{}", cpp::spelled(&type_name), brackets(&dimensions));
         Ok(Interpretation::new(name, self.arrayed(layout, &dimensions), Entry::Run))
     }
 
     /// The type of what is written; a pointer that is never null (`//->`) is its object.
-    fn kind(&self, type_name: &str) -> Result<cpp::Type> {
-        match (cpp::parse(type_name), self.streamer_type) {
+    fn kind(
+        &self,
+        type_name: &str,
+        classes: &Streamers,
+        compiler: &Compiler<'_>,
+    ) -> Result<cpp::Type> {
+        let kind = match self.element(classes) {
+            Some(element) => compiler.kind(type_name, element)?,
+            None => cpp::parse(type_name),
+        };
+        match (kind, self.streamer_type) {
             _ if type_name.is_empty() => Err(self.unsupported("")),
             (cpp::Type::Pointer(target), code::OBJECT_HELD | code::ANY_HELD) => Ok(*target),
             (_, code::STL_POINTER) => Ok(cpp::parse(type_name.trim_end_matches('*'))),
@@ -281,6 +310,24 @@ impl Fields<'_> {
         };
         Error::unsupported(format!("type {type_name} (streamer type {})", self.streamer_type))
     }
+}
+
+/// TBranchObject: a whole object, with the name of its class in front where its leaf says so.
+pub(super) fn interpret_object(
+    branch: &Branch,
+    class: &str,
+    classes: &Streamers,
+) -> Result<Interpretation> {
+    let item = Compiler::new(classes).value(&cpp::parse(class), true);
+    let item = item.map_err(|e| unsupported_type(e, class))?;
+    let layout = match &branch.leaves[..] {
+        [Leaf { kind: LeafKind::Object { named: true }, .. }] => {
+            Layout::Named(class.into(), Box::new(item))
+        }
+        [Leaf { kind: LeafKind::Object { named: false }, .. }] => item,
+        _ => return Err(Error::unsupported("TBranchObject without a TLeafObject")),
+    };
+    Ok(Interpretation::new(cpp::spelled(class), layout, Entry::Value))
 }
 
 /// Keeps the reason and says for which type.

@@ -35,6 +35,10 @@ pub enum Layout {
     Regular { framed: bool, length: usize, item: Box<Layout> },
     /// As many items as another member of the same object says.
     Counted(Counted),
+    /// As many items as the frame around them has bytes for.
+    Filled(Box<Layout>),
+    /// A value of the class that is named in front of it (`TLeafObject`), which must be this one.
+    Named(Arc<str>, Box<Layout>),
     /// A pointer to an object of a class or of one that derives from it: nothing, the object, or
     /// a reference to one before.
     Pointer(Arc<Pointer>),
@@ -52,6 +56,8 @@ pub enum Text {
     Standard { framed: bool },
     /// `char*`: a length of four bytes.
     Pointed,
+    /// `TObjString`: an object of which only the string is asked for.
+    Object,
     /// Everything up to the end of the entry, whatever it is.
     Whole,
 }
@@ -71,6 +77,8 @@ pub struct List {
 pub struct Counted {
     /// Field that counts, in the object that this array is a member of.
     pub by: usize,
+    /// Whether what is counted are the rows of half a symmetric matrix, and not the items.
+    pub triangle: bool,
     pub prefix: Prefix,
     pub item: Box<Layout>,
 }
@@ -119,6 +127,11 @@ pub struct Version {
 pub enum Part {
     Member {
         at: Option<usize>,
+        layout: Layout,
+    },
+    /// A number that is of another type in the version which gave the field its type.
+    Converted {
+        at: usize,
         layout: Layout,
     },
     /// A base class, whose fields begin at `at`. Collections that are written member by member
@@ -231,7 +244,9 @@ impl Layout {
             Layout::Scalars { .. } | Layout::Text(_) | Layout::Unknown(_) => 1,
             Layout::List(List { item, .. })
             | Layout::Regular { item, .. }
+            | Layout::Filled(item)
             | Layout::Counted(Counted { item, .. }) => item.size().saturating_add(1),
+            Layout::Named(_, item) => item.size(),
             Layout::Record { record, .. } => record.size,
             Layout::Pointer(pointer) => {
                 pointer.classes.first().map_or(1, |(_, record)| record.size.saturating_add(1))
@@ -246,7 +261,8 @@ impl Layout {
                 Array::Numbers { numbers: scalar.empty(), shape: shape.clone() }
             }
             Layout::List(List { mark, item, .. }) => marked(list(item.empty()), *mark),
-            Layout::Counted(Counted { item, .. }) => list(item.empty()),
+            Layout::Counted(Counted { item, .. }) | Layout::Filled(item) => list(item.empty()),
+            Layout::Named(_, item) => item.empty(),
             Layout::Text(_) => Array::Strings { offsets: vec![0], bytes: Vec::new() },
             Layout::Record { record, .. } => record.empty(),
             Layout::Regular { length, item, .. } => {

@@ -48,6 +48,12 @@ impl Interpretation {
         let outcome = match &this.kind {
             BranchKind::Plain => plain::interpret(this),
             BranchKind::Element { .. } => element::interpret(this, classes),
+            BranchKind::Object { .. } if is_group(this) => {
+                Err(Error::unsupported("group of branches, without a column of its own"))
+            }
+            BranchKind::Object { class_name } => {
+                element::interpret_object(this, class_name, classes)
+            }
             BranchKind::Other { class } => {
                 Err(Error::unsupported(format!("branch of class {class}")))
             }
@@ -101,6 +107,7 @@ pub fn typename(tree: &Tree, branch: BranchId, classes: &Streamers) -> String {
         Err(Error { kind: ErrorKind::NotFound(_), .. }) => "unknown".into(),
         Err(_) => match &tree.branches[branch.0 as usize].kind {
             BranchKind::Element { .. } => element::class_typename(tree, branch, classes),
+            BranchKind::Object { class_name } => cpp::spelled(class_name),
             _ => "unknown".into(),
         },
     }

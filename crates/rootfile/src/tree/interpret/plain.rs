@@ -83,6 +83,9 @@ fn scalar_of(leaf: &Leaf) -> Result<Scalar> {
         (LeafKind::Element { .. }, _) => {
             return Err(Error::unsupported("leaf of class TLeafElement in a TBranch"));
         }
+        (LeafKind::Object { .. }, _) => {
+            return Err(Error::unsupported("leaf of class TLeafObject in a TBranch"));
+        }
         (LeafKind::Other(class), _) => {
             return Err(Error::unsupported(format!("leaf of class {class}")));
         }

@@ -308,6 +308,19 @@ fn what_cannot_be_read_says_why() {
         "TLeafObject",
     );
     assert!(matches!(of(plain(vec![])).unwrap_err().kind, ErrorKind::NotFound(_)));
+    assert_unsupported(element("TClonesArray", -1, 0, -1, "x"), "bytes alone say");
+}
+
+#[test]
+fn objects_in_branches_of_old() {
+    let object = |named| {
+        let kind = BranchKind::Object { class_name: "P".into() };
+        branch("b", kind, vec![leaf("b", "b", LeafKind::Object { named }, 1)])
+    };
+    assert_reads(object(true), "P", Entry::Value);
+    assert_reads(object(false), "P", Entry::Value);
+    let unknown = BranchKind::Object { class_name: "Missing".into() };
+    assert_unsupported(branch("b", unknown, vec![]), "Missing");
 }
 
 #[test]

@@ -1,0 +1,21 @@
+"""Scripts that make files with ROOT, each run by itself: ROOT and its dictionaries stay out."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def written_by(script: str, folder: Path) -> Path:
+    """The folder, filled by a script of this one; skips where ROOT is not installed."""
+    if importlib.util.find_spec("ROOT") is None:
+        pytest.skip("ROOT IS NOT INSTALLED: not tested against files that it writes")
+    command = [sys.executable, "-W", "ignore", str(Path(__file__).parent / script), str(folder)]
+    environment = {**os.environ, "PYTHONPATH": ""}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    return folder
