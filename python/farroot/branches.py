@@ -11,7 +11,7 @@ from ._entries import StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
 from ._named import Named, Writable, write_table
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
     from .dataset import Report
@@ -271,7 +271,13 @@ class HasBranches(Named["Branch"]):
         if (steps := self._virtual_steps(wish, start, stop, {}, virtual, access_log)) is not None:
             for arrays in steps:
                 return arrays
-        return wish.read(self, start, stop)
+        while True:
+            try:
+                return wish.read(self, start, stop)
+            except UnsupportedError as error:
+                # What was not asked for by name is left out, also where only its data show it.
+                if expressions is not None or not self._tree._has_learnt(error):
+                    raise
 
     def iterate(
         self,
