@@ -1,12 +1,18 @@
 //! Checksums of whole files, as servers give them and as bytes have them.
 
 use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::str::FromStr;
 
 use md5::Digest;
 use simd_adler32::Adler32;
 
 use crate::error::{Error, ErrorKind, Result};
+
+/// Read at a time of a file on a disk.
+const HASH_BYTES: usize = 1 << 20;
 
 /// How a checksum is made of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -155,6 +161,26 @@ impl Hasher {
             State::Md5(state) => (Algorithm::Md5, state.finalize().to_vec()),
         };
         Checksum { algorithm, value }
+    }
+}
+
+/// The checksum of all bytes of a file on a disk, wherever its cursor stands.
+///
+/// # Errors
+/// What the file system says.
+pub fn of_file(file: &File, algorithm: Algorithm) -> io::Result<Checksum> {
+    let (mut hasher, mut at) = (Hasher::new(algorithm), 0);
+    let mut buffer = vec![0; HASH_BYTES];
+    loop {
+        match file.read_at(&mut buffer, at) {
+            Ok(0) => return Ok(hasher.finish()),
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+                at += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 

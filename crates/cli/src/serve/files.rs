@@ -8,12 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::{Bytes, BytesMut};
-use engine::checksum::{Algorithm, Checksum, Hasher};
+use engine::checksum::{self, Algorithm, Checksum};
 
 /// Names in one listing; a folder with more is refused rather than cut.
 const ENTRIES_MAX: usize = 200_000;
-/// Read at a time for a checksum.
-const HASH_BYTES: usize = 1 << 20;
 
 /// A folder, its files readable by anyone who connects.
 #[derive(Debug, Clone)]
@@ -160,15 +158,7 @@ impl Opened {
     /// # Errors
     /// What the file system says.
     pub fn checksum(&self, algorithm: Algorithm) -> io::Result<Checksum> {
-        let (mut hasher, mut at) = (Hasher::new(algorithm), 0);
-        loop {
-            let bytes = self.read_at(at, HASH_BYTES)?;
-            if bytes.is_empty() {
-                return Ok(hasher.finish());
-            }
-            hasher.update(&bytes);
-            at += bytes.len() as u64;
-        }
+        checksum::of_file(&self.file, algorithm)
     }
 
     /// Up to `count` bytes from `offset` on; fewer only at the end of the file.

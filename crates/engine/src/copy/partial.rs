@@ -18,15 +18,13 @@ use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use super::spans::Spans;
-use crate::checksum::{Checksum, Hasher};
+use crate::checksum::{self, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::Grant;
 use crate::source::FileInfo;
 
 /// How often the record is brought up to date: this much is fetched again after a crash.
 const RECORD_EVERY: Duration = Duration::from_secs(5);
-/// Read at a time for a checksum.
-const HASH_BYTES: usize = 1 << 20;
 
 /// What tells one version of a source from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -137,7 +135,7 @@ impl Partial {
     /// `Corrupt` where they differ; what has been copied is then thrown away.
     pub async fn compare(&self, said: Checksum) -> Result<()> {
         let (file, algorithm) = (self.file.clone(), said.algorithm());
-        let found = self.on_disk(move || checksum(&file, Hasher::new(algorithm))).await?;
+        let found = self.on_disk(move || checksum::of_file(&file, algorithm)).await?;
         if found == said {
             return Ok(());
         }
@@ -204,22 +202,6 @@ fn known(record: &Path, of: &Identity) -> Option<Spans> {
     let record: Record = serde_json::from_slice(&fs::read(record).ok()?).ok()?;
     let fits = record.done.iter().all(|range| range.start < range.end && range.end <= of.size);
     (fits && record.of.agrees(of)).then(|| record.done.into_iter().collect())
-}
-
-fn checksum(file: &File, mut hasher: Hasher) -> io::Result<Checksum> {
-    let mut buffer = vec![0; HASH_BYTES];
-    let mut at = 0;
-    loop {
-        match file.read_at(&mut buffer, at) {
-            Ok(0) => return Ok(hasher.finish()),
-            Ok(count) => {
-                hasher.update(&buffer[..count]);
-                at += count as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
