@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::outcome::Outcome;
 use crate::reading::with_engine;
-use crate::table::{table, text};
+use crate::table::{lines_of_json, table, text};
 
 /// Find out what is wrong, or slow, on the way to a file: name, connection, login, open, read
 #[derive(Debug, Args)]
@@ -24,10 +24,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let findings = engine.examine(&arguments.url).await?;
         let mut out = std::io::stdout().lock();
         if arguments.json {
-            for finding in &findings {
-                serde_json::to_writer(&mut out, finding).map_err(std::io::Error::from)?;
-                writeln!(out)?;
-            }
+            lines_of_json(&mut out, findings.iter().map(serde_json::to_string))?;
         } else {
             let mut steps = table(&["step", ">ms", "where", "what"]);
             for finding in &findings {

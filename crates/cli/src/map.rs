@@ -7,7 +7,7 @@ use engine::report::size;
 
 use crate::outcome::Outcome;
 use crate::reading::with_engine;
-use crate::table::{table, text};
+use crate::table::{lines_of_json, table, text};
 
 /// Show what lies where in a file: every record that its lists name, and the gaps
 #[derive(Debug, Args)]
@@ -25,10 +25,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let records = engine.open(&arguments.file).await?.map().await?;
         let mut out = BufWriter::new(std::io::stdout().lock());
         if arguments.json {
-            for record in &records {
-                serde_json::to_writer(&mut out, record).map_err(std::io::Error::from)?;
-                writeln!(out)?;
-            }
+            lines_of_json(&mut out, records.iter().map(serde_json::to_string))?;
         } else {
             let mut listed = table(&[">offset", ">stored", ">ratio", "class", "name"]);
             for record in records {

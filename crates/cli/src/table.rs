@@ -1,4 +1,6 @@
-//! Tables for people: plain columns, numbers to the right.
+//! Tables for people: plain columns, numbers to the right. And for programs: lines of JSON.
+
+use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
@@ -14,6 +16,17 @@ pub fn table(headings: &[&str]) -> Table {
         }
     }
     table
+}
+
+/// Each row, as JSON, on a line of its own.
+pub fn lines_of_json(
+    out: &mut impl Write,
+    rows: impl Iterator<Item = serde_json::Result<String>>,
+) -> io::Result<()> {
+    for row in rows {
+        writeln!(out, "{}", row?)?;
+    }
+    Ok(())
 }
 
 /// A table as text, without blanks at the ends of lines.
