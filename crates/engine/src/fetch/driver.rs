@@ -60,6 +60,8 @@ pub struct Driver {
     wants: BTreeMap<WantId, (u64, usize)>,
     /// When to look where else a file is.
     searches: BTreeSet<(scheduler::Time, FileId)>,
+    /// When to compare the sources of a file.
+    comparisons: BTreeSet<(scheduler::Time, FileId)>,
     finding_sender: mpsc::UnboundedSender<Finding>,
     findings: mpsc::UnboundedReceiver<Finding>,
 }
@@ -92,6 +94,7 @@ impl Driver {
             groups: BTreeMap::new(),
             wants: BTreeMap::new(),
             searches: BTreeSet::new(),
+            comparisons: BTreeSet::new(),
             finding_sender,
             findings,
         }
@@ -101,7 +104,8 @@ impl Driver {
     pub async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
         loop {
             self.act();
-            let wake = self.scheduler.poll_timeout().into_iter().chain(self.next_search()).min();
+            let beside = self.next_search().into_iter().chain(self.next_comparison());
+            let wake = self.scheduler.poll_timeout().into_iter().chain(beside).min();
             let wake = wake.map(|time| self.clock.instant(time));
             tokio::select! {
                 order = orders.recv() => {
@@ -130,6 +134,7 @@ impl Driver {
             }
             self.scheduler.handle_timeout(self.clock.now());
             self.begin_searches();
+            self.begin_comparisons();
         }
     }
 

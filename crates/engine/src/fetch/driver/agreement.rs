@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use scheduler::{FileId, SourceId};
+use scheduler::{FileId, SourceId, Time};
 use url::Url;
 
 use super::Driver;
@@ -44,15 +44,25 @@ impl Driver {
             return;
         }
         file.agreement.is_planned = true;
-        let (sender, after) = (self.finding_sender.clone(), self.config.discovery_after);
-        tokio::spawn(async move {
-            tokio::time::sleep(after).await;
-            let _ = sender.send(Finding::Compare(id));
-        });
+        let at = self.clock.now().saturating_add(self.config.discovery_after);
+        self.comparisons.insert((at, id));
+    }
+
+    pub(super) fn next_comparison(&self) -> Option<Time> {
+        self.comparisons.first().map(|(at, _)| *at)
+    }
+
+    /// Begins the comparisons whose time has come.
+    pub(super) fn begin_comparisons(&mut self) {
+        let now = self.clock.now();
+        while self.next_comparison().is_some_and(|at| at <= now) {
+            let due = self.comparisons.pop_first();
+            due.into_iter().for_each(|(_, file)| self.compare(file));
+        }
     }
 
     /// Asks those that have not been asked.
-    pub(super) fn compare(&mut self, id: FileId) {
+    fn compare(&mut self, id: FileId) {
         let waits = self.somebody_waits(id);
         let Some(file) = self.files.get_mut(&id) else { return };
         file.agreement.is_planned = waits;

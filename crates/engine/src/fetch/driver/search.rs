@@ -46,8 +46,7 @@ pub struct Search {
 pub enum Finding {
     /// Where else a file is.
     Places(FileId, Result<Vec<Url>>),
-    /// It is time to ask for the checksums of a file.
-    Compare(FileId),
+    /// What its sources have.
     Checksums(FileId, Said),
 }
 
@@ -172,7 +171,6 @@ impl Driver {
     pub(super) fn take_finding(&mut self, finding: Finding) {
         match finding {
             Finding::Places(file, found) => self.take_places(file, found),
-            Finding::Compare(file) => self.compare(file),
             Finding::Checksums(file, said) => self.take_checksums(file, said),
         }
     }
