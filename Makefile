@@ -60,6 +60,7 @@ test-rust: xrootd $(VENV)/.ready
 test-python: xrootd
 ifneq ($(wildcard python/pyproject.toml),)
 	$(MAKE) extension
+	@.ci/ensure-root
 	cd python && $(BIN)/python -m pytest
 else
 	@echo "pytest: no Python package in this checkout, nothing to test"
