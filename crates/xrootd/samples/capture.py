@@ -31,7 +31,11 @@ class Connection:
 
     def answer(self):
         head = self.take(8)
-        return head + self.take(struct.unpack(">i", head[4:])[0])
+        status, length = struct.unpack(">Hi", head[2:])
+        body = self.take(length)
+        if status == 4007:  # the body says how much follows it
+            body += self.take(struct.unpack(">i", body[12:16])[0])
+        return head + body
 
     def ask(self, frame):
         self.socket.sendall(frame)
@@ -74,6 +78,7 @@ def main():
     c.record("open", frame(3010, struct.pack(">HH", 0, 0x450), b"/store/numbers.bin"))
     c.record("stat", frame(3017, b"", b"/store/numbers.bin"))
     c.record("read", frame(3013, struct.pack(">4sqi", HANDLE, 300, 40)))
+    c.record("pgread", frame(3030, struct.pack(">4sqi", HANDLE, 4090, 40), bytes([0, 1])))
     segments = struct.pack(">4siq4siq", HANDLE, 5, 0, HANDLE, 7, 9000)
     c.record("readv", frame(3025, b"", segments))
     c.record("close", frame(3003, HANDLE))

@@ -35,6 +35,7 @@ use crate::profile::{Profile, ReadvLimits, Start};
 use crate::states::{ClientState, ClientStep, Machine};
 
 mod answers;
+mod checked;
 mod event;
 mod fetch;
 mod files;
@@ -45,7 +46,7 @@ mod streams;
 
 pub use event::{Answer, Event, FileId, HowToRetry, RequestId, ServerInfo};
 
-use fetch::{Receiving, Wanted};
+use fetch::{How, Receiving, Wanted};
 use files::{Files, State};
 use streams::{Owner, Streams};
 
@@ -118,7 +119,7 @@ enum What {
     },
     Fetch {
         wanted: Vec<Wanted>,
-        vector: bool,
+        how: How,
     },
     Close {
         file: FileId,
@@ -213,7 +214,14 @@ impl Client {
     /// Reads a range of a file, at most [`READ_BYTES_MAX`] bytes. Answered by [`Event::Data`] as
     /// the bytes come, then [`Event::Done`].
     pub fn read(&mut self, now: Time, file: FileId, range: Range<u64>) -> RequestId {
-        self.fetch(now, vec![Wanted { file, range }], false)
+        self.fetch(now, vec![Wanted { file, range }], How::Plain)
+    }
+
+    /// Reads a range of a file as [`Client::read`] does, with a checksum of every page
+    /// ([`ServerFlags::CHECKSUMMED_PAGES`]): bytes that arrive otherwise than sent are told by
+    /// [`Event::Damaged`] and not passed on. `again`: they have been damaged before.
+    pub fn pgread(&mut self, now: Time, file: FileId, range: Range<u64>, again: bool) -> RequestId {
+        self.fetch(now, vec![Wanted { file, range }], How::Checked { again })
     }
 
     /// Reads many ranges, of one or several files, in one request; see [`Client::limits`].
@@ -221,7 +229,7 @@ impl Client {
     pub fn readv(&mut self, now: Time, segments: &[(FileId, Range<u64>)]) -> RequestId {
         let wanted =
             segments.iter().map(|(file, range)| Wanted { file: *file, range: range.clone() });
-        self.fetch(now, wanted.collect(), true)
+        self.fetch(now, wanted.collect(), How::Vector)
     }
 
     /// Gives a file back. Reads asked for before are served first; none can be asked for after.
@@ -383,11 +391,11 @@ impl Client {
 
     // Shared by the parts of the client.
 
-    fn fetch(&mut self, now: Time, wanted: Vec<Wanted>, vector: bool) -> RequestId {
-        let checked = self.check_fetch(&wanted, vector);
+    fn fetch(&mut self, now: Time, wanted: Vec<Wanted>, how: How) -> RequestId {
+        let checked = self.check_fetch(&wanted, how == How::Vector);
         let wanted = wanted.into_iter().filter(|wanted| !wanted.range.is_empty()).collect();
         match checked {
-            Ok(()) => self.ask(now, What::Fetch { wanted, vector }),
+            Ok(()) => self.ask(now, What::Fetch { wanted, how }),
             Err(misuse) => {
                 let request = self.name_request();
                 self.events.push_back(Event::Failed { request, error: misuse.into() });

@@ -37,6 +37,10 @@ pub enum ProtocolError {
     StrangeRecord { offset: u64 },
     #[error("a vector read was answered without {missing} of its segments")]
     MissingRecords { missing: usize },
+    #[error("a checksummed read was answered with a part that was not asked for (offset {offset})")]
+    StrangePart { offset: u64 },
+    #[error("a checksummed read was answered without checksums")]
+    Unchecked,
     #[error("{status} does not answer {request}")]
     UnexpectedStatus { status: &'static str, request: &'static str },
 }

@@ -118,6 +118,12 @@ impl<H: Head> FrameReader<H> {
         }
     }
 
+    /// What was just handed over says that bytes follow which its header did not count: they come
+    /// as parts under this head.
+    pub fn follow(&mut self, head: H) {
+        self.state = State::Part { head, left: head.length() as usize };
+    }
+
     /// Exactly `count` bytes, without a copy where they came in one piece.
     fn take(&mut self, input: &mut Bytes, count: usize) -> Option<Bytes> {
         if self.gathered.is_empty() && input.len() >= count {
@@ -194,6 +200,24 @@ mod tests {
             panic!("the data of stream 2");
         };
         assert_eq!(bytes.as_ptr(), stream[19..].as_ptr());
+    }
+
+    #[test]
+    fn what_follows_a_body_uncounted_comes_in_parts() {
+        for length in [0, 4] {
+            let stream = Bytes::from(stream());
+            let mut input = stream.clone();
+            let mut reader = FrameReader::new();
+            reader.next(&mut input, data_is_stream_2).unwrap();
+            let status = Status::Ok;
+            reader.follow(ResponseHeader { stream: StreamId(9), status, length });
+            let Some(Piece::Part { head, bytes, last: true }) =
+                reader.next(&mut input, data_is_stream_2).unwrap()
+            else {
+                panic!("what follows");
+            };
+            assert_eq!((head.stream, bytes.len()), (StreamId(9), length as usize));
+        }
     }
 
     #[test]

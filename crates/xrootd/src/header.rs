@@ -79,7 +79,8 @@ pub enum Status {
     Wait,
     /// kXR_waitresp: the answer will come later, as an attention message.
     WaitResponse,
-    /// kXR_status: answers of the checksummed requests, which this crate does not send.
+    /// kXR_status: a part of the answer to a checksummed request; data follow that its header does
+    /// not count.
     Status,
 }
 

@@ -42,7 +42,7 @@
 //! # Ok::<(), xrootd::error::ProtocolError>(())
 //! ```
 //!
-//! What is where: [`message`] has one file per request; [`response`] the answers that belong to no
+//! What is where: [`message`] has one file per request; [`pages`] data with their checksums; [`response`] the answers that belong to no
 //! request; [`states`] what may follow what; [`profile`] what is remembered of a server; [`auth`]
 //! the authentication protocols; [`url`] addresses. Numbers and layouts follow the specification
 //! ("XRootD Protocol Version 5.2.0") and were checked against xrootd 5.5.3, from which the sample
@@ -58,6 +58,7 @@ pub mod error;
 mod frame;
 pub mod header;
 pub mod message;
+pub mod pages;
 pub mod profile;
 pub mod response;
 pub mod server;

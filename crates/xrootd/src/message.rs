@@ -125,6 +125,7 @@ messages! {
     locate::Locate,
     login::Login,
     open::Open,
+    pgread::Pgread,
     ping::Ping,
     protocol::Protocol,
     query::Query,
@@ -150,7 +151,11 @@ mod tests {
 
         let (head, answer) = response.split_first_chunk().expect("a header");
         let header = ResponseHeader::decode(head).expect("a response header");
-        assert_eq!((header.status, header.length as usize), (Status::Ok, answer.len()));
+        match header.status {
+            // What follows the body is not counted.
+            Status::Status => assert!(answer.len() > header.length as usize),
+            status => assert_eq!((status, header.length as usize), (Status::Ok, answer.len())),
+        }
         let decoded = M::decode_answer(&Bytes::from_static(answer)).expect(M::NAME);
         assert_eq!(M::encode_answer(&decoded), answer, "{} answer", M::NAME);
 

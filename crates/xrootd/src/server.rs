@@ -5,7 +5,7 @@
 //! `answer_*` methods under the request's [`Tag`]. A request is answered by any number of parts
 //! (`more`) and one last answer; what is answered twice, or under a tag that is not waiting, is
 //! dropped. After [`Server::answer_waitresp`] the answer may come at any time: it is sent as the
-//! attention message that the protocol wants.
+//! attention message that the protocol wants; an answer of pages cannot be put off.
 //!
 //! The run-loop law is the client's: after every `handle_*` and every answer, call the `poll_*`
 //! until they return nothing.
@@ -25,10 +25,12 @@ use crate::message::handshake::{self, Greeting, Kind};
 use crate::message::locate::Location;
 use crate::message::login::{LoginAnswer, SessionId};
 use crate::message::open::OpenAnswer;
+use crate::message::pgread::PartHead;
 use crate::message::protocol::{ProtocolAnswer, ServerFlags};
 use crate::message::readv::Segment;
 use crate::message::stat::StatInfo;
 use crate::message::{Dirlist, Locate, Login, Message, Open, Protocol, Request};
+use crate::pages;
 use crate::response::{Redirect, encode_wait};
 use crate::states::{Machine, ServedState, ServedStep};
 
@@ -159,6 +161,22 @@ impl Server {
             self.reply(tag, Status::OkSoFar, vec![part]);
         }
         self.reply(tag, if more { Status::OkSoFar } else { Status::Ok }, vec![bytes]);
+    }
+
+    /// Answers [`Request::Pgread`]: the bytes at `offset` of the file, or a part of them if there is
+    /// `more` to come. All parts but the last end where a page ends.
+    pub fn answer_pages(&mut self, tag: Tag, offset: u64, bytes: &[u8], more: bool) {
+        let Some(stream) = self.waiting.get(&tag).map(|waiting| waiting.stream) else { return };
+        let pages = Bytes::from(pages::encode(offset, bytes));
+        let length = pages.len() as u32;
+        let head = PartHead { stream, last: !more, offset, length };
+        if !more {
+            self.waiting.remove(&tag);
+        }
+        self.send(stream, Status::Status, vec![Bytes::copy_from_slice(&head.encode())]);
+        if self.machine.state() != ServedState::Closed {
+            self.outbox.put_body(pages);
+        }
     }
 
     /// Answers [`Request::Readv`]: all the records, or some of them if there is `more` to come.

@@ -10,6 +10,7 @@ use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::handshake::{self, Greeting, Kind};
 use xrootd::message::login::SessionId;
 use xrootd::message::open::OpenOptions;
+use xrootd::message::pgread::PartHead;
 use xrootd::message::protocol::{ProtocolAnswer, ServerFlags};
 use xrootd::message::readv::Segment;
 use xrootd::message::{Login, Message, Open, Ping, Protocol};
@@ -159,6 +160,63 @@ fn answers_that_do_not_fit_the_question() {
     // A deferred answer to what was never deferred.
     let early = attention(b"\0\0\x13\x90\0\0\0\0\0\x03\0\0\0\0\0\x04\0\0\0\0");
     assert_eq!(breaks(&early), ProtocolError::UnknownStream(StreamId(OPEN)));
+}
+
+/// What a client says to an answer of its checksummed read of bytes 100 to 110.
+fn after_checked(said: &[u8], cancelled: bool) -> (Result<(), ProtocolError>, Vec<Event>) {
+    let Asked { mut client, file, read } = asked();
+    let pages = client.pgread(NOW, file, 100..110, false);
+    let first = [up(), opened(), frame(READ, Status::Ok, &[1; 10])].concat();
+    client.handle_bytes(NOW, first.into()).unwrap();
+    if cancelled {
+        client.cancel(NOW, pages);
+    }
+    let taken = client.handle_bytes(NOW, Bytes::copy_from_slice(said));
+    let mut told = events(&mut client);
+    told.retain(|event| match event {
+        Event::Data { request, .. } | Event::Done { request } => *request != read,
+        Event::Damaged { .. } => true,
+        _ => false,
+    });
+    (taken, told)
+}
+
+/// A part of pages under the stream of that read.
+fn part(offset: u64, bytes: &[u8], last: bool) -> Vec<u8> {
+    let pages = xrootd::pages::encode(offset, bytes);
+    let (stream, length) = (StreamId(READ + 1), pages.len() as u32);
+    let head = PartHead { stream, last, offset, length }.encode();
+    [frame(READ + 1, Status::Status, &head), pages].concat()
+}
+
+#[test]
+fn checksummed_reads_with_strange_parts() {
+    let (taken, told) = after_checked(&part(100, &[5; 10], true), false);
+    assert_eq!((taken, told.len()), (Ok(()), 2));
+    let bare = frame(READ + 1, Status::Ok, &[5; 10]);
+    assert_eq!(after_checked(&bare, false), (Err(ProtocolError::Unchecked), vec![]));
+    let empty = frame(READ + 1, Status::Ok, b"");
+    assert_eq!(after_checked(&empty, false).0, Err(ProtocolError::Unchecked));
+    for (offset, bytes) in [(99, 2), (100, 11), (5000, 1)] {
+        let strange = part(offset, &[5; 11][..bytes], true);
+        let error = ProtocolError::StrangePart { offset };
+        assert_eq!(after_checked(&strange, false), (Err(error), vec![]));
+    }
+    let twice = [part(100, &[5; 2], false), part(101, &[5; 2], false)].concat();
+    let (taken, told) = after_checked(&twice, false);
+    assert_eq!((taken, told.len()), (Err(ProtocolError::StrangePart { offset: 101 }), 1));
+    let mut wrong = part(100, &[5; 10], true);
+    wrong[8 + 20] ^= 1;
+    assert!(matches!(after_checked(&wrong, false).0, Err(ProtocolError::Malformed(_))));
+    let mut other = part(100, &[5; 10], true);
+    let head = PartHead { stream: StreamId(9), last: true, offset: 100, length: 14 };
+    other[8..32].copy_from_slice(&head.encode());
+    let error = ProtocolError::UnknownStream(StreamId(9));
+    assert_eq!(after_checked(&other, false).0, Err(error));
+    // Parts of an answer that nobody waits for any more are passed over, whatever they hold.
+    let after = [part(4000, &[5; 11], false), part(0, b"", true), frame(77, Status::Ok, b"")];
+    let (taken, told) = after_checked(&after.concat(), true);
+    assert_eq!((taken, told), (Err(ProtocolError::UnknownStream(StreamId(77))), vec![]));
 }
 
 #[test]

@@ -31,6 +31,7 @@ fn curious() -> Client {
     client.read(NOW, a, 0..3000);
     client.readv(NOW, &[(a, 5..50), (b, 0..10), (a, 9_000..9_900)]);
     client.read(NOW, b, 0..100_000);
+    client.pgread(NOW, a, 4_000..9_000, false);
     client.stat(NOW, "/a");
     client.dirlist(NOW, "/", DirlistOptions::WITH_STAT);
     client.query_config(NOW, &["readv_iov_max", "nonsense"]);
@@ -85,7 +86,7 @@ fn feed(cuts: impl Iterator<Item = usize>, said: &Bytes) -> Vec<Event> {
 fn a_conversation_byte_by_byte_tells_the_same() {
     let said = recorded();
     let whole = feed(std::iter::empty(), &said);
-    assert!(whole.iter().filter(|event| matches!(event, Event::Done { .. })).count() == 3);
+    assert!(whole.iter().filter(|event| matches!(event, Event::Done { .. })).count() == 4);
     assert_eq!(feed(std::iter::repeat_n(1, said.len()), &said), whole);
 }
 
@@ -115,10 +116,10 @@ proptest! {
         let told = joined(&mut client);
         let over = matches!(told.last(), Some(Event::SessionFailed { .. }));
         prop_assert!(over);
-        // Ten requests, each with one end.
+        // Eleven requests, each with one end.
         let ends = told.iter().filter_map(end_of).collect::<Vec<_>>();
         let distinct = ends.iter().collect::<std::collections::BTreeSet<_>>();
-        prop_assert_eq!((ends.len(), distinct.len()), (10, 10));
+        prop_assert_eq!((ends.len(), distinct.len()), (11, 11));
     }
 
     #[test]

@@ -216,6 +216,7 @@ fn reading() {
     a_burst_is_answered_in_one_flight(&server);
     files_of_one_burst_get_the_handles_that_were_guessed(&server);
     reads_end_where_the_file_ends(&server);
+    checksummed_reads_give_the_same_bytes(&server);
     a_wrong_guess_is_put_right(&server);
     a_vector_over_the_limits_is_refused_by_the_server_as_by_the_client(&server);
 }
@@ -290,6 +291,44 @@ fn reads_end_where_the_file_ends(server: &Xrootd) {
     assert_eq!(wire.count_data(across, 0), 10);
     assert_eq!(wire.count_data(beyond, 0), 0);
     assert_eq!(wire.count_data(vector, 0), 15);
+}
+
+fn checksummed_reads_give_the_same_bytes(server: &Xrootd) {
+    let mut wire = server.burst();
+    let now = wire.now();
+    let (file, _) = wire.open(NUMBERS);
+    let end = FILE_BYTES;
+    let ranges = [
+        0..1,
+        0..4096,
+        1..4096,
+        4095..4097,
+        100..8292,
+        // The server cuts its answers to such.
+        0..end,
+        5..end - 3,
+        1_000_001..6_000_002,
+        // Across the end of the file, and beyond it.
+        end - 10..end + 10,
+        end - 5000..end + 5000,
+        end..end + 1,
+        end + 10_000..end + 20_000,
+    ];
+    let mut reads = Vec::new();
+    for range in ranges {
+        let bytes = range.end.min(end) - range.start.min(end);
+        for again in [false, true] {
+            let read = wire.client.pgread(now, file, range.clone(), again);
+            reads.push((read, bytes as usize, range.clone()));
+        }
+    }
+    for (read, bytes, range) in reads {
+        assert_eq!(wire.count_data(read, 0), bytes, "{range:?}");
+    }
+    assert_eq!(wire.flights, 1);
+    assert!(!wire.log.iter().any(|event| matches!(event, Event::Damaged { .. })));
+    let flags = wire.client.profile().flags.unwrap();
+    assert!(flags.contains(ServerFlags::CHECKSUMMED_PAGES));
 }
 
 fn a_wrong_guess_is_put_right(server: &Xrootd) {

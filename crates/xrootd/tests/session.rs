@@ -7,7 +7,9 @@ use std::ops::Range;
 
 use pair::{Pair, RTT, byte};
 use xrootd::client::{Answer, Event, FileId, RequestId};
+use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
+use xrootd::message::Request;
 use xrootd::message::open::OpenOptions;
 use xrootd::profile::{HandleOrder, Profile, Start};
 
@@ -44,6 +46,70 @@ fn a_burst_has_its_first_bytes_after_one_round_trip() {
     assert_eq!(pair.client.profile().handles, HandleOrder::LittleEndian);
     assert!(pair.world.open.is_empty());
     assert_eq!(pair.world.seen, ["kXR_open", "kXR_read", "kXR_readv", "kXR_close"]);
+}
+
+#[test]
+fn a_checksummed_read_leaves_in_the_burst_as_any_other() {
+    let mut pair = Pair::new(Start::Burst);
+    let (file, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+    let read = pair.client.pgread(pair.now, file, 100..9_500, false);
+    let end = pair.client.pgread(pair.now, file, 9_990..10_010, true);
+    let beyond = pair.client.pgread(pair.now, file, 20_000..20_010, false);
+    pair.settle();
+    expect(&pair, read, file, 100..9_500);
+    expect(&pair, end, file, 9_990..10_000);
+    assert!(pair.data(beyond).is_empty());
+    for request in [read, end, beyond] {
+        assert_eq!(pair.done_after(request), Some(RTT));
+    }
+}
+
+#[test]
+fn a_page_that_came_damaged_is_told_and_not_passed_on() {
+    for start in [Start::Burst, Start::Careful] {
+        let mut pair = Pair::new(start);
+        pair.world.special = Box::new(|server, tag, request| {
+            let Request::Pgread(read) = request else { return false };
+            let end = read.offset + u64::from(read.length);
+            let bytes: Vec<u8> = (read.offset..end).map(byte).collect();
+            server.answer_pages(tag, read.offset, &bytes, false);
+            true
+        });
+        let (file, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+        let read = pair.client.pgread(pair.now, file, 100..9_500, false);
+        pair.damage = Some(5_000);
+        pair.settle();
+        let damaged = Event::Damaged { request: read, file, range: 4096..8192 };
+        assert_eq!(pair.log.iter().filter(|(_, event)| *event == damaged).count(), 1);
+        let got = pair.data(read);
+        assert_eq!(got.len(), 9_400 - 4096);
+        assert!(got.iter().all(|((_, at), got)| *got == byte(*at)), "a wrong byte");
+
+        let again = pair.client.pgread(pair.now, file, 4096..8192, true);
+        pair.settle();
+        expect(&pair, again, file, 4096..8192);
+    }
+}
+
+#[test]
+fn a_server_that_does_not_know_checksummed_reads_is_not_asked_twice() {
+    let mut pair = Pair::new(Start::Burst);
+    pair.world.special = Box::new(|server, tag, request| {
+        let known = !matches!(request, Request::Pgread(_));
+        if !known {
+            server.answer_error(tag, ErrorCode::INVALID_REQUEST, "Invalid request code");
+        }
+        !known
+    });
+    let (file, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+    let read = pair.client.pgread(pair.now, file, 0..100, false);
+    pair.settle();
+    assert_eq!(pair.count("kXR_pgread"), 1);
+    let failed = pair
+        .log
+        .iter()
+        .any(|(_, event)| matches!(event, Event::Failed { request, .. } if *request == read));
+    assert!(failed);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use xrootd::header::{RequestHeader, StreamId};
 use xrootd::message::{
-    Auth, Bind, Close, Dirlist, Endsess, Locate, Login, Message, Open, Ping, Protocol, Query, Read,
-    Readv, Request, Stat,
+    Auth, Bind, Close, Dirlist, Endsess, Locate, Login, Message, Open, Pgread, Ping, Protocol,
+    Query, Read, Readv, Request, Stat,
 };
 use xrootd::response::Redirect;
 use xrootd::url::Url;
@@ -32,6 +32,7 @@ pub fn run(data: &[u8]) {
     answer::<Locate>(&body);
     answer::<Login>(&body);
     answer::<Open>(&body);
+    answer::<Pgread>(&body);
     answer::<Ping>(&body);
     answer::<Protocol>(&body);
     answer::<Query>(&body);
@@ -76,13 +77,16 @@ fn seeds() -> Vec<Vec<u8>> {
     use xrootd::header::Handle;
     use xrootd::message::dirlist::DirlistOptions;
     use xrootd::message::open::OpenOptions;
+    use xrootd::message::pgread::{PagePart, PartHead, PgreadArguments};
     use xrootd::message::readv::Segment;
 
     let segment = Segment { handle: Handle([1, 0, 0, 0]), length: 100, offset: 1 << 33 };
-    let requests: [Request; 6] = [
+    let arguments = Some(PgreadArguments::retry());
+    let requests: [Request; 7] = [
         Open::reading("/store/f.root?tried=a", OpenOptions::FOR_READING).into(),
         Readv { path: 0, segments: vec![segment; 3] }.into(),
         Read { handle: Handle([1, 0, 0, 0]), offset: 5, length: 6, arguments: None }.into(),
+        Pgread { handle: Handle([1, 0, 0, 0]), offset: 5, length: 6, arguments }.into(),
         Stat::of("/store").into(),
         Query::config(&["readv_iov_max"]).into(),
         Dirlist { options: DirlistOptions::WITH_STAT, path: "/store".into() }.into(),
@@ -100,5 +104,9 @@ fn seeds() -> Vec<Vec<u8>> {
     ] {
         seeds.push(text.to_vec());
     }
+    let pages = Bytes::from(xrootd::pages::encode(4090, b"twelve bytes"));
+    let length = pages.len() as u32;
+    let head = PartHead { stream: StreamId(1), last: true, offset: 4090, length };
+    seeds.push(Pgread::encode_answer(&PagePart { head, pages }));
     seeds
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use xrootd::header::ResponseHeader;
+use xrootd::header::{ResponseHeader, Status};
 use xrootd::message::login::SessionId;
+use xrootd::message::pgread::PartHead;
 use xrootd::server::{Served, Server, ServerConfig};
 
 use super::{pieces, xrootd_client};
@@ -38,7 +39,12 @@ pub fn run(data: &[u8]) {
 fn check_frames(mut sent: &[u8]) {
     while let Some((head, rest)) = sent.split_first_chunk::<{ ResponseHeader::BYTES }>() {
         let header = ResponseHeader::decode(head).expect("our own header");
-        sent = rest.get(header.length as usize..).expect("our own length");
+        let (body, behind) = rest.split_at_checked(header.length as usize).expect("our own length");
+        sent = behind;
+        if header.status == Status::Status {
+            let head = PartHead::decode(body).expect("our own head of a part");
+            sent = behind.get(head.length as usize..).expect("our own pages");
+        }
     }
     assert!(sent.is_empty(), "ends inside a header");
 }

@@ -3,12 +3,13 @@
 use bytes::Bytes;
 
 use super::event::{Answer, Event, RequestId};
-use super::fetch::{Arrived, Outcome};
+use super::fetch::{How, Outcome};
 use super::streams::Owner;
 use super::{Client, What};
 use crate::error::{ProtocolError, RequestError, ServerError};
 use crate::frame::Piece;
 use crate::header::{ResponseHeader, Status, StreamId};
+use crate::message::pgread::PartHead;
 use crate::message::query::{QueryKind, config_values};
 use crate::message::{Close, Dirlist, Endsess, Locate, Message, Open, Ping, Query, Request, Stat};
 use crate::response::{Attention, Redirect, decode_wait};
@@ -32,6 +33,9 @@ impl Client {
 
     /// A frame that was kept whole.
     fn take_whole(&mut self, head: &ResponseHeader, body: Bytes) -> Result<(), ProtocolError> {
+        if head.status == Status::Status {
+            return self.take_part_head(head.stream, &body);
+        }
         if head.stream != StreamId::NONE {
             return self.take_answer(head.stream, head.status, body);
         }
@@ -40,6 +44,31 @@ impl Client {
             Status::Ok if self.machine.state() == ClientState::Greeting => self.greeted(&body),
             _ => Err(ProtocolError::UnknownStream(StreamId::NONE)),
         }
+    }
+
+    /// The head of a part of a checksummed read, whose pages follow.
+    fn take_part_head(&mut self, stream: StreamId, body: &Bytes) -> Result<(), ProtocolError> {
+        let owner = self.streams.owner(stream)?;
+        let task = match owner {
+            Owner::Request(id) => self.tasks.get_mut(&id),
+            _ => None,
+        };
+        let request = task.as_ref().map_or("nothing", |task| task.what.name());
+        let parts = task.and_then(|task| task.receiving.as_mut()?.parts());
+        if parts.is_none() && owner != Owner::Nobody {
+            let status = status_name(Status::Status);
+            return Err(ProtocolError::UnexpectedStatus { status, request });
+        }
+        let head = PartHead::decode(body)?;
+        if head.stream != stream {
+            return Err(ProtocolError::UnknownStream(head.stream));
+        }
+        if let Some(parts) = parts {
+            parts.begin(&head)?;
+        }
+        let status = if head.last { Status::Ok } else { Status::OkSoFar };
+        self.frames.follow(ResponseHeader { stream, status, length: head.length });
+        Ok(())
     }
 
     /// What the server says of its own accord.
@@ -97,8 +126,7 @@ impl Client {
         while let Some(arrived) = receiving.next(bytes)? {
             if receiving.unconfirmed.is_empty() {
                 receiving.delivered = true;
-                let Arrived { file, offset, bytes } = arrived;
-                self.events.push_back(Event::Data { request: id, file, offset, bytes });
+                self.events.push_back(arrived.tell(id));
             } else {
                 receiving.held.push(arrived);
             }
@@ -359,8 +387,9 @@ impl What {
     fn name(&self) -> &'static str {
         match self {
             What::Open { .. } => Open::NAME,
-            What::Fetch { vector: false, .. } => crate::message::Read::NAME,
-            What::Fetch { vector: true, .. } => crate::message::Readv::NAME,
+            What::Fetch { how: How::Plain, .. } => crate::message::Read::NAME,
+            What::Fetch { how: How::Vector, .. } => crate::message::Readv::NAME,
+            What::Fetch { how: How::Checked { .. }, .. } => crate::message::Pgread::NAME,
             What::Close { .. } => Close::NAME,
             What::Plain(request) => request.name(),
         }

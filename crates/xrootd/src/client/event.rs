@@ -1,5 +1,6 @@
 //! What a client tells, and the names by which it is told.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -53,6 +54,14 @@ pub enum Event {
         /// Where in the file.
         offset: u64,
         bytes: Bytes,
+    },
+    /// Some bytes of a checksummed read have come and are not what their checksums say. They are
+    /// not passed on, and this request brings no others.
+    Damaged {
+        request: RequestId,
+        file: FileId,
+        /// Where in the file.
+        range: Range<u64>,
     },
     /// A read or vector read is complete. Fewer bytes than asked for mean the end of the file.
     Done {

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::event::FileId;
+use super::checked::Parts;
+use super::event::{Event, FileId, RequestId};
 use crate::error::ProtocolError;
 use crate::header::Handle;
 use crate::message::readv::Segment;
@@ -24,12 +25,32 @@ pub struct Asked {
     pub segment: Segment,
 }
 
+/// How bytes are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    Plain,
+    Vector,
+    /// With checksums; `again` where they have come damaged before.
+    Checked {
+        again: bool,
+    },
+}
+
 /// Bytes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Arrived {
-    pub file: FileId,
-    pub offset: u64,
-    pub bytes: Bytes,
+pub enum Arrived {
+    Bytes { file: FileId, offset: u64, bytes: Bytes },
+    Damaged { file: FileId, range: Range<u64> },
+}
+
+impl Arrived {
+    /// As it is told of a request.
+    pub fn tell(self, request: RequestId) -> Event {
+        match self {
+            Arrived::Bytes { file, offset, bytes } => Event::Data { request, file, offset, bytes },
+            Arrived::Damaged { file, range } => Event::Damaged { request, file, range },
+        }
+    }
 }
 
 /// How a request ended whose handles are still a guess.
@@ -59,6 +80,7 @@ pub struct Receiving {
 enum Shape {
     Plain { asked: Asked, received: u32 },
     Vector(Records),
+    Checked(Parts),
 }
 
 impl Receiving {
@@ -70,10 +92,22 @@ impl Receiving {
         Self::new(Shape::Vector(Records::new(asked)), unconfirmed)
     }
 
+    pub fn checked(asked: Asked, unconfirmed: BTreeSet<FileId>) -> Self {
+        Self::new(Shape::Checked(Parts::new(asked)), unconfirmed)
+    }
+
     fn new(shape: Shape, unconfirmed: BTreeSet<FileId>) -> Self {
         let speculative = !unconfirmed.is_empty();
         let (delivered, held, outcome) = (false, Vec::new(), None);
         Receiving { shape, unconfirmed, speculative, delivered, held, outcome }
+    }
+
+    /// The parts of an answer that comes in parts.
+    pub fn parts(&mut self) -> Option<&mut Parts> {
+        match &mut self.shape {
+            Shape::Checked(parts) => Some(parts),
+            Shape::Plain { .. } | Shape::Vector(_) => None,
+        }
     }
 
     /// Takes the next bytes of the answer off the front of `bytes`; none when they are used up.
@@ -90,9 +124,10 @@ impl Receiving {
                 }
                 let offset = offset + u64::from(*received);
                 *received += bytes.len() as u32;
-                Ok(Some(Arrived { file: asked.file, offset, bytes }))
+                Ok(Some(Arrived::Bytes { file: asked.file, offset, bytes }))
             }
             Shape::Vector(records) => records.next(bytes),
+            Shape::Checked(parts) => parts.next(bytes),
         }
     }
 
@@ -102,6 +137,7 @@ impl Receiving {
             // Fewer bytes mean the end of the file.
             Shape::Plain { .. } => Ok(()),
             Shape::Vector(records) => records.finish(),
+            Shape::Checked(parts) => parts.finish(),
         }
     }
 }
@@ -144,7 +180,7 @@ impl Records {
                 let part = bytes.split_to(bytes.len().min(left as usize));
                 let taken = part.len() as u32;
                 self.current = Some((file, offset + u64::from(taken), left - taken));
-                return Ok(Some(Arrived { file, offset, bytes: part }));
+                return Ok(Some(Arrived::Bytes { file, offset, bytes: part }));
             }
             if bytes.is_empty() {
                 return Ok(None);
@@ -224,8 +260,9 @@ mod tests {
             let mut got = std::collections::BTreeMap::new();
             for chunk in answer.chunks(size) {
                 for part in all(&mut receiving, Bytes::copy_from_slice(chunk)).unwrap() {
-                    for (at, byte) in part.bytes.iter().enumerate() {
-                        let before = got.insert((part.file, part.offset + at as u64), *byte);
+                    let Arrived::Bytes { file, offset, bytes } = part else { panic!("{part:?}") };
+                    for (at, byte) in bytes.iter().enumerate() {
+                        let before = got.insert((file, offset + at as u64), *byte);
                         assert_eq!(before, None);
                     }
                 }
@@ -272,9 +309,11 @@ mod tests {
     fn a_plain_read_takes_what_was_asked_and_no_more() {
         let mut receiving = Receiving::plain(asked(1, 100..104), BTreeSet::new());
         let first = all(&mut receiving, Bytes::from_static(b"abc")).unwrap();
-        assert_eq!(first, [Arrived { file: FILE, offset: 100, bytes: Bytes::from_static(b"abc") }]);
+        let piece =
+            |offset, bytes| Arrived::Bytes { file: FILE, offset, bytes: Bytes::from_static(bytes) };
+        assert_eq!(first, [piece(100, b"abc")]);
         let second = all(&mut receiving, Bytes::from_static(b"d")).unwrap();
-        assert_eq!(second[0].offset, 103);
+        assert_eq!(second, [piece(103, b"d")]);
         let error = all(&mut receiving, Bytes::from_static(b"e")).unwrap_err();
         assert_eq!(error, ProtocolError::LongRead { asked: 4 });
     }

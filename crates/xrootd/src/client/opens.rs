@@ -2,11 +2,11 @@
 //! again, or fail with their file.
 
 use super::event::{Event, FileId, RequestId};
-use super::fetch::{Arrived, Outcome};
+use super::fetch::{How, Outcome};
 use super::files::{State, Verdict};
 use super::streams::{Kind, Owner};
 use super::{Client, What};
-use crate::error::ServerError;
+use crate::error::{ErrorCode, ServerError};
 use crate::header::Handle;
 use crate::message::open::OpenAnswer;
 use crate::message::{Close, Message};
@@ -43,8 +43,8 @@ impl Client {
             return;
         }
         receiving.delivered |= !receiving.held.is_empty();
-        for Arrived { file, offset, bytes } in std::mem::take(&mut receiving.held) {
-            self.events.push_back(Event::Data { request: id, file, offset, bytes });
+        for arrived in std::mem::take(&mut receiving.held) {
+            self.events.push_back(arrived.tell(id));
         }
         match receiving.outcome {
             None => {}
@@ -103,13 +103,19 @@ impl Client {
     /// A read that the server refused. If its handle was a guess, it is asked once more.
     pub(super) fn fetch_refused(&mut self, id: RequestId, error: ServerError) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
+        let checked = matches!(task.what, What::Fetch { how: How::Checked { .. }, .. });
+        let unknown = matches!(error.code, ErrorCode::UNSUPPORTED | ErrorCode::INVALID_REQUEST);
+        if checked && unknown {
+            // It would be no other with the real handle.
+            return self.fail(id, error.into());
+        }
         match &mut task.receiving {
             Some(receiving) if receiving.speculative && !receiving.delivered => {
                 if !receiving.unconfirmed.is_empty() {
                     receiving.outcome = Some(Outcome::Again);
                     return;
                 }
-                if error.code == crate::error::ErrorCode::FILE_NOT_OPEN {
+                if error.code == ErrorCode::FILE_NOT_OPEN {
                     // The guess was right, but the server did not know the handle so early.
                     self.profile.handles = HandleOrder::Unpredictable;
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::event::{Answer, Event, FileId, HowToRetry, RequestId};
-use super::fetch::{Asked, Receiving, Wanted, segment};
+use super::fetch::{Asked, How, Receiving, Wanted, segment};
 use super::files::State;
 use super::streams::{Kind, Owner};
 use super::{Client, What};
@@ -12,7 +12,9 @@ use crate::Time;
 use crate::error::{Misuse, RequestError, SessionError};
 use crate::header::{Handle, StreamId};
 use crate::message::open::OpenOptions;
-use crate::message::{Close, Message, Ping, Read, Readv, Request};
+use crate::message::pgread::PgreadArguments;
+use crate::message::readv::Segment;
+use crate::message::{Close, Message, Pgread, Ping, Read, Readv, Request};
 use crate::profile::Start;
 use crate::response::Redirect;
 use crate::states::ClientState;
@@ -135,8 +137,8 @@ impl Client {
 
     fn send_fetch(&mut self, id: RequestId) -> Sent {
         let Some(task) = self.tasks.get(&id) else { return Sent::Yes };
-        let What::Fetch { wanted, vector } = &task.what else { return Sent::Yes };
-        let vector = *vector;
+        let What::Fetch { wanted, how } = &task.what else { return Sent::Yes };
+        let how = *how;
         let mut asked = Vec::with_capacity(wanted.len());
         let mut unconfirmed = BTreeSet::new();
         for Wanted { file, range } in wanted {
@@ -145,7 +147,7 @@ impl Client {
                 Err(unknown) => return self.hold_back(id, unknown),
             };
             let mut range = range.clone();
-            if let (true, Some(size)) = (vector, known.size) {
+            if let (How::Vector, Some(size)) = (how, known.size) {
                 // One segment beyond the end would fail them all.
                 range.end = range.end.min(size);
             }
@@ -162,12 +164,17 @@ impl Client {
             self.events.push_back(Event::Done { request: id });
             return Sent::Yes;
         };
-        let request: Request = if vector {
-            let segments = asked.iter().map(|asked| asked.segment).collect();
-            Readv { path: 0, segments }.into()
-        } else {
-            let crate::message::readv::Segment { handle, length, offset } = first.segment;
-            Read { handle, offset, length, arguments: None }.into()
+        let Segment { handle, length, offset } = first.segment;
+        let request: Request = match how {
+            How::Plain => Read { handle, offset, length, arguments: None }.into(),
+            How::Checked { again } => {
+                let arguments = again.then(PgreadArguments::retry);
+                Pgread { handle, offset, length, arguments }.into()
+            }
+            How::Vector => {
+                let segments = asked.iter().map(|asked| asked.segment).collect();
+                Readv { path: 0, segments }.into()
+            }
         };
         let sent = self.launch(id, Kind::Data, |stream| request.frame(stream));
         if let Sent::Yes = sent {
@@ -176,10 +183,10 @@ impl Client {
                     file.speculative.push(id);
                 }
             }
-            let receiving = if vector {
-                Receiving::vector(asked, unconfirmed)
-            } else {
-                Receiving::plain(first, unconfirmed)
+            let receiving = match how {
+                How::Plain => Receiving::plain(first, unconfirmed),
+                How::Checked { .. } => Receiving::checked(first, unconfirmed),
+                How::Vector => Receiving::vector(asked, unconfirmed),
             };
             if let Some(task) = self.tasks.get_mut(&id) {
                 task.receiving = Some(receiving);

@@ -53,6 +53,17 @@ impl World {
                 }
                 None => server.answer_error(tag, ErrorCode::FILE_NOT_OPEN, "not open"),
             },
+            Request::Pgread(read) => match self.file(read.handle) {
+                Some(bytes) => {
+                    // A page more than is aligned, then the rest.
+                    let part = slice(&bytes, read.offset, read.length.into());
+                    let first = part.len().min(8192 - read.offset as usize % 4096);
+                    server.answer_pages(tag, read.offset, &part[..first], true);
+                    let offset = read.offset + first as u64;
+                    server.answer_pages(tag, offset, &part[first..], false);
+                }
+                None => server.answer_error(tag, ErrorCode::FILE_NOT_OPEN, "not open"),
+            },
             Request::Readv(readv) => {
                 let mut records = Vec::new();
                 for segment in &readv.segments {
@@ -116,6 +127,8 @@ pub struct Pair {
     pub world: World,
     to_server: VecDeque<(Time, Bytes)>,
     to_client: VecDeque<(Time, Bytes)>,
+    /// One bit that far into the next longer message to the client is to arrive wrong.
+    pub damage: Option<usize>,
     /// Largest piece that arrives at once, bytes.
     pub chunk: usize,
     /// What the client told, and when.
@@ -153,6 +166,7 @@ impl Pair {
             },
             to_server: VecDeque::new(),
             to_client: VecDeque::new(),
+            damage: None,
             chunk: usize::MAX,
             log: Vec::new(),
         }
@@ -210,7 +224,12 @@ impl Pair {
             }
         }
         while self.to_client.front().is_some_and(|(time, _)| *time <= self.now) {
-            let (_, bytes) = self.to_client.pop_front().unwrap();
+            let (_, mut bytes) = self.to_client.pop_front().unwrap();
+            if let Some(at) = self.damage.take_if(|at| *at < bytes.len()) {
+                let mut copy = bytes.to_vec();
+                copy[at] ^= 1;
+                bytes = copy.into();
+            }
             for piece in pieces(&bytes, self.chunk) {
                 // The events tell of errors, too.
                 let _ = self.client.handle_bytes(self.now, piece);
