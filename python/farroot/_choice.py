@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -61,11 +61,17 @@ class Table(Protocol):
     @property
     def aliases(self) -> Mapping[str, str]: ...
 
+    @property
+    def address(self) -> str: ...
+
     def _live(self) -> Any:
         """The engine's own."""
 
-    def _everywhere(self, key: Any) -> Any:
-        """A key as it is known in other files, where columns have other numbers."""
+    def _asked(self, key: Any, optional: bool) -> Any:
+        """What the engine is told of a column; an optional one may be left out."""
+
+    def _asked_everywhere(self, key: Any, optional: bool) -> Any:
+        """The same for other files, where columns have other numbers."""
 
 
 class OneColumn(Protocol):
@@ -73,6 +79,10 @@ class OneColumn(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def optional(self) -> bool:
+        """Whether nobody has named it: it is left out where its data cannot be read."""
 
     def leaves(self) -> Iterator[Leaf]:
         """What is read for it."""
@@ -88,6 +98,7 @@ class Chosen:
     name: str
     branch: Branch
     parts: tuple[Chosen, ...] | None = None
+    optional: bool = False
 
     def leaves(self) -> Iterator[Branch]:
         """The branches that are read for it."""
@@ -107,7 +118,12 @@ class Chosen:
             return (
                 into.array(column, rows) if decode is None else into.computed(decode(column), rows)
             )
-        return into.nested({part.name: part.array(columns, into, rows) for part in self.parts})
+        there = [part for part in self.parts if part.is_in(columns)]
+        return into.nested({part.name: part.array(columns, into, rows) for part in there})
+
+    def is_in(self, columns: Mapping[Any, _core.Column]) -> bool:
+        """Whether any of it has been read."""
+        return any(branch.key in columns for branch in self.leaves())
 
 
 @dataclass(frozen=True)
@@ -116,6 +132,7 @@ class Computed:
 
     name: str
     formula: Formula
+    optional: bool = False
 
     def leaves(self) -> Iterator[Leaf]:
         """What is read for it."""
@@ -225,12 +242,12 @@ def is_computed(text: str) -> bool:
     return not isinstance(root, (ast.Name, ast.Attribute, ast.Constant))
 
 
-def one(name: str, branch: Branch) -> Chosen:
+def one(name: str, branch: Branch, optional: bool = False) -> Chosen:
     """A branch as a column of its own; one that only groups others as those, nested."""
     if not branch.is_group:
-        return Chosen(name, branch)
-    parts = [one(child.name, child) for child in branch.branches]
-    return Chosen(name, branch, tuple(_named(parts)))
+        return Chosen(name, branch, None, optional)
+    parts = [one(child.name, child, optional) for child in branch.branches]
+    return Chosen(name, branch, tuple(_named(parts)), optional)
 
 
 def _accepted(items: list[tuple[str, Branch]]) -> list[Chosen]:
@@ -252,9 +269,9 @@ def _accepted(items: list[tuple[str, Branch]]) -> list[Chosen]:
             if all(b.number in leaves for b in own) or not all(b.is_readable for b in own):
                 continue
             nested.update(b.number for b in below)
-            chosen.append(one(name, branch))
+            chosen.append(one(name, branch, optional=True))
         elif branch.is_readable:
-            chosen.append(Chosen(name, branch))
+            chosen.append(one(name, branch, optional=True))
         else:
             unreadable.append(branch)
     if unreadable:
@@ -284,8 +301,10 @@ def _named(chosen: Sequence[Column]) -> list[Column]:
             taken[each.name] = each
         elif isinstance(each, Computed) or isinstance(before, Computed):
             continue
-        elif before.branch.number != each.branch.number and each.branch.path not in taken:
-            taken[each.branch.path] = Chosen(each.branch.path, each.branch, each.parts)
+        elif before.branch.number == each.branch.number:
+            taken[each.name] = replace(before, optional=before.optional and each.optional)
+        elif each.branch.path not in taken:
+            taken[each.branch.path] = replace(each, name=each.branch.path)
     return list(taken.values())
 
 
@@ -333,10 +352,15 @@ class Selection:
         keys = (leaf.key for each in self.chosen for leaf in each.leaves())
         return list(dict.fromkeys(keys))
 
+    def _asked(self, of_table: Callable[[Any, bool], Any]) -> list[Any]:
+        """What the engine is told of the keys; required is what only one column requires."""
+        named = {leaf.key for each in self.chosen if not each.optional for leaf in each.leaves()}
+        return [of_table(key, key not in named) for key in self.keys]
+
     @property
-    def keys_everywhere(self) -> list[Any]:
-        """The same for other files, in which columns have other numbers."""
-        return [self.table._everywhere(key) for key in self.keys]
+    def asked_everywhere(self) -> list[Any]:
+        """The columns as they are asked for in any file."""
+        return self._asked(self.table._asked_everywhere)
 
     @property
     def decision(self) -> tuple[list[Hashable], Mask] | None:
@@ -353,7 +377,9 @@ class Selection:
 
     def read(self, start: int, stop: int) -> Any:
         """Columns of the entries ``start`` to ``stop``, all at once."""
-        survivors, columns = self.table._live().read(self.keys, start, stop, self.decision)
+        asked = self._asked(self.table._asked)
+        survivors, columns = self.table._live().read(asked, start, stop, self.decision)
+        self.warn_of(columns)
         return self.assemble(columns, Rows(start, stop, survivors))
 
     def steps(
@@ -373,14 +399,19 @@ class Selection:
         """
         if not self.chosen:
             return iter(())
-        batches = self.table._live().batches(self.keys, start, stop, self.decision, **step)
+        asked = self._asked(self.table._asked)
+        batches = self.table._live().batches(asked, start, stop, self.decision, **step)
         return self._steps(batches, offset, report)
 
     def _steps(
         self, batches: _core.Batches, offset: int, report: Callable[[int, int], Any] | None
     ) -> Iterator[Any]:
+        is_first = True
         while (batch := batches.next()) is not None:
             start, stop, survivors, columns = batch
+            if is_first:
+                self.warn_of(columns)
+            is_first = False
             made = [self.assemble(columns, Rows(start, stop, survivors, offset))]
             # While the caller works on a step, and then on the next one, only the caller has it.
             del batch, columns
@@ -409,10 +440,26 @@ class Selection:
             del arrays
             yield made.pop() if report is None else (made.pop(), report(begin, end))
 
-    def assemble(self, columns: Sequence[_core.Column], rows: Rows) -> Any:
+    def warn_of(self, columns: Sequence[_core.Column | _core.LeftOut]) -> None:
+        """Tells of the columns that only their data have shown to be unreadable."""
+        for column in columns:
+            if isinstance(column, _core.LeftOut):
+                what = "left out, since this version cannot read its data"
+                warn(f"{what}: {column.reason}; in {self.table.address}", UnreadableWarning)
+
+    def assemble(self, columns: Sequence[_core.Column | _core.LeftOut], rows: Rows) -> Any:
         """Decoded columns, in the order of `keys`, as the caller wants them."""
-        by_key = dict(zip(self.keys, columns, strict=True))
-        arrays = {each.name: each.array(by_key, self.into, rows) for each in self.chosen}
+        by_key = {
+            key: column
+            for key, column in zip(self.keys, columns, strict=True)
+            if not isinstance(column, _core.LeftOut)
+        }
+        chosen = (
+            each
+            for each in self.chosen
+            if not each.optional or any(leaf.key in by_key for leaf in each.leaves())
+        )
+        arrays = {each.name: each.array(by_key, self.into, rows) for each in chosen}
         return _libraries.group(self.into, self.how, arrays, rows)
 
 

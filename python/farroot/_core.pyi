@@ -13,6 +13,7 @@ __all__ = [
     "Batches",
     "File",
     "Lazy",
+    "LeftOut",
     "List",
     "Marked",
     "Ntuple",
@@ -138,6 +139,13 @@ Mask = Callable[[list[Column], int], NDArray[np.bool_]]
 Survivors = NDArray[np.int64] | None
 
 @final
+class LeftOut:
+    """A column that nobody has named and whose data cannot be read."""
+
+    @property
+    def reason(self) -> str: ...
+
+@final
 class File:
     @property
     def url(self) -> str: ...
@@ -193,14 +201,16 @@ class Tree:
 
     def read(
         self,
-        branches: Sequence[int],
+        branches: Sequence[tuple[int, bool]],
         start: int,
         stop: int,
         cut: tuple[Sequence[int], Mask] | None = None,
-    ) -> tuple[Survivors, list[Column]]: ...
+    ) -> tuple[Survivors, list[Column | LeftOut]]:
+        """Survivors and columns of branches, each with whether it may be left out."""
+
     def batches(
         self,
-        branches: Sequence[int],
+        branches: Sequence[tuple[int, bool]],
         start: int,
         stop: int,
         cut: tuple[Sequence[int], Mask] | None = None,
@@ -265,7 +275,7 @@ class Ntuple:
 
 @final
 class Batches:
-    def next(self) -> tuple[int, int, Survivors, list[Column]] | None:
+    def next(self) -> tuple[int, int, Survivors, list[Column | LeftOut]] | None:
         """First and last entry (half open), survivors and columns; None after the last batch."""
 
 @final
@@ -274,7 +284,7 @@ class Opens:
 
 @final
 class Parts:
-    def next(self) -> tuple[int, int, int, Survivors, list[Column]] | None:
+    def next(self) -> tuple[int, int, int, Survivors, list[Column | LeftOut]] | None:
         """Number of the place, entries (half open) in its tree, survivors and columns."""
 
     def skipped(self) -> list[tuple[int, str | None, tuple[int, int] | None, Error]]:
@@ -289,8 +299,8 @@ def open_tables(places: Sequence[tuple[str, str | None]]) -> Opens: ...
 def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: ...
 def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(
-    places: Sequence[tuple[str, str | None, Tree | Ntuple | None]],
-    columns: Sequence[str] | Sequence[tuple[str, Sequence[str] | None]],
+    places: Sequence[tuple[str, str | None, Tree | Ntuple | None, tuple[int, int] | None]],
+    columns: Sequence[tuple[str, bool]] | Sequence[tuple[str, Sequence[str] | None]],
     cut: tuple[Sequence[str], Mask] | None = None,
     *,
     on_error_report: bool = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _core
@@ -75,9 +76,12 @@ class InFile(NothingToClose, Generic[Core]):
 
         table: Any = self
         like = {key: value for key, value in options.items() if not key.startswith("entry_")}
-        nothing = table.arrays(expressions, cut, entry_stop=0, library="arrow", **like)
         steps = table.iterate(expressions, cut, step_size=step_size, library="arrow", **options)
-        return stream(nothing.schema, steps)
+        # Only the data may show that a column cannot be read: the first step has the schema.
+        for first in steps:
+            return stream(first.schema, chain([first], steps))
+        nothing = table.arrays(expressions, cut, entry_stop=0, library="arrow", **like)
+        return stream(nothing.schema, iter(()))
 
     def report(self) -> ReadReport:
         """What reading the file has cost so far: bytes, requests, round trips, time."""

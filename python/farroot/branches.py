@@ -11,7 +11,7 @@ from ._entries import StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
 from ._named import Named, Writable, write_table
-from .errors import InvalidArgumentError, UnsupportedError
+from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from .dataset import Report
@@ -241,7 +241,8 @@ class HasBranches(Named["Branch"]):
         Args:
             expressions: Names, paths or globs of branches, or formulas of them; None takes all
                 branches that the filters accept and this version can read. A branch of branches
-                comes as one nested column.
+                comes as one nested column. What is not named as it is (by a filter or a glob)
+                is left out with an :class:`UnreadableWarning` where its data cannot be read.
             cut: A formula with one bool an entry: only entries where it is true are read. Its
                 columns are read first, and of the others only baskets with such entries.
             aliases: Formulas by the names that they have in ``expressions``, ``cut`` and each
@@ -271,13 +272,7 @@ class HasBranches(Named["Branch"]):
         if (steps := self._virtual_steps(wish, start, stop, {}, virtual, access_log)) is not None:
             for arrays in steps:
                 return arrays
-        while True:
-            try:
-                return wish.read(self, start, stop)
-            except UnsupportedError as error:
-                # What was not asked for by name is left out, also where only its data show it.
-                if expressions is not None or not self._tree._has_learnt(error):
-                    raise
+        return wish.read(self, start, stop)
 
     def iterate(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from . import _core, _libraries
@@ -95,10 +95,10 @@ class Steps(Iterator[Any]):
 class _Account:
     """Where the files begin among all entries, and what has been left out of them."""
 
-    def __init__(self, places: list[_Place], skipped: list[Skipped]) -> None:
+    def __init__(self, places: list[_Place], skipped: list[Skipped], offset: int = 0) -> None:
         self.places = places
         self.skipped = skipped
-        self.offset, self._current, self._end = 0, 0, 0
+        self.offset, self._current, self._end = offset, 0, 0
 
     def reach(self, number: int, stop: int) -> None:
         """Everything up to this entry of this file has been read or left out."""
@@ -126,6 +126,8 @@ class _Place:
     url: str
     path: str | None
     table: Tree | Ntuple | None = None
+    #: Which of its entries (half open), where not all.
+    entries: tuple[int, int] | None = None
 
     def opened(self) -> Tree | Ntuple:
         if self.table is not None:
@@ -188,25 +190,28 @@ def _steps(
     skipped: list[Skipped] | None = None,
     *,
     goes_on: bool = False,
+    offset: int = 0,
 ) -> Iterator[Any]:
-    account = _Account(places, [] if skipped is None else skipped)
+    account = _Account(places, [] if skipped is None else skipped, offset)
     if (begun := _first(account, goes_on)) is None:
         return
     first, table = begun
     selection = wish.of(table)
     if not selection.chosen:
         return
-    opened = [_Place(places[first].url, places[first].path, table), *places[first + 1 :]]
+    opened = [replace(places[first], table=table), *places[first + 1 :]]
     located = [
-        (each.url, each.path, None if each.table is None else each.table._live()) for each in opened
+        (each.url, each.path, None if each.table is None else each.table._live(), each.entries)
+        for each in opened
     ]
     parts = _core.parts(
         located,
-        selection.keys_everywhere,
+        selection.asked_everywhere,
         selection.decision_by_path,
         on_error_report=goes_on,
         **step,
     )
+    is_first = True
     while True:
         part = parts.next()
         for number, path, entries, error in parts.skipped():
@@ -214,6 +219,9 @@ def _steps(
         if part is None:
             return
         number, start, stop, survivors, columns = part
+        if is_first:
+            selection.warn_of(columns)
+        is_first = False
         account.reach(first + number, stop)
         offset = account.offset
         made = [selection.assemble(columns, Rows(start, stop, survivors, offset))]
@@ -278,18 +286,19 @@ def concatenate(
 def _ranged(
     places: list[_Place], wish: Wish, entry_start: int | None, entry_stop: int | None
 ) -> list[Any]:
-    """The columns of those files that a range of all entries touches."""
+    """The columns of those files that a range of all entries touches, one table a file."""
     tables = list(_opened(places))
     start, stop = entry_range(sum(table.num_entries for table in tables), entry_start, entry_stop)
-    running = []
-    offset = 0
-    for table in tables:
+    touched: list[_Place] = []
+    offset, before = 0, 0
+    for place, table in zip(places, tables, strict=True):
         begin = min(max(start - offset, 0), table.num_entries)
         end = min(max(stop - offset, 0), table.num_entries)
         if begin < end:
-            running.append(wish.of(table).steps(begin, end, {}, offset=offset))
+            before = before if touched else offset
+            touched.append(replace(place, table=table, entries=(begin, end)))
         offset += table.num_entries
-    return [arrays for steps in running for arrays in steps]
+    return list(_steps(touched, wish, {}, offset=before))
 
 
 def num_entries(files: Files) -> Iterator[tuple[str, str, int]]:

@@ -27,6 +27,7 @@ class Pruned:
 
     name: str
     key: _Key
+    optional: bool = False
 
     @property
     def path(self) -> str:
@@ -297,7 +298,10 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             return [self[name]]
         return self.values(filter_name=name) if is_glob(name) else []
 
-    def _everywhere(self, key: _Key) -> tuple[str, list[str] | None]:
+    def _asked(self, key: _Key, optional: bool) -> _Key:
+        return key
+
+    def _asked_everywhere(self, key: _Key, optional: bool) -> tuple[str, list[str] | None]:
         number, keep = key
         path = Field(self, number).path
         return path, None if keep is None else [Field(self, each).path for each in keep]

@@ -29,8 +29,6 @@ class Tree(InFile[_core.Tree], HasBranches):
         self._by_name: dict[str, list[int]] = {}
         self._by_path: dict[str, int] = {}
         self._paths: list[str] = []
-        #: Branches of readable types whose data hold objects that nobody describes.
-        self._opaque: set[int] = set()
         for number, (name, parent) in enumerate(self._names):
             path = name if parent is None else f"{self._paths[parent]}/{name}"
             self._paths.append(path)
@@ -40,15 +38,6 @@ class Tree(InFile[_core.Tree], HasBranches):
         self._tree = self
         self._number = None
         warn_if_recovered(core.file)
-
-    def _has_learnt(self, error: UnsupportedError) -> bool:
-        """Keeps in mind which branch an error is about; False where it tells of none, or again."""
-        about = [n for n, path in enumerate(self._paths) if f"/{path}/basket " in str(error)]
-        branch = max(about, key=lambda number: len(self._paths[number]), default=None)
-        if branch is None or branch in self._opaque:
-            return False
-        self._opaque.add(branch)
-        return True
 
     def _children(self, number: int | None) -> list[int]:
         return self._below.get(number, [])
@@ -63,8 +52,11 @@ class Tree(InFile[_core.Tree], HasBranches):
     def _branch(self, number: int) -> Branch:
         return Branch(self, number)
 
-    def _everywhere(self, number: int) -> str:
-        return self._paths[number]
+    def _asked(self, number: int, optional: bool) -> tuple[int, bool]:
+        return number, optional
+
+    def _asked_everywhere(self, number: int, optional: bool) -> tuple[str, bool]:
+        return self._paths[number], optional
 
     @property
     def title(self) -> str:
@@ -180,15 +172,13 @@ class Branch(HasBranches):
 
     @property
     def is_readable(self) -> bool:
-        """Whether this version can read the branch's own entries, as far as is known.
+        """Whether this version can read the branch's own entries, as far as its type tells.
 
         A list of a class that the file does not describe is readable where it is empty: that it
         is not shows when it is read.
         """
         if self.decoder is not None:
             return True
-        if self._number in self._tree._opaque:
-            return False
         try:
             self._tree._live().datashape(self._number)
         except UnsupportedError:

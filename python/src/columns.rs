@@ -205,11 +205,6 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
     })
 }
 
-/// The columns of a batch, in order.
-pub fn columns(py: Python<'_>, batch: engine::Batch) -> PyResult<Vec<Py<PyAny>>> {
-    batch.columns.into_iter().map(|(_, array)| column(py, array)).collect()
-}
-
 pub fn flat<'py>(py: Python<'py>, numbers: engine::Numbers) -> PyResult<Bound<'py, PyAny>> {
     use engine::Numbers as N;
     Ok(match numbers {

@@ -7,7 +7,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 
-use crate::columns::columns;
+use crate::steps::columns;
 
 /// The exception that a predicate has raised, kept as it is for who reads.
 #[derive(Clone, Default)]

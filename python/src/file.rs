@@ -151,7 +151,8 @@ impl Opens {
 /// Opens many trees and RNTuples side by side, in the order of their places.
 #[pyfunction]
 pub fn open_tables(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyResult<Opens> {
-    let places = places.into_iter().map(|(url, path)| Place { url, path, open: None }).collect();
+    let places =
+        places.into_iter().map(|(url, path)| Place { url, path, ..Place::default() }).collect();
     let opens = engine(py)?.open_tables(places);
     Ok(Opens { opens: Owned::new(Mutex::new(opens)) })
 }

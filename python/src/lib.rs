@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::runtime::{configure, parse_bytes};
     #[pymodule_export]
-    use super::steps::{Batches, Parts, parts};
+    use super::steps::{Batches, LeftOut, Parts, parts};
     #[pymodule_export]
     use super::tree::Tree;
 }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 
-use crate::columns::columns;
+use crate::columns::column;
 use crate::cut::{Raised, by_function};
 use crate::error::exception;
 use crate::ntuple::Ntuple;
@@ -29,6 +29,34 @@ pub fn handed_out(py: Python<'_>, batch: engine::Batch) -> PyResult<Read> {
         PyArray1::from_iter(py, bounds).unbind()
     });
     Ok((entries.start, entries.end, survivors, columns(py, batch)?))
+}
+
+/// Stands for a column that nobody has named and whose data cannot be read.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct LeftOut {
+    /// What cannot be read, and where.
+    #[pyo3(get)]
+    reason: String,
+}
+
+/// The columns of a batch, in the order in which they were asked for.
+pub fn columns(py: Python<'_>, batch: engine::Batch) -> PyResult<Vec<Py<PyAny>>> {
+    let asked = batch.columns.len() + batch.left_out.len();
+    let (mut read, mut left_out) = (batch.columns.into_iter(), batch.left_out.iter().peekable());
+    let mut columns = Vec::with_capacity(asked);
+    for position in 0..asked {
+        columns.push(match left_out.next_if(|column| column.position == position) {
+            Some(column) => {
+                let reason = column.error.message().to_owned();
+                Py::new(py, LeftOut { reason })?.into_any()
+            }
+            None => match read.next() {
+                Some((_, array)) => column(py, array)?,
+                None => break,
+            },
+        });
+    }
+    Ok(columns)
 }
 
 /// A read in steps; dropping it ends the read.
@@ -108,19 +136,23 @@ impl Open {
     }
 }
 
-/// Which columns: names of branches, or paths of fields with those to keep of each.
+/// Which columns: branches by name, and whether nobody has named them, or paths of fields with
+/// those to keep of each.
 #[derive(FromPyObject)]
 pub enum Columns {
-    Branches(Vec<String>),
+    Branches(Vec<(String, bool)>),
     Fields(Vec<(String, Option<Vec<String>>)>),
 }
 
-/// Reads the same columns of many tables: URL, path, and the table itself where it is open.
+/// URL, path, the table itself where it is open, and which of its entries, if not all.
+type Located = (String, Option<String>, Option<Open>, Option<(u64, u64)>);
+
+/// Reads the same columns of many tables.
 #[pyfunction]
 #[pyo3(signature = (places, columns, cut = None, *, on_error_report = false, step_entries = None, step_bytes = None))]
 pub fn parts(
     py: Python<'_>,
-    places: Vec<(String, Option<String>, Option<Open>)>,
+    places: Vec<Located>,
     columns: Columns,
     cut: Option<(Vec<String>, Py<PyAny>)>,
     on_error_report: bool,
@@ -128,13 +160,14 @@ pub fn parts(
     step_bytes: Option<u64>,
 ) -> PyResult<Parts> {
     let mut located = Vec::with_capacity(places.len());
-    for (url, path, open) in places {
+    for (url, path, open, entries) in places {
         let open = open.map(|open| open.table(py)).transpose()?;
-        located.push(Place { url, path, open });
+        let entries = entries.map(|(start, stop)| start..stop);
+        located.push(Place { url, path, open, entries });
     }
     let (cut, raised) = by_function(cut);
     let wanted = match columns {
-        Columns::Branches(names) => Wanted::Named(names),
+        Columns::Branches(names) => Wanted::Chosen(names),
         Columns::Fields(fields) => Wanted::Fields(fields),
     };
     let skipped: Arc<Mutex<Vec<Skipped>>> = Arc::default();

@@ -42,6 +42,13 @@ impl Tree {
         branches.iter().map(column).collect()
     }
 
+    /// Branches, and whether they may be left out.
+    fn asked(&self, py: Python<'_>, branches: Vec<(u32, bool)>) -> PyResult<Vec<Column>> {
+        let (branches, optional): (Vec<u32>, Vec<bool>) = branches.into_iter().unzip();
+        let columns = self.columns(py, &branches)?.into_iter().zip(optional);
+        Ok(columns.map(|(column, optional)| Column { optional, ..column }).collect())
+    }
+
     fn cut(
         &self,
         py: Python<'_>,
@@ -135,13 +142,13 @@ impl Tree {
     fn read(
         &self,
         py: Python<'_>,
-        branches: Vec<u32>,
+        branches: Vec<(u32, bool)>,
         start: u64,
         stop: u64,
         cut: Option<(Vec<u32>, Py<PyAny>)>,
     ) -> PyResult<(Survivors, Vec<Py<PyAny>>)> {
         let tree = self.inner(py)?;
-        let columns = self.columns(py, &branches)?;
+        let columns = self.asked(py, branches)?;
         let (cut, raised) = self.cut(py, cut)?;
         let read = async {
             match &cut {
@@ -159,7 +166,7 @@ impl Tree {
     fn batches(
         &self,
         py: Python<'_>,
-        branches: Vec<u32>,
+        branches: Vec<(u32, bool)>,
         start: u64,
         stop: u64,
         cut: Option<(Vec<u32>, Py<PyAny>)>,
@@ -167,7 +174,7 @@ impl Tree {
         step_bytes: Option<u64>,
     ) -> PyResult<Batches> {
         let tree = self.inner(py)?;
-        let columns = self.columns(py, &branches)?;
+        let columns = self.asked(py, branches)?;
         let (cut, raised) = self.cut(py, cut)?;
         let step = step(step_entries, step_bytes);
         let begin = async {

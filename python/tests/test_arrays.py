@@ -140,23 +140,65 @@ def test_branches_that_group_others_come_nested(corpus: Path) -> None:
     assert nested
 
 
+#: Only their data show that there are objects which nobody describes.
+OPAQUE = {"triggeredHits", "snapshotHits"}
+
+
+def opaque(corpus: Path) -> str:
+    return f"{corpus / 'uproot-issue407.root'}:KM3NET_EVENT"
+
+
 @pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
 def test_what_cannot_be_read_is_left_out_with_a_warning(corpus: Path) -> None:
-    tree = farroot.open(f"{corpus / 'uproot-issue407.root'}:KM3NET_EVENT")
+    tree = farroot.open(opaque(corpus))
     assert isinstance(tree, farroot.Tree)
-    # Only the data show that there are objects which nobody describes.
     with pytest.warns(farroot.UnreadableWarning) as caught:
         arrays = tree.arrays(how=dict)
     assert {warning.filename for warning in caught} == {__file__}
-    assert "triggeredHits" in str(caught[-1].message)
-    refused = [b for b in tree.values() if not b.is_group and not b.is_readable]
-    assert {"triggeredHits", "snapshotHits"} <= {branch.name for branch in refused}
+    told = " ".join(str(warning.message) for warning in caught)
+    assert all(name in told for name in OPAQUE)
     assert arrays
-    assert not {branch.name for branch in refused} & set(arrays)
-    with pytest.raises(NotImplementedError, match=refused[0].name):
-        tree.arrays([refused[0].path])
-    with pytest.raises(farroot.UnsupportedError, match=refused[0].name):
-        refused[0].array()
+    assert not OPAQUE & set(arrays)
+    for name in OPAQUE:
+        with pytest.raises(NotImplementedError, match=name):
+            tree.arrays([name])
+        with pytest.raises(farroot.UnsupportedError, match=name):
+            tree[name].array()
+
+
+@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
+def test_what_cannot_be_read_is_left_out_of_steps_and_files_and_streams(corpus: Path) -> None:
+    tree = farroot.open(opaque(corpus))
+    assert isinstance(tree, farroot.Tree)
+    with pytest.warns(farroot.UnreadableWarning):
+        whole = tree.arrays()
+    assert not OPAQUE & set(whole.fields)
+    with pytest.warns(farroot.UnreadableWarning):
+        steps = list(tree.iterate(step_size=1))
+    assert len(steps) > 1
+    assert same_awkward(ak.concatenate(steps), whole)
+    with pytest.warns(farroot.UnreadableWarning):
+        twice = farroot.concatenate([opaque(corpus), tree])
+    assert same_awkward(twice, ak.concatenate([whole, whole]))
+    with pytest.warns(farroot.UnreadableWarning):
+        some = farroot.concatenate([opaque(corpus), tree], entry_start=2, entry_stop=len(whole) + 1)
+    assert same_awkward(some, ak.concatenate([whole[2:], whole[:1]]))
+    pytest.importorskip("pyarrow")
+    plain = lambda branch: branch.name != "Evt" and not branch.is_group  # noqa: E731
+    with pytest.warns(farroot.UnreadableWarning):
+        table = tree.to_arrow(filter_branch=plain, step_size=1).read_all()
+    assert table.num_rows == len(whole)
+    assert not OPAQUE & set(table.column_names)
+
+
+@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
+def test_a_glob_leaves_out_what_a_name_does_not(corpus: Path) -> None:
+    tree = farroot.open(opaque(corpus))
+    assert isinstance(tree, farroot.Tree)
+    with pytest.warns(farroot.UnreadableWarning):
+        assert not OPAQUE & set(tree.arrays("*").fields)
+    with pytest.raises(farroot.UnsupportedError, match="triggeredHits"):
+        tree.arrays(["*", "triggeredHits"])
 
 
 def test_every_entry_range_may_be_empty(tree: farroot.Tree, theirs: Any) -> None:
@@ -181,8 +223,10 @@ def test_wrong_arguments_are_told(tree: farroot.Tree) -> None:
 def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
     from farroot._libraries.awkward import to_layout
 
-    numbers = [tree[name].number for name in ("float64", "bool", "matrix", "jagged", "text")]
-    _, columns = tree._live().read(numbers, 0, ENTRIES)
+    names = ("float64", "bool", "matrix", "jagged", "text")
+    numbers = [(tree[name].number, False) for name in names]
+    live: Any = tree._live()
+    _, columns = live.read(numbers, 0, ENTRIES)
     flat, boolean, matrix, jagged, text = columns
     assert np.shares_memory(to_layout(flat).data, flat.array)
     assert np.shares_memory(to_layout(boolean).data, boolean.array)
@@ -198,8 +242,9 @@ def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
 def test_numpy_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
     from farroot._libraries.numpy import to_numpy
 
-    numbers = [tree[name].number for name in ("float64", "jagged")]
-    _, (flat, jagged) = tree._live().read(numbers, 0, ENTRIES)
+    numbers = [(tree[name].number, False) for name in ("float64", "jagged")]
+    live: Any = tree._live()
+    _, (flat, jagged) = live.read(numbers, 0, ENTRIES)
     assert to_numpy(flat) is flat.array
     lists = to_numpy(jagged)
     assert all(np.shares_memory(lists[n], jagged.content.array) for n in range(9) if len(lists[n]))

@@ -113,7 +113,7 @@ def test_threads_share_a_tree(made: Path) -> None:
 
 
 def test_threads_take_turns_in_one_iteration(made: Path) -> None:
-    batches = _tree(made)._live().batches([0], 0, ENTRIES, step_entries=20)
+    batches = _tree(made)._live().batches([(0, False)], 0, ENTRIES, step_entries=20)
     seen: list[int] = []
 
     def take(_: int) -> None:

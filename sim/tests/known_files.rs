@@ -41,7 +41,7 @@ async fn read(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
 async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
     let engine = engine(world, store)?;
     let started = tokio::time::Instant::now();
-    let place = Place { url: url.into(), path: Some("Events".into()), open: None };
+    let place = Place { url: url.into(), path: Some("Events".into()), ..Place::default() };
     let wish = Wish {
         wanted: Wanted::Named(columns()),
         entries: 0..u64::MAX,

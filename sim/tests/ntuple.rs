@@ -132,7 +132,8 @@ fn a_known_file_is_read_when_the_server_answers() {
         for _ in 0..2 {
             let engine = Engine::within(&config, Arc::new(world.clone())).expect("no threads");
             let started = tokio::time::Instant::now();
-            let place = Place { url: XROOTD.into(), path: Some("Events".into()), open: None };
+            let place =
+                Place { url: XROOTD.into(), path: Some("Events".into()), ..Place::default() };
             let wanted = Wanted::Named(columns());
             let wish = Wish {
                 wanted,
@@ -162,7 +163,7 @@ fn several_files_are_read_as_one() {
         let place = |name: &str| Place {
             url: format!("root://server:1094//{name}.root"),
             path: None,
-            open: None,
+            ..Place::default()
         };
         let wanted = Wanted::Fields(vec![("Muon_pt".into(), Some(vec!["Muon_pt".into()]))]);
         let wish = Wish {

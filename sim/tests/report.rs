@@ -102,7 +102,7 @@ fn files_opened_ahead_cost_their_caller_nothing() {
         let place = |name: &str| Place {
             url: format!("root://server:1094//{name}.root"),
             path: Some("Events".into()),
-            open: None,
+            ..Place::default()
         };
         let (wanted, step) = (Wanted::Named(columns()), Step::Whole);
         let wish = Wish { wanted, entries: 0..u64::MAX, step, cut: None, on_error: OnError::Raise };

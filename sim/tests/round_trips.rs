@@ -115,7 +115,7 @@ fn many_files_are_opened_side_by_side_on_few_connections() {
         let place = |name: &String| Place {
             url: format!("root://server:1094/{name}"),
             path: Some("Events".into()),
-            open: None,
+            ..Place::default()
         };
         let started = tokio::time::Instant::now();
         let mut opens = engine.open_tables(names.iter().map(place).collect());

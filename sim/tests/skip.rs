@@ -71,7 +71,7 @@ async fn read(
         true => OnError::Report(Arc::new(move |one| told.lock().push(one))),
         false => OnError::Raise,
     };
-    let place = |file| Place { url: url(file), path: None, open: None };
+    let place = |file| Place { url: url(file), path: None, ..Place::default() };
     let wish = Wish {
         wanted: Wanted::Named(vec![column.to_owned()]),
         entries: 0..u64::MAX,
@@ -162,7 +162,7 @@ fn a_mistake_of_the_callers_is_never_left_out() {
             cut: None,
             on_error: OnError::Report(Arc::new(|skipped| panic!("{skipped:?}"))),
         };
-        let place = Place { url: url(0), path: None, open: None };
+        let place = Place { url: url(0), path: None, ..Place::default() };
         let part = engine.parts(vec![place], wish).next().await.expect("an answer");
         assert_eq!(part.unwrap_err().kind(), ErrorKind::InvalidArgument);
     });

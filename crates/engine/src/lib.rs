@@ -36,7 +36,7 @@ pub use config::Config;
 pub use copy::{Copied, CopyOptions, Progress};
 pub use error::{Error, ErrorKind, Result};
 pub use read::batches::Batches;
-pub use read::columns::{Batch, Column};
+pub use read::columns::{Batch, Column, LeftOut};
 pub use read::cut::{Cut, Predicate};
 pub use read::dataset::{Opens, Part, Parts, Place, Wish};
 pub use read::events::{Event, Events, Value};

@@ -59,9 +59,7 @@ async fn print_table(selection: &Selection, source: &Selected, cut: Option<&Cut>
     if cut.is_none() {
         entries.end = entries.end.min(entries.start.saturating_add(rows_max));
     }
-    let mut headings = vec![">entry"];
-    headings.extend(source.names());
-    let mut listed = table(&headings);
+    let mut listed = None;
     let mut rows = 0;
     let mut end = entries.start;
     let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
@@ -69,6 +67,10 @@ async fn print_table(selection: &Selection, source: &Selected, cut: Option<&Cut>
         && let Some(batch) = batches.next().await
     {
         let batch = batch?;
+        if listed.is_none() {
+            warn_of(&batch);
+        }
+        let listed = listed.get_or_insert_with(|| table(&headings(&names_of(&batch))));
         let all = [batch.entries.clone()];
         let kept = batch.survivors.as_deref().unwrap_or(&all).iter().cloned().flatten();
         end = batch.entries.end;
@@ -82,6 +84,7 @@ async fn print_table(selection: &Selection, source: &Selected, cut: Option<&Cut>
             listed.add_row(std::iter::once(entry.to_string()).chain(values));
         }
     }
+    let listed = listed.unwrap_or_else(|| table(&headings(&source.names())));
     let mut out = text(&listed);
     if end < source.num_entries() {
         out.push_str(&format!("… of {} entries\n", source.num_entries()));
@@ -98,19 +101,45 @@ async fn print_csv(
 ) -> Outcome {
     let entries = selection.entries(source.num_entries());
     let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
-    let names: Vec<String> = source.names().into_iter().map(csv_field).collect();
-    writeln!(out, "{}", names.join(","))?;
+    let mut is_headed = false;
     let bar = progress(entries.end - entries.start);
     let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
     while let Some(batch) = batches.next().await {
         let batch = batch?;
+        if !std::mem::replace(&mut is_headed, true) {
+            warn_of(&batch);
+            write_head(&mut out, &names_of(&batch))?;
+        }
         write_csv(&mut out, &batch)?;
         bar.inc(batch.entries.end - batch.entries.start);
         bar.set_message(size(engine.report().bytes_received));
     }
+    if !is_headed {
+        write_head(&mut out, &source.names())?;
+    }
     out.flush()?;
     bar.finish_and_clear();
     Ok(())
+}
+
+fn names_of(batch: &Batch) -> Vec<&str> {
+    batch.columns.iter().map(|(name, _)| name.as_str()).collect()
+}
+
+fn headings<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    [">entry"].into_iter().chain(names.iter().copied()).collect()
+}
+
+fn write_head(out: &mut impl Write, names: &[&str]) -> std::io::Result<()> {
+    let names: Vec<String> = names.iter().map(|name| csv_field(name)).collect();
+    writeln!(out, "{}", names.join(","))
+}
+
+/// Says which columns only their data have shown to be unreadable.
+fn warn_of(batch: &Batch) {
+    for column in &batch.left_out {
+        eprintln!("warning: left out {}: {}", column.column, column.error);
+    }
 }
 
 fn write_csv(out: &mut impl Write, batch: &Batch) -> std::io::Result<()> {

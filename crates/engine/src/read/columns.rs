@@ -8,6 +8,7 @@ use rootfile::array::Mark;
 use rootfile::tree::{BranchId, Interpretation};
 
 use super::cut::Cut;
+use crate::error::Error;
 
 /// A branch that will be read, and how.
 #[derive(Debug, Clone)]
@@ -16,6 +17,8 @@ pub struct Column {
     pub name: String,
     pub branch: BranchId,
     pub interpretation: Arc<Interpretation>,
+    /// Nobody has named it: where its data turn out to be unreadable, it is left out.
+    pub optional: bool,
 }
 
 impl Column {
@@ -63,6 +66,18 @@ pub struct Batch {
     pub survivors: Option<Vec<Range<u64>>>,
     /// In the order in which they were asked for; all of the same length.
     pub columns: Vec<(String, Array)>,
+    /// Optional columns that are left out of the whole read; the same in each of its batches.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A column that nobody has named, and whose data this version cannot read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Among the columns that were asked for.
+    pub position: usize,
+    pub column: String,
+    /// `Unsupported`, with the place in the file.
+    pub error: Error,
 }
 
 impl Batch {
@@ -72,7 +87,8 @@ impl Batch {
         cut: Option<&Cut>,
         columns: impl Iterator<Item = (String, Array)>,
     ) -> Self {
-        Batch { entries, survivors: cut.map(|_| Vec::new()), columns: columns.collect() }
+        let survivors = cut.map(|_| Vec::new());
+        Batch { entries, survivors, columns: columns.collect(), left_out: Vec::new() }
     }
 
     /// Bytes of memory in the arrays.

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::ahead::{Ahead, Pace};
 use super::batches::Batches;
-use super::columns::Batch;
+use super::columns::{Batch, LeftOut};
 use super::cut::Cut;
 use super::file::Guesses;
+use super::pipeline::too_late;
 use super::plan::Step;
 use super::skip::{OnError, Reach, Skipped};
 use super::table::{Selected, Table, Wanted};
@@ -17,16 +18,22 @@ use crate::Engine;
 use crate::error::{Error, Result};
 
 /// One tree or RNTuple in one file.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Place {
     pub url: String,
     /// Path of the table; `None` takes the only one there is.
     pub path: Option<String>,
     /// The table itself, where it is open already.
     pub open: Option<Table>,
+    /// Which of its entries, where these are others than the wish's.
+    pub entries: Option<Range<u64>>,
 }
 
 impl Place {
+    fn entries(&self, wish: &Wish) -> Range<u64> {
+        self.entries.clone().unwrap_or_else(|| wish.entries.clone())
+    }
+
     pub(crate) async fn open(&self, engine: &Engine, guesses: Guesses) -> Result<Table> {
         match &self.open {
             Some(table) => Ok(table.clone()),
@@ -92,6 +99,8 @@ pub struct Parts {
     wish: Wish,
     opening: Ahead<Begun>,
     present: Option<Started>,
+    /// Optional columns that the first batch of all has left out, for all files.
+    left_out: Option<Vec<LeftOut>>,
     pace: Pace,
 }
 
@@ -122,7 +131,7 @@ impl Parts {
     pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: Wish) -> Self {
         let places = places.into_iter().enumerate().collect();
         let (opening, pace) = (Ahead::new(), Pace::default());
-        Parts { engine, places, wish, opening, present: None, pace }
+        Parts { engine, places, wish, opening, present: None, left_out: None, pace }
     }
 
     /// The next batch; `None` after the last one of the last file.
@@ -130,7 +139,7 @@ impl Parts {
         loop {
             self.open_ahead();
             if let Some(present) = &mut self.present {
-                match present.next(&self.wish).await {
+                match present.next(&self.wish, &mut self.left_out).await {
                     Some(Ok(batch)) => {
                         let (file, url) = (present.file, present.url.clone());
                         return Some(Ok(Part { file, url, batch }));
@@ -176,13 +185,17 @@ impl Parts {
 
 impl Started {
     /// The next batch; `None` when the rest of the file has been read or left out.
-    async fn next(&mut self, wish: &Wish) -> Option<Result<Batch>> {
+    async fn next(
+        &mut self,
+        wish: &Wish,
+        left_out: &mut Option<Vec<LeftOut>>,
+    ) -> Option<Result<Batch>> {
         loop {
             let next = match self.searching {
                 true => self.next_step(wish).await,
                 false => self.batches.next().await,
             };
-            match next? {
+            match next?.and_then(|batch| without(batch, left_out)) {
                 Ok(batch) => {
                     self.left.start = batch.entries.end;
                     return Some(Ok(batch));
@@ -256,6 +269,21 @@ impl Started {
     }
 }
 
+/// The batch with those columns that the first batch of all files has.
+///
+/// # Errors
+/// That of a column which only this batch lacks.
+fn without(mut batch: Batch, left_out: &mut Option<Vec<LeftOut>>) -> Result<Batch> {
+    let decided = left_out.get_or_insert_with(|| batch.left_out.clone());
+    let is_new = |column: &&LeftOut| decided.iter().all(|other| other.column != column.column);
+    if let Some(new) = batch.left_out.iter().find(is_new) {
+        return Err(too_late(new.error.clone()));
+    }
+    batch.columns.retain(|(name, _)| decided.iter().all(|column| column.column != *name));
+    batch.left_out.clone_from(decided);
+    Ok(batch)
+}
+
 async fn begin(
     engine: Engine,
     file: usize,
@@ -297,8 +325,9 @@ async fn start(
     };
     let opening_took = engine.trace().now().saturating_sub(begun);
     let metadata_bytes = selected.file().metadata_bytes();
-    let end = wish.entries.end.min(selected.num_entries());
-    let left = wish.entries.start.min(end)..end;
+    let entries = place.entries(&wish);
+    let end = entries.end.min(selected.num_entries());
+    let left = entries.start.min(end)..end;
     let (url, turn, searching) = (place.url, Duration::ZERO, false);
     Ok(Started {
         file,
@@ -338,6 +367,6 @@ async fn read(
     rank: Rank,
 ) -> Result<(Selected, Batches)> {
     let selected = table.select(&wish.wanted).map_err(|error| error.with_url(&*place.url))?;
-    let batches = selected.start(wish.cut.as_ref(), wish.entries.clone(), wish.step, rank).await?;
+    let batches = selected.start(wish.cut.as_ref(), place.entries(wish), wish.step, rank).await?;
     Ok((selected, batches))
 }

@@ -137,7 +137,7 @@ mod tests {
         });
         let columns: Vec<_> = chosen.collect();
         let entries = 0..columns[0].1.len() as u64;
-        cut.predicate.decide(Batch { entries, survivors: None, columns })
+        cut.predicate.decide(Batch { entries, survivors: None, columns, left_out: Vec::new() })
     }
 
     fn mask(text: &str) -> String {

@@ -13,6 +13,7 @@ mod assemble;
 mod counts;
 mod deciding;
 pub(super) mod item;
+mod refused;
 pub(super) mod shelf;
 
 use std::ops::Range;
@@ -29,12 +30,14 @@ use super::columns::Column;
 use super::cut::Predicate;
 use super::decoders::Decoders;
 use super::plan::{DECIDED_AHEAD, Item, Plan};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
 use counts::Counting;
 use deciding::Deciding;
 use item::{Outcome, Slot, State, decode_item, put_item};
+use refused::Refused;
+pub(super) use refused::too_late;
 use shelf::{Assembly, Place};
 
 /// What a pipeline reads from.
@@ -80,6 +83,11 @@ enum Work {
         nbytes: usize,
         permit: Option<Permit>,
     },
+    /// This version cannot read it, and nobody has named its column.
+    Refused {
+        item: usize,
+        error: Error,
+    },
     Decided {
         window: usize,
         mask: Result<Vec<bool>>,
@@ -100,6 +108,7 @@ struct Pipeline {
     assembly: Assembly,
     counting: Counting,
     deciding: Option<Deciding>,
+    refused: Refused,
     /// Decoded items that each batch still lacks.
     lacking: Vec<usize>,
     /// Those of them whose bytes have not come.
@@ -156,6 +165,7 @@ impl Pipeline {
             assembly: Assembly::default(),
             counting: Counting::default(),
             deciding,
+            refused: Refused::default(),
             absent: lacking.clone(),
             lacking,
             next: 0,
@@ -181,6 +191,7 @@ impl Pipeline {
                 Some(work) = work.recv() => match work {
                     Work::Decoded { item, outcome, permit } => self.take(item, outcome?, permit)?,
                     Work::Put { item, nbytes, permit } => self.put(item, nbytes, permit),
+                    Work::Refused { item, error } => self.refuse(item, error),
                     Work::Decided { window, mask } => self.settle(window, &mask?)?,
                 },
                 slot = maker.sender.reserve(), if self.is_complete(self.next) => {
@@ -320,7 +331,12 @@ impl Pipeline {
                     None => error,
                 }
             });
-            let _ = done.send(Work::Decoded { item: at, outcome, permit });
+            let _ = done.send(match outcome {
+                Err(error) if column.optional && error.kind() == ErrorKind::Unsupported => {
+                    Work::Refused { item: at, error }
+                }
+                outcome => Work::Decoded { item: at, outcome, permit },
+            });
         });
     }
 
@@ -344,7 +360,7 @@ impl Pipeline {
                     State::Parked(_, permit) | State::Held(_, permit) | State::Put(permit) => {
                         permit.iter().for_each(Permit::hand_over);
                     }
-                    State::Idle | State::Decoding | State::Gone => {}
+                    State::Idle | State::Decoding | State::Refused(_) | State::Gone => {}
                 }
             }
         }
@@ -357,6 +373,7 @@ impl Pipeline {
 
     fn take(&mut self, at: usize, outcome: Outcome, permit: Option<Permit>) -> Result<()> {
         match outcome {
+            _ if self.is_dropped(at) => Ok(()),
             Outcome::Array(array) => {
                 self.hold(at, array, permit);
                 Ok(())
@@ -383,6 +400,9 @@ impl Pipeline {
 
     fn put(&mut self, at: usize, nbytes: usize, permit: Option<Permit>) {
         self.counted(at);
+        if self.is_dropped(at) {
+            return;
+        }
         self.account(at, permit.as_ref(), nbytes);
         self.slots[at].state = State::Put(permit);
         self.count_in(at);
@@ -401,6 +421,11 @@ impl Pipeline {
         for batch in &self.slots[at].needed_by {
             self.lacking[*batch] -= 1;
         }
+    }
+
+    /// Whether an item's column has been left out since it was asked for.
+    fn is_dropped(&self, at: usize) -> bool {
+        !self.refused.keeps(self.plan.items[at].column)
     }
 
     /// Whether a cut has left nothing of an item.

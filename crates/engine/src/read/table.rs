@@ -26,6 +26,8 @@ pub enum Wanted {
     All,
     /// Names, paths and globs.
     Named(Vec<String>),
+    /// Branches by name or path, and whether nobody has named them: see [`Column::optional`].
+    Chosen(Vec<(String, bool)>),
     /// Fields of an RNTuple by their paths: each in the lists that it is in or, with paths of
     /// fields to keep, one at the top with only those.
     Fields(Vec<(String, Option<Vec<String>>)>),
@@ -64,6 +66,9 @@ impl Table {
                 let columns = match wanted {
                     Wanted::All => tree.all_columns(),
                     Wanted::Named(patterns) => tree.columns(patterns)?,
+                    Wanted::Chosen(paths) => {
+                        paths.iter().map(|each| tree.chosen(each)).collect::<Result<_>>()?
+                    }
                     Wanted::Fields(_) => return Err(another_kind(tree)),
                 };
                 Selected::Tree(tree.clone(), columns)
@@ -72,6 +77,11 @@ impl Table {
                 let columns = match wanted {
                     Wanted::All => ntuple.all_columns(),
                     Wanted::Named(patterns) => ntuple.columns(patterns)?,
+                    Wanted::Chosen(paths) => {
+                        let names: Vec<String> =
+                            paths.iter().map(|(name, _)| name.clone()).collect();
+                        ntuple.columns(&names)?
+                    }
                     Wanted::Fields(fields) => {
                         fields.iter().map(|each| ntuple.field(each)).collect::<Result<_>>()?
                     }

@@ -116,25 +116,35 @@ impl Tree {
     /// As [`Tree::interpretation`].
     pub fn column(&self, branch: BranchId) -> Result<Column> {
         let interpretation = self.interpretation(branch)?;
-        Ok(Column { name: self.inner.names.path(branch).to_owned(), branch, interpretation })
+        let name = self.inner.names.path(branch).to_owned();
+        Ok(Column { name, branch, interpretation, optional: false })
     }
 
     /// The columns that `patterns` name.
     ///
     /// # Errors
-    /// As [`Names::select`] and [`Tree::interpretation`]; a glob passes over what cannot be read.
+    /// As [`Names::select`] and [`Tree::interpretation`]; a glob passes over what cannot be read,
+    /// also where only its data show that: see [`Batch::left_out`].
     pub fn columns(&self, patterns: &[String]) -> Result<Vec<Column>> {
         let mut columns = Vec::new();
         for branch in self.inner.names.select(patterns)? {
             let name = self.inner.names.path(branch).to_owned();
             let named = patterns.iter().any(|p| self.inner.names.find(p) == Some(branch));
             match self.interpretation(branch) {
-                Ok(interpretation) => columns.push(Column { name, branch, interpretation }),
+                Ok(interpretation) => {
+                    columns.push(Column { name, branch, interpretation, optional: !named });
+                }
                 Err(error) if named => columns.extend(self.below(branch, error)?),
                 Err(_) => {}
             }
         }
         Ok(columns)
+    }
+
+    /// A branch by its name or path, and whether nobody has named it.
+    pub(super) fn chosen(&self, (name, optional): &(String, bool)) -> Result<Column> {
+        let column = self.column(self.inner.names.the(name)?)?;
+        Ok(Column { optional: *optional, ..column })
     }
 
     /// A named branch that only groups others stands for those.
@@ -145,7 +155,7 @@ impl Tree {
         while let Some(child) = open.pop() {
             if let Ok(interpretation) = self.interpretation(child) {
                 let name = self.inner.names.path(child).to_owned();
-                columns.push(Column { name, branch: child, interpretation });
+                columns.push(Column { name, branch: child, interpretation, optional: true });
             }
             open.extend(self.inner.tree.branches[child.0 as usize].children.iter().rev());
         }
@@ -204,8 +214,9 @@ impl Tree {
             let column = self.column(self.inner.names.the(name)?)?;
             let known = read.iter().position(|other| other.branch == column.branch);
             deciding.push(known.unwrap_or(read.len()));
-            if known.is_none() {
-                read.push(column);
+            match known {
+                Some(known) => read[known].optional = false,
+                None => read.push(column),
             }
         }
         let plan = match cut {

@@ -240,6 +240,7 @@ impl Cutting {
             let array = Array::concat(arrays)?.unwrap_or_else(|| column.interpretation.empty());
             Ok((column.name.clone(), array))
         });
-        Ok(Batch { entries, survivors: Some(survivors), columns: columns.collect::<Result<_>>()? })
+        let columns = columns.collect::<Result<_>>()?;
+        Ok(Batch { entries, survivors: Some(survivors), columns, left_out: Vec::new() })
     }
 }

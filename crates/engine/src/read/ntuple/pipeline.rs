@@ -296,7 +296,8 @@ impl Pipeline {
             columns.push((column.name.clone(), shelf.take()?));
         }
         // It counts as handed out before what it was made of ceases to count.
-        let parcel = maker.parcel(Batch { entries, survivors: self.plan.runs.clone(), columns });
+        let (survivors, left_out) = (self.plan.runs.clone(), Vec::new());
+        let parcel = maker.parcel(Batch { entries, survivors, columns, left_out });
         for at in parts {
             if self.plan.parts[at].batches.end == number + 1 {
                 self.slots[at].permits.clear();

@@ -14,16 +14,20 @@ use crate::read::cut;
 
 impl Pipeline {
     pub(super) fn batch(&mut self, number: usize, maker: &Maker) -> Result<Parcel> {
+        self.leave_out(number)?;
         let entries = self.plan.batches[number].entries.clone();
         let survivors = self.survivors_of(number);
         let items = std::mem::take(&mut self.plan.batches[number].items);
-        let shown = &self.job.columns[..self.job.shown];
-        let names: Vec<String> = shown.iter().map(|column| column.name.clone()).collect();
-        let arrays = match self.deciding {
-            None => self.assembly.take(&self.plan, shown, number)?,
+        let columns = match self.deciding {
+            None => {
+                let shown = &self.job.columns[..self.job.shown];
+                let kept = |position| self.refused.keeps(position);
+                self.assembly.take(&self.plan, shown, number, kept)?
+            }
             Some(_) => self.join(number, &items, &entries, survivors.as_deref())?,
         };
-        let batch = Batch { entries, survivors, columns: names.into_iter().zip(arrays).collect() };
+        let left_out = self.refused.left_out();
+        let batch = Batch { entries, survivors, columns, left_out };
         // It counts as handed out before what it was made of ceases to count.
         let parcel = maker.parcel(batch);
         for at in items {
@@ -42,7 +46,7 @@ impl Pipeline {
         items: &[usize],
         entries: &Range<u64>,
         survivors: Option<&[Range<u64>]>,
-    ) -> Result<Vec<Array>> {
+    ) -> Result<Vec<(String, Array)>> {
         let mut by_column: Vec<Vec<usize>> = vec![Vec::new(); self.job.shown];
         for at in items {
             let column = self.plan.items[*at].column;
@@ -51,14 +55,18 @@ impl Pipeline {
             }
         }
         let mut columns = Vec::with_capacity(by_column.len());
-        for (column, mut items) in self.job.columns.clone().iter().zip(by_column) {
+        for (position, mut items) in by_column.into_iter().enumerate() {
+            if !self.refused.keeps(position) {
+                continue;
+            }
+            let column = self.job.columns[position].clone();
             items.sort_by_key(|at| self.plan.items[*at].entries.start);
             let mut parts = Vec::with_capacity(items.len());
             for at in items {
                 parts.extend(self.part(at, number, entries, survivors));
             }
             let array = Array::concat(parts)?.unwrap_or_else(|| column.interpretation.empty());
-            columns.push(array);
+            columns.push((column.name.clone(), array));
         }
         Ok(columns)
     }

@@ -165,7 +165,8 @@ impl Pipeline {
                     let array = array.unwrap_or_else(|| column.interpretation.empty());
                     joined.push((column.name.clone(), array));
                 }
-                predicate.decide(Batch { entries, survivors: None, columns: joined })
+                let (columns, left_out) = (joined, Vec::new());
+                predicate.decide(Batch { entries, survivors: None, columns, left_out })
             };
             let _ = done.send(Work::Decided { window: number, mask: join() });
         });
@@ -182,7 +183,7 @@ impl Pipeline {
             let item = &self.plan.items[at];
             let slot = &mut self.slots[at];
             slot.undecided -= 1;
-            let shown = item.column < self.job.shown;
+            let shown = item.column < self.job.shown && self.refused.keeps(item.column);
             if shown
                 && !slot.needed_by.contains(&batch)
                 && cut::within(&runs, &item.entries).next().is_some()
@@ -190,7 +191,8 @@ impl Pipeline {
                 slot.needed_by.push(batch);
                 let coming = matches!(slot.state, State::Idle | State::Asked(_));
                 self.absent[batch] += usize::from(coming);
-                self.lacking[batch] += usize::from(!matches!(slot.state, State::Held(..)));
+                self.lacking[batch] +=
+                    usize::from(!matches!(slot.state, State::Held(..) | State::Refused(_)));
                 needed.push(at);
             }
             if slot.undecided == 0 {

@@ -39,6 +39,8 @@ pub enum State {
     Held(Arc<Array>, Option<Permit>),
     /// Decoded to where it goes.
     Put(Option<Permit>),
+    /// Not readable by this version, and of a column that nobody has named.
+    Refused(crate::error::Error),
     /// Handed out, or not needed after all.
     Gone,
 }

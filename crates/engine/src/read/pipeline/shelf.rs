@@ -61,16 +61,19 @@ impl Assembly {
         item.batches.clone().map(place).collect()
     }
 
-    /// The arrays of a batch all of whose items have been put, in the order of the columns.
+    /// The arrays of a batch all of whose items have been put, in the order of the columns: of
+    /// those columns that are kept.
     pub fn take(
         &mut self,
         plan: &Plan,
         columns: &[Arc<Column>],
         batch: usize,
-    ) -> Result<Vec<Array>> {
+        kept: impl Fn(usize) -> bool,
+    ) -> Result<Vec<(String, Array)>> {
         let shelves = self.shelves.remove(&batch);
         let shelves = shelves.unwrap_or_else(|| new_shelves(plan, columns, batch));
-        shelves.iter().map(|shelf| shelf.take()).collect()
+        let kept = shelves.iter().zip(columns).enumerate().filter(|(position, _)| kept(*position));
+        kept.map(|(_, (shelf, column))| Ok((column.name.clone(), shelf.take()?))).collect()
     }
 }
 

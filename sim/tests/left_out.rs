@@ -1,0 +1,155 @@
+//! Columns that nobody has named, and of which only the data show that they cannot be read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use engine::{Batch, Config, Cut, Engine, Error, ErrorKind, OnError, Place, Step, Wanted, Wish};
+use sim::link::Link;
+use sim::network::World;
+use sim::xrootd_host::{self, Behaviour};
+
+const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
+const COLUMN: &str = "Muon_pt";
+const STEP: u64 = 500;
+
+/// A host with these files, `/0` and so on.
+fn engine(files: &[Bytes]) -> Engine {
+    let world = World::default();
+    let name = |(at, content): (usize, &Bytes)| (format!("/{at}"), content.clone());
+    let files: BTreeMap<String, Bytes> = files.iter().enumerate().map(name).collect();
+    let link = Link::delay(Duration::from_millis(10));
+    xrootd_host::serve(world.host("server", 1094, link), Arc::new(files), Behaviour::default());
+    let config = Config { decode_threads: 0, ..Config::default() };
+    Engine::within(&config, Arc::new(world)).expect("starts")
+}
+
+fn url(file: usize) -> String {
+    format!("root://server:1094//{file}")
+}
+
+fn be(bytes: &[u8], at: usize, len: usize) -> usize {
+    bytes[at..at + len].iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
+}
+
+/// The file with a basket of the column that says it has I/O features which nobody knows: the last
+/// basket, or the first one.
+async fn with_unknown_features(column: &str, last: bool) -> Bytes {
+    let engine = engine(&[Bytes::from_static(FILE)]);
+    let tree = engine.open_tree(&url(0), None).await.expect("opens");
+    let columns = tree.columns(&[column.to_owned()]).expect("is there");
+    let plan = tree.plan(&columns, 0..u64::MAX, Step::Whole).expect("plans");
+    assert!(plan.items.len() > 1 && plan.items.last().expect("items").entries.start >= STEP);
+    let item = if last { plan.items.last() } else { plan.items.first() };
+    let key = item.and_then(|item| item.range.clone()).expect("in the file").start as usize;
+    let mut bytes = FILE.to_vec();
+    let large = be(&bytes, key + 4, 2) > 1000;
+    let mut at = key + if large { 34 } else { 26 };
+    for _name in ["class", "branch", "tree"] {
+        at += 1 + usize::from(bytes[at]);
+    }
+    // `fNevBufSize`, behind the version and `fBufferSize`: below zero, features follow.
+    bytes[at + 6] |= 0x80;
+    bytes.into()
+}
+
+async fn read(
+    engine: &Engine,
+    files: usize,
+    wanted: &str,
+    cut: Option<&str>,
+) -> Result<Vec<Batch>, Error> {
+    let place = |file| Place { url: url(file), ..Place::default() };
+    let wish = Wish {
+        wanted: Wanted::Named(vec![wanted.to_owned()]),
+        entries: 0..u64::MAX,
+        step: Step::Entries(STEP),
+        cut: cut.map(|text| Cut::parse(text).expect("a cut")),
+        on_error: OnError::Raise,
+    };
+    let mut parts = engine.parts((0..files).map(place).collect(), wish);
+    let mut batches = Vec::new();
+    while let Some(part) = parts.next().await {
+        batches.push(part?.batch);
+    }
+    Ok(batches)
+}
+
+fn lacks_the_column(batches: &[Batch]) {
+    assert!(batches.len() > 1);
+    for batch in batches {
+        assert!(!batch.columns.is_empty());
+        assert!(batch.columns.iter().all(|(name, _)| name != COLUMN), "{:?}", batch.entries);
+        let told: Vec<&str> = batch.left_out.iter().map(|column| &*column.column).collect();
+        assert_eq!(told, [COLUMN]);
+        assert_eq!(batch.left_out[0].error.kind(), ErrorKind::Unsupported);
+    }
+}
+
+#[test]
+fn what_a_glob_matches_is_left_out_of_the_whole_read() {
+    sim::run(async {
+        let engine = engine(&[with_unknown_features(COLUMN, false).await]);
+        let batches = read(&engine, 1, "Muon_*", None).await.expect("reads");
+        lacks_the_column(&batches);
+        // A cut decides about the same columns, in windows of its own.
+        let batches = read(&engine, 1, "Muon_*", Some("nMuon >= 0")).await.expect("reads");
+        lacks_the_column(&batches);
+    });
+}
+
+#[test]
+fn other_columns_are_as_without_it() {
+    sim::run(async {
+        let engine =
+            engine(&[with_unknown_features(COLUMN, false).await, Bytes::from_static(FILE)]);
+        let bad = engine.open_tree(&url(0), None).await.expect("opens");
+        let good = engine.open_tree(&url(1), None).await.expect("opens");
+        let whole = bad.read(bad.all_columns(), 0..u64::MAX).await.expect("reads");
+        let mut others = good.all_columns();
+        let position = others.iter().position(|column| column.name == COLUMN).expect("is there");
+        assert_eq!(whole.left_out[0].position, position);
+        others.remove(position);
+        let expected = good.read(others, 0..u64::MAX).await.expect("reads");
+        assert_eq!(whole.columns, expected.columns);
+    });
+}
+
+#[test]
+fn what_is_named_is_an_error() {
+    sim::run(async {
+        for (wanted, cut) in [(COLUMN, None), ("*", Some("flat_3 > 3"))] {
+            let column = if cut.is_some() { "flat_3" } else { COLUMN };
+            let engine = engine(&[with_unknown_features(column, false).await]);
+            let error = read(&engine, 1, wanted, cut).await.expect_err("is named");
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            assert!(error.message().contains(column), "{error}");
+        }
+    });
+}
+
+#[test]
+fn a_column_that_was_handed_out_is_not_taken_back() {
+    sim::run(async {
+        let later = with_unknown_features(COLUMN, true).await;
+        let first = with_unknown_features(COLUMN, false).await;
+        let good = Bytes::from_static(FILE);
+        for files in [&[later][..], &[good, first]] {
+            let engine = engine(files);
+            let error = read(&engine, files.len(), "*", None).await.expect_err("changes");
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+            let text = error.to_string();
+            assert!(text.contains(COLUMN) && text.contains("without it"), "{text}");
+        }
+    });
+}
+
+#[test]
+fn the_first_file_decides_for_all() {
+    sim::run(async {
+        let files = [with_unknown_features(COLUMN, false).await, Bytes::from_static(FILE)];
+        let batches = read(&engine(&files), 2, "Muon_*", None).await.expect("reads");
+        lacks_the_column(&batches);
+    });
+}
