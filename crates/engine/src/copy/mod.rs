@@ -75,8 +75,9 @@ impl Engine {
     /// them, or a pattern.
     ///
     /// What has come of a file before a break is taken up again where its source still has the
-    /// same size and the same version or time of modification. Under the final name there is
-    /// nothing, or the file that was there before, until all is there.
+    /// same size and the same version or time of modification; where it tells neither, if the
+    /// copy is verified. Under the final name there is nothing, or the file that was there before,
+    /// until all is there.
     ///
     /// # Errors
     /// What concerns all files: patterns that cannot be listed, or match nothing, and targets that
@@ -123,7 +124,8 @@ impl Engine {
         job.check(options.overwrite)?;
         let content = async {
             let file = self.open_bytes(&job.source).await?;
-            let mut partial = Partial::open(&job.target, &Identity::of(file.info()))?;
+            let mut partial =
+                Partial::open(&job.target, &Identity::of(file.info()), options.verify)?;
             let resumed = partial.done();
             let window = WINDOW_BYTES_MAX.min(self.config().memory_bytes_max / 2);
             fill(&file, &mut partial, window, tell).await?;

@@ -39,11 +39,15 @@ impl Identity {
         Identity { size: info.size, modified: info.modified, version: info.version.clone() }
     }
 
-    /// Whether what came from one can be taken for the other's.
-    fn agrees(&self, other: &Identity) -> bool {
+    /// Whether what came from one can be taken for the other's. Where nothing but the size is told
+    /// of them, they may be `compared` in the end.
+    fn agrees(&self, other: &Identity, compared: bool) -> bool {
         let same = match (&self.version, &other.version) {
             (Some(mine), Some(theirs)) => mine == theirs,
-            _ => self.modified.is_some() && self.modified == other.modified,
+            _ => match (self.modified, other.modified) {
+                (Some(mine), Some(theirs)) => mine == theirs,
+                _ => compared,
+            },
         };
         self.size == other.size && same
     }
@@ -70,11 +74,12 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Takes up what is there of the same file, or begins anew.
+    /// Takes up what is there of the same file, or begins anew; `compared` says that a checksum will
+    /// show whether it was the same.
     ///
     /// # Errors
     /// What keeps it from being written; `InvalidArgument` where another copy is under way to it.
-    pub fn open(target: &Path, of: &Identity) -> Result<Self> {
+    pub fn open(target: &Path, of: &Identity, compared: bool) -> Result<Self> {
         let path = with_suffix(target, ".farroot-part");
         let record = with_suffix(target, ".farroot-part.json");
         let wrong = |error: &io::Error| failed(&path, error);
@@ -93,7 +98,7 @@ impl Partial {
             Err(TryLockError::Error(_)) => {}
         }
         let there = file.metadata().map_err(|error| wrong(&error))?.len();
-        let done = known(&record, of).filter(|_| there == of.size).unwrap_or_default();
+        let done = known(&record, of, compared).filter(|_| there == of.size).unwrap_or_default();
         if done.bytes() == 0 {
             let emptied = file.set_len(0).and_then(|()| file.set_len(of.size));
             emptied.map_err(|error| wrong(&error))?;
@@ -198,10 +203,10 @@ fn keep(file: &File, record: &Path, text: &str) -> io::Result<()> {
 }
 
 /// What a record says is there of this file.
-fn known(record: &Path, of: &Identity) -> Option<Spans> {
+fn known(record: &Path, of: &Identity, compared: bool) -> Option<Spans> {
     let record: Record = serde_json::from_slice(&fs::read(record).ok()?).ok()?;
     let fits = record.done.iter().all(|range| range.start < range.end && range.end <= of.size);
-    (fits && record.of.agrees(of)).then(|| record.done.into_iter().collect())
+    (fits && record.of.agrees(of, compared)).then(|| record.done.into_iter().collect())
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -225,13 +230,16 @@ mod tests {
     #[test]
     fn only_the_same_version_is_gone_on_with() {
         let first = identity(10, Some(1), None);
-        assert!(first.agrees(&first));
-        assert!(!first.agrees(&identity(11, Some(1), None)));
-        assert!(!first.agrees(&identity(10, Some(2), None)));
-        assert!(!identity(10, None, None).agrees(&identity(10, None, None)), "nobody knows");
         let tagged = identity(10, Some(1), Some("a"));
-        assert!(tagged.agrees(&identity(10, Some(2), Some("a"))));
-        assert!(!tagged.agrees(&identity(10, Some(1), Some("b"))));
+        for compared in [false, true] {
+            assert!(first.agrees(&first, compared));
+            assert!(!first.agrees(&identity(11, Some(1), None), compared));
+            assert!(!first.agrees(&identity(10, Some(2), None), compared));
+            assert!(tagged.agrees(&identity(10, Some(2), Some("a")), compared));
+            assert!(!tagged.agrees(&identity(10, Some(1), Some("b")), compared));
+            let nobody_knows = identity(10, None, None);
+            assert_eq!(nobody_knows.agrees(&nobody_knows, compared), compared);
+        }
     }
 
     #[test]
@@ -239,25 +247,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("f");
         let of = identity(100, Some(1), None);
-        let mut partial = Partial::open(&target, &of).unwrap();
-        assert!(Partial::open(&target, &of).is_err(), "two at a time");
+        let mut partial = Partial::open(&target, &of, false).unwrap();
+        assert!(Partial::open(&target, &of, false).is_err(), "two at a time");
         partial.done.insert(0..40);
         drop(partial);
-        assert_eq!(Partial::open(&target, &of).unwrap().gaps(), [40..100]);
+        assert_eq!(Partial::open(&target, &of, false).unwrap().gaps(), [40..100]);
         assert!(!target.exists());
         let other = identity(100, Some(2), None);
-        assert_eq!(Partial::open(&target, &other).unwrap().done(), 0, "another version");
+        assert_eq!(Partial::open(&target, &other, false).unwrap().done(), 0, "another version");
         for text in ["", "{}", r#"{"of":{"size":100,"modified":1},"done":[{"start":0,"end":101}]}"#]
         {
             fs::write(with_suffix(&target, ".farroot-part.json"), text).unwrap();
-            assert_eq!(Partial::open(&target, &of).unwrap().done(), 0, "{text}");
+            assert_eq!(Partial::open(&target, &of, false).unwrap().done(), 0, "{text}");
         }
     }
 
     #[test]
     fn what_has_nothing_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        drop(Partial::open(&folder.path().join("f"), &identity(100, Some(1), None)).unwrap());
+        drop(
+            Partial::open(&folder.path().join("f"), &identity(100, Some(1), None), false).unwrap(),
+        );
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -74,27 +74,11 @@ async fn pythons_own_server_keeps_the_rules() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn xrootd_keeps_the_rules_over_both_its_protocols() {
-    let Some(library) = xrd_http() else {
-        eprintln!("SKIPPED: XRootD's HTTP library (libXrdHttp) is not installed");
-        return;
-    };
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
-    for name in ["data", "run"] {
-        fs::create_dir(root.join(name)).unwrap();
-    }
+    fs::create_dir(root.join("data")).unwrap();
     lay_out(&root.join("data"));
-    let ports = [free_port(), free_port()];
-    let (config, log) = (root.join("server.cfg"), root.join("server.log"));
-    fs::write(&config, configuration(root, ports, &library)).unwrap();
-    let mut command = Command::new("xrootd");
-    command.arg("-c").arg(&config).arg("-l").arg(&log);
-    if running_as_root() {
-        // The server refuses to run as root; it takes over the files' owner.
-        own_by_daemon(root);
-        command.args(["-R", "daemon"]);
-    }
-    let Some(_server) = start(&mut command, Some(ports[1])) else { return };
+    let Some((_server, ports)) = xrootd(root, "max 2 adler32 crc32c md5") else { return };
     conforms(ports[1]).await;
     serves_ranges(ports[1]).await;
     let origin: Url = format!("root://127.0.0.1:{}//", ports[0]).parse().unwrap();
@@ -102,6 +86,27 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     let server = engine::source::server_for(&origin, &Config::default(), network).unwrap();
     conformance::check(server, |name| origin.join(name).unwrap()).await;
     gives_checksums(ports).await;
+}
+
+/// A server of the files in `root/data`, over both its protocols, and their ports; None, loudly, where
+/// this machine has none. `checksums` are those that it gives, in the words of its configuration.
+pub fn xrootd(root: &Path, checksums: &str) -> Option<(Process, [u16; 2])> {
+    let Some(library) = xrd_http() else {
+        eprintln!("SKIPPED: XRootD's HTTP library (libXrdHttp) is not installed");
+        return None;
+    };
+    fs::create_dir(root.join("run")).unwrap();
+    let ports = [free_port(), free_port()];
+    let (config, log) = (root.join("server.cfg"), root.join("server.log"));
+    fs::write(&config, configuration(root, ports, &library, checksums)).unwrap();
+    let mut command = Command::new("xrootd");
+    command.arg("-c").arg(&config).arg("-l").arg(&log);
+    if running_as_root() {
+        // The server refuses to run as root; it takes over the files' owner.
+        own_by_daemon(root);
+        command.args(["-R", "daemon"]);
+    }
+    Some((start(&mut command, Some(ports[1]))?, ports))
 }
 
 /// What the server says of a file is what its bytes have, over both protocols and of every kind.
@@ -141,18 +146,18 @@ async fn serves_ranges(port: u16) {
     assert_eq!(fetched.bytes().len(), 500_000);
 }
 
-fn configuration(root: &Path, ports: [u16; 2], library: &Path) -> String {
+fn configuration(root: &Path, ports: [u16; 2], library: &Path, checksums: &str) -> String {
     let (root, library) = (root.display(), library.display());
     let [xrootd, http] = ports;
     format!(
         "xrd.port {xrootd}\nxrd.allow host localhost\nxrd.allow host 127.0.0.1\nall.export /\n\
          oss.localroot {root}/data\nall.adminpath {root}/run\nall.pidpath {root}/run\n\
-         xrd.protocol http:{http} {library}\nxrootd.chksum max 2 adler32 crc32c md5\n"
+         xrd.protocol http:{http} {library}\nxrootd.chksum {checksums}\n"
     )
 }
 
 /// XRootD's HTTP protocol, whichever its version.
-fn xrd_http() -> Option<PathBuf> {
+pub fn xrd_http() -> Option<PathBuf> {
     let folders =
         ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
     folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten().find_map(
