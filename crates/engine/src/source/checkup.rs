@@ -1,6 +1,8 @@
 //! What stands between here and a file: each step on the way, with its time and its fault.
 //!
-//! The steps are taken one after the other, as no read does, so that each has a time of its own.
+//! The steps are taken one after the other, as no read does, so that each has a time of its own. Each
+//! has an end, whatever the server does: a connection after the configured time for connecting, any
+//! other step after the configured time of silence.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -163,7 +165,12 @@ async fn converse(
     };
     for step in [Step::Login, Step::Open, Step::Read] {
         let begun = Instant::now();
-        let outcome = visit.take(step).await;
+        // Logging in begins with another connection.
+        let patience = match step {
+            Step::Login => config.connect_timeout.saturating_add(config.silence_timeout),
+            _ => config.silence_timeout,
+        };
+        let outcome = visit.take(step, patience).await;
         let seconds = begun.elapsed().as_secs_f64();
         match outcome {
             Ok(Passed::On(text)) => findings.push(fine(step, &visit.name, seconds, text)),
@@ -207,7 +214,7 @@ impl Visit {
         Ok(Visit { name, file, orders, inbox, info: FileInfo::default() })
     }
 
-    async fn take(&mut self, step: Step) -> Result<Passed> {
+    async fn take(&mut self, step: Step, patience: Duration) -> Result<Passed> {
         let (request, file) = (RequestTag(step as u64), self.file.clone());
         let size = self.info.size;
         match step {
@@ -219,14 +226,27 @@ impl Visit {
             }
         }
         let (begun, mut first, mut bytes) = (Instant::now(), None, 0);
+        let (mut wait, mut heard) = (None, begun);
         loop {
-            match self.next().await? {
+            let left = patience.saturating_sub(begun.elapsed());
+            let notice = match timeout(left, self.next()).await {
+                Ok(notice) => notice?,
+                // One that has only begun hangs; one that goes on is slow.
+                Err(_) if step == Step::Read && heard.elapsed() < patience / 2 => {
+                    let text = format!("only {bytes} bytes within {} s", patience.as_secs_f64());
+                    return Ok(Passed::On(text));
+                }
+                Err(_) => return Err(unanswered(patience, wait)),
+            };
+            match notice {
+                Notice::Wait(time) => wait = Some(time),
                 Notice::Connected if step == Step::Login => {
                     return Ok(Passed::On("the server answers".into()));
                 }
                 Notice::Opened { info, .. } => self.info = info,
                 Notice::Data { bytes: more, .. } => {
                     first.get_or_insert_with(|| begun.elapsed());
+                    heard = Instant::now();
                     bytes += more.len() as u64;
                 }
                 Notice::Done { .. } if step == Step::Open => {
@@ -256,6 +276,15 @@ impl Visit {
             None => Err(lost()),
         }
     }
+}
+
+/// A step has not ended in time.
+fn unanswered(patience: Duration, wait: Option<Duration>) -> Error {
+    let mut text = format!("no answer within {} s", patience.as_secs_f64());
+    if let Some(wait) = wait {
+        text.push_str(&format!("; the server has asked to wait {} s", wait.as_secs_f64()));
+    }
+    Error::new(ErrorKind::TimedOut, text)
 }
 
 fn fine(step: Step, place: &str, seconds: f64, text: String) -> Finding {

@@ -3,6 +3,7 @@
 // A request of one segment is a list of one range.
 #![allow(clippy::single_range_in_vec_init)]
 
+mod checkup;
 mod copies;
 mod faults;
 mod federation;

@@ -1,0 +1,96 @@
+//! What is said of servers that hang, each at another step.
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::source::checkup::{Finding, Step};
+use engine::source::network::Tcp;
+use engine::{Config, Engine};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::http_server::{Say, scripted};
+
+async fn examine(url: &str) -> Vec<Finding> {
+    let config = Config { silence_timeout: Duration::from_millis(300), ..Config::default() };
+    let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    Engine::within(&config, network).unwrap().examine(url).await.unwrap()
+}
+
+/// The steps that went well, and the one that did not.
+fn told(findings: &[Finding]) -> (Vec<Step>, &Finding) {
+    let (last, before) = findings.split_last().unwrap();
+    assert!(last.is_fault && before.iter().all(|finding| !finding.is_fault), "{findings:?}");
+    assert!(last.seconds > 0.0 && last.advice.is_some(), "{last:?}");
+    (before.iter().map(|finding| finding.step).collect(), last)
+}
+
+/// The kernel takes connections for a process that is stopped, or for a port that nobody looks at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_accepts_and_says_nothing_hangs() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = silent.local_addr().unwrap().port();
+    let findings = examine(&format!("root://127.0.0.1:{port}//f")).await;
+    let (before, last) = told(&findings);
+    assert_eq!((&*before, last.step), (&[Step::Name, Step::Connect][..], Step::Login));
+    assert!(last.text.contains("silent for 0.3 s"), "{last:?}");
+    assert!(last.advice.as_ref().unwrap().contains("the server hangs"), "{last:?}");
+    // The web has no greeting: the first question is the one without an answer.
+    let findings = examine(&format!("http://127.0.0.1:{port}/f")).await;
+    let (before, last) = told(&findings);
+    let reached = [Step::Name, Step::Connect, Step::Login];
+    assert_eq!((&*before, last.step), (&reached[..], Step::Open));
+    assert!(last.text.contains("within 0.3 s") || last.text.contains("silent"), "{last:?}");
+    assert!(last.advice.as_ref().unwrap().contains("the server hangs"), "{last:?}");
+}
+
+fn head(length: usize) -> String {
+    let last = length - 1;
+    format!(
+        "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-{last}/100\r\n\
+         Content-Length: {length}\r\n\r\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_hangs_in_mid_read_is_found_out() {
+    for begun in [head(100), head(100) + "0123456789"] {
+        let url = scripted(move |count, _| match count {
+            0 => Say::Stay(head(1) + "0"),
+            _ => Say::Hang(begun.clone()),
+        });
+        let findings = examine(url.await.join("f").unwrap().as_str()).await;
+        assert_eq!(told(&findings).1.step, Step::Read, "{findings:?}");
+    }
+}
+
+/// It never is silent for long, and never done.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_brings_little_is_slow_and_not_waited_for() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/f", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        // The first connection only shows that there are any.
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                for answer in [head(1) + "0", head(100)] {
+                    let mut asked = Vec::new();
+                    while !asked.ends_with(b"\r\n\r\n") {
+                        asked.push(stream.read_u8().await?);
+                    }
+                    stream.write_all(answer.as_bytes()).await?;
+                }
+                loop {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    stream.write_all(b"x").await?;
+                }
+                #[expect(unreachable_code, reason = "it says of which type an error is")]
+                std::io::Result::Ok(())
+            });
+        }
+    });
+    let findings = examine(&url).await;
+    let last = findings.last().unwrap();
+    assert!(last.step == Step::Read && !last.is_fault, "{findings:?}");
+    assert!(last.text.starts_with("only ") && last.text.ends_with("within 0.3 s"), "{last:?}");
+}
