@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ._choice import Choice, Chosen, Computed, Wish, branches_chosen
 from ._entries import StepSize, entry_range, step
@@ -14,7 +14,7 @@ from ._named import Named, Writable, write_table
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from .dataset import Report
+    from .dataset import Report, Steps
     from .tree import Branch, Tree
 
 
@@ -291,7 +291,8 @@ class HasBranches(Named["Branch"]):
         report: bool = False,
         virtual: bool = False,
         access_log: list[Any] | None = None,
-    ) -> Iterator[Any]:
+        on_error: Literal["raise", "report"] = "raise",
+    ) -> Steps:
         """Reads columns step by step; what comes next is fetched and decoded meanwhile.
 
         Args:
@@ -300,17 +301,31 @@ class HasBranches(Named["Branch"]):
             report: Whether to give pairs of arrays and :class:`~farroot.Report`.
             virtual: As for :meth:`arrays`; what is looked at in one step is fetched ahead for the
                 next ones.
+            on_error: ``"report"`` goes on behind what cannot be read, as :func:`farroot.iterate`
+                does; not with ``virtual``.
 
         The other arguments are those of :meth:`arrays`. Fetching begins with the call; closing
         or dropping the iterator ends it.
         """
+        from .dataset import Steps, is_report, steps_with_gaps
+
         choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
         wish = Wish.checked(choice, library, how)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         told = self._tree._report if report else None
         size = step(step_size)
+        goes_on = is_report(on_error)
+        if goes_on and virtual:
+            raise InvalidArgumentError(
+                'virtual=True reads nothing that on_error="report" could tell'
+            )
         steps = self._virtual_steps(wish, start, stop, size, virtual, access_log, told)
-        return wish.of(self).steps(start, stop, size, report=told) if steps is None else steps
+        if steps is not None:
+            return Steps(steps, [])
+        selection = wish.of(self)
+        if goes_on:
+            return steps_with_gaps(self._tree, selection, (start, stop), size, report)
+        return Steps(selection.steps(start, stop, size, report=told), [])
 
     def _virtual_steps(
         self,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from . import _core, _libraries
-from ._choice import Choice, Wish
+from ._choice import Choice, Selection, Wish
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
@@ -20,6 +20,8 @@ from .tree import Branch, Tree
 #: One file or several: addresses (which may be globs), a dict of addresses and paths in them,
 #: open trees and RNTuples, or an iterable of these.
 Files = Address | Tree | Ntuple | Mapping[Any, str | None] | Iterable["Files"]
+#: Decoded bytes that :func:`concatenate` leaves out where a part of them cannot be read.
+GAP_SIZE = "10 MB"
 #: A function of a branch or, where it is an RNTuple that is read, of a field.
 FilterColumn = Callable[[Branch], bool] | Callable[[Field], bool] | None
 
@@ -78,7 +80,7 @@ class Skipped:
 
 
 class Steps(Iterator[Any]):
-    """What :func:`iterate` gives, and what it has left out so far.
+    """What ``iterate`` gives, and what it has left out so far.
 
     Attributes:
         skipped: In order; always empty unless ``on_error="report"``.
@@ -90,6 +92,10 @@ class Steps(Iterator[Any]):
 
     def __next__(self) -> Any:
         return next(self._steps)
+
+    def close(self) -> None:
+        """Ends the reading."""
+        self._steps = iter(())
 
 
 class _Account:
@@ -174,10 +180,8 @@ def iterate(
     """
     choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
     wish = Wish.checked(choice, library, how)
-    if on_error not in ("raise", "report"):
-        raise InvalidArgumentError(f'on_error is "raise" or "report", not {on_error!r}')
+    goes_on = is_report(on_error)
     places, skipped = _places(files), list[Skipped]()
-    goes_on = on_error == "report"
     steps = _steps(places, wish, step(step_size), report, skipped, goes_on=goes_on)
     return Steps(steps, skipped)
 
@@ -200,17 +204,30 @@ def _steps(
     if not selection.chosen:
         return
     opened = [replace(places[first], table=table), *places[first + 1 :]]
+    parts = _parts(opened, selection, step, goes_on=goes_on)
+    yield from _made(parts, account, first, selection, report)
+
+
+def _parts(
+    places: list[_Place], selection: Selection, step: dict[str, int], *, goes_on: bool
+) -> _core.Parts:
     located = [
         (each.url, each.path, None if each.table is None else each.table._live(), each.entries)
-        for each in opened
+        for each in places
     ]
-    parts = _core.parts(
+    return _core.parts(
         located,
         selection.asked_everywhere,
         selection.decision_by_path,
         on_error_report=goes_on,
         **step,
     )
+
+
+def _made(
+    parts: _core.Parts, account: _Account, first: int, selection: Selection, report: bool
+) -> Iterator[Any]:
+    """Arrays of what is read, from this place on; what is left out goes to the account."""
     is_first = True
     while True:
         part = parts.next()
@@ -228,10 +245,36 @@ def _steps(
         del part, survivors, columns
         # Popped, so that it is the caller's alone: their `del` gives the memory back.
         if report:
-            place = opened[number]
+            place = account.places[first + number]
             yield made.pop(), Report(place.url, place.path, start, stop, offset)
         else:
             yield made.pop()
+
+
+def is_report(on_error: str) -> bool:
+    """Whether reading goes on behind what cannot be read.
+
+    Raises:
+        InvalidArgumentError: for anything but the two words.
+    """
+    if on_error not in ("raise", "report"):
+        raise InvalidArgumentError(f'on_error is "raise" or "report", not {on_error!r}')
+    return on_error == "report"
+
+
+def steps_with_gaps(
+    table: Tree | Ntuple,
+    selection: Selection,
+    entries: tuple[int, int],
+    step: dict[str, int],
+    report: bool,
+) -> Steps:
+    """Steps through one table that go on behind what cannot be read."""
+    account = _Account([_Place(table._url, table.object_path, table, entries)], [])
+    if not selection.chosen:
+        return Steps(iter(()), account.skipped)
+    parts = _parts(account.places, selection, step, goes_on=True)
+    return Steps(_made(parts, account, 0, selection, report), account.skipped)
 
 
 def _first(account: _Account, goes_on: bool) -> tuple[int, Tree | Ntuple] | None:
@@ -261,6 +304,7 @@ def concatenate(
     entry_stop: int | None = None,
     library: str = "ak",
     how: How = None,
+    on_error: Literal["raise", "report"] = "raise",
 ) -> Any:
     """Reads columns of many files into one array each.
 
@@ -268,12 +312,20 @@ def concatenate(
         files: See :func:`iterate`.
         entry_start, entry_stop: Half-open range of entries of all files together; negative
             numbers count from the end of the last.
+        on_error: ``"report"`` goes on behind what cannot be read, and gives a pair: the arrays, and
+            a list of :class:`Skipped`. Left out are runs of entries that take about 10 MB decoded,
+            or the rest of a file whose server is gone, each with a :class:`SkippedWarning`. It is
+            for all entries of the files: those of a missing one cannot be counted.
 
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
     """
     choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
     wish = Wish.checked(choice, library, how)
-    places = _places(files)
+    goes_on, places = is_report(on_error), _places(files)
+    if goes_on:
+        if (entry_start, entry_stop) != (None, None):
+            raise InvalidArgumentError('on_error="report" takes no entry_start and entry_stop')
+        return _with_gaps(places, wish)
     if entry_start is None and entry_stop is None:
         grouped = list(_steps(places, wish, {}))
     else:
@@ -281,6 +333,17 @@ def concatenate(
     if grouped:
         return _libraries.concatenate(wish.into, grouped)
     return wish.read(places[0].opened(), 0, 0)
+
+
+def _with_gaps(places: list[_Place], wish: Wish) -> tuple[Any, list[Skipped]]:
+    """What can be read of all files, and what has been left out."""
+    skipped = list[Skipped]()
+    grouped = list(_steps(places, wish, step(GAP_SIZE), False, skipped, goes_on=True))
+    if grouped:
+        return _libraries.concatenate(wish.into, grouped), skipped
+    if (begun := _first(_Account(places, []), goes_on=True)) is None:
+        raise skipped[0].error
+    return wish.read(begun[1], 0, 0), skipped
 
 
 def _ranged(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, _libraries
 from ._choice import Choice, Computed, OneColumn, Wish, is_computed
@@ -15,6 +15,9 @@ from ._libraries import How, Library
 from ._named import Named, Writable, write_table
 from ._table import InFile
 from .errors import KeyInFileError, UnreadableWarning, UnsupportedError, warn
+
+if TYPE_CHECKING:
+    from .dataset import Steps
 
 #: What the engine calls a column: a field in the lists that it is in or, with the fields to keep of
 #: it, one at the top.
@@ -235,20 +238,28 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         library: str = "ak",
         how: How = None,
         report: bool = False,
-    ) -> Iterator[Any]:
+        on_error: Literal["raise", "report"] = "raise",
+    ) -> Steps:
         """Reads fields step by step; what comes next is fetched and decoded meanwhile.
 
         Args:
             step_size: Entries in a step, or the bytes that they take decoded, as ``"100 MB"``.
             report: Whether to give pairs of arrays and :class:`~farroot.Report`.
+            on_error: ``"report"`` goes on behind what cannot be read, as :func:`farroot.iterate`
+                does.
 
         The other arguments are those of :meth:`arrays`.
         """
+        from .dataset import Steps, is_report, steps_with_gaps
+
         choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
         wish = Wish.checked(choice, library, how)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        size, selection = step(step_size), wish.of(self)
+        if is_report(on_error):
+            return steps_with_gaps(self, selection, (start, stop), size, report)
         told = self._report if report else None
-        return wish.of(self).steps(start, stop, step(step_size), report=told)
+        return Steps(selection.steps(start, stop, size, report=told), [])
 
     def leaf(self, name: str, text: str) -> Field:
         """The field of a name in the formula ``text``."""

@@ -230,3 +230,53 @@ def test_nothing_is_left_out_where_all_can_be_read(several: list[Path]) -> None:
     assert (sum(len(step["int32"]) for step in steps), steps.skipped) == (801, [])
     with pytest.raises(farroot.InvalidArgumentError):
         farroot.iterate(several, on_error="ignore")  # type: ignore[arg-type]
+
+
+def test_a_tree_s_own_steps_go_on_behind_what_cannot_be_read(
+    several: list[Path], tmp_path: Path
+) -> None:
+    first = tmp_path / "first.root"
+    first.write_bytes(several[0].read_bytes())
+    bad = spoilt(first, "events", "int32", 1)
+    tree = farroot.open(f"{bad}:events")
+    options: dict[str, Any] = {"entry_start": 20, "entry_stop": 299, "step_size": 50}
+    with pytest.raises(farroot.CorruptError):
+        list(tree.iterate("int32", **options))
+    # The second basket holds entries 170 to 300.
+    expected = [(170, 220), (220, 270), (270, 299)]
+    for table in (tree, tree["int32"]):
+        steps = table.iterate(on_error="report", report=True, filter_name="int32", **options)
+        with pytest.warns(farroot.SkippedWarning) as caught:
+            read = [(told.tree_entry_start, told.tree_entry_stop) for _, told in steps]
+        assert {one.filename for one in caught} == {__file__}
+        assert read == [(20, 70), (70, 120), (120, 170)]
+        gaps = [(one.tree_entry_start, one.tree_entry_stop) for one in steps.skipped]
+        assert gaps == expected
+        assert {one.file_path for one in steps.skipped} == {str(bad)}
+    for wrong in ({"on_error": "ignore"}, {"on_error": "report", "virtual": True}):
+        with pytest.raises(farroot.InvalidArgumentError):
+            tree.iterate("int32", **wrong)
+
+
+def test_what_is_concatenated_has_gaps_on_demand(several: list[Path], tmp_path: Path) -> None:
+    first = tmp_path / "first.root"
+    first.write_bytes(several[0].read_bytes())
+    bad = spoilt(first, "events", "int32", 1)
+    missing = tmp_path / "missing.root"
+    files = [f"{missing}:events", f"{several[2]}:events", f"{bad}:events"]
+    with pytest.raises(farroot.NotFoundError):
+        farroot.concatenate(files, "int32", library="np")
+    with pytest.warns(farroot.SkippedWarning):
+        arrays, skipped = farroot.concatenate(files, "int32", library="np", on_error="report")
+    with uproot.open(several[2]) as file:
+        expected = file["events"]["int32"].array(library="np")
+    assert arrays["int32"].tolist() == expected.tolist()
+    left_out = [(one.file_path, one.tree_entry_start) for one in skipped]
+    assert left_out == [(str(missing), None), (str(bad), 0)]
+    with pytest.raises(farroot.InvalidArgumentError):
+        farroot.concatenate(files, on_error="report", entry_stop=5)
+    with pytest.warns(farroot.SkippedWarning):
+        nothing, gaps = farroot.concatenate(files[2:], "int32", library="np", on_error="report")
+    assert (len(nothing["int32"]), len(gaps)) == (0, 1)
+    with pytest.warns(farroot.SkippedWarning), pytest.raises(farroot.NotFoundError):
+        farroot.concatenate(files[:1], "int32", on_error="report")
