@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::Full;
+use hyper::body::Incoming;
 use hyper::header::{ACCEPT_RANGES, CONTENT_RANGE, CONTENT_TYPE, HeaderName, LAST_MODIFIED, RANGE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
@@ -19,7 +20,7 @@ use crate::{Files, adler32};
 
 const BOUNDARY: &str = "simulated-boundary";
 
-/// A server's refusal.
+/// An answer that is not the file.
 #[derive(Debug, Clone)]
 pub struct Refusal {
     pub status: u16,
@@ -27,21 +28,51 @@ pub struct Refusal {
     pub headers: Vec<(HeaderName, String)>,
 }
 
-/// What a server does besides serving; can be changed while it serves.
-pub type Control = Arc<Mutex<Option<Refusal>>>;
+/// What is answered to a request for an address, instead of the file.
+type Rule = Box<dyn Fn(&Uri) -> Option<Refusal> + Send>;
 
-/// Serves `files` to every connection that comes, until the world ends; while there is a refusal,
-/// everybody gets that.
+/// What a server does besides serving.
+#[derive(Default)]
+pub struct Behaviour {
+    rule: Option<Rule>,
+    /// Headers that go with every answer that is the file.
+    pub headers: Vec<(HeaderName, String)>,
+}
+
+impl Behaviour {
+    /// From now on it answers so; `None` is the file.
+    pub fn says(&mut self, rule: impl Fn(&Uri) -> Option<Refusal> + Send + 'static) {
+        self.rule = Some(Box::new(rule));
+    }
+
+    /// It serves again.
+    pub fn serves(&mut self) {
+        self.rule = None;
+    }
+}
+
+/// Can be changed while it serves.
+pub type Control = Arc<Mutex<Behaviour>>;
+
+/// Serves `files` to every connection that comes, until the world ends.
 pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) -> Control {
     let control = Control::default();
-    let refusal = control.clone();
+    let behaviour = control.clone();
     tokio::spawn(async move {
         while let Some(end) = accepted.recv().await {
-            let (files, refusal) = (files.clone(), refusal.clone());
-            let service = service_fn(move |request| {
-                let response = match &*refusal.lock() {
+            let (files, behaviour) = (files.clone(), behaviour.clone());
+            let service = service_fn(move |request: Request<Incoming>| {
+                let behaviour = behaviour.lock();
+                let refusal = behaviour.rule.as_ref().and_then(|rule| rule(request.uri()));
+                let response = match &refusal {
                     Some(refusal) => refuse(refusal),
-                    None => answer(&files, &request),
+                    None => {
+                        let mut response = answer(&files, &request);
+                        for (name, value) in &behaviour.headers {
+                            set(&mut response, name.clone(), value);
+                        }
+                        response
+                    }
                 };
                 async move { Ok::<_, Infallible>(response) }
             });

@@ -23,6 +23,15 @@ pub struct Said {
     pub checksum: Option<Checksum>,
 }
 
+impl Places {
+    /// What was said first counts.
+    pub fn add(&mut self, more: Places) {
+        self.urls.extend(more.urls);
+        self.said.size = self.said.size.or(more.said.size);
+        self.said.checksum = self.said.checksum.take().or(more.said.checksum);
+    }
+}
+
 impl From<Vec<Url>> for Places {
     fn from(urls: Vec<Url>) -> Self {
         Places { urls, said: Said::default() }

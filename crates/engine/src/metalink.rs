@@ -5,6 +5,7 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use url::Url;
 
+use crate::address::{Places, Said};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -22,6 +23,13 @@ pub struct Metalink {
     pub size: Option<u64>,
     /// Those of known algorithms.
     pub checksums: Vec<Checksum>,
+}
+
+impl From<Metalink> for Places {
+    fn from(metalink: Metalink) -> Self {
+        let checksum = metalink.checksums.into_iter().next();
+        Places { urls: metalink.urls, said: Said { size: metalink.size, checksum } }
+    }
 }
 
 /// Whether an address names a Metalink rather than the file itself.
@@ -166,8 +174,13 @@ impl Parsing {
 
 /// Where a document from somewhere may send its reader: not to the reader's own disk, and not to
 /// another such document.
-fn is_remote(url: &Url) -> bool {
-    matches!(url.scheme(), "root" | "xroot" | "http" | "https") && !is_metalink(url)
+pub fn is_remote(url: &Url) -> bool {
+    is_protocol(url) && !is_metalink(url)
+}
+
+/// What can be asked over a network.
+pub fn is_protocol(url: &Url) -> bool {
+    matches!(url.scheme(), "root" | "xroot" | "http" | "https")
 }
 
 fn corrupt(why: &str) -> Error {

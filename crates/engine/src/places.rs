@@ -22,10 +22,7 @@ impl Engine {
             let shown = display_url(&url);
             let document = self.document(url).await?;
             let metalink = Metalink::parse(&document).map_err(|error| error.with_url(shown))?;
-            places.urls.extend(metalink.urls);
-            let said = &mut places.said;
-            said.size = said.size.or(metalink.size);
-            said.checksum = said.checksum.take().or(metalink.checksums.into_iter().next());
+            places.add(metalink.into());
         }
         Ok(places)
     }

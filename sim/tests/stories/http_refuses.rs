@@ -44,9 +44,9 @@ async fn read(
     let begun = Instant::now();
     let refuse = async {
         tokio::time::sleep(Duration::from_millis(from)).await;
-        *stage.web.lock() = Some(refusal);
+        stage.web.lock().says(move |_| Some(refusal.clone()));
         tokio::time::sleep(Duration::from_millis(to - from)).await;
-        *stage.web.lock() = None;
+        stage.web.lock().serves();
     };
     let reading = async {
         let read =
@@ -109,7 +109,8 @@ fn a_plain_no_is_an_error_at_once() {
     ] {
         let (read, took) = sim::run(async {
             let stage = stage();
-            *stage.web.lock() = Some(refusal(status, &[]));
+            let refusal = refusal(status, &[]);
+            stage.web.lock().says(move |_| Some(refusal.clone()));
             let begun = Instant::now();
             (bulk::read(&stage.engine, WEB).await, begun.elapsed().as_secs_f64())
         });

@@ -5,6 +5,7 @@ mod both_lose_packets;
 mod cut_link;
 mod dead_server_first;
 mod disagreeing_size;
+mod http_redirector;
 mod http_refuses;
 mod metalink;
 mod odd_answers;

@@ -108,12 +108,12 @@ pub enum Notice {
         request: RequestTag,
         names: Vec<String>,
     },
-    /// Comes before the `Done` of a `Checksum`.
+    /// Comes before the `Done` of a `Checksum`, and with an `Open` where the server says it unasked.
     Checksum {
         request: RequestTag,
         checksum: Checksum,
     },
-    /// Comes before the `Done` of a `Locate`.
+    /// Comes before the `Done` of a `Locate`, and with an `Open` where the server says it unasked.
     Located {
         request: RequestTag,
         places: Vec<Place>,
@@ -142,12 +142,22 @@ pub enum Notice {
     },
 }
 
-/// Where a redirector says that a file is.
+/// Where a redirector, or a server, says that a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     pub url: Url,
-    /// It knows who has the file, and has it not itself.
-    pub is_manager: bool,
+    pub role: Role,
+}
+
+/// What is to be found at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The file.
+    Server,
+    /// One that knows who has the file, and has it not itself.
+    Manager,
+    /// A Metalink that says where the file is.
+    Metalink,
 }
 
 /// What an open tells about a file.

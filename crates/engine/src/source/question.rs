@@ -1,6 +1,7 @@
 //! Questions beside the driver, each on a connection of its own: what is in a directory, what a
 //! file's checksum is, where else a file is.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +10,14 @@ use url::Url;
 
 use super::network::Network;
 use super::{
-    Command, ConnectionTag, FileRef, Link, Notice, Part, Place, RequestTag, display_url, server_for,
+    Command, ConnectionTag, FileRef, Link, Notice, Part, Place, RequestTag, Role, display_url,
+    server_for,
 };
+use crate::address::Places;
 use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::metalink::{self, Metalink, is_protocol, is_remote};
 
 /// How often a question may be passed on: a redirector's redirector is common, more is a circle.
 const REDIRECTIONS_MAX: usize = 16;
@@ -67,38 +71,87 @@ pub async fn checksum(
     })
 }
 
-/// Redirectors that are asked for one file, those included that the first one names.
-const MANAGERS_MAX: usize = 4;
+/// Redirectors and Metalinks that are asked for one file, those included that the first one names.
+const ASKED_MAX: usize = 4;
 
-/// The servers that have a file, as a redirector knows them.
+/// Where a file is, as a redirector knows it; over HTTP, as any server says it.
 ///
 /// # Errors
 /// `Unsupported` where the protocol has no such question; `NotFound`; whatever keeps it from being
 /// asked.
-pub async fn locate(file: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Vec<Url>> {
-    let mut servers = Vec::new();
-    let mut managers = vec![file.clone()];
-    let mut asked = 0;
-    while let Some(manager) = managers.get(asked).filter(|_| asked < MANAGERS_MAX).cloned() {
-        asked += 1;
-        let question = |file| Command::Locate { request: REQUEST, file };
-        let told = match ask(&manager, config, network.clone(), question).await {
-            Ok((_, told)) => told,
-            Err(error) if asked == 1 => return Err(error),
-            // Another one may know.
-            Err(_) => continue,
-        };
-        for notice in told {
-            let Notice::Located { places, .. } = notice else { continue };
-            for Place { url, is_manager } in places {
-                let list = if is_manager { &mut managers } else { &mut servers };
-                if !list.contains(&url) {
-                    list.push(url);
-                }
+pub async fn locate(file: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Places> {
+    let place = Place { url: file.clone(), role: Role::Manager };
+    follow(vec![place], config, network).await
+}
+
+/// The servers that places lead to: those that redirectors among them name, and Metalinks.
+///
+/// # Errors
+/// Why the first one could not be asked, where nothing was found.
+pub async fn follow(
+    places: Vec<Place>,
+    config: &Config,
+    network: Arc<dyn Network>,
+) -> Result<Places> {
+    let (mut found, mut failure) = (Places::default(), None);
+    let (mut places, mut asked) = (VecDeque::from(places), Vec::new());
+    while let Some(Place { url, role }) = places.pop_front() {
+        if role == Role::Server {
+            if is_remote(&url) && !found.urls.contains(&url) {
+                found.urls.push(url);
             }
+            continue;
+        }
+        if asked.len() >= ASKED_MAX || asked.contains(&url) || !is_protocol(&url) {
+            continue;
+        }
+        asked.push(url.clone());
+        let answer = match role {
+            Role::Metalink => described(&url, config, network.clone()).await,
+            _ => named(&url, config, network.clone()).await.map(|named| {
+                places.extend(named);
+                Places::default()
+            }),
+        };
+        match answer {
+            Ok(more) => found.add(more),
+            // Another one may know.
+            Err(error) => failure = failure.or(Some(error)),
         }
     }
-    Ok(servers)
+    match failure {
+        Some(error) if found.urls.is_empty() => Err(error),
+        _ => Ok(found),
+    }
+}
+
+/// What a redirector names.
+async fn named(manager: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Vec<Place>> {
+    let question = |file| Command::Locate { request: REQUEST, file };
+    let (_, told) = ask(manager, config, network, question).await?;
+    let places = told.into_iter().filter_map(|notice| match notice {
+        Notice::Located { places, .. } => Some(places),
+        _ => None,
+    });
+    Ok(places.flatten().collect())
+}
+
+/// What a Metalink says.
+async fn described(url: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Places> {
+    let part = Part::Head(metalink::BYTES_MAX);
+    let question = |file| Command::Open { request: REQUEST, file, part };
+    let (_, told) = ask(url, config, network, question).await?;
+    let mut document = Vec::new();
+    for notice in told {
+        // From the beginning on, in order; with a gap it is no document.
+        if let Notice::Data { offset, bytes, .. } = notice
+            && offset == document.len() as u64
+        {
+            document.extend_from_slice(&bytes);
+        }
+    }
+    let metalink = Metalink::parse(&document).map_err(|error| error.with_url(display_url(url)))?;
+    Ok(metalink.into())
 }
 
 /// Another server that has a file, by opening it at a redirector, which is told what hosts have
@@ -180,9 +233,10 @@ async fn ask_one(
     let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
     while let Some((_, notice)) = inbox.recv().await {
         match notice {
-            notice @ (Notice::Listed { .. } | Notice::Checksum { .. } | Notice::Located { .. }) => {
-                told.push(notice)
-            }
+            notice @ (Notice::Listed { .. }
+            | Notice::Checksum { .. }
+            | Notice::Located { .. }
+            | Notice::Data { .. }) => told.push(notice),
             Notice::Done { .. } => return Ok(Answer::Told(told)),
             Notice::Redirected { url, .. } => return Ok(Answer::Elsewhere(url)),
             Notice::Failed { error, .. } => return Err(error),

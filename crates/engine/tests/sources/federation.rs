@@ -6,12 +6,13 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::fetch::RemoteFile;
 use engine::source::network::{Network, Tcp};
 use engine::source::question;
 use engine::{Config, Engine};
 use url::Url;
 
-use super::peers::{Process, free_port, own_by_daemon, running_as_root, start};
+use super::peers::{Process, free_port, own_by_daemon, running_as_root, start, xrd_http};
 
 /// A manager and its servers need seconds to know each other.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,11 +32,15 @@ fn node(root: &Path, role: &str, name: &str, cluster: u16) -> Option<Node> {
     let (own_shown, data) = (own.display(), root.join("data"));
     let listen =
         if role == "manager" { format!("xrd.port {cluster} if exec cmsd\n") } else { "".into() };
+    // On the same port: that is where a redirector of XRootD sends questions by HTTP.
+    let http = xrd_http().map_or(String::new(), |library| {
+        format!("if exec xrootd\nxrd.protocol http {}\nfi\n", library.display())
+    });
     let text = format!(
         "all.role {role}\nall.manager localhost:{cluster}\nall.export / r/o\n\
          all.adminpath {own_shown}\nall.pidpath {own_shown}\noss.localroot {}\n\
          cms.delay startup 1 lookup 1 servers 1\ncms.space linger 0 recalc 15 min 1m 2m\n\
-         xrd.port {port} if exec xrootd\n{listen}",
+         xrd.port {port} if exec xrootd\n{listen}{http}",
         data.display()
     );
     fs::write(&config, text).unwrap();
@@ -61,7 +66,7 @@ async fn known_at(manager: &Url, network: &Arc<dyn Network>) -> Vec<Url> {
     loop {
         let found = question::locate(manager, &Config::default(), network.clone()).await;
         match found {
-            Ok(urls) if urls.len() == 2 => return urls,
+            Ok(places) if places.urls.len() == 2 => return places.urls,
             found => assert!(begun.elapsed() < PATIENCE, "the manager says {found:?}"),
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -92,9 +97,29 @@ async fn the_second_server_is_found_and_takes_over() {
     expected.sort();
     assert_eq!(ports, expected);
 
+    // While it still knows both: the second read sees one of them die.
+    if xrd_http().is_some() {
+        let url = format!("http://localhost:{}/file.bin", manager.port);
+        read_until_both_serve(&url, &content, &network).await;
+    }
+    let (engine, file) = read_until_both_serve(&url, &content, &network).await;
+    // The one that the manager chose ends; what is left comes from the other.
+    let first = if file.source().ends_with(&format!(":{}", a.port)) { a } else { b };
+    drop(first.processes);
+    let half = FILE_BYTES as u64 / 2;
+    let fetched = file.fetch(&[half..2 * half]).await.unwrap();
+    assert!(fetched[0].1 == content[half as usize..], "wrong bytes\n{}", engine.report());
+}
+
+/// Reads the first half again and again, until a second server has been found.
+async fn read_until_both_serve(
+    url: &str,
+    content: &[u8],
+    network: &Arc<dyn Network>,
+) -> (Engine, RemoteFile) {
     let config = Config { discovery_after: Duration::ZERO, ..Config::default() };
-    let engine = Engine::within(&config, network).unwrap();
-    let file = engine.open_bytes(&url).await.unwrap();
+    let engine = Engine::within(&config, network.clone()).unwrap();
+    let file = engine.open_bytes(url).await.unwrap();
     assert_eq!(file.info().size, FILE_BYTES as u64);
     let begun = Instant::now();
     let half = FILE_BYTES as u64 / 2;
@@ -103,9 +128,5 @@ async fn the_second_server_is_found_and_takes_over() {
         assert!(fetched[0].1 == content[..half as usize], "wrong bytes");
         assert!(begun.elapsed() < PATIENCE, "{}", engine.report());
     }
-    // The one that the manager chose ends; what is left comes from the other.
-    let first = if file.source().ends_with(&format!(":{}", a.port)) { a } else { b };
-    drop(first.processes);
-    let fetched = file.fetch(&[half..2 * half]).await.unwrap();
-    assert!(fetched[0].1 == content[half as usize..], "wrong bytes");
+    (engine, file)
 }

@@ -87,12 +87,17 @@ impl Driver {
         let Some(file) = self.files.get_mut(&id) else { return };
         file.agreement.is_planned = false;
         for (source, checksum) in said {
-            let Some(file) = self.files.get_mut(&id) else { return };
-            let right = file.agreement.checksum.get_or_insert_with(|| checksum.clone());
-            if right.algorithm() == checksum.algorithm() && *right != checksum {
-                let text = format!("it has another file under this name, {checksum}, not {right}");
-                self.disown(id, source, &text);
-            }
+            self.take_checksum(id, source, checksum);
+        }
+    }
+
+    /// A source has said what it has; the first one counts.
+    pub(super) fn take_checksum(&mut self, id: FileId, source: SourceId, checksum: Checksum) {
+        let Some(file) = self.files.get_mut(&id) else { return };
+        let right = file.agreement.checksum.get_or_insert_with(|| checksum.clone());
+        if right.algorithm() == checksum.algorithm() && *right != checksum {
+            let text = format!("it has another file under this name, {checksum}, not {right}");
+            self.disown(id, source, &text);
         }
     }
 

@@ -6,7 +6,7 @@ use url::Url;
 use super::{Driver, scheduler_traits};
 use crate::error::{Error, ErrorKind};
 use crate::fetch::ledger::Phase;
-use crate::source::{ConnectionTag, FileInfo, Notice, display_url};
+use crate::source::{ConnectionTag, FileInfo, Notice, Place, Role, display_url};
 
 /// Redirections of one open; what XRootD's own client allows.
 const REDIRECTS_MAX: u32 = 16;
@@ -58,8 +58,18 @@ impl Driver {
                     self.scheduler.update_server(now, server, scheduler_traits(&traits));
                 }
             }
-            // Directories are listed, and checksums asked for, beside the driver.
-            Notice::Listed { .. } | Notice::Checksum { .. } | Notice::Located { .. } => {}
+            Notice::Located { request, places } => {
+                if let Some(state) = self.requests.get(&RequestId(request.0)) {
+                    self.named(state.file, state.source, places);
+                }
+            }
+            Notice::Checksum { request, checksum } => {
+                if let Some(state) = self.requests.get(&RequestId(request.0)) {
+                    self.take_checksum(state.file, state.source, checksum);
+                }
+            }
+            // Directories are listed beside the driver.
+            Notice::Listed { .. } => {}
             Notice::Wait(time) => self.scheduler.handle_wait(now, id, time),
             Notice::Note(text) => self.trace.note(None, text),
             Notice::Disconnected { error } => self.disconnected(id, error),
@@ -95,7 +105,10 @@ impl Driver {
     fn failed(&mut self, request: RequestId, connection: ConnectionId, error: Error) {
         self.trace.ended(request.0, true);
         let Some(state) = self.requests.remove(&request) else { return };
-        let failure = failure_of(&error);
+        let mut failure = failure_of(&error);
+        if !failure.retryable && self.is_worth_asking(state.file, state.source, &error) {
+            failure = Failure::LATER;
+        }
         self.remember(state.file, connection, error);
         self.scheduler.handle_failed(self.clock.now(), request, failure);
     }
@@ -112,7 +125,11 @@ impl Driver {
         let Some(state) = self.requests.remove(&request) else { return };
         let Some(file) = self.files.get_mut(&state.file) else { return };
         if !file.sources.contains_key(&state.source) {
-            // Something else that was asked there has been redirected before.
+            // Something else that was asked there has been redirected before, perhaps elsewhere.
+            let place = Place { url: url.clone(), role: Role::Server };
+            if let Some(search) = file.search.as_mut() {
+                search.name(place);
+            }
             self.scheduler.handle_done(self.clock.now(), request);
             return;
         }
@@ -132,12 +149,8 @@ impl Driver {
                     self.sent_on(state.file, &from, url);
                 }
                 self.add_source(state.file, server, url.clone(), replica);
-                self.scheduler.remove_source(self.clock.now(), state.source);
+                self.remove_source(state.file, state.source);
                 self.scheduler.handle_done(self.clock.now(), request);
-                if let Some(file) = self.files.get_mut(&state.file) {
-                    file.sources.remove(&state.source);
-                    file.replicas.remove(&state.source);
-                }
             }
             Err(error) => {
                 self.remember(state.file, connection, error);

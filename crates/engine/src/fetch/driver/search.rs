@@ -1,8 +1,13 @@
-//! Where else a file is: the redirector that has sent a read on is asked again, beside the read.
+//! Where else a file is: the redirector that has sent a read on is asked again, beside the read,
+//! and so is a web server that has named other places (`Link`).
 //!
 //! It is asked once a read has lasted for a while, so that a short one costs it nothing, or as soon
-//! as a server fails; then rarely. First for all servers that it knows, then for one that has not
-//! been tried. What it names are replicas: they have to agree before anything of them is used.
+//! as a server fails; then rarely. First what has been named already is looked at, then it is asked
+//! for all servers that it knows, then for one that has not been tried. What it names are replicas:
+//! they have to agree before anything of them is used.
+//!
+//! A redirector of the web may send to an address that is good for a while only. Where a server
+//! says no to it, the redirector is asked for another, be it of the same server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,14 +18,17 @@ use url::Url;
 
 use super::Driver;
 use super::agreement::Said;
+use crate::address::Places;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::files::{MemberState, server_key};
 use crate::source::network::Network;
-use crate::source::{display_url, question};
+use crate::source::{Place, display_url, question};
 
 /// Servers of one file beyond which none is looked for.
 const SERVERS_MAX: usize = 4;
+/// Places that servers name unasked beyond which none is kept.
+const NAMED_MAX: usize = 16;
 /// A failing server makes the search begin at once, but not sooner than this after the one before;
 /// each time twice as long.
 const HURRY_PAUSE: Duration = Duration::from_secs(2);
@@ -29,12 +37,22 @@ const HURRY_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// itself takes five seconds.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
+/// Why a host is not enough, in the redirectors' words: it has failed, and: more are wanted.
+const FAILED: &str = "ioerr";
+const MORE_WANTED: &str = "resel";
+
 /// What is known of where else a file may be.
 pub struct Search {
     /// The redirector, as it was named.
     origin: Url,
+    /// It has sent the read to another server, and can be told which have been tried.
+    sends_on: bool,
+    /// What has been named unasked.
+    named: Vec<Place>,
     /// The hosts that it has named, and why they are not enough, in its own words.
     tried: BTreeMap<String, &'static str>,
+    /// A server has failed, and nobody was found instead.
+    is_vain: bool,
     /// When it is asked next.
     next: Option<Time>,
     begun: Option<Time>,
@@ -45,15 +63,31 @@ pub struct Search {
 /// What has been found out beside the reads.
 pub enum Finding {
     /// Where else a file is.
-    Places(FileId, Result<Vec<Url>>),
+    Places(FileId, Result<Places>),
     /// What its sources have.
     Checksums(FileId, Said),
 }
 
 impl Search {
     fn new(origin: Url) -> Self {
-        let tried = BTreeMap::new();
-        Search { origin, tried, next: None, begun: None, is_running: false, hurries: 0 }
+        Search {
+            origin,
+            sends_on: false,
+            named: Vec::new(),
+            tried: BTreeMap::new(),
+            is_vain: false,
+            next: None,
+            begun: None,
+            is_running: false,
+            hurries: 0,
+        }
+    }
+
+    /// Somebody has said that the file is there, too.
+    pub(super) fn name(&mut self, place: Place) {
+        if !self.named.contains(&place) && self.named.len() < NAMED_MAX {
+            self.named.push(place);
+        }
     }
 
     /// The sooner of this and what was planned; false where that was sooner.
@@ -63,6 +97,13 @@ impl Search {
             self.next = Some(at);
         }
         sooner
+    }
+
+    /// This server has failed, and another address of it may be better: over HTTP, where the
+    /// redirector may have put into it who may read for how long.
+    fn is_renewable(&self, url: &Url) -> bool {
+        let why = self.tried.get(url.host_str().unwrap_or_default());
+        matches!(url.scheme(), "http" | "https") && why.is_some_and(|why| *why == FAILED)
     }
 
     /// A server has failed: when to look for another one at the soonest.
@@ -76,13 +117,27 @@ impl Search {
 impl Driver {
     /// A redirector has sent a source of a file on, to this address.
     pub(super) fn sent_on(&mut self, file: FileId, from: &Url, to: &Url) {
-        let Some(state) = self.files.get_mut(&file).filter(|_| is_xrootd(from)) else { return };
+        // One that only has another name for it chooses nobody.
+        let Some(state) = self.files.get_mut(&file).filter(|_| server_key(from) != server_key(to))
+        else {
+            return;
+        };
         let search = state.search.get_or_insert_with(|| Search::new(from.clone()));
+        search.sends_on = true;
         // At dCache a door knows its pools better than anybody else does.
         let is_pool = to.query().is_some_and(|query| query.contains("org.dcache.uuid"));
         let is_door = is_pool && *from != search.origin;
         let host = if is_door { from.host_str() } else { to.host_str() };
-        search.tried.insert(host.unwrap_or_default().to_owned(), "resel");
+        search.tried.insert(host.unwrap_or_default().to_owned(), MORE_WANTED);
+        self.expect_search(file);
+    }
+
+    /// A server has named other places of a file beside its answer.
+    pub(super) fn named(&mut self, file: FileId, source: SourceId, places: Vec<Place>) {
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let Some((_, from)) = state.sources.get(&source) else { return };
+        let search = state.search.get_or_insert_with(|| Search::new((*from.url).clone()));
+        places.into_iter().for_each(|place| search.name(place));
         self.expect_search(file);
     }
 
@@ -97,6 +152,29 @@ impl Driver {
         }
     }
 
+    /// A server says no to a file that it was said to have: whether that is worth another question to
+    /// who said so.
+    pub(super) fn is_worth_asking(
+        &mut self,
+        file: FileId,
+        source: SourceId,
+        error: &Error,
+    ) -> bool {
+        let may_pass = match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => true,
+            kind => kind == ErrorKind::Io,
+        };
+        let Some(server) = self.server_of_source(file, source).filter(|_| may_pass) else {
+            return false;
+        };
+        let search = self.files.get(&file).and_then(|state| state.search.as_ref());
+        let is_hopeful = search.is_some_and(|search| search.sends_on && !search.is_vain);
+        if is_hopeful && self.config.discovery {
+            self.hurry_search(file, server);
+        }
+        is_hopeful && self.config.discovery
+    }
+
     /// A server of a file has failed.
     pub(super) fn hurry_search(&mut self, file: FileId, server: ServerId) {
         let now = self.clock.now();
@@ -107,7 +185,7 @@ impl Driver {
         let Some(search) = &mut state.search else { return };
         for host in hosts {
             if let Some(why) = search.tried.get_mut(&host) {
-                *why = "ioerr";
+                *why = FAILED;
             }
         }
         let at = search.hurry(now);
@@ -147,20 +225,30 @@ impl Driver {
     fn begin_search(&mut self, id: FileId) {
         let now = self.clock.now();
         let Some(file) = self.files.get_mut(&id) else { return };
-        let known: BTreeSet<String> =
-            file.sources.values().map(|(_, file)| server_key(&file.url)).collect();
+        let known: Vec<Url> = file.sources.values().map(|(_, file)| (*file.url).clone()).collect();
         let Some(search) = &mut file.search else { return };
-        if search.tried.values().filter(|why| **why == "resel").count() >= SERVERS_MAX {
+        if search.tried.values().filter(|why| **why == MORE_WANTED).count() >= SERVERS_MAX {
             return;
         }
         search.is_running = true;
         search.begun = Some(now);
-        let origin = search.origin.clone();
-        let tried = search.tried.iter().map(|(host, why)| (host.clone(), *why)).collect();
+        let question = Question {
+            origin: search.origin.clone(),
+            named: search.named.clone(),
+            tried: search
+                .sends_on
+                .then(|| search.tried.iter().map(|(host, why)| (host.clone(), *why)).collect()),
+            renewable: known
+                .iter()
+                .filter(|url| search.is_renewable(url))
+                .map(server_key)
+                .collect(),
+            known,
+        };
         let (config, network) = (self.config.clone(), self.network.clone());
         let sender = self.finding_sender.clone();
         tokio::spawn(async move {
-            let found = find(origin, tried, known, config, network);
+            let found = question.ask(config, network);
             let found = tokio::time::timeout(ANSWER_MAX, found)
                 .await
                 .unwrap_or_else(|_| Err(Error::new(ErrorKind::TimedOut, "no answer")));
@@ -176,14 +264,19 @@ impl Driver {
     }
 
     /// The redirector has answered.
-    fn take_places(&mut self, id: FileId, found: Result<Vec<Url>>) {
+    fn take_places(&mut self, id: FileId, found: Result<Places>) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let Some(search) = &mut file.search else { return };
         search.is_running = false;
         let origin = display_url(&search.origin);
         let mut added = 0;
         match found {
-            Ok(urls) => urls.into_iter().for_each(|url| added += self.add_found(id, url, &origin)),
+            Ok(Places { urls, said }) => {
+                file.size_said = file.size_said.or(said.size);
+                let checksum = &mut file.agreement.checksum;
+                *checksum = checksum.take().or(said.checksum);
+                urls.into_iter().for_each(|url| added += self.add_found(id, url, &origin));
+            }
             // That there is no other is no news.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
@@ -191,15 +284,19 @@ impl Driver {
                 self.trace.note(Some(id.0), text);
             }
         }
+        if added > 0 {
+            self.expect_comparison(id);
+        }
         let pause = match added {
             0 => self.config.discovery_pause,
             _ => self.config.discovery_again,
         };
         let at = self.clock.now().saturating_add(pause);
-        if let Some(search) = self.files.get_mut(&id).and_then(|file| file.search.as_mut())
-            && search.plan(at)
-        {
-            self.searches.insert((at, id));
+        if let Some(search) = self.files.get_mut(&id).and_then(|file| file.search.as_mut()) {
+            search.is_vain = added == 0;
+            if search.plan(at) {
+                self.searches.insert((at, id));
+            }
         }
     }
 
@@ -207,14 +304,34 @@ impl Driver {
     fn add_found(&mut self, id: FileId, url: Url, origin: &str) -> u32 {
         let Ok(server) = self.server_for(&url) else { return 0 };
         let Some(file) = self.files.get_mut(&id) else { return 0 };
-        let is_known = file.sources.values().any(|(other, _)| *other == server);
+        let there = |(_, (other, _)): &(&SourceId, &(ServerId, _))| *other == server;
+        let before = file.sources.iter().find(there).map(|(source, _)| *source);
         let is_room = file.sources.len() < 2 * SERVERS_MAX;
-        let Some(search) = file.search.as_mut().filter(|_| !is_known && is_room) else { return 0 };
-        search.tried.insert(url.host_str().unwrap_or_default().to_owned(), "resel");
-        let text = format!("also at {}, says {origin}", display_url(&url));
+        let Some(search) = file.search.as_mut() else { return 0 };
+        let is_wanted = match before {
+            Some(_) => search.is_renewable(&url),
+            None => is_room,
+        };
+        if !is_wanted {
+            return 0;
+        }
+        search.tried.insert(url.host_str().unwrap_or_default().to_owned(), MORE_WANTED);
+        let also = if before.is_some() { "now" } else { "also" };
+        let text = format!("{also} at {}, says {origin}", display_url(&url));
         self.trace.note(Some(id.0), text);
         self.add_source(id, server, url, true);
+        if let Some(before) = before {
+            self.remove_source(id, before);
+        }
         1
+    }
+
+    pub(super) fn remove_source(&mut self, file: FileId, source: SourceId) {
+        self.scheduler.remove_source(self.clock.now(), source);
+        if let Some(file) = self.files.get_mut(&file) {
+            file.sources.remove(&source);
+            file.replicas.remove(&source);
+        }
     }
 
     /// The server of a file's source.
@@ -223,29 +340,50 @@ impl Driver {
     }
 }
 
-/// Others have no words for the question.
-fn is_xrootd(url: &Url) -> bool {
-    matches!(url.scheme(), "root" | "xroot")
+/// A question beside a read.
+struct Question {
+    origin: Url,
+    named: Vec<Place>,
+    /// The hosts that have been tried, and why they are not enough, where that says anything to it.
+    tried: Option<Vec<(String, &'static str)>>,
+    /// Where the file is read.
+    known: Vec<Url>,
+    /// Servers that another address of may help.
+    renewable: BTreeSet<String>,
 }
 
-/// Servers of a file that are not known yet: all that the redirector knows, else one more.
-async fn find(
-    origin: Url,
-    tried: Vec<(String, &'static str)>,
-    known: BTreeSet<String>,
-    config: Config,
-    network: Arc<dyn Network>,
-) -> Result<Vec<Url>> {
-    let is_new = |url: &Url| !known.contains(&server_key(url));
-    if let Ok(mut urls) = question::locate(&origin, &config, network.clone()).await {
-        urls.retain(is_new);
-        if !urls.is_empty() {
-            urls.truncate(SERVERS_MAX);
-            return Ok(urls);
+impl Question {
+    /// Places of a file that are not known yet: those named before, else all that the redirector
+    /// knows, else one more.
+    async fn ask(self, config: Config, network: Arc<dyn Network>) -> Result<Places> {
+        for places in [
+            question::follow(self.named.clone(), &config, network.clone()).await,
+            question::locate(&self.origin, &config, network.clone()).await,
+        ] {
+            if let Ok(places) = places.map(|places| self.new_of(places))
+                && !places.urls.is_empty()
+            {
+                return Ok(places);
+            }
         }
+        let Some(tried) = &self.tried else { return Ok(Places::default()) };
+        let another = question::another(&self.origin, tried, &config, network).await?;
+        Ok(self.new_of(Places::from(Vec::from_iter(another))))
     }
-    let another = question::another(&origin, &tried, &config, network).await?;
-    Ok(another.into_iter().filter(is_new).collect())
+
+    fn new_of(&self, mut places: Places) -> Places {
+        let is_known = |url: &Url| {
+            let key = server_key(url);
+            let renews = self.renewable.contains(&key);
+            self.known.iter().any(|known| match renews {
+                true => known == url,
+                false => server_key(known) == key,
+            })
+        };
+        places.urls.retain(|url| !is_known(url));
+        places.urls.truncate(SERVERS_MAX);
+        places
+    }
 }
 
 #[cfg(test)]

@@ -11,10 +11,10 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::HttpServer;
 use super::exchange::{Exchange, Teller};
-use super::job::Job;
+use super::job::{Job, Question};
 use super::transport::Transport;
 use crate::error::Result;
-use crate::source::{Command, Link, Notice, RequestTag, cannot_list, cannot_locate};
+use crate::source::{Command, Link, Notice, RequestTag, cannot_list};
 
 pub async fn run(server: Arc<HttpServer>, link: Link) {
     let Link { connection, mut commands, notices } = link;
@@ -69,7 +69,7 @@ fn take_command(
         Command::Open { request, file, part } => Some(Job::open(request, file, part)),
         Command::Fetch { request, file, segments } => Some(Job::fetch(request, file, segments)),
         Command::Checksum { request, file, algorithm } => {
-            Some(Job::checksum(request, file, algorithm))
+            Some(Job::question(request, file, Question::Checksum(algorithm)))
         }
         Command::Cancel { request } => {
             if let Some(cancelled) = unanswered.get(&request) {
@@ -85,9 +85,6 @@ fn take_command(
             exchange.teller.tell(cannot_list(request, &directory));
             None
         }
-        Command::Locate { request, file } => {
-            exchange.teller.tell(cannot_locate(request, &file));
-            None
-        }
+        Command::Locate { request, file } => Some(Job::question(request, file, Question::Places)),
     }
 }

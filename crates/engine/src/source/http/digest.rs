@@ -60,7 +60,7 @@ fn head(url: &Url, algorithm: Option<Algorithm>, http2: bool) -> Result<Request<
 }
 
 /// The checksum that an answer carries, of this kind or of the first one known.
-fn said(headers: &HeaderMap, algorithm: Option<Algorithm>) -> Option<Checksum> {
+pub fn said(headers: &HeaderMap, algorithm: Option<Algorithm>) -> Option<Checksum> {
     let lines = headers.get_all(REPR_DIGEST).into_iter().chain(headers.get_all(DIGEST));
     let values = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
     let mut checksums = values.filter_map(|value| {

@@ -16,7 +16,7 @@ use url::Url;
 use super::HttpServer;
 use super::address::{get, redirected, shown};
 use super::answer::{Head, file_info, judge, may_be_the_ranges};
-use super::job::{Ask, Job, Outcome, Stop};
+use super::job::{Ask, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, Wanted};
 use super::transport::Transport;
@@ -101,8 +101,10 @@ impl Exchange<'_> {
     }
 
     async fn rounds(&self, job: &mut Job) -> Outcome<()> {
-        if let Some(algorithm) = job.checksum {
-            return self.checksum(job, algorithm).await;
+        match job.question {
+            Some(Question::Checksum(algorithm)) => return self.checksum(job, algorithm).await,
+            Some(Question::Places) => return self.places(job).await,
+            None => {}
         }
         let mut last = None;
         loop {
@@ -142,6 +144,9 @@ impl Exchange<'_> {
         let request = get(job.url(), Some(&ask.header), self.server.http2)?;
         let response = self.transport.send(&request, job.url()).await.map_err(Stop::Broken)?;
         let status = response.status();
+        if job.open.is_some() {
+            self.tell_more(job, response.headers());
+        }
         match judge(&response) {
             Ok(Head::Range(said)) => self.one_range(job, ask, response, said).await,
             Ok(Head::Parts(boundary)) => self.parts(job, ask, response, &boundary).await,
@@ -392,7 +397,7 @@ impl Exchange<'_> {
     }
 
     /// Gets an answer out of the way that nobody reads.
-    async fn discard(&self, url: &Url, mut response: Response<Incoming>) -> Outcome<()> {
+    pub async fn discard(&self, url: &Url, mut response: Response<Incoming>) -> Outcome<()> {
         if !self.is_nearly_over(&response) {
             self.transport.abandon(response).await;
             return Ok(());

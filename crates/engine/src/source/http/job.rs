@@ -11,14 +11,22 @@ use crate::checksum::Algorithm;
 use crate::error::Error;
 use crate::source::{FileRef, Part, RequestTag};
 
-/// An `Open`, a `Fetch` or a `Checksum`.
+/// Something else than bytes that is asked of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Question {
+    /// Its checksum, of this kind or of any.
+    Checksum(Option<Algorithm>),
+    /// Where else it is.
+    Places,
+}
+
+/// An `Open`, a `Fetch`, or a question.
 pub struct Job {
     pub request: RequestTag,
     pub cancelled: Arc<AtomicBool>,
     pub file: FileRef,
     pub open: Option<Part>,
-    /// Only a checksum is asked for, and of which kind.
-    pub checksum: Option<Option<Algorithm>>,
+    pub question: Option<Question>,
     /// `None`: the end of a file whose size is not known yet.
     pub wanted: Option<Wanted>,
     /// `Opened` has been told.
@@ -42,15 +50,15 @@ impl Job {
             cancelled: Arc::default(),
             file,
             open: None,
-            checksum: None,
+            question: None,
             wanted: Some(Wanted::new(segments)),
             opened: false,
             answered: false,
         }
     }
 
-    pub fn checksum(request: RequestTag, file: FileRef, algorithm: Option<Algorithm>) -> Self {
-        Job { checksum: Some(algorithm), ..Job::fetch(request, file, Vec::new()) }
+    pub fn question(request: RequestTag, file: FileRef, question: Question) -> Self {
+        Job { question: Some(question), ..Job::fetch(request, file, Vec::new()) }
     }
 
     /// Nothing is owed any more.

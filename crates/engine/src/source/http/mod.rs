@@ -23,6 +23,7 @@ mod connection;
 mod digest;
 mod exchange;
 mod job;
+mod link;
 #[doc(hidden)]
 pub mod multipart;
 #[doc(hidden)]

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 use url::Url;
 use xrootd::message::locate::Location;
 
-use crate::source::Place;
+use crate::source::{Place, Role};
 
 /// A place that has the file now, as an address of it. None where it cannot be one.
 pub fn place(file: &Url, location: &Location) -> Option<Place> {
@@ -16,7 +16,8 @@ pub fn place(file: &Url, location: &Location) -> Option<Place> {
     let mut url = file.clone();
     url.set_host(Some(&host_of(host))).ok()?;
     url.set_port(Some(port.parse().ok()?)).ok()?;
-    Some(Place { url, is_manager: location.manager })
+    let role = if location.manager { Role::Manager } else { Role::Server };
+    Some(Place { url, role })
 }
 
 /// XRootD writes addresses of IPv4 as of IPv6, sometimes in a form that nobody can connect to
@@ -42,7 +43,7 @@ mod tests {
         let at = |pending, manager, address: &str| {
             let location =
                 Location { manager, pending, writable: false, address: address.to_owned() };
-            place(&file, &location).map(|place| (place.url.to_string(), place.is_manager))
+            place(&file, &location).map(|place| (place.url.to_string(), place.role))
         };
         for (address, expected) in [
             ("ds1.site.org:33161", "root://ds1.site.org:33161//store/f.root?x=1"),
@@ -51,9 +52,13 @@ mod tests {
             ("[2001:db8::1]:1094", "root://[2001:db8::1]:1094//store/f.root?x=1"),
             ("[::1]:1094", "root://[::1]:1094//store/f.root?x=1"),
         ] {
-            assert_eq!(at(false, false, address), Some((expected.to_owned(), false)), "{address}");
+            assert_eq!(
+                at(false, false, address),
+                Some((expected.to_owned(), Role::Server)),
+                "{address}"
+            );
         }
-        assert!(at(false, true, "man2:1094").unwrap().1);
+        assert_eq!(at(false, true, "man2:1094").unwrap().1, Role::Manager);
         assert_eq!(at(true, false, "ds2:1094"), None, "it is only on its way there");
         for wrong in ["", "host", "host:", "host:70000", ":1"] {
             assert_eq!(at(false, false, wrong), None, "{wrong}");
