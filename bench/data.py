@@ -21,6 +21,7 @@ DATA = BENCH / "out" / "data"
 # file: recipe, tree, arguments of its make_ function after the path
 FILES = {
     "nano": ("nano", "Events", (200_000, 25_000)),
+    "nano33": ("nano", "Events", (90_000, 25_000)),
     "h42": ("h42", "h42", (283_813,)),
     "onegb": ("nano", "Events", (2_800_000, 100_000)),
     "eventloop": ("eventloop", "Events", (1_000, 20)),

@@ -65,6 +65,10 @@ class Hosts:
                 for host in self.pids if fault.host == BUSIEST else [fault.host]:
                     self._spares[host] = [spare(pid) for pid in self.pids[host]]
 
+    def sent_in_all(self) -> int:
+        """The same of all together, since `prepare`."""
+        return sum(self.sent().values()) - sum(self._sent_before.values())
+
     def busiest(self) -> str:
         sent = self.sent()
         return max(sent, key=lambda host: sent[host] - self._sent_before[host])
@@ -137,12 +141,22 @@ def spare(pid: int) -> subprocess.Popen:
 
 
 class Schedule:
-    """Does each fault at its time after `begin`."""
+    """Does each fault at its time after `begin`, and counts what has been sent until a mark."""
 
-    def __init__(self, hosts: Hosts, faults: tuple[Fault, ...]) -> None:
+    def __init__(
+        self, hosts: Hosts, faults: tuple[Fault, ...], mark_s: float | None = None
+    ) -> None:
+        self.hosts = hosts
         self.timers = [
             threading.Timer(fault.at_s, hosts.do, (fault,)) for fault in faults if fault.at_s >= 0
         ]
+        #: Bytes, 0 where it has not come so far.
+        self.marked = 0
+        if mark_s:
+            self.timers.append(threading.Timer(mark_s, self._mark))
+
+    def _mark(self) -> None:
+        self.marked = self.hosts.sent_in_all()
 
     def begin(self) -> None:
         for timer in self.timers:

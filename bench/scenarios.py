@@ -17,8 +17,11 @@ class Job:
     name: str
     hosts: tuple[str, ...]
     faults: tuple[Fault, ...] = ()
-    loop: bool = False  # the event loop instead of all columns
+    means: str = "arrays"  # all columns; "loop": the event loop; "farroot cp", "xrdcp": copied
+    metalink: bool = False  # the hosts are named by a Metalink
+    options: tuple[str, ...] = ()
     fails: bool = False  # an error is the right answer
+    mark_s: float | None = None  # the rate from then on is told as well
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,9 @@ class Scenario:
 
 # The far host is a redirector; the others are data servers.
 FEDERATION = ("--server", "cluster", "--host", "one", "--host", "two", "--host", "three")
+PAIR = ("--server", "cluster", "--host", "one", "--host", "two")
+THIRD = "third"
+THREE = (FIRST, SECOND, THIRD)
 
 
 def link(rtt_ms: float, rate: str = "none") -> str:
@@ -42,6 +48,8 @@ def link(rtt_ms: float, rate: str = "none") -> str:
 
 LIMITED = {FIRST: link(100, "20MB/s"), SECOND: link(100, "20MB/s")}
 IN_MID_READ_S = 1.5
+# The redirector has sent the read on, and nothing has come yet but greetings.
+SENT_ON_S = 0.35
 
 SCENARIOS = {
     "equal": Scenario(
@@ -58,8 +66,8 @@ SCENARIOS = {
         file="eventloop",
         knobs=LIMITED,
         jobs=(
-            Job("one source", (FIRST,), loop=True),
-            Job("two sources", BOTH, loop=True),
+            Job("one source", (FIRST,), means="loop"),
+            Job("two sources", BOTH, means="loop"),
         ),
     ),
     "near-far": Scenario(
@@ -138,5 +146,40 @@ SCENARIOS = {
             Job("its server at 1 MB/s", (FIRST,), (Fault(1, BUSIEST, "rate=1MB/s"),)),
         ),
         lab=FEDERATION,
+    ),
+    "poor-first": Scenario(
+        about="a redirector that sends to a server of 1 MB/s and knows one of 20 MB/s, 100 ms",
+        file="flat100",
+        knobs={FIRST: link(100), **{host: link(100, "20MB/s") for host in ("one", "two")}},
+        jobs=(
+            Job("the good one alone", ("one",), mark_s=5),
+            Job("both good", (FIRST,), mark_s=5),
+            Job(
+                "the first is poor", (FIRST,), (Fault(SENT_ON_S, BUSIEST, "rate=1MB/s"),), mark_s=5
+            ),
+        ),
+        lab=PAIR,
+    ),
+    "unequal-copies": Scenario(
+        about="33 MB to a disk from servers of 20, 40 and 80 Mbit/s, 2 ms",
+        file="nano33",
+        knobs={
+            FIRST: link(2, "20mbit"),
+            SECOND: link(2, "40mbit"),
+            THIRD: link(2, "80mbit"),
+        },
+        jobs=(
+            Job("farroot cp 'a|b|c'", THREE, means="farroot cp"),
+            Job("farroot cp of a Metalink", THREE, means="farroot cp", metalink=True),
+            Job(
+                "xrdcp -y 3 of a Metalink",
+                THREE,
+                means="xrdcp",
+                metalink=True,
+                options=("--sources", "3"),
+            ),
+            Job("xrdcp from the fastest", (THIRD,), means="xrdcp"),
+        ),
+        lab=("--host", SECOND, "--host", THIRD),
     ),
 }

@@ -88,18 +88,34 @@ def run_all(names: list[str], runs: int) -> list[dict]:
     return rows
 
 
-def url(scenario: Scenario, job: Job) -> str:
+SCRIPTS = {
+    "arrays": ("farroot_sources",),
+    "loop": ("farroot_exercise", "--row-wise", "--entry-stop", "1000"),
+    "farroot cp": ("farroot_copy",),
+    "xrdcp": ("xrdcp", "--to-disk"),
+}
+
+
+def url(scenario: Scenario, job: Job, folder: Path) -> str:
     path = f"{scenario.file}.root"
     bases = [os.environ[f"FARLAB_{host.upper()}_ROOT_URL"] for host in job.hosts]
-    return "|".join(f"{base}/{path}" for base in bases)
+    urls = [f"{base}/{path}" for base in bases]
+    if not job.metalink:
+        return "|".join(urls)
+    size = data.path_of(scenario.file).stat().st_size
+    places = "".join(f'<url priority="{rank}">{url}</url>' for rank, url in enumerate(urls, 1))
+    document = folder / f"{scenario.file}.meta4"
+    document.write_text(
+        '<metalink xmlns="urn:ietf:params:xml:ns:metalink">'
+        f'<file name="{path}"><size>{size}</size>{places}</file></metalink>'
+    )
+    return str(document)
 
 
-def command(scenario: Scenario, job: Job) -> list[str]:
-    script = "farroot_exercise" if job.loop else "farroot_sources"
-    words = [run.python(), str(run.BENCH / "peers" / f"{script}.py"), url(scenario, job)]
-    words += ["--tree", data.FILES[scenario.file][1]]
-    if job.loop:
-        words += ["--row-wise", "--entry-stop", "1000"]
+def command(scenario: Scenario, job: Job, folder: Path) -> list[str]:
+    script, *options = SCRIPTS[job.means]
+    words = [run.python(), str(run.BENCH / "peers" / f"{script}.py"), url(scenario, job, folder)]
+    words += ["--tree", data.FILES[scenario.file][1], *options, *job.options]
     columns = EXPERIMENTS[scenario.file].columns if scenario.file in EXPERIMENTS else ()
     return words + (["--columns", ",".join(columns)] if columns else [])
 
@@ -112,10 +128,14 @@ def run_job(hosts: Hosts, scenario: Scenario, job: Job) -> dict:
     for fault in job.faults:
         if fault.at_s < 0:
             hosts.do(fault)
-    schedule = Schedule(hosts, job.faults)
+    schedule = Schedule(hosts, job.faults, job.mark_s)
+    folder = tempfile.TemporaryDirectory()
     environment = {**os.environ, "FARROOT_STORE": "0"}
     process = subprocess.Popen(
-        command(scenario, job), stdout=subprocess.PIPE, text=True, env=environment
+        command(scenario, job, Path(folder.name)),
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
     killer = threading.Timer(TIMEOUT_S, process.kill)
     killer.start()
@@ -132,8 +152,13 @@ def run_job(hosts: Hosts, scenario: Scenario, job: Job) -> dict:
         killer.cancel()
         schedule.end()
         hosts.mend()
+        folder.cleanup()
         if "kill" in {fault.action for fault in job.faults}:
             time.sleep(RESTART_S)
+    if schedule.marked and job.mark_s and said.get("time_s", 0) > job.mark_s:
+        said["rate_after_mark"] = (said["link_bytes"] - schedule.marked) / (
+            said["time_s"] - job.mark_s
+        )
     return said
 
 
@@ -150,7 +175,14 @@ def summary(name: str, rows: list[dict]) -> list[dict]:
         if not failed or job.fails:
             times = [row["time_s"] for row in mine]
             line |= {"median": median(times), "min": min(times), "max": max(times)}
-            for key in ("link_bytes", "connections", "entries", "digest"):
+            for key in (
+                "link_bytes",
+                "connections",
+                "entries",
+                "digest",
+                "payload_bytes",
+                "rate_after_mark",
+            ):
                 if key in mine[0]:
                     line[key] = median(row[key] for row in mine)
         lines.append(line)
@@ -177,6 +209,8 @@ def as_text(lines: list[dict]) -> str:
         more = f" x{line['to_first']:.2f} {line['beyond_first_s']:+.2f} s"
         link = f" {line['link_bytes'] / 1e6:8.2f} MB" if "link_bytes" in line else ""
         conns = f" {line['connections']:.0f} conns" if "connections" in line else ""
+        late = line.get("rate_after_mark")
+        conns += f" {late / 1e6:.1f} MB/s in the end" if late else ""
         why = f"  {line['failed']}" if "failed" in line else ""
         wrong = "  DISAGREES" if "disagrees" in line else ""
         text.append(f"{start} {times} s {more}{link}{conns}{wrong}{why}")
