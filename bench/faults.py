@@ -19,8 +19,8 @@ BUSIEST = "the busiest"
 class Fault:
     """Something done to a host, so many seconds after the job has begun (before it: negative).
 
-    `host` may be BUSIEST: whichever has sent most until then. `action`: kill, stop (SIGSTOP),
-    restart (after a kill), or knobs of farroot-lab set.
+    `host` may be BUSIEST: whichever data server has sent most until then. `action`: kill, stop
+    (SIGSTOP), restart (after a kill), or knobs of farroot-lab set.
     """
 
     at_s: float
@@ -31,8 +31,9 @@ class Fault:
 class Hosts:
     """The servers of a lab, as they are now."""
 
-    def __init__(self, lab: str) -> None:
+    def __init__(self, lab: str, redirector: str | None = None) -> None:
         self.lab = lab
+        self.redirector = redirector
         self.pids: dict[str, list[int]] = {}
         self._spares: dict[str, list[subprocess.Popen]] = {}
         self._dead: set[str] = set()
@@ -71,6 +72,7 @@ class Hosts:
 
     def busiest(self) -> str:
         sent = self.sent()
+        sent.pop(self.redirector or "", None)
         return max(sent, key=lambda host: sent[host] - self._sent_before[host])
 
     def do(self, fault: Fault) -> None:

@@ -24,7 +24,7 @@ import record
 import run
 from definitions import EXPERIMENTS
 from faults import Hosts, Schedule
-from scenarios import SCENARIOS, Job, Scenario
+from scenarios import FIRST, SCENARIOS, Job, Scenario
 
 TIMEOUT_S = 120
 # Until a server that was started again answers.
@@ -74,7 +74,9 @@ def in_lab(lab: tuple[str, ...], names: list[str], runs: int) -> list[dict]:
 
 
 def run_all(names: list[str], runs: int) -> list[dict]:
-    hosts = Hosts(run.lab_program())
+    # All of these are of the same lab.
+    is_cluster = "cluster" in SCENARIOS[names[0]].lab
+    hosts = Hosts(run.lab_program(), FIRST if is_cluster else None)
     rows = []
     try:
         for name in names:
