@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
@@ -13,6 +14,7 @@ use xrootd::header::Handle;
 use xrootd::message::Request;
 use xrootd::message::locate::Location;
 use xrootd::message::login::SessionId;
+use xrootd::message::protocol::ServerFlags;
 use xrootd::message::query::QueryKind;
 use xrootd::message::stat::{StatFlags, StatInfo};
 use xrootd::response::Redirect;
@@ -47,6 +49,13 @@ pub struct Behaviour {
     pub lengthens_reads: usize,
     /// Answers under another request's name.
     pub mixes_up_requests: bool,
+    /// Says that it offers reads with checksums.
+    pub offers_checksums: bool,
+    /// And answers them with this error all the same.
+    pub refuses_checksums: Option<ErrorCode>,
+    /// One bit in so many bytes of what it sends in large pieces is wrong; in its memory, or on the
+    /// way.
+    pub damages_every: Option<u64>,
     /// Says this of every file's checksum instead of the truth.
     pub checksum: Option<String>,
     /// Makes every open wait first, as long as this and no longer.
@@ -69,6 +78,7 @@ pub fn serve(
     let behaviour = control.clone();
     tokio::spawn(async move {
         let waited = Arc::new(Mutex::new(BTreeSet::new()));
+        let sent = Arc::new(AtomicU64::new(0));
         let mut session = 0u8;
         while let Some(end) = accepted.recv().await {
             session = session.wrapping_add(1);
@@ -76,12 +86,17 @@ pub fn serve(
                 tokio::spawn(cut(end));
                 continue;
             }
+            let mut config = ServerConfig::data_server(SessionId([session; 16]));
+            if behaviour.lock().offers_checksums {
+                config.flags = config.flags | ServerFlags::CHECKSUMMED_PAGES;
+            }
             let connection = Connection {
-                server: Server::new(ServerConfig::data_server(SessionId([session; 16]))),
+                server: Server::new(config),
                 files: files.clone(),
                 behaviour: behaviour.clone(),
                 open: BTreeMap::new(),
                 reads: 0,
+                sent: sent.clone(),
                 waited: waited.clone(),
             };
             tokio::spawn(connection.run(end));
@@ -89,6 +104,9 @@ pub fn serve(
     });
     control
 }
+
+/// Answers of fewer bytes travel with others, and their heads, in one piece.
+const LARGE_BYTES: usize = 4096;
 
 /// How often a stopped server looks whether it may go on.
 const STOPPED_LOOKS: Duration = Duration::from_millis(50);
@@ -104,6 +122,8 @@ struct Connection {
     behaviour: Control,
     open: BTreeMap<Handle, Bytes>,
     reads: u32,
+    /// Bytes sent in large pieces, over all connections.
+    sent: Arc<AtomicU64>,
     /// Paths whose opens have been made to wait.
     waited: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -151,11 +171,27 @@ impl Connection {
                 other[0] ^= 0x55;
                 bytes = other.freeze();
             }
+            let damages = self.behaviour.lock().damages_every;
+            if let Some(every) = damages.filter(|_| bytes.len() >= LARGE_BYTES) {
+                bytes = self.damaged(bytes, every);
+            }
             while bytes.has_remaining() {
                 let Ok(sent) = end.write(&bytes).await else { return };
                 bytes.advance(sent);
             }
         }
+    }
+
+    /// What arrives of bytes of which one bit in so many is wrong.
+    fn damaged(&self, bytes: Bytes, every: u64) -> Bytes {
+        let before = self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let mut copy = BytesMut::from(&bytes[..]);
+        let mut at = every - before % every;
+        while at <= copy.len() as u64 {
+            copy[at as usize - 1] ^= 0x10;
+            at += every;
+        }
+        copy.freeze()
     }
 
     fn answer(&mut self, tag: Tag, request: Request) {
@@ -174,6 +210,18 @@ impl Connection {
                     (read.length as usize).saturating_sub(shortens_reads) + lengthens_reads;
                 match self.range(read.handle, read.offset, length as u32) {
                     Some(bytes) => self.server.answer_data(tag, bytes, false),
+                    None => self.refuse(tag, ErrorCode::FILE_NOT_OPEN, "file not open"),
+                }
+            }
+            Request::Pgread(read) => {
+                self.reads += 1;
+                let told = self.behaviour.lock().clone();
+                let code = told.refuses_checksums.or(told.fails_reads);
+                if let Some(code) = code {
+                    return self.refuse(tag, code, "as told");
+                }
+                match self.range(read.handle, read.offset, read.length) {
+                    Some(bytes) => self.server.answer_pages(tag, read.offset, &bytes, false),
                     None => self.refuse(tag, ErrorCode::FILE_NOT_OPEN, "file not open"),
                 }
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Config, Copied, CopyOptions, Engine, Error, ErrorKind};
+use engine::{Checksums, Config, Copied, CopyOptions, Engine, Error, ErrorKind};
 use parking_lot::Mutex;
 use sim::bulk::content;
 use sim::link::Link;
@@ -100,6 +100,31 @@ fn a_copy_is_the_file_whatever_the_protocol() {
             stage.holds(&name, &stage.content);
         }
         assert_eq!(stage.names(), ["0", "1", "2"], "nothing is left beside them");
+    });
+}
+
+#[test]
+fn what_the_way_damages_of_a_copy_is_asked_for_again_unless_nobody_wants_to_know() {
+    sim::run(async {
+        let stage = Stage::new();
+        let damages = Behaviour {
+            offers_checksums: true,
+            damages_every: Some(MB as u64),
+            ..Behaviour::default()
+        };
+        *stage.controls[0].lock() = damages;
+        let engine = stage.engine();
+        let target = stage.path("right");
+        copy(&engine, "root://a//f", &target, CopyOptions::default()).await.expect("copies");
+        stage.holds("right", &stage.content);
+        let pages = engine.report().sources[0].damaged_pages;
+        assert!((15..30).contains(&pages), "{pages} pages");
+
+        let config = Config { checksums: Checksums::Never, ..Config::default() };
+        let engine = stage.engine_with(config);
+        let target = stage.path("wrong");
+        copy(&engine, "root://a//f", &target, CopyOptions::default()).await.expect("copies");
+        assert!(std::fs::read(&target).expect("is there") != stage.content, "it is damaged");
     });
 }
 

@@ -175,6 +175,7 @@ fn doctor_names_the_step_that_fails() {
         let steps: Vec<&str> =
             well.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
         assert_eq!(steps, ["name", "connect", "login", "open", "read"], "{well}");
+        assert_eq!(well.contains("offers checksums"), origin.starts_with("root:"), "{well}");
         let missing = farroot(&["doctor", "--json", &format!("{origin}none.root")]);
         assert_eq!(missing.status.code(), Some(1));
         let said = String::from_utf8_lossy(&missing.stdout).into_owned();

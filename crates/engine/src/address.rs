@@ -13,6 +13,8 @@ const SEPARATOR: char = '|';
 pub struct Places {
     pub urls: Vec<Url>,
     pub said: Said,
+    /// Nobody looks into its bytes: they come with checksums where servers offer them.
+    pub is_opaque: bool,
 }
 
 /// What somebody else says of a file: a source that has another one is not used.
@@ -34,7 +36,7 @@ impl Places {
 
 impl From<Vec<Url>> for Places {
     fn from(urls: Vec<Url>) -> Self {
-        Places { urls, said: Said::default() }
+        Places { urls, said: Said::default(), is_opaque: false }
     }
 }
 

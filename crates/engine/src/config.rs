@@ -59,10 +59,42 @@ pub struct Config {
     pub discovery_again: Duration,
     /// How long after none were (`FARROOT_DISCOVERY_PAUSE`, seconds).
     pub discovery_pause: Duration,
+    /// Whether bytes are read with checksums where servers offer them (`FARROOT_CHECKSUMS`: `auto`,
+    /// `always`, `never`).
+    pub checksums: Checksums,
     /// The name sent at login (`FARROOT_USER`; default: `USER`).
     pub user: String,
     /// Speak HTTP/2 without TLS from the first byte to `http` servers (`FARROOT_HTTP2=1`).
     pub http2: bool,
+}
+
+/// Whether bytes come with a checksum of every page (kXR_pgread), so that what the way has damaged is
+/// noticed and asked for again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Checksums {
+    /// Files whose bytes nobody looks into, as copies, where the server offers it. What is decoded
+    /// mostly has checksums of its own, and vectored reads, which collect it, have none.
+    #[default]
+    Auto,
+    /// Everything, each range by a request of its own; nothing is read where that cannot be.
+    Always,
+    Never,
+}
+
+impl Checksums {
+    pub fn named(text: &str) -> Option<Self> {
+        [Checksums::Auto, Checksums::Always, Checksums::Never]
+            .into_iter()
+            .find(|checksums| checksums.name() == text)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Checksums::Auto => "auto",
+            Checksums::Always => "always",
+            Checksums::Never => "never",
+        }
+    }
 }
 
 impl Default for Config {
@@ -85,6 +117,7 @@ impl Default for Config {
             discovery_after: Duration::from_secs(1),
             discovery_again: Duration::from_secs(60),
             discovery_pause: Duration::from_secs(120),
+            checksums: Checksums::Auto,
             user: "farroot".into(),
             http2: false,
         }
@@ -119,6 +152,7 @@ impl Config {
         set("FARROOT_DISCOVERY_AFTER", &mut config.discovery_after, parse_seconds)?;
         set("FARROOT_DISCOVERY_AGAIN", &mut config.discovery_again, parse_seconds)?;
         set("FARROOT_DISCOVERY_PAUSE", &mut config.discovery_pause, parse_seconds)?;
+        set("FARROOT_CHECKSUMS", &mut config.checksums, Checksums::named)?;
         set("FARROOT_USER", &mut config.user, parse)?;
         set("FARROOT_HTTP2", &mut config.http2, |text| Some(text != "0"))?;
         config.connections_max = config.connections_max.max(1);
@@ -180,6 +214,14 @@ pub fn parse_bytes(text: &str) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn checksums_have_names() {
+        for checksums in [Checksums::Auto, Checksums::Always, Checksums::Never] {
+            assert_eq!(Checksums::named(checksums.name()), Some(checksums));
+        }
+        assert_eq!(Checksums::named("sometimes"), None);
+    }
 
     #[test]
     fn sizes_read_as_people_write_them() {

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use checksum::{Algorithm, Checksum};
-pub use config::Config;
+pub use config::{Checksums, Config};
 pub use copy::{Copied, CopyOptions, Progress};
 pub use error::{Error, ErrorKind, Result};
 pub use read::batches::Batches;
@@ -195,9 +195,11 @@ impl Engine {
     }
 
     /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections
-    /// and counts against the same budget as what is read of ROOT files.
+    /// and counts against the same budget as what is read of ROOT files. Servers that offer checksums
+    /// of what they send are asked for them, unless [`Config::checksums`] says otherwise.
     pub async fn open_bytes(&self, address: &str) -> Result<fetch::RemoteFile> {
-        let places = self.places(address).await?;
+        let mut places = self.places(address).await?;
+        places.is_opaque = true;
         let errand =
             fetch::errand::Errand::begin(self.trace(), fetch::ledger::Phase::Connecting, None);
         // Nothing of it is needed but its size.

@@ -28,7 +28,8 @@ pub struct Metalink {
 impl From<Metalink> for Places {
     fn from(metalink: Metalink) -> Self {
         let checksum = metalink.checksums.into_iter().next();
-        Places { urls: metalink.urls, said: Said { size: metalink.size, checksum } }
+        let said = Said { size: metalink.size, checksum };
+        Places { urls: metalink.urls, said, is_opaque: false }
     }
 }
 

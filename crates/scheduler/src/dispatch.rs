@@ -327,6 +327,7 @@ impl Scheduler {
             late_at,
             left_at,
             answered: false,
+            is_damaged: false,
             cancelled: false,
             connection_mark: connection.meter.mark(self.now),
             server_mark: server.meter.mark(self.now),

@@ -115,6 +115,20 @@ impl Scheduler {
         self.refresh(file);
     }
 
+    /// Bytes of a request have come damaged. They are asked for again with what else it does not
+    /// bring.
+    pub fn handle_damaged(&mut self, now: Time, id: RequestId, range: Range<u64>) {
+        self.advance(now);
+        self.note_answer(id);
+        let bytes = range.end.saturating_sub(range.start);
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        request.left = request.left.saturating_sub(bytes);
+        request.is_damaged = true;
+        let on = request.connection;
+        self.measure(id, bytes);
+        self.note_heard(Some(on));
+    }
+
     /// Everything a request brings has been delivered. What is missing is asked for again.
     pub fn handle_done(&mut self, now: Time, id: RequestId) {
         self.advance(now);
@@ -124,6 +138,7 @@ impl Scheduler {
             && let Some(source) = state.sources.get_mut(request.source)
         {
             source.quality.record_request(request.bytes - request.left, took);
+            source.record_damage(request.is_damaged);
         }
         if request.cancelled {
             return;
@@ -136,6 +151,7 @@ impl Scheduler {
         if request.part.is_some() {
             self.end_part(request.file, request.source);
         }
+        self.leave_damaging(request.file, request.source);
         self.refresh(request.file);
         self.admit();
     }

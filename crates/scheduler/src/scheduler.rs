@@ -129,6 +129,8 @@ pub(crate) struct Request {
     pub left_at: Time,
     /// Something has come.
     pub answered: bool,
+    /// Some of its bytes have come damaged.
+    pub is_damaged: bool,
     /// Its bytes are nobody's.
     pub cancelled: bool,
     pub connection_mark: Mark,

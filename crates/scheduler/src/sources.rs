@@ -71,6 +71,9 @@ pub(crate) enum Join {
     Told(u64),
 }
 
+/// So many requests with damaged bytes beyond the sound ones say that it is no chance.
+const DAMAGE_MAX: u32 = 3;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     pub server: ServerId,
@@ -79,6 +82,8 @@ pub(crate) struct Source {
     pub join: Join,
     /// How often it has been disabled.
     pub strikes: u32,
+    /// Requests whose bytes came damaged, less those since that were sound.
+    pub damage: u32,
     /// Bytes that may be asked of it while it is inactive, to see how good it is.
     pub allowance: u64,
 }
@@ -86,7 +91,19 @@ pub(crate) struct Source {
 impl Source {
     fn new(server: ServerId, standing: Standing) -> Self {
         let quality = Quality::default();
-        Source { server, standing, quality, join: Join::Todo, strikes: 0, allowance: 0 }
+        Source { server, standing, quality, join: Join::Todo, strikes: 0, damage: 0, allowance: 0 }
+    }
+
+    pub(crate) fn record_damage(&mut self, is_damaged: bool) {
+        self.damage = match is_damaged {
+            true => self.damage.saturating_add(1),
+            false => self.damage.saturating_sub(1),
+        };
+    }
+
+    /// It is no chance any more.
+    pub(crate) fn damages(&self) -> bool {
+        self.damage >= DAMAGE_MAX
     }
 
     pub(crate) fn is_active(&self) -> bool {
@@ -261,6 +278,17 @@ mod tests {
         assert!(sources.revive(Time::from_secs(8)).is_empty());
         assert_eq!(sources.revive(until), [(SourceId(2), ServerId(20))]);
         assert_eq!(sources.serving(), [(SourceId(1), ServerId(10))], "it has to join first");
+    }
+
+    #[test]
+    fn now_and_then_a_damaged_request_is_chance_and_one_after_the_other_is_not() {
+        let mut source = Source::new(ServerId(1), Standing::Active);
+        for is_damaged in [true, false, true, false, false, true, true] {
+            source.record_damage(is_damaged);
+            assert!(!source.damages());
+        }
+        source.record_damage(true);
+        assert!(source.damages());
     }
 
     #[test]

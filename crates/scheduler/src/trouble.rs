@@ -5,7 +5,7 @@ use crate::connection::Phase;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
 use crate::message::{Event, Failure, Part, WantFailure};
 use crate::scheduler::{Request, Resting, Scheduler};
-use crate::sources::Standing;
+use crate::sources::{Source, Standing};
 
 /// A server that was reached before and fails so often in a row loses its sources to others, where
 /// there are any.
@@ -186,6 +186,17 @@ impl Scheduler {
             .collect()
     }
 
+    /// A source whose bytes come damaged again and again loses its work to others, where there are
+    /// any.
+    pub(crate) fn leave_damaging(&mut self, file: FileId, source: SourceId) {
+        let Some(state) = self.files.get_mut(&file) else { return };
+        let others = state.sources.has_other(source);
+        let damages = state.sources.get(source).is_some_and(Source::damages);
+        if others && damages {
+            self.fail_source(source, Failure::LATER);
+        }
+    }
+
     /// A source has failed: it is left alone for a while, or for good. Where it was the last, the
     /// file's open and wants have failed.
     pub(crate) fn fail_source(&mut self, source: SourceId, failure: Failure) {
@@ -195,6 +206,7 @@ impl Scheduler {
             && let Some(there) = state.sources.get_mut(source)
         {
             there.strikes += 1;
+            there.damage = 0;
             let pause = self.budgets.probation(there.strikes).max(pause);
             let standing = match failure.retryable {
                 true => Standing::Disabled { until: self.now.saturating_add(pause) },

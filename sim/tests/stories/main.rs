@@ -3,6 +3,7 @@
 
 mod both_lose_packets;
 mod cut_link;
+mod damaged;
 mod dead_server_first;
 mod disagreeing_size;
 mod http_redirector;

@@ -200,7 +200,8 @@ impl Driver {
         early: Option<oneshot::Sender<Begun>>,
         mut state: FileState,
     ) {
-        let Places { urls, said } = places;
+        let Places { urls, said, is_opaque } = places;
+        state.is_opaque = is_opaque;
         state.size_said = said.size;
         state.agreement.checksum = said.checksum;
         let mut places: Vec<(ServerId, Url)> = Vec::new();
@@ -246,7 +247,9 @@ impl Driver {
             if replica {
                 state.replicas.insert(source);
             }
-            state.sources.insert(source, (server, FileRef { tag: source.0, url: Arc::new(url) }));
+            let is_opaque = state.is_opaque;
+            let there = FileRef { tag: source.0, url: Arc::new(url), is_opaque };
+            state.sources.insert(source, (server, there));
             let connected = self.trace.is_connected(&self.servers[&server].name);
             if !connected && state.opener.is_some() {
                 self.trace.unconnected(file.0);

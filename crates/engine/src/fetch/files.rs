@@ -31,6 +31,8 @@ pub struct FileState {
     /// Those of them that have to agree with the others.
     pub replicas: BTreeSet<SourceId>,
     pub redirects: u32,
+    /// Nobody looks into its bytes.
+    pub is_opaque: bool,
     /// Why each server last failed, for the error of the wants that fail with it.
     pub errors: Vec<(String, Error)>,
     /// Bytes that it has, as somebody else says.
@@ -55,6 +57,7 @@ impl FileState {
             sources: BTreeMap::new(),
             replicas: BTreeSet::new(),
             redirects: 0,
+            is_opaque: false,
             errors: Vec::new(),
             size_said: None,
             agreement: Agreement::default(),

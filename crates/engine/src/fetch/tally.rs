@@ -45,6 +45,8 @@ pub struct Tally {
     /// Ranges in those requests.
     pub segments: u64,
     pub failures: u64,
+    /// Pages that came otherwise than they were sent.
+    pub damaged: u64,
     /// Requests for bytes that were late elsewhere, and the bytes that came by them first.
     pub hedges: u64,
     pub hedge_bytes: u64,
@@ -60,6 +62,7 @@ impl Tally {
         self.requests += other.requests;
         self.segments += other.segments;
         self.failures += other.failures;
+        self.damaged += other.damaged;
         self.hedges += other.hedges;
         self.hedge_bytes += other.hedge_bytes;
         self.first_byte = self.first_byte.into_iter().chain(other.first_byte).min();

@@ -238,6 +238,14 @@ impl Trace {
         records.tallies.received(file, &source, bytes, first);
     }
 
+    /// Pages of a request have come otherwise than they were sent.
+    pub(super) fn damaged(&self, request: u64, pages: u64) {
+        let mut records = self.records.lock();
+        let Some(record) = records.request(request) else { return };
+        let key = (record.file, record.source.clone());
+        records.tallies.requests.entry(key).or_default().damaged += pages;
+    }
+
     /// A request is for bytes that are late elsewhere; so many of them have come by it first.
     pub(super) fn hedge(&self, request: u64, requests: u64, bytes: u64) {
         let mut records = self.records.lock();

@@ -76,6 +76,9 @@ pub struct SourceReport {
     pub bytes_received: u64,
     pub requests: u64,
     pub failures: u64,
+    /// Pages that came otherwise than they were sent, as their checksums showed, and were asked
+    /// for again.
+    pub damaged_pages: u64,
     /// Requests for bytes that were late elsewhere, and the bytes that came by them first.
     pub hedges: u64,
     pub hedge_bytes: u64,
@@ -203,6 +206,7 @@ impl SourceReport {
             bytes_received: tally.bytes_received,
             requests: tally.requests,
             failures: tally.failures,
+            damaged_pages: tally.damaged,
             hedges: tally.hedges,
             hedge_bytes: tally.hedge_bytes,
             connections: 0,
@@ -267,6 +271,10 @@ impl fmt::Display for SourceReport {
             ms(self.first_byte_s),
             self.rate.map_or("-".to_owned(), |rate| size(rate as u64)),
         )?;
+        if self.damaged_pages > 0 {
+            let pages = count(self.damaged_pages, "page");
+            writeln!(f, "    {pages} came damaged, as their checksums showed: asked for again")?;
+        }
         if self.hedges > 0 {
             let brought = size(self.hedge_bytes);
             writeln!(

@@ -17,7 +17,7 @@ use url::Url;
 
 use super::network::Network;
 use super::{
-    Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, display_url,
+    Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, display_url,
     server_for,
 };
 use crate::config::Config;
@@ -195,6 +195,7 @@ enum Passed {
 
 /// One connection, asked for one thing after the other.
 struct Visit {
+    server: Arc<dyn Server>,
     name: String,
     file: FileRef,
     orders: mpsc::UnboundedSender<Command>,
@@ -209,9 +210,9 @@ impl Visit {
         let (orders, commands) = mpsc::unbounded_channel();
         let (notices, inbox) = mpsc::unbounded_channel();
         // It ends with `orders`.
-        tokio::spawn(server.run(Link { connection: ConnectionTag(0), commands, notices }));
-        let file = FileRef { tag: 0, url: Arc::new(url.clone()) };
-        Ok(Visit { name, file, orders, inbox, info: FileInfo::default() })
+        tokio::spawn(server.clone().run(Link { connection: ConnectionTag(0), commands, notices }));
+        let file = FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false };
+        Ok(Visit { server, name, file, orders, inbox, info: FileInfo::default() })
     }
 
     async fn take(&mut self, step: Step, patience: Duration) -> Result<Passed> {
@@ -241,7 +242,11 @@ impl Visit {
             match notice {
                 Notice::Wait(time) => wait = Some(time),
                 Notice::Connected if step == Step::Login => {
-                    return Ok(Passed::On("the server answers".into()));
+                    let text = match self.server.traits().checksums {
+                        true => "the server answers, and offers checksums of what it sends",
+                        false => "the server answers",
+                    };
+                    return Ok(Passed::On(text.into()));
                 }
                 Notice::Opened { info, .. } => self.info = info,
                 Notice::Data { bytes: more, .. } => {

@@ -213,7 +213,11 @@ async fn cancel(place: &Place<'_>) {
 async fn unknown_file(place: &Place<'_>) {
     let mut client = place.connect();
     let (file, content) = place.file("medium.bin");
-    let unknown = FileRef { tag: new_file(), url: Arc::new((place.url_of)("no such file.bin")) };
+    let unknown = FileRef {
+        tag: new_file(),
+        url: Arc::new((place.url_of)("no such file.bin")),
+        is_opaque: false,
+    };
     let missing = client.open(&unknown, Part::Head(100));
     let error = client.wait(missing).await.fails();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
@@ -302,7 +306,7 @@ impl Place<'_> {
     fn file(&self, name: &str) -> (FileRef, Vec<u8>) {
         let content = self.files.iter().find(|(known, _)| *known == name).expect("a known name");
         let url = Arc::new((self.url_of)(name));
-        (FileRef { tag: new_file(), url }, content.1.clone())
+        (FileRef { tag: new_file(), url, is_opaque: false }, content.1.clone())
     }
 
     fn disconnected(&self) -> (Client, Link) {
@@ -423,6 +427,7 @@ impl Client {
                 answer.info = Some(info);
             }
             Notice::Data { request, offset, bytes } => self.unanswered(request).add(offset, bytes),
+            Notice::Damaged { range, .. } => panic!("{range:?} has come damaged"),
             Notice::Done { request } => self.unanswered(request).end = Some(Ok(())),
             Notice::Failed { request, error } => self.unanswered(request).end = Some(Err(error)),
             Notice::Traits(traits) => self.suffix_refused |= !traits.suffix,

@@ -114,6 +114,7 @@ impl Server for LocalServer {
             request_overhead: Duration::from_micros(3),
             local: true,
             connections_max: Some(4),
+            checksums: false,
         }
     }
 
@@ -305,7 +306,7 @@ mod tests {
     fn directories_pipes_and_absent_files_are_told_apart() {
         let directory = tempfile::tempdir().unwrap();
         let kind = |path: &Path| {
-            let file = FileRef { tag: 1, url: Arc::new(file_url(path).unwrap()) };
+            let file = FileRef { tag: 1, url: Arc::new(file_url(path).unwrap()), is_opaque: false };
             LocalServer::new().open(&file).map(|open| open.info.size).map_err(|e| e.kind())
         };
         assert_eq!(kind(directory.path()), Err(ErrorKind::InvalidArgument));

@@ -11,8 +11,8 @@
 //! 2. Every `Open`, `Fetch`, `List`, `Checksum` and `Locate` is answered by any number of [`Notice::Data`] and then exactly one
 //!    [`Notice::Done`] or [`Notice::Failed`], unless the connection ends before.
 //! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
-//!    is handed on as it arrives. Bytes past the end of the file are left out: `Done` after fewer
-//!    bytes is a short read.
+//!    is handed on as it arrives. Bytes past the end of the file, and those that were `Damaged` on
+//!    the way, are left out: `Done` after fewer bytes is a short read.
 //! 4. The last notice of a connection is one [`Notice::Disconnected`]. A connection ends when its
 //!    commands end (the sender is dropped).
 
@@ -55,6 +55,8 @@ pub struct FileRef {
     /// The driver's name for the file; unique within the engine.
     pub tag: u32,
     pub url: Arc<Url>,
+    /// Nobody looks into its bytes: checksums of them are asked for where the server has any.
+    pub is_opaque: bool,
 }
 
 /// What a connection is asked to do.
@@ -117,6 +119,11 @@ pub enum Notice {
     Located {
         request: RequestTag,
         places: Vec<Place>,
+    },
+    /// These bytes have come otherwise than they were sent, and are not passed on.
+    Damaged {
+        request: RequestTag,
+        range: Range<u64>,
     },
     Done {
         request: RequestTag,
@@ -190,6 +197,8 @@ pub struct ServerTraits {
     pub local: bool,
     /// Never more connections than this.
     pub connections_max: Option<u32>,
+    /// It offers checksums of what it sends, as far as is known.
+    pub checksums: bool,
 }
 
 /// Both ends of a connection's conversation with the driver, as the connection holds them.

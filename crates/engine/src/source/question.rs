@@ -226,7 +226,7 @@ async fn ask_one(
     let server = server_for(url, config, network)?;
     let (orders, commands) = mpsc::unbounded_channel();
     let (notices, mut inbox) = mpsc::unbounded_channel();
-    let _ = orders.send(question(FileRef { tag: 0, url: Arc::new(url.clone()) }));
+    let _ = orders.send(question(FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false }));
     // It ends when the order's sender is dropped, at the latest with this function.
     tokio::spawn(server.run(Link { connection: ConnectionTag(0), commands, notices }));
     let mut told = Vec::new();

@@ -1,9 +1,11 @@
 //! Files served over XRootD: drives the sans-io client over a byte stream.
 
 mod locate;
+mod pages;
 mod remembered;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,6 +24,7 @@ use xrootd::message::stat::StatInfo;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 use xrootd::response::Redirect;
 
+use self::pages::{How, Pages};
 use self::remembered::Remembered;
 use super::network::{Network, Stream};
 use super::{
@@ -51,6 +54,7 @@ pub struct XrootdServer {
     /// What the server allows, as its connections have learnt it.
     profile: Mutex<Profile>,
     remembered: Remembered,
+    pages: Arc<Pages>,
     /// A connection has sent everything at once, which tells what the server thinks of it.
     has_burst: AtomicBool,
     /// Somebody has asked for the limits of vectored reads.
@@ -67,14 +71,18 @@ impl XrootdServer {
         let store = Store::of(config);
         let notes = Notes::new(store.as_ref().map(Store::folder), "servers");
         let remembered = Remembered::new(notes, &format!("{user}@{name}"));
+        let profile = remembered.profile();
+        let pages = Arc::new(Pages::new(config.checksums));
+        pages.learn(profile.flags);
         Ok(XrootdServer {
             name,
             host: parsed.host,
             port: parsed.port,
             config: client,
             network,
-            profile: Mutex::new(remembered.profile()),
+            profile: Mutex::new(profile),
             remembered,
+            pages,
             has_burst: AtomicBool::new(false),
             asked_limits: AtomicBool::new(false),
         })
@@ -110,7 +118,8 @@ impl XrootdServer {
         };
         let start = self.start(!early.commands.is_empty());
         let profile = self.profile.lock().clone();
-        let mut session = Session::new(Client::new(self.config.clone(), profile, start));
+        let client = Client::new(self.config.clone(), profile, start);
+        let mut session = Session::new(client, self.pages.clone());
         early.commands.into_iter().for_each(|command| session.command(command, link));
         self.transfer(&mut *stream, &mut session, link).await
     }
@@ -206,6 +215,13 @@ impl XrootdServer {
                     session.tell(link, *request, Notice::Data { request: *request, offset, bytes });
                 }
             }
+            Event::Damaged { request, range, .. } => {
+                if let Some(Asked::Read { request, file, .. }) = session.requests.get(&request) {
+                    let request = *request;
+                    self.pages.damaged(file.tag, range.clone());
+                    session.tell(link, request, Notice::Damaged { request, range });
+                }
+            }
             Event::Done { request } => {
                 if let Some(request) = session.finish(request) {
                     session.tell(link, request, Notice::Done { request });
@@ -219,8 +235,16 @@ impl XrootdServer {
                     return link.tell(Notice::Failed { request, error });
                 }
                 session.lost_file(request);
+                let unknown = pages::is_unknown(&error) && session.is_checked(request);
+                if unknown && self.pages.do_without() && session.read_unchecked(request) {
+                    return;
+                }
                 if let Some((request, file)) = session.finish_with_file(request) {
-                    let error = self.request_error(&error).with_url(display_url(&file.url));
+                    let error = match unknown {
+                        true => pages::not_offered().with_source(&*self.name),
+                        false => self.request_error(&error),
+                    };
+                    let error = error.with_url(display_url(&file.url));
                     session.held.remove(&request);
                     link.tell(Notice::Failed { request, error });
                 }
@@ -309,6 +333,7 @@ impl XrootdServer {
         };
         profile.version = learnt.version.or(profile.version);
         profile.flags = learnt.flags.or(profile.flags);
+        self.pages.learn(profile.flags);
         self.remembered.learn(&before, &profile);
     }
 
@@ -382,7 +407,7 @@ impl Server for XrootdServer {
     fn traits(&self) -> ServerTraits {
         let limits = self.profile.lock().readv;
         ServerTraits {
-            segments_max: limits.segments_max,
+            segments_max: if self.pages.are_demanded() { 1 } else { limits.segments_max },
             segment_bytes_max: limits.segment_bytes_max,
             request_bytes_max: REQUEST_BYTES_MAX,
             pipelined: true,
@@ -390,6 +415,7 @@ impl Server for XrootdServer {
             request_overhead: REQUEST_OVERHEAD,
             local: false,
             connections_max: None,
+            checksums: self.pages.are_offered(),
         }
     }
 
@@ -465,10 +491,12 @@ struct Session {
     /// Files open (or being opened) on this session, by the driver's tag.
     files: BTreeMap<u32, FileId>,
     requests: BTreeMap<RequestId, Asked>,
-    /// Where each of the driver's requests is.
-    tags: BTreeMap<RequestTag, RequestId>,
+    /// Where each of the driver's requests is. Ranges with checksums take a request each.
+    tags: BTreeMap<RequestTag, Vec<RequestId>>,
     /// What came for an open whose file's size is still to be told: no more than one end of a file.
     held: BTreeMap<RequestTag, Vec<Notice>>,
+    /// Whether to ask for checksums.
+    pages: Arc<Pages>,
 }
 
 /// What a protocol request was sent for.
@@ -490,6 +518,8 @@ enum Asked {
     Read {
         request: RequestTag,
         file: FileRef,
+        /// Asked for with checksums.
+        checked: Option<Range<u64>>,
     },
     List {
         request: RequestTag,
@@ -507,7 +537,7 @@ enum Asked {
 }
 
 impl Session {
-    fn new(client: Client) -> Self {
+    fn new(client: Client, pages: Arc<Pages>) -> Self {
         Session {
             client,
             clock: Clock::start(),
@@ -515,6 +545,7 @@ impl Session {
             requests: BTreeMap::new(),
             tags: BTreeMap::new(),
             held: BTreeMap::new(),
+            pages,
         }
     }
 
@@ -541,29 +572,24 @@ impl Session {
                 // Opened anew also where it is open already: the answer carries the size.
                 self.forget(file.tag);
                 let id = self.open(&file, Some(request));
-                let read = self.client.read(now, id, 0..bytes);
-                self.remember(read, request, file);
+                self.read(id, 0..bytes, request, file);
             }
             Command::Fetch { request, file, segments } => {
                 let id = match self.files.get(&file.tag) {
                     Some(id) => *id,
                     None => self.open(&file, None),
                 };
-                let asked = match &segments[..] {
-                    [one] => self.client.read(now, id, one.clone()),
-                    several => {
-                        let segments: Vec<_> =
-                            several.iter().map(|segment| (id, segment.clone())).collect();
-                        self.client.readv(now, &segments)
-                    }
-                };
-                self.remember(asked, request, file);
+                if segments.len() == 1 || self.pages.how(&file) == How::Checked {
+                    let read = |range| self.read(id, range, request, file.clone());
+                    return segments.into_iter().for_each(read);
+                }
+                let segments: Vec<_> = segments.into_iter().map(|range| (id, range)).collect();
+                let asked = self.client.readv(now, &segments);
+                self.remember(asked, request, file, None);
             }
             Command::Cancel { request } => {
                 let held = self.held.remove(&request).is_some();
-                if let Some(id) = self.tags.remove(&request) {
-                    self.requests.remove(&id);
-                    self.client.cancel(now, id);
+                if self.drop_all(request) {
                     link.tell(Notice::Done { request });
                 } else if held {
                     // Its read is through; only the size was awaited.
@@ -574,7 +600,7 @@ impl Session {
             Command::List { request, directory } => {
                 let path = parse(&directory.url).map(|url| url.full_path()).unwrap_or_default();
                 let id = self.client.dirlist(now, &path, DirlistOptions::default());
-                self.tags.insert(request, id);
+                self.tags.insert(request, vec![id]);
                 self.requests.insert(id, Asked::List { request, directory });
             }
             Command::Checksum { request, file, algorithm } => {
@@ -585,14 +611,14 @@ impl Session {
                     path.push_str(algorithm.name());
                 }
                 let id = self.client.query_checksum(now, &path);
-                self.tags.insert(request, id);
+                self.tags.insert(request, vec![id]);
                 self.requests.insert(id, Asked::Checksum { request, file });
             }
             Command::Locate { request, file } => {
                 let path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
                 // As redirections name them, where servers have names.
                 let id = self.client.locate(now, &path, LocateOptions::PREFER_NAMES);
-                self.tags.insert(request, id);
+                self.tags.insert(request, vec![id]);
                 self.requests.insert(id, Asked::Locate { request, file });
             }
         }
@@ -618,9 +644,47 @@ impl Session {
         id
     }
 
-    fn remember(&mut self, id: RequestId, request: RequestTag, file: FileRef) {
-        self.requests.insert(id, Asked::Read { request, file });
-        self.tags.insert(request, id);
+    /// Reads one range, with checksums or without.
+    fn read(&mut self, id: FileId, range: Range<u64>, request: RequestTag, file: FileRef) {
+        let now = self.clock.now();
+        let (asked, checked) = match self.pages.how(&file) {
+            How::Plain => (self.client.read(now, id, range), None),
+            How::Checked => {
+                let again = self.pages.were_damaged(file.tag, &range);
+                (self.client.pgread(now, id, range.clone(), again), Some(range))
+            }
+        };
+        self.remember(asked, request, file, checked);
+    }
+
+    fn is_checked(&self, id: RequestId) -> bool {
+        matches!(self.requests.get(&id), Some(Asked::Read { checked: Some(_), .. }))
+    }
+
+    /// Asks without checksums for what was asked for with them; false where it was not.
+    fn read_unchecked(&mut self, refused: RequestId) -> bool {
+        let Some(Asked::Read { request, file, checked: Some(range) }) = self.requests.get(&refused)
+        else {
+            return false;
+        };
+        let (request, file, range) = (*request, file.clone(), range.clone());
+        let Some(id) = self.files.get(&file.tag).copied() else { return false };
+        self.requests.remove(&refused);
+        self.is_last(request, refused);
+        let asked = self.client.read(self.clock.now(), id, range);
+        self.remember(asked, request, file, None);
+        true
+    }
+
+    fn remember(
+        &mut self,
+        id: RequestId,
+        request: RequestTag,
+        file: FileRef,
+        checked: Option<Range<u64>>,
+    ) {
+        self.requests.insert(id, Asked::Read { request, file, checked });
+        self.tags.entry(request).or_default().push(id);
     }
 
     fn ask_limits(&mut self) {
@@ -629,19 +693,47 @@ impl Session {
         self.requests.insert(request, Asked::Limits);
     }
 
+    /// Nobody waits any more for what was asked for a request; false where nothing was.
+    fn drop_all(&mut self, request: RequestTag) -> bool {
+        let Some(ids) = self.tags.remove(&request) else { return false };
+        for id in ids {
+            self.requests.remove(&id);
+            self.client.cancel(self.clock.now(), id);
+        }
+        true
+    }
+
+    /// Whether nothing else is asked for the request that this was a part of.
+    fn is_last(&mut self, request: RequestTag, id: RequestId) -> bool {
+        let others = self.tags.get_mut(&request);
+        others.is_none_or(|ids| {
+            ids.retain(|other| *other != id);
+            ids.is_empty()
+        })
+    }
+
+    /// The driver's request that has come to its end with this one.
     fn finish(&mut self, id: RequestId) -> Option<RequestTag> {
-        self.finish_with_file(id).map(|(request, _)| request)
+        let Asked::Read { request, .. } = self.requests.get(&id)? else { return None };
+        let request = *request;
+        self.requests.remove(&id);
+        let is_last = self.is_last(request, id);
+        if is_last {
+            self.tags.remove(&request);
+        }
+        is_last.then_some(request)
     }
 
     /// The driver's request that a read was for, and the file's address. An open is not the end
     /// of any: the read behind it fails, or goes elsewhere, with it.
     fn finish_with_file(&mut self, id: RequestId) -> Option<(RequestTag, FileRef)> {
         match self.requests.remove(&id)? {
-            Asked::Read { request, file }
+            Asked::Read { request, file, .. }
             | Asked::Checksum { request, file }
             | Asked::Locate { request, file }
             | Asked::List { request, directory: file } => {
-                self.tags.remove(&request);
+                self.is_last(request, id);
+                self.drop_all(request);
                 Some((request, file))
             }
             Asked::Open { .. }

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::checksum::{Algorithm, Hasher};
+use engine::fetch::{Urgency, Want};
 use engine::source::network::{Network, Tcp};
 use engine::source::question::checksum;
 use engine::source::{Part, conformance};
-use engine::{Config, ErrorKind};
+use engine::{Checksums, Config, Engine, ErrorKind};
+use futures::StreamExt;
 use url::Url;
 
 use super::http::server;
@@ -82,9 +84,13 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     conforms(ports[1]).await;
     serves_ranges(ports[1]).await;
     let origin: Url = format!("root://127.0.0.1:{}//", ports[0]).parse().unwrap();
-    let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
-    let server = engine::source::server_for(&origin, &Config::default(), network).unwrap();
-    conformance::check(server, |name| origin.join(name).unwrap()).await;
+    for checksums in [Checksums::Never, Checksums::Auto, Checksums::Always] {
+        let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+        let config = Config { checksums, ..Config::default() };
+        let server = engine::source::server_for(&origin, &config, network).unwrap();
+        conformance::check(server, |name| origin.join(name).unwrap()).await;
+    }
+    reads_with_checksums(&origin).await;
     gives_checksums(ports).await;
 }
 
@@ -107,6 +113,37 @@ pub fn xrootd(root: &Path, checksums: &str) -> Option<(Process, [u16; 2])> {
         command.args(["-R", "daemon"]);
     }
     Some((start(&mut command, Some(ports[1]))?, ports))
+}
+
+/// Ranges with a checksum of every page: across pages, frames and the end of the file, many at once.
+async fn reads_with_checksums(origin: &Url) {
+    let files = conformance::files();
+    let (name, content) = files.iter().find(|(name, _)| *name == "large.bin").unwrap();
+    let config = Config { checksums: Checksums::Always, ..Config::default() };
+    let engine = Engine::start(config).unwrap();
+    let large = engine.open_bytes(origin.join(name).unwrap().as_str()).await.unwrap();
+    let size = content.len() as u64;
+    let ends = [0, 1, 4095, 4096, 4097, 8192, 100_000, 2_093_056, 2_097_152, size - 1, size];
+    let ranges = ends.iter().flat_map(|start| ends.map(|end| *start..end));
+    let small = (0..2000).map(|at| at * 1499..at * 1499 + 700);
+    let ranges: Vec<_> = ranges.filter(|range| !range.is_empty()).chain(small).collect();
+    let want = |range: &std::ops::Range<u64>| Want {
+        range: range.clone(),
+        cost: range.end - range.start,
+        urgency: Urgency::Demand,
+        order: 0,
+    };
+    let mut wants = large.want(ranges.iter().map(want).collect());
+    let mut come = 0;
+    while let Some(grant) = wants.next().await {
+        let grant = grant.unwrap();
+        let range = ranges[grant.index].clone();
+        assert!(grant.bytes[..] == content[range.start as usize..range.end as usize], "{range:?}");
+        come += 1;
+    }
+    assert_eq!(come, ranges.len());
+    let report = engine.report();
+    assert_eq!((report.requests, report.sources[0].damaged_pages), (report.segments, 0));
 }
 
 /// What the server says of a file is what its bytes have, over both protocols and of every kind.

@@ -119,5 +119,5 @@ impl Talk {
 
 /// A file under a tag.
 pub fn file(tag: u32, url: &Url) -> FileRef {
-    FileRef { tag, url: Arc::new(url.clone()) }
+    FileRef { tag, url: Arc::new(url.clone()), is_opaque: false }
 }

@@ -47,6 +47,12 @@ impl Connection {
                 }
                 None => self.not_open(tag),
             },
+            Request::Pgread(read) => match self.file(read.handle).cloned() {
+                Some(file) => {
+                    self.jobs.push_back(Job::pages(tag, file, read.offset, read.length as usize));
+                }
+                None => self.not_open(tag),
+            },
             Request::Readv(readv) => self.take_up_readv(tag, &readv),
             Request::Close(close) => match self.release(close.handle) {
                 true => self.server.answer_done(tag),
@@ -193,6 +199,9 @@ impl Connection {
         let more = rest.is_some();
         match part {
             Ok(Part::Data(bytes)) => self.server.answer_data(tag, bytes, more),
+            Ok(Part::Pages { offset, bytes }) => {
+                self.server.answer_pages(tag, offset, &bytes, more);
+            }
             Ok(Part::Records(records)) => self.server.answer_readv(tag, &records, more),
             Err(error) => self.refuse(tag, &error),
         }

@@ -20,6 +20,7 @@ use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
 use xrootd::message::Request;
 use xrootd::message::login::SessionId;
+use xrootd::message::protocol::ServerFlags;
 use xrootd::server::{Served, Server, ServerConfig, Tag};
 
 use self::answer::Outcome;
@@ -74,8 +75,10 @@ struct Connection {
 
 impl Connection {
     fn new(export: Export, address: SocketAddr) -> Self {
+        let mut config = ServerConfig::data_server(new_session());
+        config.flags = config.flags | ServerFlags::CHECKSUMMED_PAGES;
         Connection {
-            server: Server::new(ServerConfig::data_server(new_session())),
+            server: Server::new(config),
             started: Instant::now(),
             export,
             address,

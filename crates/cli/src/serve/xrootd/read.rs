@@ -5,6 +5,7 @@ use std::io;
 
 use bytes::Bytes;
 use xrootd::header::Handle;
+use xrootd::pages::PAGE_BYTES;
 use xrootd::server::Tag;
 
 use crate::serve::files::Opened;
@@ -25,7 +26,17 @@ pub struct Job {
 
 #[derive(Debug)]
 enum Wanted {
-    Range { file: Opened, offset: u64, left: usize },
+    Range {
+        file: Opened,
+        offset: u64,
+        left: usize,
+    },
+    /// With a checksum of every page.
+    Pages {
+        file: Opened,
+        offset: u64,
+        left: usize,
+    },
     Segments(VecDeque<Segment>),
 }
 
@@ -50,12 +61,17 @@ pub struct Step {
 #[derive(Debug)]
 pub enum Part {
     Data(Bytes),
+    Pages { offset: u64, bytes: Bytes },
     Records(Vec<(Handle, u64, Bytes)>),
 }
 
 impl Job {
     pub fn range(tag: Tag, file: Opened, offset: u64, length: usize) -> Self {
         Job { tag, wanted: Wanted::Range { file, offset, left: length } }
+    }
+
+    pub fn pages(tag: Tag, file: Opened, offset: u64, length: usize) -> Self {
+        Job { tag, wanted: Wanted::Pages { file, offset, left: length } }
     }
 
     pub fn segments(tag: Tag, segments: VecDeque<Segment>) -> Self {
@@ -67,13 +83,15 @@ impl Job {
         let tag = self.tag;
         let (part, done) = match &mut self.wanted {
             Wanted::Range { file, offset, left } => {
-                let count = STEP_BYTES.min(*left);
-                let read = file.read_at(*offset, count);
-                *offset += count as u64;
-                *left -= count;
-                // Fewer bytes than wanted: the end of the file.
-                let done = *left == 0 || !read.as_ref().is_ok_and(|bytes| bytes.len() == count);
+                let (read, done) = read_on(file, offset, left, STEP_BYTES);
                 (read.map(Part::Data), done)
+            }
+            Wanted::Pages { file, offset, left } => {
+                let at = *offset;
+                // Parts end where pages do.
+                let most = STEP_BYTES - (at % PAGE_BYTES) as usize;
+                let (read, done) = read_on(file, offset, left, most);
+                (read.map(|bytes| Part::Pages { offset: at, bytes }), done)
             }
             Wanted::Segments(segments) => {
                 let read = read_some(segments);
@@ -83,6 +101,22 @@ impl Job {
         };
         Step { tag, part, rest: (!done).then_some(self) }
     }
+}
+
+/// Reads the next bytes of a range, and says whether they are its last.
+fn read_on(
+    file: &Opened,
+    offset: &mut u64,
+    left: &mut usize,
+    most: usize,
+) -> (io::Result<Bytes>, bool) {
+    let count = most.min(*left);
+    let read = file.read_at(*offset, count);
+    *offset += count as u64;
+    *left -= count;
+    // Fewer bytes than wanted: the end of the file.
+    let done = *left == 0 || !read.as_ref().is_ok_and(|bytes| bytes.len() == count);
+    (read, done)
 }
 
 fn read_some(segments: &mut VecDeque<Segment>) -> io::Result<Vec<(Handle, u64, Bytes)>> {

@@ -1,5 +1,7 @@
 //! What connections tell the driver.
 
+use std::ops::Range;
+
 use scheduler::{ConnectionId, Failure, FileId, RequestId, ServerId, SourceId};
 use url::Url;
 
@@ -10,6 +12,9 @@ use crate::source::{ConnectionTag, FileInfo, Notice, Place, Role, display_url};
 
 /// Redirections of one open; what XRootD's own client allows.
 const REDIRECTS_MAX: u32 = 16;
+
+/// What has a checksum of its own.
+const PAGE_BYTES: u64 = 4096;
 
 impl Driver {
     pub(super) fn take_notice(&mut self, connection: ConnectionTag, notice: Notice) {
@@ -45,6 +50,7 @@ impl Driver {
                     self.trace.hedge(request.0, 0, won);
                 }
             }
+            Notice::Damaged { request, range } => self.damaged(RequestId(request.0), id, range),
             Notice::Done { request } => {
                 self.trace.ended(request.0, false);
                 let request = RequestId(request.0);
@@ -100,6 +106,21 @@ impl Driver {
         }
         self.scheduler.handle_opened(self.clock.now(), request, info.size);
         file.infos.entry(state.source).or_insert(info);
+    }
+
+    /// Bytes have come damaged: they count as not having come, and against who brought them.
+    fn damaged(&mut self, request: RequestId, connection: ConnectionId, range: Range<u64>) {
+        let Some(state) = self.requests.get(&request) else { return };
+        let pages = range.end.div_ceil(PAGE_BYTES) - range.start / PAGE_BYTES;
+        self.trace.damaged(request.0, pages);
+        let error = Error::new(ErrorKind::Corrupt, "what came is not what its checksums say")
+            .retryable(true)
+            .with_range(range.clone())
+            .with_advice(
+                "something on the way damages data: read another replica, and tell the site",
+            );
+        self.remember(state.file, connection, error);
+        self.scheduler.handle_damaged(self.clock.now(), request, range);
     }
 
     fn failed(&mut self, request: RequestId, connection: ConnectionId, error: Error) {

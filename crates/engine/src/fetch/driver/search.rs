@@ -271,7 +271,7 @@ impl Driver {
         let origin = display_url(&search.origin);
         let mut added = 0;
         match found {
-            Ok(Places { urls, said }) => {
+            Ok(Places { urls, said, .. }) => {
                 file.size_said = file.size_said.or(said.size);
                 let checksum = &mut file.agreement.checksum;
                 *checksum = checksum.take().or(said.checksum);

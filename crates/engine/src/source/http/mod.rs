@@ -100,6 +100,7 @@ impl HttpServer {
             request_overhead: Duration::from_micros(300),
             local: false,
             connections_max: None,
+            checksums: false,
         };
         Ok(HttpServer {
             name: format!("http://{host}:{port}"),

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
+use xrootd::message::protocol::ServerFlags;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits};
 
 use crate::store::Notes;
@@ -22,6 +23,9 @@ struct Note {
     handles: Handles,
     segments_max: u32,
     segment_bytes_max: u64,
+    /// It offers checksums of what it sends; notes of older versions do not say.
+    #[serde(default)]
+    checksums: bool,
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Clone, Copy)]
@@ -41,7 +45,7 @@ impl Remembered {
     /// The profile to begin with.
     pub fn profile(&self) -> Profile {
         let Some(note) = self.notes.load::<Note>(self.number) else { return Profile::default() };
-        let Note { segments_max, segment_bytes_max, handles } = note;
+        let Note { segments_max, segment_bytes_max, handles, checksums } = note;
         Profile {
             authentication: Authentication::NotNeeded,
             burst: Some(true),
@@ -52,6 +56,7 @@ impl Remembered {
                 Handles::Unpredictable => HandleOrder::Unpredictable,
             },
             readv: ReadvLimits { segments_max, segment_bytes_max },
+            flags: checksums.then_some(ServerFlags::IS_SERVER | ServerFlags::CHECKSUMMED_PAGES),
             ..Profile::default()
         }
     }
@@ -75,7 +80,8 @@ fn note(profile: &Profile) -> Option<Note> {
         HandleOrder::BigEndian => Handles::BigEndian,
         HandleOrder::Unpredictable => Handles::Unpredictable,
     };
-    welcome.then_some(Note { handles, segments_max, segment_bytes_max })
+    let checksums = super::pages::offers(profile.flags);
+    welcome.then_some(Note { handles, segments_max, segment_bytes_max, checksums })
 }
 
 #[cfg(test)]
@@ -95,6 +101,7 @@ mod tests {
             burst: Some(true),
             handles: HandleOrder::BigEndian,
             readv: ReadvLimits { segments_max: 16, segment_bytes_max: 4096 },
+            flags: Some(ServerFlags::IS_SERVER | ServerFlags::CHECKSUMMED_PAGES),
             ..Profile::default()
         };
         server("a").learn(&unknown, &welcomes);
