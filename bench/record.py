@@ -22,7 +22,8 @@ def table(
     lines = []
     links = list(dict.fromkeys(row["link"] for row in rows))
     for link in links:
-        lines += [summary(peer, link, rows, experiment.figure) for peer in peers]
+        found = (summary(peer, link, rows, experiment.figure) for peer in peers)
+        lines += [line for line in found if line["runs"]]
     if experiment.figure == "round_trips":
         lines = [round_trips(experiment, peer, lines) for peer in peers]
     for link in {line["link"] for line in lines}:
@@ -143,6 +144,32 @@ def as_text(experiment: Experiment, lines: list[dict]) -> str:
             + (f"   DISAGREES: {line['disagrees']}" if "disagrees" in line else "")
         )
     return "\n".join(text)
+
+
+def added(stem: Path, rows: list[dict]) -> list[dict]:
+    """What is recorded, and further rows behind it; runs of the same are numbered on."""
+    old = []
+    if stem.with_suffix(".csv").exists():
+        with stem.with_suffix(".csv").open(newline="") as file:
+            old = [
+                {key: parsed(text) for key, text in row.items() if text}
+                for row in csv.DictReader(file)
+            ]
+    # A link may have none.
+    old = [{"link": "", **row} for row in old]
+    for row in rows:
+        same = [one["run"] for one in old if all(one[key] == row[key] for key in ("link", "peer"))]
+        row["run"] += max(same, default=-1) + 1
+    return old + rows
+
+
+def parsed(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def write(stem: Path, facts: dict, rows: list[dict], lines: list[dict]) -> None:

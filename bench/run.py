@@ -3,6 +3,7 @@
     python bench/run.py NAME [--runs N] [--peers farroot,uproot] [--links 72] [--congestion bbr]
 
 Writes what it found to bench/record/NAME.csv (each run) and NAME.json (the table, the machine).
+With --add it adds to what is recorded, which may be a part of the peers or links.
 Experiments with a link run inside farroot-lab, which needs root or user namespaces. See METHOD.md.
 """
 
@@ -38,20 +39,23 @@ def main() -> None:
     rows = []
     for number in range(args.runs):
         for link in experiment.links or (None,):
-            if link and args.links and args.links not in link.label:
+            if link and args.links and not is_wanted(link, experiment, args.links):
                 continue
             if link:
                 set_link(link)
             for peer in peers:
                 row = {"run": number, "link": link.label if link else "", "peer": peer.name}
-                row |= run_peer(experiment, peer)
+                row |= run_peer(experiment, peer, link)
                 rows.append(row)
                 print(record.one_line(row), file=sys.stderr, flush=True)
+    suffix = "" if args.congestion == "cubic" else f"-{args.congestion}"
+    stem = BENCH / "record" / f"{args.name}{suffix}"
+    if args.add:
+        rows, peers = record.added(stem, rows), list(experiment.peers)
     table = record.table(experiment, peers, rows, needed_bytes(experiment))
     print(record.as_text(experiment, table))
-    if not args.peers and not args.links:
-        suffix = "" if args.congestion == "cubic" else f"-{args.congestion}"
-        record.write(BENCH / "record" / f"{args.name}{suffix}", facts, rows, table)
+    if args.add or not (args.peers or args.links):
+        record.write(stem, facts, rows, table)
 
 
 def arguments() -> argparse.Namespace:
@@ -63,7 +67,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--peers", help="only those whose names contain one of these words; no record"
     )
-    parser.add_argument("--links", help="only those whose labels contain this text; no record")
+    parser.add_argument(
+        "--links", help="only those whose labels contain this text; no record without --add"
+    )
+    parser.add_argument("--add", action="store_true", help="add to the record")
     parser.add_argument("--congestion", default="cubic", help="TCP congestion control in the lab")
     return parser.parse_args()
 
@@ -81,6 +88,12 @@ def wanted_peers(experiment: Experiment, words: str | None) -> list[Peer]:
     if INSIDE not in os.environ:
         print("farroot is not installed (make extension-release): no row for it", file=sys.stderr)
     return [peer for peer in chosen if not peer.name.startswith("farroot")]
+
+
+def is_wanted(link: Link, experiment: Experiment, text: str) -> bool:
+    """A whole label names one link, anything else those that have it in their labels."""
+    labels = [one.label for one in experiment.links]
+    return link.label == text if text in labels else text in link.label
 
 
 def has_farroot() -> bool:
@@ -123,9 +136,9 @@ def needed_bytes(experiment: Experiment) -> int | None:
     return sum(columns[name]["bytes"] for name in experiment.columns)
 
 
-def run_peer(experiment: Experiment, peer: Peer) -> dict:
+def run_peer(experiment: Experiment, peer: Peer, link: Link | None) -> dict:
     """One cold run of one peer: its line of JSON, or why there is none. A failure stays a row."""
-    command = [python(), str(BENCH / "peers" / f"{peer.script}.py"), *job(experiment, peer)]
+    command = [python(), str(BENCH / "peers" / f"{peer.script}.py"), *job(experiment, peer, link)]
     # Every run is a first one.
     environment = {**os.environ, "FARROOT_STORE": "0", **peer.environment}
     try:
@@ -148,7 +161,7 @@ def run_peer(experiment: Experiment, peer: Peer) -> dict:
     return json.loads(lines[-1])
 
 
-def job(experiment: Experiment, peer: Peer) -> list[str]:
+def job(experiment: Experiment, peer: Peer, link: Link | None) -> list[str]:
     if peer.scheme == "none":
         return list(peer.options)
     path = data.DATA / f"{experiment.file}.root"
@@ -168,6 +181,8 @@ def job(experiment: Experiment, peer: Peer) -> list[str]:
         words += ["--entry-stop", str(experiment.entry_stop)]
     if peer.script == "floor":
         words += ["--local", str(path)]
+        if link:
+            words += ["--pipe-bytes", str(link.pipe_bytes)]
     return words
 
 
