@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 
 
@@ -28,6 +29,14 @@ class Link:
     def label(self) -> str:
         extra = [knob for knob in self.knobs.split() if knob not in Link.knobs.split()]
         return " ".join([f"{self.rtt_ms:g} ms", *extra])
+
+    @property
+    def pipe_bytes(self) -> int:
+        """Bytes that it holds: rate x round trip."""
+        rate = next(knob for knob in self.knobs.split() if knob.startswith("rate="))
+        number, unit = re.fullmatch(r"rate=(\d+)(gbit|mbit|MB/s)", rate).groups()
+        per_s = {"gbit": 125_000_000, "mbit": 125_000, "MB/s": 1_000_000}[unit]
+        return int(int(number) * per_s * self.rtt_ms / 1000)
 
     @property
     def settings(self) -> list[str]:
@@ -76,6 +85,13 @@ def floor(connections: int) -> Peer:
     return Peer(f"floor, {connections} connections", "floor", options=options, is_bound=True)
 
 
+def floors(*options: str) -> tuple[Peer, Peer]:
+    """The floor that asks for everything at once, and the one that does not overfill the link."""
+    asked = replace(floor(16), options=(*floor(16).options, *options))
+    name = f"{asked.name}, link not overfilled"
+    return asked, replace(asked, name=name, options=(*asked.options, "--fill", "1.5"))
+
+
 def farroot_chunks(connections: int) -> Peer:
     count = str(connections)
     limits = {"FARROOT_CONNECTIONS": count, "FARROOT_CONNECTIONS_MAX": count}
@@ -96,8 +112,10 @@ FARROOT_EVENTS_APART = Peer(
     options=("--row-wise",),
     environment={"FARROOT_COALESCING": "0"},
 )
-# As many bytes as the loop needs, of whole branches.
-FLOOR_LOOP = replace(floor(16), options=("--connections", "16", "--bytes", "192000000"))
+ROOT_LOOP_SAMPLES = tuple(
+    replace(peer, name=f"{peer.name} (50 events)", options=(*peer.options, "--sample", "50"))
+    for peer in (ROOT_LOOP, ROOT_LOOP_TRAINED)
+)
 OVERLAP = ("--step", "25000", "--work-s", "0.3")
 
 ONE_THREAD = {"FARROOT_DECODE_THREADS": "1"}
@@ -236,7 +254,9 @@ EXPERIMENTS = {
             FARROOT_EVENTS,
             *FARROOT_EVENTS_WITHOUT,
             FARROOT_EVENTS_APART,
-            FLOOR_LOOP,
+            # As many bytes as the loop needs, of whole branches.
+            *floors("--bytes", "192000000"),
+            *ROOT_LOOP_SAMPLES,
         ),
     ),
     "eventloop-local": Experiment(
@@ -244,7 +264,23 @@ EXPERIMENTS = {
         file="eventloop",
         entry_stop=1_000,
         peers=tuple(
-            replace(peer, scheme="local") for peer in (ROOT_LOOP, FARROOT_LOOP, FARROOT_EVENTS)
+            replace(peer, scheme="local")
+            for peer in (ROOT_LOOP, FARROOT_LOOP, FARROOT_EVENTS, FARROOT_EVENTS_APART)
+        ),
+    ),
+    "h42-local": Experiment(
+        about="three branches of h42 from a local file, one thread",
+        file="h42",
+        columns=H42_COLUMNS,
+        peers=(
+            replace(ROOT_TRAINED, scheme="local"),
+            LOCAL_UPROOT,
+            LOCAL_FARROOT,
+            replace(
+                LOCAL_FARROOT,
+                name="farroot, without coalescing",
+                environment={**ONE_THREAD, "FARROOT_COALESCING": "0"},
+            ),
         ),
     ),
     "overlap": Experiment(
@@ -274,6 +310,7 @@ EXPERIMENTS = {
             ),
             Peer("xrootd vectored", "xrootd_chunks", options=("--mode", "vectored")),
             *(farroot_chunks(connections) for connections in (1, 2, 4, 8, 16)),
+            *floors("--chunks", "50000"),
         ),
     ),
     "local": Experiment(

@@ -14,7 +14,9 @@ args = clock.arguments(
     ("--prescale", {"type": int, "default": 50}),
     ("--cache", {"choices": ["default", "trained"], "default": "default"}),
     ("--cache-bytes", {"type": int, "default": 20_000_000}),
+    ("--sample", {"type": int, "help": "so many of the events stand for all"}),
 )
+events = args.sample or args.entry_stop
 
 ROOT.gInterpreter.Declare("""
 #include <algorithm>
@@ -62,7 +64,7 @@ long long event_loop(TTree* tree, const std::vector<TBranch*>& each, long long s
 def job():
     file = ROOT.TFile.Open(args.url)
     tree = file.Get(args.tree)
-    stop = tree.GetEntries() if args.entry_stop is None else min(args.entry_stop, tree.GetEntries())
+    stop = tree.GetEntries() if events is None else min(events, tree.GetEntries())
     each = ROOT.chosen(tree, args.fraction)
     if args.cache == "trained":
         tree.SetCacheSize(args.cache_bytes)
@@ -73,4 +75,8 @@ def job():
 
 
 root_warm.warm_up(lambda tree: ROOT.event_loop(tree, ROOT.chosen(tree, 1.0), 1, 1))
+
+if args.sample:
+    scale = args.entry_stop / args.sample
+    clock.run(job, lambda result: {"entries": round(result[1] * scale)}, scale)
 clock.run(job, lambda result: {"entries": result[1], "payload_bytes": result[2]})
