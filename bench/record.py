@@ -25,7 +25,8 @@ def table(
         found = (summary(peer, link, rows, experiment.figure) for peer in peers)
         lines += [line for line in found if line["runs"]]
     if experiment.figure == "round_trips":
-        lines = [round_trips(experiment, peer, lines) for peer in peers]
+        both = [peer for peer in peers if [line["peer"] for line in lines].count(peer.name) == 2]
+        lines = [round_trips(experiment, peer, lines) for peer in both]
     for link in {line["link"] for line in lines}:
         on_link = [line for line in lines if line["link"] == link]
         add_ratios(on_link, peers)
