@@ -300,7 +300,7 @@ def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: .
 def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(
     places: Sequence[tuple[str, str | None, Tree | Ntuple | None, tuple[int, int] | None]],
-    columns: Sequence[tuple[str, bool]] | Sequence[tuple[str, Sequence[str] | None]],
+    columns: Sequence[tuple[str, bool, bool]] | Sequence[tuple[str, Sequence[str] | None]],
     cut: tuple[Sequence[str], Mask] | None = None,
     *,
     on_error_report: bool = False,

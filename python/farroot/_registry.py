@@ -6,6 +6,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from .errors import CorruptError, InvalidArgumentError
+
 if TYPE_CHECKING:
     from ._core import Column
 
@@ -15,22 +17,34 @@ Decoder = Callable[["Column"], Any]
 _decoders: dict[str, Decoder] = {}
 
 
-def register(typename: str, decode: Callable[[list[bytes]], Any]) -> None:
-    """Has branches of a type read by a function.
+def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False) -> None:
+    """Has branches of a type read as the caller says, in every file and by every way to read.
 
     Args:
-        typename: The type as :attr:`Branch.typename` spells it.
-        decode: Is called for each run of entries with their bytes as they are in the file, headers
-            included; gives a NumPy or Awkward array of as many elements. It goes before what
-            farroot knows of the type.
+        typename: The type as :attr:`Branch.typename` spells it. What is registered goes before
+            what farroot knows of the type; a second time replaces the first.
+        decode: What NumPy takes as a dtype, for objects of fixed size: entries are as many of them
+            as there are bytes for. ``">i4"`` is a big-endian number, as ROOT writes them; a list
+            of names and types is a record, in which ``"V6"`` leaves out six bytes.
+
+            Or a function, for everything else. It is called for each run of entries with a list of
+            their bytes as they are in the file, headers included, and gives a NumPy or Awkward
+            array of as many elements.
+        skip: Bytes in front of each entry to leave out, with a dtype: 10 for the header and the
+            count of a ``std::vector``, 6 for the header of an object.
+        single: Whether an entry is exactly one object, and not a list of them; with a dtype.
+
+    It holds for this process: others (``multiprocessing`` without a fork) register for themselves.
+
+    Raises:
+        InvalidArgumentError: for what is neither a function nor a dtype.
     """
-
-    def of_column(column: Any) -> Any:
-        stored = bytes(column.bytes)
-        bounds = column.offsets.tolist()
-        return decode([stored[start:stop] for start, stop in pairwise(bounds)])
-
-    _decoders[typename] = of_column
+    if callable(decode) and not isinstance(decode, type):
+        if skip or single:
+            raise InvalidArgumentError("skip and single go with a dtype; a function gets all bytes")
+        _decoders[typename] = _by_function(decode)
+    else:
+        _decoders[typename] = _by_dtype(typename, decode, skip, single)
 
 
 def unregister(typename: str) -> None:
@@ -41,3 +55,60 @@ def unregister(typename: str) -> None:
 def registered(typename: Callable[[], str]) -> Decoder | None:
     """What was registered for a type, which is looked up only where there is anything."""
     return _decoders.get(typename()) if _decoders else None
+
+
+def _by_function(decode: Callable[[list[bytes]], Any]) -> Decoder:
+    def of_column(column: Any) -> Any:
+        stored = bytes(column.bytes)
+        bounds = column.offsets.tolist()
+        return decode([stored[start:stop] for start, stop in pairwise(bounds)])
+
+    return of_column
+
+
+def _by_dtype(typename: str, dtype: Any, skip: int, single: bool) -> Decoder:
+    import numpy as np
+
+    try:
+        item = np.dtype(dtype)
+    except TypeError as error:
+        what = f"{dtype!r} for {typename} is neither a function nor a dtype: {error}"
+        raise InvalidArgumentError(what) from error
+    if item.itemsize == 0 or item.hasobject or skip < 0:
+        raise InvalidArgumentError(f"objects of {item} behind {skip} bytes, for {typename}")
+
+    def of_column(column: Any) -> Any:
+        import awkward as ak
+
+        starts, stops = column.offsets[:-1], column.offsets[1:]
+        there = stops > starts
+        lengths = np.where(there, stops - starts - skip, 0)
+        counts, rest = np.divmod(lengths, item.itemsize)
+        if rest.any() or (lengths < 0).any() or (single and (counts != 1).any()):
+            entry = int(np.argmax((rest != 0) | (lengths < 0) | (single & (counts != 1))))
+            size = int(stops[entry] - starts[entry])
+            raise CorruptError(
+                f"{typename} is registered as {item.itemsize} bytes behind {skip}; "
+                f"an entry has {size} bytes"
+            )
+        stored = column.bytes
+        if skip and there.any():
+            kept = np.ones(len(stored), dtype=bool)
+            kept[(starts[there, np.newaxis] + np.arange(skip)).reshape(-1)] = False
+            stored = stored[kept]
+        items = ak.Array(_layout(stored[: int(counts.sum()) * item.itemsize].view(item)))
+        return items if single else ak.unflatten(items, counts)
+
+    return of_column
+
+
+def _layout(items: Any) -> Any:
+    """NumPy's records as Awkward's, in the byte order of the machine."""
+    import awkward as ak
+
+    if items.dtype.names is None:
+        return ak.from_numpy(items.astype(items.dtype.newbyteorder("=")), regulararray=True).layout
+    kinds = {name: items.dtype[name].base for name in items.dtype.names}
+    kept = [name for name, kind in kinds.items() if kind.kind != "V" or kind.names is not None]
+    fields = [_layout(items[name]) for name in kept]
+    return ak.contents.RecordArray(fields, kept, length=len(items))

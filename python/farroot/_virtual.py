@@ -62,7 +62,12 @@ class _Buffers:
 def column(
     lazy: _core.Lazy, branch: Branch, start: int, stop: int, log: list[Any] | None
 ) -> ak.Array:
-    """A branch's entries ``start`` to ``stop`` as an array that is read when looked at."""
+    """A branch's entries ``start`` to ``stop`` as an array that is read when looked at.
+
+    Where only the data tell the type, it is read at once.
+    """
+    if (decode := branch.decoder) is not None:
+        return ak.Array(decode(lazy.get(branch.number, start, stop)))
     empty = _core.empty_column(branch.tree._live(), branch.number)
     form = to_layout(empty).form_with_key(_FORM_KEY)
     read = partial(lazy.get, branch.number, start, stop)

@@ -55,8 +55,9 @@ class Tree(InFile[_core.Tree], HasBranches):
     def _asked(self, number: int, optional: bool) -> tuple[int, bool]:
         return number, optional
 
-    def _asked_everywhere(self, number: int, optional: bool) -> tuple[str, bool]:
-        return self._paths[number], optional
+    def _asked_everywhere(self, number: int, optional: bool) -> tuple[str, bool, bool]:
+        as_bytes = self._branch(number).decoder is not None
+        return self._paths[number], optional, as_bytes
 
     @property
     def title(self) -> str:

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{OnError, Place, Skipped, Step, Table, Wanted, Wish};
+use engine::{Chosen, OnError, Place, Skipped, Step, Table, Wanted, Wish};
 use numpy::PyArray1;
 use parking_lot::Mutex;
 use pyo3::exceptions::PyBaseException;
@@ -136,11 +136,11 @@ impl Open {
     }
 }
 
-/// Which columns: branches by name, and whether nobody has named them, or paths of fields with
-/// those to keep of each.
+/// Which columns: branches by name, each with whether nobody has named it and whether its bytes are
+/// wanted, or paths of fields with those to keep of each.
 #[derive(FromPyObject)]
 pub enum Columns {
-    Branches(Vec<(String, bool)>),
+    Branches(Vec<(String, bool, bool)>),
     Fields(Vec<(String, Option<Vec<String>>)>),
 }
 
@@ -167,7 +167,10 @@ pub fn parts(
     }
     let (cut, raised) = by_function(cut);
     let wanted = match columns {
-        Columns::Branches(names) => Wanted::Chosen(names),
+        Columns::Branches(branches) => {
+            let chosen = |(name, optional, as_bytes)| Chosen { name, optional, as_bytes };
+            Wanted::Chosen(branches.into_iter().map(chosen).collect())
+        }
         Columns::Fields(fields) => Wanted::Fields(fields),
     };
     let skipped: Arc<Mutex<Vec<Skipped>>> = Arc::default();

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import pickle
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +17,7 @@ import uproot
 
 import farroot
 
+from .conftest import ENTRIES
 from .corpus import corpus_folder
 
 #: Files of the corpus with branches below branches.
@@ -159,3 +163,106 @@ def test_types_that_the_user_decodes(made: Path) -> None:
         farroot.unregister("int32_t")
         farroot.unregister("float[]")
     assert ak.array_equal(farroot.open(made)["events"].arrays(["int32", "jagged"]), expected)
+
+
+@pytest.fixture
+def registered() -> Iterator[Callable[..., None]]:
+    """Registers types for the time of a test."""
+    known: list[str] = []
+
+    def register(typename: str, decode: Any, **options: Any) -> None:
+        farroot.register(typename, decode, **options)
+        known.append(typename)
+
+    yield register
+    for typename in known:
+        farroot.unregister(typename)
+
+
+def test_types_of_fixed_size_are_read_by_a_dtype(
+    made: Path, registered: Callable[..., None]
+) -> None:
+    plain = farroot.open(made)["events"].arrays(["int32", "jagged"])
+    registered("int32_t", ">i4", single=True)
+    registered("float[]", [("x", ">f4")])
+    tree = farroot.open(made)["events"]
+    read = tree.arrays(["int32", "jagged"])
+    assert ak.array_equal(read.int32, plain.int32)
+    assert ak.array_equal(read.jagged.x, plain.jagged)
+    assert read.jagged.x.layout.content.dtype == np.dtype("=f4")
+    cut = tree.arrays(["jagged"], cut="float64 > 0")
+    assert ak.array_equal(cut.jagged.x, plain.jagged[tree["float64"].array() > 0])
+    halves = [("", "V2"), ("low", ">u2")]
+    registered("int32_t", halves, single=True)
+    assert (tree["int32"].array().low == plain.int32 & 0xFFFF).to_list() == [True] * ENTRIES
+    registered("int32_t", ">i2")
+    halves_of = np.asarray(plain.int32).astype(">i4").view(">i2").reshape(-1, 2)
+    assert tree["int32"].array().to_list() == halves_of.tolist()
+    registered("int32_t", "u1", skip=3)
+    assert ak.all(ak.flatten(tree["int32"].array()) == plain.int32 & 0xFF)
+
+
+def test_registered_types_hold_in_every_file_and_way_to_read(
+    made: Path, registered: Callable[..., None]
+) -> None:
+    """Other files of a list were read as farroot knows the type, not as the caller does."""
+    registered("float[]", [("x", ">f4")])
+    place = f"{made}:events"
+    expected = farroot.open(place)["jagged"].array()
+    assert expected.fields == ["x"]
+    both = farroot.concatenate([place, str(made) + ":events;1"], ["jagged"])
+    assert ak.array_equal(both.jagged, ak.concatenate([expected, expected]))
+    steps = list(farroot.iterate([place, farroot.open(place)], ["jagged"], step_size=300))
+    assert ak.array_equal(ak.concatenate(steps).jagged, both.jagged)
+    tree = farroot.open(place)
+    assert ak.array_equal(tree.arrays(["jagged"], virtual=True).jagged, expected)
+    again = pickle.loads(pickle.dumps(tree))
+    assert ak.array_equal(again["jagged"].array(), expected)
+    with ThreadPoolExecutor(4) as pool:
+        for read in pool.map(lambda _: tree["jagged"].array(), range(8)):
+            assert ak.array_equal(read, expected)
+
+
+def test_registered_sizes_that_are_wrong_are_told(
+    made: Path, registered: Callable[..., None]
+) -> None:
+    tree = farroot.open(made)["events"]
+    wrong: list[tuple[Any, dict[str, Any]]]
+    wrong = [(">i8", {}), (">i2", {"single": True}), (">i4", {"skip": 5})]
+    for decode, options in wrong:
+        registered("int32_t", decode, **options)
+        with pytest.raises(farroot.CorruptError, match="int32_t is registered as"):
+            tree["int32"].array()
+    wrong = [("no type", {}), ("O", {}), ("V0", {}), (len, {"skip": 1})]
+    for decode, options in wrong:
+        with pytest.raises(farroot.InvalidArgumentError):
+            farroot.register("int32_t", decode, **options)
+
+
+@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
+def test_what_no_file_describes_is_read_by_who_knows_it(
+    corpus: Path, registered: Callable[..., None]
+) -> None:
+    """The example of docs/python.md."""
+    hit = [("dom_id", ">i4"), ("channel_id", "u1"), ("time", "<u4"), ("tot", "u1")]
+    registered("std::vector<KM3NETDAQ::JDAQKeyHit>", hit, skip=10)
+    triggered = [*hit, ("", "V6"), ("trigger_mask", ">u8")]
+    registered("std::vector<KM3NETDAQ::JDAQTriggeredHit>", triggered, skip=10)
+    registered("KM3NETDAQ::JDAQHit*[]", [("pmt", "u1"), ("tdc", "<u4"), ("tot", "u1")], skip=6)
+    registered("KM3NETDAQ::JDAQPreamble", [("length", ">i4"), ("type", ">i4")], single=True)
+    file = farroot.open(corpus / "uproot-issue407.root")
+    events = file["KM3NET_EVENT"].arrays(["snapshotHits", "triggeredHits"])
+    assert ak.num(events.snapshotHits).to_list() == [96, 124, 78]
+    assert ak.num(events.triggeredHits).to_list() == [18, 53, 9]
+    # What has triggered is among what there was.
+    for event in events:
+        seen = set(ak.to_list(ak.zip((event.snapshotHits.dom_id, event.snapshotHits.time))))
+        cause = event.triggeredHits
+        assert set(ak.to_list(ak.zip((cause.dom_id, cause.time)))) <= seen
+        assert (cause.trigger_mask > 0).to_list() == [True] * len(cause)
+    preamble = file["KM3NET_EVENT/KM3NET_EVENT/KM3NETDAQ::JDAQPreamble"].array()
+    assert preamble["type"].to_list() == [10001] * 3
+    frames = file["KM3NET_TIMESLICE_L1"]["vector<KM3NETDAQ::JDAQSuperFrame>"]
+    hits = frames["vector<KM3NETDAQ::JDAQSuperFrame>.buffer"].array()
+    counts = frames["vector<KM3NETDAQ::JDAQSuperFrame>.numberOfHits"].array()
+    assert ak.array_equal(ak.num(hits), ak.sum(counts, axis=1), dtype_exact=False)

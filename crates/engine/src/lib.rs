@@ -49,7 +49,7 @@ pub use read::ntuple::{FieldColumn, Ntuple};
 pub use read::outline::{Outline, OutlineColumn};
 pub use read::plan::{Plan, Step};
 pub use read::skip::{OnError, Skipped};
-pub use read::table::{Selected, Table, Wanted};
+pub use read::table::{Chosen, Selected, Table, Wanted};
 pub use read::tree::Tree;
 pub use rootfile::object;
 pub use rootfile::tree::BranchId;

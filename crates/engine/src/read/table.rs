@@ -26,11 +26,22 @@ pub enum Wanted {
     All,
     /// Names, paths and globs.
     Named(Vec<String>),
-    /// Branches by name or path, and whether nobody has named them: see [`Column::optional`].
-    Chosen(Vec<(String, bool)>),
+    /// Branches, each with how it is wanted.
+    Chosen(Vec<Chosen>),
     /// Fields of an RNTuple by their paths: each in the lists that it is in or, with paths of
     /// fields to keep, one at the top with only those.
     Fields(Vec<(String, Option<Vec<String>>)>),
+}
+
+/// A branch, and how it is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// Name or path.
+    pub name: String,
+    /// Nobody has named it: see [`Column::optional`].
+    pub optional: bool,
+    /// As the bytes of its entries: see [`Tree::read_as_bytes`].
+    pub as_bytes: bool,
 }
 
 /// Columns of a tree or of an RNTuple. Cheap to clone.
@@ -66,8 +77,8 @@ impl Table {
                 let columns = match wanted {
                     Wanted::All => tree.all_columns(),
                     Wanted::Named(patterns) => tree.columns(patterns)?,
-                    Wanted::Chosen(paths) => {
-                        paths.iter().map(|each| tree.chosen(each)).collect::<Result<_>>()?
+                    Wanted::Chosen(chosen) => {
+                        chosen.iter().map(|each| tree.chosen(each)).collect::<Result<_>>()?
                     }
                     Wanted::Fields(_) => return Err(another_kind(tree)),
                 };
@@ -77,10 +88,9 @@ impl Table {
                 let columns = match wanted {
                     Wanted::All => ntuple.all_columns(),
                     Wanted::Named(patterns) => ntuple.columns(patterns)?,
-                    Wanted::Chosen(paths) => {
-                        let names: Vec<String> =
-                            paths.iter().map(|(name, _)| name.clone()).collect();
-                        ntuple.columns(&names)?
+                    Wanted::Chosen(chosen) => {
+                        let names = chosen.iter().map(|each| each.name.clone());
+                        ntuple.columns(&names.collect::<Vec<_>>())?
                     }
                     Wanted::Fields(fields) => {
                         fields.iter().map(|each| ntuple.field(each)).collect::<Result<_>>()?

@@ -13,6 +13,7 @@ use super::file::File;
 use super::pipeline::{self, Decision, Job};
 use super::plan::{Plan, Step};
 use super::select::Names;
+use super::table::Chosen;
 use crate::error::{Error, ErrorKind, Result};
 
 type Interpreted = rootfile::Result<Arc<Interpretation>>;
@@ -141,10 +142,13 @@ impl Tree {
         Ok(columns)
     }
 
-    /// A branch by its name or path, and whether nobody has named it.
-    pub(super) fn chosen(&self, (name, optional): &(String, bool)) -> Result<Column> {
-        let column = self.column(self.inner.names.the(name)?)?;
-        Ok(Column { optional: *optional, ..column })
+    /// A branch as it is wanted.
+    pub(super) fn chosen(&self, chosen: &Chosen) -> Result<Column> {
+        let branch = self.inner.names.the(&chosen.name)?;
+        if chosen.as_bytes {
+            self.read_as_bytes(branch);
+        }
+        Ok(Column { optional: chosen.optional, ..self.column(branch)? })
     }
 
     /// A named branch that only groups others stands for those.
