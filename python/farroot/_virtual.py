@@ -41,6 +41,11 @@ def check(wish: Wish) -> None:
         raise InvalidArgumentError("virtual=True computes nothing: no cut, no aliases")
 
 
+def is_whole(form: Any) -> bool:
+    """Whether a form says everything: of objects of any class it does not say which."""
+    return "unknown" not in str(form.type)
+
+
 class _Buffers:
     """The buffers of one column, once somebody needs one of them."""
 
@@ -71,6 +76,8 @@ def column(
     empty = _core.empty_column(branch.tree._live(), branch.number)
     form = to_layout(empty).form_with_key(_FORM_KEY)
     read = partial(lazy.get, branch.number, start, stop)
+    if not is_whole(form):
+        return ak.Array(to_layout(read()))
     buffers = _Buffers(branch, read, log)
     container = {key: partial(buffers.buffer, key) for key in form.expected_from_buffers()}
     return ak.from_buffers(form, stop - start, container)

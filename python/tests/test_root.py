@@ -225,3 +225,91 @@ def test_branches_of_old(written: Path) -> None:
     assert (texts.typename, vectors.typename) == ("TObjString", "TLorentzVector")
     assert texts.array().to_list() == ["o" * (i % 4) for i in range(20)]
     assert vectors.array()["fP", "fX"].to_list() == list(range(20))
+
+
+def part(i: int) -> dict[str, Any]:
+    return {"id": i, "energy": 0.5 * i, "hits": [i] * (i % 3), "name": "p" * (i % 4)}
+
+
+def heavy(i: int) -> dict[str, Any]:
+    return {**part(i), "mass": 3 * i}
+
+
+def holder(i: int) -> dict[str, Any]:
+    """What `Holder::fill` fills."""
+    few = range(i % 3)
+    parts = [part(i + k) for k in few]
+    return {
+        "before": i,
+        "clones": [part(i + k) for k in range(i % 4)],
+        "heavy": [heavy(i * k) for k in range(i % 4)],
+        # The second one twice, and a null pointer between the two.
+        "array": [*parts, None, parts[1]] if i % 3 == 2 else parts,
+        "list": [heavy(i), "text"][: i % 3],
+        "hash": ["h" * (i % 5)] * (i % 3),
+        "map": [("k" * (k + 1), part(k)) for k in few],
+        "nested": [[{"fName": "n", "fTitle": "t"}]] * (i % 3),
+        "named": {"fName": "name", "fTitle": "t" * (i % 4)},
+        "vector": {"fCoordinates": {"fPt": i, "fEta": 1, "fPhi": 0.5, "fM": 0.25}},
+        "after": -i,
+    }
+
+
+def in_order(pairs: Any) -> Any:
+    """The pairs of a `TMap`, which has them in whichever order."""
+    return sorted(pairs, key=lambda pair: pair[0])
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize(("split", "bypass"), ODDS)
+def test_containers_of_objects_of_any_class(written: Path, split: int, bypass: bool) -> None:
+    tree = farroot.open(f"{written}/containers_{split}_{bypass}.root:tree")
+    if split == 0:
+        entries = tree["holder."].array()
+        columns = {name: entries[name].to_list() for name in entries.fields}
+    else:
+        columns = {
+            branch.name.split(".")[-1]: branch.array().to_list()
+            for branch in tree["holder."].values()
+            if not branch.is_group
+        }
+    for member in holder(0):
+        # Split, the objects of a TClonesArray are in branches of their own.
+        if member not in columns:
+            # Pointers in objects are left out.
+            missing = {0: ["heavy"], 99: ["clones", "heavy", "named", "vector"]}
+            assert member in missing[split]
+            continue
+        for i, got in enumerate(columns[member]):
+            wanted = holder(i)[member]
+            assert (in_order(got) if member == "map" else got) == wanted, (member, i)
+
+
+def test_objects_of_any_class_in_steps_and_in_every_library(written: Path) -> None:
+    """Which classes there are differs from step to step, and from basket to basket."""
+    import awkward as ak
+
+    tree = farroot.open(f"{written}/containers_1_False.root:tree")
+    wanted = [holder(i)["list"] for i in range(tree.num_entries)]
+    name = "holder.list"
+    steps = list(tree.iterate([name], step_size=40))
+    assert [entry for step in steps for entry in step[name].to_list()] == wanted
+    assert ak.concatenate(steps)[name].to_list() == wanted
+    assert tree.arrays([name], virtual=True)[name].to_list() == wanted
+    arrow = tree[name].array(library="arrow")
+    assert [len(each or ()) for each in arrow.to_pylist()] == [len(each) for each in wanted]
+    objects = tree[name].array(library="np")
+    assert [len(each) for each in objects] == [len(each) for each in wanted]
+    kept = tree.arrays([name], cut='get("holder.before") > 150')[name].to_list()
+    assert kept == wanted[151:]
+
+
+@pytest.mark.parametrize(("split", "bypass"), [each for each in ODDS if each[0] < 99])
+def test_containers_at_the_top(written: Path, split: int, bypass: bool) -> None:
+    tree = farroot.open(f"{written}/containers_{split}_{bypass}.root:tree")
+    if split == 0:
+        masses = tree["clones"].array()["mass"].to_list()
+        assert tree["text"].array().to_list() == ["x" * (i % 4) for i in range(200)]
+    else:
+        masses = tree["clones/clones.mass"].array().to_list()
+    assert masses == [[i + k for k in range(i % 3)] for i in range(200)]

@@ -51,6 +51,7 @@ pub use read::plan::{Plan, Step};
 pub use read::skip::{OnError, Skipped};
 pub use read::table::{Chosen, Selected, Table, Wanted};
 pub use read::tree::Tree;
+pub use rootfile::array::Mark;
 pub use rootfile::object;
 pub use rootfile::tree::BranchId;
 pub use rootfile::{Array, Numbers};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-mod indirect;
+pub(crate) mod indirect;
 mod number;
 mod numbers;
 
@@ -47,6 +47,9 @@ pub enum Mark {
     Bitset,
     /// Records of a key and a value, in the order of the keys (`std::map`).
     SortedMap,
+    /// A union of objects of those classes that the data name: other parts of the column may have
+    /// others. Awkward has no word for it.
+    Objects,
 }
 
 impl Mark {
@@ -56,6 +59,7 @@ impl Mark {
             Mark::Set => "set",
             Mark::Bitset => "bitset",
             Mark::SortedMap => "sorted_map",
+            Mark::Objects => "objects",
         }
     }
 }
@@ -279,7 +283,10 @@ impl Array {
             (
                 Array::Marked { mark, content },
                 Array::Marked { mark: more_mark, content: more_content },
-            ) if mark == more_mark => content.append(more_content),
+            ) if mark == more_mark => match mark {
+                Mark::Objects => indirect::append_objects(content, more_content),
+                _ => content.append(more_content),
+            },
             _ => Err(different_types()),
         }
     }

@@ -63,6 +63,8 @@ def to_arrow(column: Column) -> Any:
             return _fixed(to_arrow(content), size, length)
         case _core.Optional(index, content):
             return to_arrow(content).take(pa.array(index, mask=index < 0))
+        case _core.Union(tags, _, []):
+            return pa.nulls(len(tags))
         case _core.Union(tags, index, contents):
             # The first alternative is to have no value.
             offsets = np.where(tags < 0, 0, index).astype(np.int32)

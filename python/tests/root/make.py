@@ -1,4 +1,4 @@
-"""Writes trees of `classes.h` and `odds.h` with ROOT.
+"""Writes trees of `classes.h`, `odds.h` and `containers.h` with ROOT.
 
 usage: make.py FOLDER
 """
@@ -63,12 +63,33 @@ def write_odds(path: str, split: int, memberwise: bool) -> None:
     file.Close()
 
 
+def write_containers(path: str, split: int, bypass: bool) -> None:
+    ROOT.TVirtualStreamerInfo.SetStreamMemberWise(False)
+    file = ROOT.TFile(path, "RECREATE")
+    tree = ROOT.TTree("tree", "containers of objects of any class")
+    holder, clones, text = ROOT.Holder(), ROOT.TClonesArray("Heavy"), ROOT.TObjString()
+    clones.BypassStreamer(bypass)
+    # Small baskets: which classes they hold differs from one to the next.
+    tree.Branch("holder.", holder, 4000, split)
+    tree.Branch("clones", clones, 4000, split)
+    tree.Branch("text", text, 4000, split)
+    for i in range(200):
+        holder.fill(i, bypass)
+        clones.Delete()
+        for k in range(i % 3):
+            clones.ConstructedAt(k).mass = i + k
+        text.SetString("x" * (i % 4))
+        tree.Fill()
+    tree.Write()
+    file.Close()
+
+
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
     ROOT.gSystem.SetBuildDir(folder, True)
     for library in ("Hist", "Matrix", "Physics", "GenVector"):
         ROOT.gSystem.Load(f"lib{library}")
-    for header in ("classes", "odds"):
+    for header in ("classes", "odds", "containers"):
         path = os.path.join(HERE, f"{header}.h")
         if not ROOT.gSystem.CompileMacro(path, "kfs", f"farroot_{header}", folder):
             raise SystemExit("the classes could not be compiled")
@@ -76,6 +97,8 @@ def main(folder: str) -> None:
         write(os.path.join(folder, f"{name}.root"), *kind)
     for split in (0, 1, 99):
         for memberwise in (False, True):
+            name = f"containers_{split}_{memberwise}.root"
+            write_containers(os.path.join(folder, name), split, bypass=memberwise)
             write_odds(os.path.join(folder, f"odds_{split}_{memberwise}.root"), split, memberwise)
 
 

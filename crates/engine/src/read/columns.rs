@@ -53,6 +53,8 @@ pub(super) fn datashape(array: &Array) -> String {
             }
             content => datashape(content),
         },
+        // Of whichever classes the data name.
+        Array::Marked { mark: Mark::Objects, .. } => "unknown".into(),
         Array::Marked { content, .. } => datashape(content),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Array;
-use crate::error::Result;
+use super::{Array, Mark, different_types};
+use crate::error::{Error, Result};
 
 /// Several runs of an optional array, with only those values that they need.
 pub(super) fn gather_option(index: &[i64], content: &Array, runs: &[Range<usize>]) -> Array {
@@ -64,6 +64,64 @@ pub(super) fn append_union(
         content.append(more)?;
     }
     Ok(())
+}
+
+/// As [`append_union`], of unions whose alternatives are those that were met.
+pub(super) fn append_objects(objects: &mut Array, more: &Array) -> Result<()> {
+    let (
+        Array::Union { tags, index, contents },
+        Array::Union { tags: more_tags, index: more_index, contents: more_contents },
+    ) = (objects, more)
+    else {
+        return Err(different_types());
+    };
+    let mut moved = Vec::with_capacity(more_contents.len());
+    for more in more_contents {
+        let tag = alternative(contents, more)?;
+        let content = &mut contents[tag as usize];
+        moved.push((tag, content.len() as i64));
+        content.append(more)?;
+    }
+    for (tag, at) in more_tags.iter().zip(more_index) {
+        let known = usize::try_from(*tag).ok().and_then(|tag| moved.get(tag));
+        let (tag, at) = known.map_or((-1, -1), |(tag, shift)| (*tag, at + shift));
+        tags.push(tag);
+        index.push(at);
+    }
+    Ok(())
+}
+
+/// Which of the alternatives holds what `like` does; a new one where none does.
+///
+/// # Errors
+/// `LimitReached` for more alternatives than tags can tell.
+pub(crate) fn alternative(contents: &mut Vec<Array>, like: &Array) -> Result<i8> {
+    let known = contents.iter().position(|content| same_kind(content, like));
+    let at = known.unwrap_or(contents.len());
+    let tag = i8::try_from(at).map_err(|_| Error::limit("objects of more than 127 classes"))?;
+    if known.is_none() {
+        contents.push(like.empty_like());
+    }
+    Ok(tag)
+}
+
+/// Whether two arrays are of one type, whatever objects of any class are in them.
+fn same_kind(a: &Array, b: &Array) -> bool {
+    match (a, b) {
+        (Array::Record { class: Some(a), .. }, Array::Record { class: Some(b), .. }) => a == b,
+        (Array::Strings { .. }, Array::Strings { .. }) => true,
+        (Array::List { content: a, .. }, Array::List { content: b, .. }) => same_kind(a, b),
+        (Array::Marked { mark: a, content }, Array::Marked { mark: b, content: other }) => {
+            a == b && (*a == Mark::Objects || same_kind(content, other))
+        }
+        (Array::Record { fields: a, .. }, Array::Record { fields: b, .. }) => {
+            let alike = |((a, left), (b, right)): (&(String, Array), &(String, Array))| {
+                a == b && same_kind(left, right)
+            };
+            a.len() == b.len() && a.iter().zip(b).all(alike)
+        }
+        _ => a.empty_like() == b.empty_like(),
+    }
 }
 
 /// From the lowest to the highest position.

@@ -132,6 +132,44 @@ impl Numbers {
         }
     }
 
+    /// Appends the number in front of some bytes, and gives those behind it; `None` where there
+    /// are too few.
+    #[inline]
+    pub(crate) fn push_big_endian<'b>(&mut self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        macro_rules! push {
+            ($vec:expr, $type:ty) => {{
+                let (number, rest) = bytes.split_first_chunk()?;
+                $vec.push(<$type>::from_be_bytes(*number));
+                Some(rest)
+            }};
+        }
+        match self {
+            Numbers::Bool(vec) => {
+                let (byte, rest) = bytes.split_first()?;
+                vec.push(u8::from(*byte != 0));
+                Some(rest)
+            }
+            Numbers::I8(vec) => push!(vec, i8),
+            Numbers::I16(vec) => push!(vec, i16),
+            Numbers::I32(vec) => push!(vec, i32),
+            Numbers::I64(vec) => push!(vec, i64),
+            Numbers::U8(vec) => push!(vec, u8),
+            Numbers::U16(vec) => push!(vec, u16),
+            Numbers::U32(vec) => push!(vec, u32),
+            Numbers::U64(vec) => push!(vec, u64),
+            Numbers::F32(vec) => push!(vec, f32),
+            Numbers::F64(vec) => push!(vec, f64),
+        }
+    }
+
+    /// The same for a `float` that becomes a `double`; `None` also where this holds no `double`.
+    pub(crate) fn push_widened<'b>(&mut self, bytes: &'b [u8]) -> Option<&'b [u8]> {
+        let Numbers::F64(vec) = self else { return None };
+        let (number, rest) = bytes.split_first_chunk()?;
+        vec.push(f64::from(f32::from_be_bytes(*number)));
+        Some(rest)
+    }
+
     pub(crate) fn empty_like(&self) -> Numbers {
         map_any!(self, _vec => Vec::new())
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
+use crate::tree::interpret::layout::{Classes, Named};
 
 /// Stands where the name of a class follows (ROOT: `kNewClassTag`).
 pub const NEW_CLASS: u32 = 0xffff_ffff;
@@ -12,6 +13,8 @@ pub const BYTE_COUNT: u32 = 0x4000_0000;
 pub const MEMBERWISE: u16 = 0x4000;
 /// Added to a position in the buffer to make a reference (ROOT: `kMapOffset`).
 const MAP_OFFSET: u32 = 2;
+/// Containers in containers: more than any sane file has.
+const DEPTH_MAX: usize = 32;
 /// Names of template classes are long; this is beyond any.
 const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
 
@@ -24,6 +27,10 @@ pub struct Bytes<'a> {
     /// What a reference to the byte behind the last one would be.
     end: u32,
     seen: BTreeMap<u32, Seen<'a>>,
+    /// Those that the bytes may name.
+    classes: Option<&'a Classes>,
+    /// Containers that what is read is in.
+    depth: usize,
 }
 
 /// What pointers further on may refer to.
@@ -33,6 +40,13 @@ pub enum Seen<'a> {
     /// Position of an object in the content of the column that the pointer `of` fills.
     Object {
         of: usize,
+        at: i64,
+    },
+    /// An object of a class that the bytes have named: its alternative and its position there, in
+    /// the column that begins at `of`.
+    Any {
+        of: usize,
+        tag: i8,
         at: i64,
     },
 }
@@ -49,7 +63,35 @@ impl<'a> Bytes<'a> {
     /// `start` is where the bytes begin in the record that holds them.
     pub fn new(bytes: &'a [u8], start: u32) -> Self {
         let end = start.wrapping_add(bytes.len() as u32).wrapping_add(MAP_OFFSET);
-        Bytes { all: bytes, rest: bytes, end, seen: BTreeMap::new() }
+        Bytes { all: bytes, rest: bytes, end, seen: BTreeMap::new(), classes: None, depth: 0 }
+    }
+
+    /// Begins a container, which is to be left.
+    pub fn enter(&mut self) -> Result<()> {
+        self.depth += 1;
+        match self.depth {
+            0..=DEPTH_MAX => Ok(()),
+            _ => Err(Error::limit("containers nested too deeply")),
+        }
+    }
+
+    pub fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// With classes that the bytes may name.
+    pub fn naming(self, classes: Option<&'a Classes>) -> Self {
+        Bytes { classes, ..self }
+    }
+
+    /// How an object is read of a class that the bytes name.
+    pub fn named(&self, class: &[u8]) -> Result<&'a Named> {
+        let name = std::str::from_utf8(class).ok();
+        let known = name.and_then(|name| self.classes?.0.get(name));
+        known.ok_or_else(|| {
+            let class = String::from_utf8_lossy(class);
+            Error::unsupported(format!("class {class}, which has no streamer info"))
+        })
     }
 
     pub fn len(&self) -> usize {

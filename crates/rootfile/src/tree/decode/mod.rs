@@ -5,6 +5,7 @@
 //! one pass over the offsets; everything else value by value (`value.rs`).
 
 mod bytes;
+mod container;
 mod object;
 mod value;
 
@@ -97,6 +98,13 @@ impl Interpretation {
         Ok(())
     }
 
+    /// The bytes of one entry.
+    fn entry_at<'a>(&'a self, basket: &Basket<'a>, bounds: &[u32]) -> Bytes<'a> {
+        let bytes = &basket.data[bounds[0] as usize..bounds[1] as usize];
+        let start = basket.start.wrapping_add(bounds[0]);
+        Bytes::new(bytes, start).naming(self.classes.as_deref())
+    }
+
     fn decode_fixed(
         &self,
         basket: &Basket<'_>,
@@ -132,7 +140,7 @@ impl Interpretation {
             )));
         };
         for bounds in offsets[entries.start..=entries.end].windows(2) {
-            value::append(&self.layout, &mut entry(basket, bounds), column)?;
+            value::append(&self.layout, &mut self.entry_at(basket, bounds), column)?;
         }
         Ok(())
     }
@@ -190,7 +198,12 @@ impl Interpretation {
         let stored =
             &basket.entry_offsets.as_ref().ok_or_else(no_offsets)?[entries.start..=entries.end];
         for bounds in stored.windows(2) {
-            value::append_run(&self.layout, Run::ToEnd, &mut entry(basket, bounds), content)?;
+            value::append_run(
+                &self.layout,
+                Run::ToEnd,
+                &mut self.entry_at(basket, bounds),
+                content,
+            )?;
             offsets.push(content.len() as i64);
         }
         Ok(())
@@ -210,7 +223,7 @@ impl Interpretation {
             };
         };
         for bounds in stored[entries.start..=entries.end].windows(2) {
-            let mut bytes = entry(basket, bounds);
+            let mut bytes = self.entry_at(basket, bounds);
             value::append(&self.layout, &mut bytes, column)?;
             if !bytes.is_empty() {
                 return Err(trailing(bytes.len()));
@@ -226,7 +239,7 @@ impl Interpretation {
         entries: Range<usize>,
         column: &mut Array,
     ) -> Result<()> {
-        let mut bytes = Bytes::new(basket.data, basket.start);
+        let mut bytes = Bytes::new(basket.data, basket.start).naming(self.classes.as_deref());
         let mut skipped = column.empty_like();
         for entry in 0..entries.end {
             if bytes.is_empty() {
@@ -258,12 +271,6 @@ fn decode_equal(basket: &Basket<'_>, entries: Range<usize>, column: &mut Array) 
         offsets.push(bytes.len() as i64);
     }
     Ok(())
-}
-
-/// The bytes of one entry.
-fn entry<'a>(basket: &Basket<'a>, bounds: &[u32]) -> Bytes<'a> {
-    let bytes = &basket.data[bounds[0] as usize..bounds[1] as usize];
-    Bytes::new(bytes, basket.start.wrapping_add(bounds[0]))
 }
 
 /// What stands in front of an entry's items.

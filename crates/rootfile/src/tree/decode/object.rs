@@ -5,7 +5,9 @@ use super::value::{self, IS_REFERENCED, Run};
 use super::{integer, wrong_column};
 use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
-use crate::tree::interpret::layout::{Counted, Layout, Part, Pointer, Prefix, Record, Version};
+use crate::tree::interpret::layout::{
+    Counted, Layout, NumberRun, Part, Pointer, Prefix, Record, Version,
+};
 
 const CLASS_MASK: u32 = 0x8000_0000;
 /// Numbers of a member that older objects lack; more are not made out of nothing.
@@ -76,7 +78,14 @@ pub fn members<'a>(
         // Of no objects not even the headers of their members are there.
         return Ok(());
     }
-    for part in &version.parts {
+    let mut next = 0;
+    while let Some(part) = version.parts.get(next) {
+        if let (Order::Single, Some(run)) = (order, version.run_at(next)) {
+            numbers(run, bytes, fields)?;
+            next += run.fields.len();
+            continue;
+        }
+        next += 1;
         match part {
             Part::Member { at: Some(at), layout } => {
                 let lengths = lengths(layout, order, fields, target)?;
@@ -115,7 +124,6 @@ pub fn members<'a>(
                 let len = len.checked_mul(order.count()).unwrap_or(usize::MAX);
                 bytes.take(len)?;
             }
-            Part::Held => (0..order.count()).try_for_each(|_| skip_held(bytes))?,
             Part::Pointers(each) => {
                 let count = each.checked_mul(order.count()).unwrap_or(usize::MAX);
                 (0..count).try_for_each(|_| skip_pointer(bytes))?;
@@ -124,6 +132,20 @@ pub fn members<'a>(
     }
     let is_first = record.versions.first().is_some_and(|first| std::ptr::eq(first, version));
     if is_first { Ok(()) } else { fill(fields, target) }
+}
+
+/// Single numbers of one object, with one look at the bytes that are left.
+fn numbers(run: &NumberRun, bytes: &mut Bytes<'_>, fields: &mut Fields) -> Result<()> {
+    let mut stored = bytes.take(run.size)?;
+    for (at, is_widened) in &run.fields {
+        let Array::Numbers { numbers, .. } = column(fields, *at) else { wrong_column() };
+        let pushed = match is_widened {
+            true => numbers.push_widened(stored),
+            false => numbers.push_big_endian(stored),
+        };
+        stored = pushed.unwrap_or_else(|| wrong_column());
+    }
+    Ok(())
 }
 
 fn column(fields: &mut Fields, at: usize) -> &mut Array {
@@ -309,14 +331,6 @@ pub fn pointer(pointer: &Pointer, bytes: &mut Bytes<'_>, column: &mut Array) -> 
     Ok(())
 }
 
-fn skip_held(bytes: &mut Bytes<'_>) -> Result<()> {
-    let end = bytes.header()?.end;
-    let end = end.filter(|end| *end <= bytes.len());
-    let end = end.ok_or_else(|| Error::unsupported("a collection of unknown length"))?;
-    bytes.take(bytes.len() - end)?;
-    Ok(())
-}
-
 fn skip_pointer(bytes: &mut Bytes<'_>) -> Result<()> {
     if let Tag::New { end, .. } = Tag::read(bytes)? {
         bytes.take(bytes.len() - end)?;
@@ -325,7 +339,7 @@ fn skip_pointer(bytes: &mut Bytes<'_>) -> Result<()> {
 }
 
 /// What a pointer is written as.
-enum Tag<'a> {
+pub enum Tag<'a> {
     Null,
     Object(u32),
     /// An object, behind which `end` bytes are left.
@@ -336,7 +350,7 @@ enum Tag<'a> {
 }
 
 impl<'a> Tag<'a> {
-    fn read(bytes: &mut Bytes<'a>) -> Result<Tag<'a>> {
+    pub fn read(bytes: &mut Bytes<'a>) -> Result<Tag<'a>> {
         let first = bytes.u32()?;
         if first == 0 {
             return Ok(Tag::Null);

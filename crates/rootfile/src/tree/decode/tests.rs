@@ -6,8 +6,10 @@ use super::*;
 use crate::error::ErrorKind;
 use std::sync::Arc;
 
-use crate::array::Number;
-use crate::tree::interpret::layout::{Counted, List, Prefix, Text, Version};
+use crate::array::{Mark, Number};
+use crate::tree::interpret::layout::{
+    Classes, Counted, List, Named, Objects, Prefix, Text, Version,
+};
 
 /// `x[n]/F` of three entries: nothing, one, two.
 const COUNTED: &[u8] = &[0x3f, 0x80, 0, 0, 0x40, 0, 0, 0, 0x40, 0x20, 0, 0];
@@ -55,6 +57,12 @@ fn decode(
     Ok(column)
 }
 
+/// The first version of a record, with something before or behind its members.
+fn around(record: &Record, before: Option<Part>, behind: Option<Part>) -> Version {
+    let Version { number, checksum, parts, .. } = record.versions[0].clone();
+    Version::new(number, checksum, before.into_iter().chain(parts).chain(behind).collect())
+}
+
 fn vectors_of(item: Layout) -> Interpretation {
     let list = Layout::List(List { framed: true, mark: None, item: Box::new(item) });
     interpretation(list, Entry::Value)
@@ -67,10 +75,11 @@ fn counted_vectors(number: Number) -> Interpretation {
 fn object() -> Layout {
     let mut record =
         Record::of_members(Some("P".into()), vec![("x".into(), Layout::number(Number::F32))]);
-    record.versions[0].parts.insert(0, Part::TObject { id: None, bits: None });
+    let tobject = Part::TObject { id: None, bits: None };
+    record.versions[0] = around(&record, Some(tobject), None);
     record.versions[0].number = 3;
     // An older one, of nothing.
-    record.versions.push(Version { number: 2, checksum: 0, parts: Vec::new() });
+    record.versions.push(Version::new(2, 0, Vec::new()));
     Layout::Record { header: true, record: Arc::new(record) }
 }
 
@@ -87,7 +96,7 @@ fn objects_without_members_are_counted() {
     let jets = vectors_of(Layout::Unknown(Some("Jet".into())));
     let all = decode(&jets, &basket(&bytes, Some(&[0, 16]), 1), 0..1).unwrap();
     assert_eq!(all, nine_of_nothing(Some("Jet")));
-    let versions = vec![Version { number: 1, checksum: 0x15ed_8055, parts: Vec::new() }];
+    let versions = vec![Version::new(1, 0x15ed_8055, Vec::new())];
     let record = Record { versions, ..Record::of_members(Some("Jet".into()), Vec::new()) };
     let jets = vectors_of(Layout::Record { header: true, record: Arc::new(record.clone()) });
     let all = decode(&jets, &basket(&bytes, Some(&[0, 16]), 1), 0..1).unwrap();
@@ -110,21 +119,86 @@ fn objects_of_unknown_classes_are_refused_where_there_are_any() {
     assert!(matches!(refused.kind, ErrorKind::Unsupported(_)), "{refused}");
 }
 
+/// A `TObjArray` of the string "a", of nothing, and of the same string again.
+fn array_of_objects() -> Vec<u8> {
+    [
+        &[0x40, 0, 0, 66, 0, 3][..],
+        &[0, 1, 0, 0, 0, 0, 2, 0, 0, 0],
+        &[0, 0, 0, 0, 3, 0, 0, 0, 0],
+        // The byte 25, to which a reference is two more.
+        &[0x40, 0, 0, 33, 0xff, 0xff, 0xff, 0xff],
+        b"TObjString\0",
+        &[0x40, 0, 0, 14, 0, 1, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 1, b'a'],
+        &[0, 0, 0, 0],
+        &[0, 0, 0, 27],
+    ]
+    .concat()
+}
+
+/// What it is read as, with this one object in it.
+fn list_of_two(object: Array) -> Array {
+    let (tags, index) = (vec![0, -1, 0], vec![0, -1, 0]);
+    let union = Array::Union { tags, index, contents: vec![object] };
+    Array::List { offsets: vec![0, 3], content: Box::new(union.marked(Mark::Objects)) }
+}
+
 #[test]
-fn collections_that_an_object_holds_are_left_out() {
-    let held = [0x40, 0, 0, 5, 0, 5, 1, 2, 3, 0x3f, 0x80, 0, 0];
-    let x = vec![("x".into(), Layout::number(Number::F32))];
-    let mut record = Record::of_members(None, x);
-    record.versions[0].parts.insert(0, Part::Held);
-    let record = Layout::Record { header: false, record: Arc::new(record) };
-    let all = interpretation(record.clone(), Entry::Value);
-    let column = decode(&all, &basket(&held, Some(&[0, 13]), 1), 0..1).unwrap();
-    let Array::Record { fields, .. } = column else { panic!("no record") };
-    assert_eq!(fields[0].1, Array::Numbers { numbers: Numbers::F32(vec![1.0]), shape: vec![] });
-    for wrong in [&held[4..], &[0x40, 0, 0, 1, 0, 5, 1, 2, 3]] {
-        let offsets = [0, wrong.len() as u32];
-        assert!(decode(&all, &basket(wrong, Some(&offsets), 1), 0..1).is_err());
+fn containers_hold_objects_of_the_classes_that_they_name() {
+    let bytes = array_of_objects();
+    let end = bytes.len() as u32;
+    let mut all = interpretation(Layout::Objects(Objects::Array), Entry::Value);
+    // Of a class that the file does not describe: without members.
+    let unknown = Array::Record { class: Some("TObjString".into()), entries: 1, fields: vec![] };
+    let column = decode(&all, &basket(&bytes, Some(&[0, end]), 1), 0..1).unwrap();
+    assert_eq!(column, list_of_two(unknown));
+
+    let layout = Layout::Text(Text::Object { header: true });
+    let named = Named { empty: layout.empty(), layout };
+    let classes = Classes([("TObjString".to_owned(), named)].into_iter().collect());
+    all.classes = Some(Arc::new(classes));
+    let column = decode(&all, &basket(&bytes, Some(&[0, end]), 1), 0..1).unwrap();
+    let text = Array::Strings { offsets: vec![0, 1], bytes: b"a".to_vec() };
+    assert_eq!(column, list_of_two(text));
+    for short in 1..end {
+        let bytes = &bytes[..short as usize];
+        assert!(decode(&all, &basket(bytes, Some(&[0, short]), 1), 0..1).is_err(), "{short}");
     }
+}
+
+/// A file may say that containers are in containers without end.
+#[test]
+fn containers_in_containers_have_an_end() {
+    let mut bytes = vec![0; 8];
+    for _ in 0..2000 {
+        let inner = [&[0x40, 0, 0, 0, 0xff, 0xff, 0xff, 0xff][..], b"TObjArray\0", &bytes].concat();
+        let pointer =
+            [&(0x4000_0000 | (inner.len() as u32 - 4)).to_be_bytes(), &inner[4..]].concat();
+        let body = [&[0, 1, 0, 0, 0, 1, 0, 0, 0, 0][..], &pointer].concat();
+        bytes = [&(0x4000_0000 | body.len() as u32).to_be_bytes(), &body[..]].concat();
+    }
+    let layout = Layout::Objects(Objects::Array);
+    let mut all = interpretation(layout.clone(), Entry::Value);
+    let named = Named { empty: layout.empty(), layout };
+    all.classes = Some(Arc::new(Classes([("TObjArray".to_owned(), named)].into_iter().collect())));
+    let offsets = [0, bytes.len() as u32];
+    let error = decode(&all, &basket(&bytes, Some(&offsets), 1), 0..1).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Limit(_)), "{error}");
+}
+
+#[test]
+fn parts_with_objects_of_other_classes_are_joined() {
+    let objects = |contents: Vec<Array>, tags: &[i8]| {
+        let (tags, index) = (tags.to_vec(), vec![0; tags.len()]);
+        Array::Union { tags, index, contents }.marked(Mark::Objects)
+    };
+    let text = Array::Strings { offsets: vec![0, 1], bytes: b"a".to_vec() };
+    let number = Array::Numbers { numbers: Numbers::I8(vec![7]), shape: Vec::new() };
+    let mut joined = objects(vec![text.clone()], &[0]);
+    joined.append(&objects(vec![number.clone(), text.clone()], &[1, -1, 0])).unwrap();
+    let both = Array::Strings { offsets: vec![0, 1, 2], bytes: b"aa".to_vec() };
+    let (tags, index) = (vec![0, 0, -1, 1], vec![0, 1, -1, 0]);
+    let expected = Array::Union { tags, index, contents: vec![both, number] };
+    assert_eq!(joined, expected.marked(Mark::Objects));
 }
 
 #[test]
@@ -133,8 +207,7 @@ fn arrays_that_fill_their_frame() {
     let bytes = [0x40, 0, 0, 18, 0, 10, 0, 1, 0x3f, 0x80, 0, 0, 0, 0, 1, 0x40, 0, 0, 0, 0, 0, 0];
     let x = vec![("x".into(), Layout::number(Number::F32))];
     let mut record = Record::of_members(None, x);
-    record.versions[0].parts.insert(0, Part::Skip(2));
-    record.versions[0].parts.push(Part::Skip(2));
+    record.versions[0] = around(&record, Some(Part::Skip(2)), Some(Part::Skip(2)));
     let item = Layout::Record { header: false, record: Arc::new(record) };
     let all = interpretation(Layout::Filled(Box::new(item)), Entry::Value);
     let column = decode(&all, &basket(&bytes, Some(&[0, 22]), 1), 0..1).unwrap();
@@ -151,7 +224,7 @@ fn objects_behind_the_name_of_their_class() {
     // TLeafObject: 1, "P", 0, then the object; here a TObjString.
     let bytes = [1, b'P', 0, 0x40, 0, 0, 14, 0, 1, 0, 1, 0, 0, 0, 0, 3, 0, 0, 0, 1, b'a'];
     let all = |class: &str| {
-        let item = Box::new(Layout::Text(Text::Object));
+        let item = Box::new(Layout::Text(Text::Object { header: true }));
         interpretation(Layout::Named(class.into(), item), Entry::Value)
     };
     let whole = basket(&bytes, Some(&[0, 21]), 1);
@@ -185,7 +258,7 @@ fn numbers_become_what_the_newest_version_has() {
     let mut record = Record::of_members(Some("P".into()), x);
     record.versions[0].number = 2;
     let old = Part::Converted { at: 0, layout: Layout::number(Number::I16) };
-    record.versions.push(Version { number: 1, checksum: 0, parts: vec![old] });
+    record.versions.push(Version::new(1, 0, vec![old]));
     let layout = Layout::Record { header: true, record: Arc::new(record) };
     let bytes = [0x40, 0, 0, 4, 0, 1, 0, 7, 0x40, 0, 0, 10, 0, 2, 0x3f, 0xe0, 0, 0, 0, 0, 0, 0];
     let all = interpretation(layout, Entry::Value);

@@ -2,7 +2,7 @@
 
 use super::bytes::{Bytes, Header, MEMBERWISE};
 use super::object::{self, Order};
-use super::{extend, wrong_column};
+use super::{container, extend, wrong_column};
 use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
 use crate::tree::interpret::layout::{Layout, List, Record, Scalar, Text, Version};
@@ -56,6 +56,8 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
             header.map_or(Ok(()), |header| bytes.close(header))
         }
         (Layout::Pointer(pointer), column) => object::pointer(pointer, bytes, column),
+        (Layout::Any, column) => container::pointer(bytes, column),
+        (Layout::Objects(kind), column) => container::objects(*kind, bytes, column),
         (Layout::Unknown(class), _) => Err(object::undescribed(class.as_deref())),
         (Layout::Filled(item), column) => filled(item, bytes, column),
         (Layout::Named(class, item), column) => {
@@ -162,15 +164,15 @@ fn filled(item: &Layout, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()
 }
 
 fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
-    if kind == Text::Object {
-        let header = bytes.header()?;
+    if let Text::Object { header } = kind {
+        let header = if header { Some(bytes.header()?) } else { None };
         object::tobject(bytes)?;
         text(Text::Root, bytes, column)?;
-        return bytes.close(header);
+        return header.map_or(Ok(()), |header| bytes.close(header));
     }
     let Array::Strings { offsets, bytes: text } = column else { wrong_column() };
     text.extend_from_slice(match kind {
-        Text::Root | Text::Standard { .. } | Text::Object => bytes.text()?,
+        Text::Root | Text::Standard { .. } | Text::Object { .. } => bytes.text()?,
         Text::Pointed => {
             let len = bytes.u32()? as usize;
             bytes.take(len)?

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::cpp::{self, Type};
 use super::element::{Basic, shaped};
-use super::layout::{Counted, List, Pointer, Prefix, Text, Version};
+use super::layout::{Classes, Counted, List, Named, Objects, Pointer, Prefix, Text, Version};
 use super::{Layout, Part, Record, Scalar};
 use crate::array::{Mark, Number};
 use crate::error::{Error, Result};
@@ -159,6 +159,9 @@ impl<'a> Compiler<'a> {
 
     /// A pointer to an object of a class, or of any that derives from it.
     fn pointer(&mut self, class: &str) -> Result<Layout> {
+        if special(class).is_some() {
+            return Ok(Layout::Any);
+        }
         if !self.describes(class) {
             return Ok(Layout::Pointer(Arc::new(Pointer { classes: Vec::new() })));
         }
@@ -187,11 +190,6 @@ impl<'a> Compiler<'a> {
         let key = (class.to_owned(), first.map(|info| info.version));
         if let Some(record) = self.done.get(&key) {
             return Ok(record.clone());
-        }
-        if holds_any(class) {
-            return Err(Error::unsupported(format!(
-                "class {class}, whose bytes alone say of what classes its objects are"
-            )));
         }
         self.enter(class)?;
         let record = match (first, cpp::pair(class)) {
@@ -232,7 +230,7 @@ impl<'a> Compiler<'a> {
         let base = self.record("ElementLinkBase", None, None)?;
         let (names, size) = (base.names.clone(), base.size);
         let parts = vec![Part::Base { at: Some(0), version: 0, record: base }];
-        let versions = vec![Version { number: 0, checksum: 0, parts }];
+        let versions = vec![Version::new(0, 0, parts)];
         Ok(Record { class: Some(class.to_owned()), mark: None, names, size, versions })
     }
 
@@ -244,7 +242,7 @@ impl<'a> Compiler<'a> {
             mark: None,
             names: fields.names,
             size: fields.size,
-            versions: vec![Version { number: info.version, checksum: info.checksum, parts }],
+            versions: vec![Version::new(info.version, info.checksum, parts)],
         };
         let classes = self.classes;
         for other in classes.versions(&info.class) {
@@ -271,7 +269,7 @@ impl<'a> Compiler<'a> {
     fn adapted(&mut self, info: &StreamerInfo, to: &Record) -> Result<Version> {
         let mut fields = Fields { wanted: Some(to), ..Fields::default() };
         let parts = self.parts(info, &mut fields)?;
-        Ok(Version { number: info.version, checksum: info.checksum, parts })
+        Ok(Version::new(info.version, info.checksum, parts))
     }
 
     fn parts(&mut self, info: &StreamerInfo, fields: &mut Fields<'_>) -> Result<Vec<Part>> {
@@ -293,13 +291,7 @@ impl<'a> Compiler<'a> {
             code::ARTIFICIAL.. | code::NOTHING => None,
             code::TOBJECT => Some(TOBJECT),
             _ if base && element.name == "TObject" => Some(TOBJECT),
-            _ if base && holds_any(&element.name) => Some(Part::Held),
             _ if base => Some(self.base(element, fields)?),
-            code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD
-                if holds_any(element.type_name.trim_end_matches('*').trim_end()) =>
-            {
-                Some(Part::Held)
-            }
             code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => {
                 Some(Part::Pointers(1))
             }
@@ -374,9 +366,17 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// Whether objects of a class hold others, of classes that only they name.
-fn holds_any(class: &str) -> bool {
-    matches!(class, "TList" | "THashList" | "TObjArray" | "TClonesArray" | "TMap")
+/// Every class of objects that data may name, as far as it can be read.
+pub(super) fn nameable(classes: &Streamers) -> Classes {
+    let special = ["TObject", "TObjString", "TRef", "TRefArray"];
+    let holders = ["TObjArray", "TClonesArray", "TList", "THashList", "TMap"];
+    let names = special.into_iter().chain(holders).chain(classes.heirs("TObject"));
+    let known = names.filter_map(|name| {
+        let layout = Compiler::new(classes).object(name).ok()?;
+        let empty = layout.empty();
+        Some((name.to_owned(), Named { layout, empty }))
+    });
+    Classes(known.collect())
 }
 
 /// Items of an array of fixed length.
@@ -397,7 +397,7 @@ fn special(class: &str) -> Option<Layout> {
         mark: None,
         names: names.iter().map(|name| (*name).to_owned()).collect(),
         size,
-        versions: vec![Version { number: 0, checksum: 0, parts }],
+        versions: vec![Version::new(0, 0, parts)],
     };
     let bare = |record| Layout::Record { header: false, record: Arc::new(record) };
     Some(match class {
@@ -434,7 +434,11 @@ fn special(class: &str) -> Option<Layout> {
             record.versions[0].number = 1;
             Layout::Record { header: true, record: Arc::new(record) }
         }
-        "TObjString" => Layout::Text(Text::Object),
+        "TObjString" => Layout::Text(Text::Object { header: true }),
+        "TObjArray" => Layout::Objects(Objects::Array),
+        "TList" | "THashList" => Layout::Objects(Objects::List),
+        "TMap" => Layout::Objects(Objects::Map),
+        "TClonesArray" => Layout::Objects(Objects::Clones),
         "TMatrixTSym<double>" => symmetric_matrix(class, Number::F64),
         "TMatrixTSym<float>" => symmetric_matrix(class, Number::F32),
         "TArrayC" => numbers(Number::I8),
@@ -468,14 +472,14 @@ fn symmetric_matrix(class: &str, number: Number) -> Layout {
         ("fTol".into(), Layout::number(number)),
     ];
     let mut base = Record::of_members(None, members);
-    base.versions[0].number = BASE_VERSION;
-    base.versions[0].parts.insert(0, TOBJECT);
+    let parts = std::mem::take(&mut base.versions[0].parts);
+    base.versions = vec![Version::new(BASE_VERSION, 0, [vec![TOBJECT], parts].concat())];
     let mut names = base.names.clone();
     names.push("fElements".into());
     let elements = Part::Member { at: Some(base.names.len()), layout: Layout::Counted(half) };
     let size = base.size + 1;
     let base = Part::Base { at: Some(0), version: BASE_VERSION, record: Arc::new(base) };
-    let versions = vec![Version { number: 0, checksum: 0, parts: vec![base, elements] }];
+    let versions = vec![Version::new(0, 0, vec![base, elements])];
     let record = Record { class: Some(class.to_owned()), mark: None, names, size, versions };
     Layout::Record { header: false, record: Arc::new(record) }
 }

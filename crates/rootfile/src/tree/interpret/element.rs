@@ -178,6 +178,9 @@ impl Fields<'_> {
                 record.map(|record| Layout::Record { header, record })
             }
             cpp::Type::Text(_) => compiler.value(kind, self.streamer_type == code::STL),
+            cpp::Type::Class(name) if name == "TObjString" => {
+                Ok(Layout::Text(Text::Object { header: self.branch_type != 0 }))
+            }
             kind => compiler.value(kind, true),
         };
         Ok(self.value(&spelled, layout.map_err(|e| unsupported_type(e, self.class_name))?))
@@ -296,7 +299,10 @@ impl Fields<'_> {
             return self.class_name.to_string();
         }
         let name = |element: &streamer::Element| match element.type_code {
-            code::BASE | code::TOBJECT | code::TNAMED => element.name.clone(),
+            code::BASE => element.name.clone(),
+            code::TOBJECT | code::TNAMED if element.class == "TStreamerBase" => {
+                element.name.clone()
+            }
             _ => element.type_name.clone(),
         };
         self.element(classes).map(name).unwrap_or_default()

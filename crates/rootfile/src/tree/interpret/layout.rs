@@ -1,5 +1,6 @@
 //! The type of an entry, and how entries lie in a basket.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Reduced, cpp};
@@ -39,12 +40,41 @@ pub enum Layout {
     Filled(Box<Layout>),
     /// A value of the class that is named in front of it (`TLeafObject`), which must be this one.
     Named(Arc<str>, Box<Layout>),
+    /// A pointer to an object of any class, which only the data name.
+    Any,
+    /// One of ROOT's containers, whose objects are of any class.
+    Objects(Objects),
     /// A pointer to an object of a class or of one that derives from it: nothing, the object, or
     /// a reference to one before.
     Pointer(Arc<Pointer>),
     /// Objects of a class that the file does not describe: there are none, or they have no
     /// members. The name is not known either where only their collection has one.
     Unknown(Option<Arc<str>>),
+}
+
+/// ROOT's containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Objects {
+    /// `TObjArray`: pointers.
+    Array,
+    /// `TList` and its kin: pointers, each with an option.
+    List,
+    /// `TMap`: pointers to keys and to values.
+    Map,
+    /// `TClonesArray`: objects of one class, which is named once.
+    Clones,
+}
+
+/// How objects are read whose class only the data name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Classes(pub BTreeMap<String, Named>);
+
+/// A class that data may name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Named {
+    pub layout: Layout,
+    /// A column of such objects, without any.
+    pub empty: Array,
 }
 
 /// How a string is written.
@@ -56,8 +86,9 @@ pub enum Text {
     Standard { framed: bool },
     /// `char*`: a length of four bytes.
     Pointed,
-    /// `TObjString`: an object of which only the string is asked for.
-    Object,
+    /// `TObjString`: an object of which only the string is asked for, with its header where it is
+    /// not the whole of a branch.
+    Object { header: bool },
     /// Everything up to the end of the entry, whatever it is.
     Whole,
 }
@@ -120,6 +151,17 @@ pub struct Version {
     /// Stands for the number in classes that have none.
     pub checksum: u32,
     pub parts: Vec<Part>,
+    /// For each part the numbers that begin with it, if it is one.
+    runs: Vec<Option<NumberRun>>,
+}
+
+/// Single numbers one after the other, which are read together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NumberRun {
+    /// Bytes in the file.
+    pub size: usize,
+    /// For each the field that it becomes, and whether it is a `float` that becomes a `double`.
+    pub fields: Vec<(usize, bool)>,
 }
 
 /// What is written for a member or a base class. `at` is the field that it becomes, if any.
@@ -148,11 +190,22 @@ pub enum Part {
     },
     /// Bytes that nobody asks for.
     Skip(usize),
-    /// An object in place that says how long it is, and holds others of any class: left out as
-    /// pointers are.
-    Held,
     /// Pointers to objects, which are left out of records.
     Pointers(usize),
+}
+
+impl Part {
+    /// The field that it becomes where it is a single number, and how that is stored.
+    fn number(&self) -> Option<(usize, Scalar)> {
+        match self {
+            Part::Member { at: Some(at), layout: Layout::Scalars { scalar, shape } }
+                if shape.is_empty() && matches!(scalar, Scalar::Number(_) | Scalar::Widened) =>
+            {
+                Some((*at, *scalar))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// How a number is stored.
@@ -241,7 +294,11 @@ impl Layout {
     /// What the type of the column costs: see [`Record::size`].
     pub(crate) fn size(&self) -> usize {
         match self {
-            Layout::Scalars { .. } | Layout::Text(_) | Layout::Unknown(_) => 1,
+            Layout::Scalars { .. }
+            | Layout::Text(_)
+            | Layout::Unknown(_)
+            | Layout::Any
+            | Layout::Objects(_) => 1,
             Layout::List(List { item, .. })
             | Layout::Regular { item, .. }
             | Layout::Filled(item)
@@ -250,6 +307,23 @@ impl Layout {
             Layout::Record { record, .. } => record.size,
             Layout::Pointer(pointer) => {
                 pointer.classes.first().map_or(1, |(_, record)| record.size.saturating_add(1))
+            }
+        }
+    }
+
+    /// Whether some of it is of a class that only the data name.
+    pub(crate) fn names_classes(&self) -> bool {
+        match self {
+            Layout::Any | Layout::Objects(_) => true,
+            Layout::Scalars { .. } | Layout::Text(_) | Layout::Unknown(_) => false,
+            Layout::List(List { item, .. })
+            | Layout::Regular { item, .. }
+            | Layout::Filled(item)
+            | Layout::Named(_, item)
+            | Layout::Counted(Counted { item, .. }) => item.names_classes(),
+            Layout::Record { record, .. } => record.names_classes(),
+            Layout::Pointer(pointer) => {
+                pointer.classes.iter().any(|(_, record)| record.names_classes())
             }
         }
     }
@@ -274,11 +348,24 @@ impl Layout {
                 Array::Option { index: Vec::new(), content }
             }
             Layout::Unknown(class) => memberless(class.as_deref()),
+            Layout::Any => any(),
+            Layout::Objects(Objects::Map) => {
+                let fields = ["0", "1"].map(|name| (name.to_owned(), any())).to_vec();
+                let pairs = Array::Record { class: None, entries: 0, fields };
+                list(pairs.marked(Mark::SortedMap))
+            }
+            Layout::Objects(_) => list(any()),
         }
     }
 }
 
-fn memberless(class: Option<&str>) -> Array {
+/// No objects yet, of whichever classes they will be.
+fn any() -> Array {
+    let (tags, index, contents) = (Vec::new(), Vec::new(), Vec::new());
+    Array::Union { tags, index, contents }.marked(Mark::Objects)
+}
+
+pub(crate) fn memberless(class: Option<&str>) -> Array {
     let class = class.map(|name| cpp::spelled(name).into());
     Array::Record { class, entries: 0, fields: Vec::new() }
 }
@@ -295,6 +382,26 @@ fn marked(array: Array, mark: Option<Mark>) -> Array {
 }
 
 impl Version {
+    pub(crate) fn new(number: i32, checksum: u32, parts: Vec<Part>) -> Self {
+        let mut runs = vec![None; parts.len()];
+        let mut first = 0;
+        for part in parts.chunk_by(|a, b| a.number().is_some() && b.number().is_some()) {
+            let numbers: Vec<_> = part.iter().filter_map(Part::number).collect();
+            if let (Some(run), false) = (runs.get_mut(first), numbers.is_empty()) {
+                let size = numbers.iter().map(|(_, scalar)| scalar.size()).sum();
+                let fields = numbers.iter().map(|(at, scalar)| (*at, *scalar == Scalar::Widened));
+                *run = Some(NumberRun { size, fields: fields.collect() });
+            }
+            first += part.len();
+        }
+        Version { number, checksum, parts, runs }
+    }
+
+    /// The numbers that begin with a part.
+    pub(crate) fn run_at(&self, part: usize) -> Option<&NumberRun> {
+        self.runs.get(part)?.as_ref()
+    }
+
     /// Whether nothing is written for objects that are streamed member by member.
     pub(crate) fn takes_no_bytes(&self) -> bool {
         self.parts.iter().all(|part| match part {
@@ -305,6 +412,15 @@ impl Version {
 }
 
 impl Record {
+    fn names_classes(&self) -> bool {
+        let parts = self.versions.iter().flat_map(|version| &version.parts);
+        parts.into_iter().any(|part| match part {
+            Part::Member { layout, .. } => layout.names_classes(),
+            Part::Base { record, .. } => record.names_classes(),
+            _ => false,
+        })
+    }
+
     /// Members one after the other, of a class that is written in one way only.
     pub(crate) fn of_members(class: Option<String>, members: Vec<(String, Layout)>) -> Record {
         let size =
@@ -312,7 +428,7 @@ impl Record {
         let (names, layouts): (Vec<_>, Vec<_>) = members.into_iter().unzip();
         let member = |(at, layout)| Part::Member { at: Some(at), layout };
         let parts = layouts.into_iter().enumerate().map(member).collect();
-        let versions = vec![Version { number: 0, checksum: 0, parts }];
+        let versions = vec![Version::new(0, 0, parts)];
         Record { class, mark: None, names, size, versions }
     }
 

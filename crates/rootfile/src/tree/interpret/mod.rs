@@ -20,6 +20,8 @@ pub use crate::array::Number;
 use layout::{Entry, Layout, Part, Record, Scalar};
 pub use reduced::Reduced;
 
+use std::sync::Arc;
+
 use crate::array::Array;
 use crate::error::{Error, ErrorKind, Result};
 use crate::streamer::Streamers;
@@ -32,6 +34,8 @@ pub struct Interpretation {
     pub(crate) layout: Layout,
     pub(crate) entry: Entry,
     counter: Option<BranchId>,
+    /// Those that the data may name, where they name any.
+    pub(crate) classes: Option<Arc<layout::Classes>>,
 }
 
 impl Interpretation {
@@ -59,7 +63,11 @@ impl Interpretation {
             }
             BranchKind::Unreadable { why } => Err(why.clone()),
         };
-        outcome.map_err(|e| e.within(&this.name))
+        let mut interpretation = outcome.map_err(|e| e.within(&this.name))?;
+        if interpretation.layout.names_classes() {
+            interpretation.classes = Some(Arc::new(class::nameable(classes)));
+        }
+        Ok(interpretation)
     }
 
     /// The bytes of each entry as they are, for whoever knows better what they mean.
@@ -68,7 +76,7 @@ impl Interpretation {
     }
 
     fn new(typename: impl Into<String>, layout: Layout, entry: Entry) -> Self {
-        Interpretation { typename: typename.into(), layout, entry, counter: None }
+        Interpretation { typename: typename.into(), layout, entry, counter: None, classes: None }
     }
 
     #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What branches of every supported kind are called, and how their entries are laid out.
 
 use super::*;
-use crate::array::Numbers;
+use crate::array::{Mark, Numbers};
 use crate::streamer::{Element, StreamerInfo};
 use crate::tree::model::{Leaf, LeafKind};
 
@@ -286,10 +286,16 @@ fn collections_of_what_is_not_described() {
 }
 
 #[test]
-fn collections_in_objects_are_no_members() {
+fn containers_in_objects_are_lists_of_whatever_they_name() {
     let holder = assert_reads(element("Holder", -1, 0, -1, "x"), "Holder", Entry::Value);
     let Array::Record { fields, .. } = holder.empty() else { panic!("not a record") };
-    assert_eq!(fields.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), ["x"]);
+    assert_eq!(fields.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), ["list", "x"]);
+    let Array::List { content, .. } = &fields[0].1 else { panic!("not a list") };
+    assert!(matches!(&**content, Array::Marked { mark: Mark::Objects, .. }));
+    let named = holder.classes.expect("those that the data may name");
+    assert!(named.0.contains_key("TNamed") && named.0.contains_key("TObjString"));
+    assert!(!named.0.contains_key("Loop"));
+    assert_reads(element("TClonesArray", -1, 0, -1, "x"), "TClonesArray", Entry::Value);
 }
 
 #[test]
@@ -308,7 +314,6 @@ fn what_cannot_be_read_says_why() {
         "TLeafObject",
     );
     assert!(matches!(of(plain(vec![])).unwrap_err().kind, ErrorKind::NotFound(_)));
-    assert_unsupported(element("TClonesArray", -1, 0, -1, "x"), "bytes alone say");
 }
 
 #[test]
