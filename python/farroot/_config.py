@@ -22,6 +22,7 @@ def config(
     patience: float | None = None,
     outage_timeout: float | None = None,
     sources: int | None = None,
+    checksums: str | None = None,
     user: str | None = None,
 ) -> dict[str, Any]:
     """Changes settings of this process before its first read, and returns all of them.
@@ -45,6 +46,9 @@ def config(
         outage_timeout: Seconds that a server which has answered before may be unreachable.
         sources: Sources of one file that are read from at the same time, unless there is much
             to read.
+        checksums: Whether bytes come with a checksum of every 4 KiB, from XRootD servers that
+            offer it: ``"auto"``, of copies; ``"always"``, of all that is read, and nothing is
+            read where it cannot be; ``"never"``. What comes damaged is asked for again.
         user: The name sent at login.
 
     Raises:
@@ -63,6 +67,7 @@ def config(
         "patience": patience,
         "outage_timeout": outage_timeout,
         "sources": sources,
+        "checksums": checksums,
         "user": user,
     }
     given = {name: value for name, value in settings.items() if value is not None}

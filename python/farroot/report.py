@@ -31,8 +31,10 @@ class ReadReport(Mapping[str, Any]):
             nothing was under way: waits for the distance that nothing else hid.
         stalls: Times at which a caller waited for a batch whose bytes had not all come.
         sources: For each server a dict of ``name``, ``bytes_received``, ``requests``,
-            ``failures``, ``hedges`` (requests for what was late elsewhere), ``hedge_bytes`` that
-            they brought first, ``connections``, ``connect_s`` and ``first_byte_s`` at best,
+            ``failures``, ``damaged_pages`` (4 KiB each, that came otherwise than their checksums
+            say and were asked for again), ``hedges`` (requests for what was late elsewhere),
+            ``hedge_bytes`` that they brought first, ``connections``, ``connect_s`` and
+            ``first_byte_s`` at best,
             ``transfer_s``, ``rate`` in bytes a second of it, and where there are several servers
             ``history``: ``rates`` in each tenth of the time, ``standings`` with their times.
         notes: Things worth knowing: redirections, servers without ranges.

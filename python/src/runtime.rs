@@ -4,7 +4,7 @@
 use std::mem::ManuallyDrop;
 use std::time::Duration;
 
-use engine::{Config, Engine, Error, ErrorKind};
+use engine::{Checksums, Config, Engine, Error, ErrorKind};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -132,6 +132,11 @@ fn set(config: &mut Config, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()
         "patience" => config.patience = seconds(value)?,
         "outage_timeout" => config.outage_timeout = seconds(value)?,
         "sources" => config.sources_active = value.extract::<u32>()?.max(1),
+        "checksums" => {
+            let name: String = value.extract()?;
+            config.checksums = Checksums::named(&name)
+                .ok_or_else(|| invalid(py, "checksums are auto, always or never"))?;
+        }
         "user" => config.user = value.extract()?,
         _ => return Err(invalid(py, &format!("there is no setting {name:?}"))),
     }
@@ -161,6 +166,7 @@ fn shown<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyDict>> 
     shown.set_item("patience", config.patience.as_secs_f64())?;
     shown.set_item("outage_timeout", config.outage_timeout.as_secs_f64())?;
     shown.set_item("sources", config.sources_active)?;
+    shown.set_item("checksums", config.checksums.name())?;
     shown.set_item("user", &config.user)?;
     Ok(shown)
 }

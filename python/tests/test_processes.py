@@ -223,6 +223,11 @@ def test_settings_are_made_before_the_first_read(made: Path) -> None:
     script = (
         "import farroot, sys\n"
         "assert farroot.config(memory='2 GB', decode_threads=1)['memory'] == 2_000_000_000\n"
+        "assert farroot.config(checksums='always')['checksums'] == 'always'\n"
+        "try:\n"
+        "    farroot.config(checksums='sometimes')\n"
+        "except farroot.InvalidArgumentError as error:\n"
+        "    assert 'auto, always or never' in str(error)\n"
         "tree = farroot.open(sys.argv[1])\n"
         "tree['int32'].array()\n"
         "try:\n"
