@@ -1,6 +1,7 @@
 """Every branch of every tree of the corpus, and every field of every RNTuple, compared with uproot.
 
-``python -m tests.corpus`` writes the table of counts into ``docs/corpus.md``.
+``python -m tests.corpus`` writes the tables of counts into ``docs/corpus.md``: this one and, with
+ROOT, that of `corpus_root`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import uproot
 
 import farroot
 
+from . import corpus_root
 from .same import same_awkward
 
 REPOSITORY = Path(__file__).parents[2]
@@ -59,6 +61,8 @@ class Outcome:
     #: Faults in words; types that were refused, and why.
     faults: list[str] = field(default_factory=list)
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    #: Branches that uproot does not read, or reads otherwise: numbers in a tree by its key.
+    unread: dict[str, list[int]] = field(default_factory=dict)
 
 
 @contextmanager
@@ -83,7 +87,7 @@ def compare(path: Path) -> Outcome:
         for key, classname in file.classnames().items():
             if classname in ("TTree", "TNtuple", "TNtupleD"):
                 outcome.trees += 1
-                _compare_tree(file[key], ours[key], f"{path.name}:{key}", outcome)
+                _compare_tree(file[key], ours[key], f"{path.name}:{key}", key, outcome)
             elif classname == "ROOT::RNTuple":
                 outcome.ntuples += 1
                 _compare_ntuple(file[key], ours[key], f"{path.name}:{key}", outcome)
@@ -99,24 +103,26 @@ def _compare_ntuple(theirs: Any, ours: Any, where: str, outcome: Outcome) -> Non
         _count(theirs[our.name], our, where, outcome)
 
 
-def _compare_tree(theirs: Any, ours: Any, where: str, outcome: Outcome) -> None:
+def _compare_tree(theirs: Any, ours: Any, where: str, key: str, outcome: Outcome) -> None:
     their_branches = list(_deep(theirs))
     our_branches = ours.values()
     if [b.name for b in their_branches] != [b.name for b in our_branches]:
         outcome.counts["failed"] += 1
         outcome.faults.append(f"{where}: the branches differ")
         return
-    for their, our in zip(their_branches, our_branches, strict=True):
-        _count(their, our, where, outcome)
+    for number, (their, our) in enumerate(zip(their_branches, our_branches, strict=True)):
+        if _count(their, our, where, outcome) not in ("equal", "group"):
+            outcome.unread.setdefault(key, []).append(number)
 
 
-def _count(theirs: Any, ours: Any, where: str, outcome: Outcome) -> None:
+def _count(theirs: Any, ours: Any, where: str, outcome: Outcome) -> str:
     kind, why = _compare_column(theirs, ours)
     outcome.counts[kind] += 1
     if kind in FAULTS:
         outcome.faults.append(f"{where}:{ours.path} ({theirs.typename}): {why}")
     elif kind == "unsupported":
         outcome.refused[theirs.typename, _reason(why)] += 1
+    return kind
 
 
 def _deep(branches: Any) -> Iterator[Any]:
@@ -223,9 +229,21 @@ def main() -> int:
         print("the corpus is not here: set FARROOT_CORPUS", file=sys.stderr)
         return 1
     outcomes = compare_all(folder)
-    TABLE.write_text(table(outcomes))
-    print(table(outcomes))
     faults = [fault for outcome in outcomes for fault in outcome.faults]
+    text = table(outcomes)
+    if corpus_root.has_root():
+        by_root = [
+            corpus_root.compare(folder / outcome.file, outcome.unread)
+            for outcome in outcomes
+            if outcome.unread
+        ]
+        faults += [fault for outcome in by_root for fault in outcome.faults]
+        text += corpus_root.table(by_root)
+    else:
+        print("ROOT IS NOT INSTALLED: its table is left as it is", file=sys.stderr)
+        text += "".join(TABLE.read_text().partition(corpus_root.HEADING)[1:])
+    TABLE.write_text(text)
+    print(text)
     print("\n".join(faults), file=sys.stderr)
     return 1 if faults else 0
 

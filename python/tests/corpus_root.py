@@ -1,0 +1,193 @@
+"""Branches of the corpus that uproot does not read, or reads otherwise, compared with ROOT."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import farroot
+
+OUTCOMES = {
+    "equal": "ROOT reads the same values",
+    "only ROOT": "ROOT reads it; refused here with a clear error",
+    "only farroot": "read here; ROOT refuses it, or ends the process",
+    "neither": "refused by both",
+    "different": "read, and not what ROOT reads: a fault",
+}
+HEADING = "\n## What uproot does not read, as ROOT reads it\n"
+SCRIPT = Path(__file__).parent / "root" / "values.py"
+#: Members of every TObject, which are not handed out with those of its class.
+NOT_DATA = ("fUniqueID", "fBits")
+REFERENCE_MASK = 0xFF_FFFF
+#: As in the script.
+ENTRIES_MAX = 20
+MUST_CLEANUP = 1 << 3
+#: Seconds for the branches of one tree; none needs a tenth.
+TIME_MAX = 300
+
+
+def has_root() -> bool:
+    return importlib.util.find_spec("ROOT") is not None
+
+
+@dataclass
+class Outcome:
+    """What became of the branches of one file that uproot does not read."""
+
+    file: str
+    counts: Counter[str] = field(default_factory=Counter)
+    #: Faults in words; types that ROOT alone reads; why ROOT refuses what is read here.
+    faults: list[str] = field(default_factory=list)
+    lacking: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+def compare(path: Path, trees: dict[str, list[int]]) -> Outcome:
+    """Compares branches of a file, given as numbers in their tree by its key."""
+    outcome = Outcome(path.name)
+    file = farroot.open(path)
+    for key, numbers in trees.items():
+        branches = file[key].values()
+        for number, theirs in read_by_root(path, key, numbers).items():
+            branch = branches[number]
+            kind, why = _compare(branch, theirs)
+            outcome.counts[kind] += 1
+            if kind == "different":
+                outcome.faults.append(f"{path.name}:{key}:{branch.path} ({branch.typename}): {why}")
+            elif kind == "only ROOT":
+                outcome.lacking[branch.typename, why] += 1
+    return outcome
+
+
+def read_by_root(path: Path, key: str, numbers: list[int]) -> dict[int, list[Any] | str]:
+    """Entries of each branch, or why there are none."""
+    command = [sys.executable, "-W", "ignore", str(SCRIPT), str(path), key, *map(str, numbers)]
+    environment = {**os.environ, "PYTHONPATH": ""}
+    ended = subprocess.run(
+        command, capture_output=True, text=True, env=environment, timeout=TIME_MAX, check=True
+    )
+    lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+    return {
+        line["branch"]: [json.loads(entry) for entry in line["entries"]]
+        if "entries" in line
+        else line["refused"]
+        for line in lines
+    }
+
+
+def _compare(branch: farroot.Branch, theirs: list[Any] | str) -> tuple[str, str]:
+    try:
+        ours = branch.array(entry_stop=len(theirs) if isinstance(theirs, list) else None).to_list()
+    except farroot.Error as error:
+        why = str(error).split("unsupported: ", 1)[-1].split(";")[0].split(" (at byte")[0]
+        return ("neither" if isinstance(theirs, str) else "only ROOT"), why
+    if isinstance(theirs, str):
+        return "only farroot", theirs
+    are_bits = branch.name.endswith("fBits")
+    for entry, (our, their) in enumerate(zip(ours, theirs, strict=True)):
+        where = _difference(our, _without_cleanup(their) if are_bits else their, "")
+        if where is not None:
+            return "different", f"entry {entry}{where}"
+    return "equal", ""
+
+
+def _difference(ours: Any, theirs: Any, where: str) -> str | None:
+    """Where two values differ; None where they do not."""
+    if isinstance(theirs, dict) and theirs.get("_typename") == "TRef":
+        # Its upper bits number the process in which ROOT runs.
+        ours, theirs = ours["ref"] & REFERENCE_MASK, theirs["fUniqueID"] & REFERENCE_MASK
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return _fields_differ(ours, theirs, where)
+    if isinstance(ours, tuple) and isinstance(theirs, dict):
+        theirs = list(theirs.values())
+    if isinstance(ours, (list, tuple)) and isinstance(theirs, list):
+        if len(ours) != len(theirs):
+            return f"{where}: {len(ours)} instead of {len(theirs)} items"
+        pairs = enumerate(zip(ours, theirs, strict=True))
+        differences = (_difference(a, b, f"{where}[{n}]") for n, (a, b) in pairs)
+        return next((found for found in differences if found is not None), None)
+    same = _same_number(ours, theirs) if isinstance(ours, float) else ours == theirs
+    return None if same else f"{where}: {ours!r} instead of {theirs!r}"
+
+
+def _without_cleanup(bits: Any) -> Any:
+    """Bits of objects without the one that ROOT sets in those that are referred to."""
+    return [each & ~MUST_CLEANUP for each in bits] if isinstance(bits, list) else bits
+
+
+def _fields_differ(ours: dict[str, Any], theirs: dict[str, Any], where: str) -> str | None:
+    """Fields differ where one is not in ROOT's object, or has another value there."""
+    for name, value in ours.items():
+        # The base class of an array is a member here, as that of a collection is.
+        other = "fArray" if _is_array(name) else f"@{name}"
+        if name not in theirs and other not in theirs:
+            return f"{where}: ROOT has no {name}"
+        different = _difference(value, theirs.get(name, theirs.get(other)), f"{where}.{name}")
+        if different is not None:
+            return different
+    there = {name for name, value in theirs.items() if name[0] not in "@_" and not _is_empty(value)}
+    lacking = there - {*ours, *NOT_DATA} - ({"fArray"} if any(map(_is_array, ours)) else set())
+    return f"{where}: lacks {sorted(lacking)}" if lacking else None
+
+
+def _is_array(name: str) -> bool:
+    return name.startswith("TArray")
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a member is a pointer to nothing, or to a list of nothing."""
+    return value is None or (isinstance(value, dict) and value.get("arr") == [])
+
+
+def _same_number(ours: float, theirs: Any) -> bool:
+    """Numbers of 32 bits are printed with nine digits, which is all that they have."""
+    their = float(theirs)
+    return math.isclose(ours, their, rel_tol=1e-8) or (math.isnan(ours) and math.isnan(their))
+
+
+def row(outcome: Outcome) -> str:
+    """The counts of one file."""
+    return (
+        f"| {outcome.file} | " + " | ".join(str(outcome.counts[k] or "") for k in OUTCOMES) + " |"
+    )
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """The counts as a part of the page of the documentation."""
+    total: Counter[str] = Counter()
+    lacking: Counter[tuple[str, str]] = Counter()
+    for outcome in outcomes:
+        total.update(outcome.counts)
+        lacking.update(outcome.lacking)
+    read_by_root = total["equal"] + total["only ROOT"] + total["different"]
+    lines = [
+        HEADING,
+        "The branches above that are neither equal nor groups, each read by a process of ROOT 6.40",
+        f"without the dictionaries of its classes, up to {ENTRIES_MAX} entries; compared is what",
+        "ROOT then has in its memory:",
+        "",
+        *(f"* **{kind}**: {meaning}" for kind, meaning in OUTCOMES.items()),
+        "",
+        f"Of the {read_by_root} branches that ROOT reads, {total['equal']} are read here, with the",
+        "same values.",
+        "",
+        "| file | " + " | ".join(OUTCOMES) + " |",
+        "|---|" + "---:|" * len(OUTCOMES),
+        *map(row, outcomes),
+        "| **all** | " + " | ".join(f"**{total[kind]}**" for kind in OUTCOMES) + " |",
+        "",
+    ]
+    if lacking:
+        lines += ["What ROOT reads and is refused here:", "", "| branches | type | reason |"]
+        lines += ["|---:|---|---|"]
+        most = sorted(lacking.items(), key=lambda item: (-item[1], item[0]))
+        lines += [f"| {count} | `{name}` | {reason} |" for (name, reason), count in most]
+        lines.append("")
+    return "\n".join(lines)
