@@ -362,3 +362,23 @@ fn directories_that_contain_themselves_end() {
     let found = feed::until_ready(&cyclic, &mut known, |known| opened.find(known, &path));
     assert!(matches!(found.unwrap_err().kind, ErrorKind::Limit(_)));
 }
+
+#[test]
+fn friends_and_indices() {
+    let file = testdata("friends.root");
+    let events = tree(&file, "events").unwrap();
+    let friends = events.friends.unwrap();
+    let places: Vec<_> = friends.iter().map(|f| (&*f.name, &*f.tree, &*f.file)).collect();
+    let other = "friends_other.root";
+    assert_eq!(
+        places,
+        [("beside", "beside", ""), ("a", "aligned", other), ("i", "indexed", other)]
+    );
+    let index = events.index.unwrap().unwrap();
+    assert_eq!((&*index.major_name, &*index.minor_name), ("run", "event"));
+    assert_eq!((index.entry(3, 134), index.entry(3, 150)), (Some(34), None));
+    let indexed = tree(&testdata(other), "indexed").unwrap().index.unwrap().unwrap();
+    assert_eq!(indexed.entries.len(), 30);
+    assert_eq!((indexed.entry(0, 100), indexed.entry(0, 101)), (Some(29), None));
+    assert_eq!(tree(&file, "beside").unwrap().index.unwrap(), None);
+}

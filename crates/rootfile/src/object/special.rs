@@ -58,6 +58,7 @@ pub(super) fn read(
             Ok(vec![name, lower, process, ids])
         }
         Special::SymmetricMatrix(number) => symmetric_matrix(number, cursor),
+        Special::TreeIndex => tree_index(version, cursor),
         // A basket inside of a tree: its bytes are for the basket's own reader.
         Special::Basket => Ok(vec![Value::Text(cursor.take(cursor.remaining())?)]),
     }
@@ -113,6 +114,29 @@ fn symmetric_matrix(number: Number, cursor: &mut Cursor<'_>) -> Result<Vec<Value
     let half = half.ok_or_else(|| cursor.corrupt(format!("a matrix of {rows} rows")))?;
     values.push(Value::Numbers(cursor.numbers(number, half)?));
     Ok(values)
+}
+
+/// `TTreeIndex`: names and, since version 2, minor numbers beside the major ones.
+fn tree_index(version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+    let base = ObjectHeader::read(cursor)?;
+    let len = base.len.ok_or_else(|| cursor.corrupt("a tree index without a base class"))?;
+    cursor.skip(len)?;
+    let (major, minor) = (cursor.text()?, cursor.text()?);
+    let arrays = if version > 1 { 3 } else { 2 };
+    let there = cursor.clone().remaining().saturating_sub(8) / (8 * arrays);
+    let count = usize::try_from(cursor.u64()?).ok().filter(|count| *count <= there);
+    let count = count.ok_or_else(|| cursor.corrupt("a tree index larger than its record"))?;
+    let values = cursor.numbers(Number::I64, count)?;
+    let minors =
+        if version > 1 { cursor.numbers(Number::I64, count)? } else { Number::I64.empty() };
+    let entries = cursor.numbers(Number::I64, count)?;
+    Ok(vec![
+        Value::Text(major),
+        Value::Text(minor),
+        Value::Numbers(values),
+        Value::Numbers(minors),
+        Value::Numbers(entries),
+    ])
 }
 
 fn list(reader: &mut Reader<'_>, version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {

@@ -18,6 +18,8 @@ pub(crate) enum Special {
     Array(Number),
     /// `TMatrixTSym`: half of its numbers.
     SymmetricMatrix(Number),
+    /// `TTreeIndex`: arrays whose length is given once.
+    TreeIndex,
     Basket,
 }
 
@@ -46,6 +48,7 @@ impl Special {
         ("TArrayD", Special::Array(Number::F64)),
         ("TMatrixTSym<double>", Special::SymmetricMatrix(Number::F64)),
         ("TMatrixTSym<float>", Special::SymmetricMatrix(Number::F32)),
+        ("TTreeIndex", Special::TreeIndex),
         ("TBasket", Special::Basket),
     ];
 
@@ -72,6 +75,9 @@ impl Special {
                 "fTol",
                 "fElements",
             ],
+            Special::TreeIndex => {
+                &["fMajorName", "fMinorName", "fIndexValues", "fIndexValuesMinor", "fIndex"]
+            }
             Special::Basket => &["bytes"],
         }
     }
@@ -83,7 +89,8 @@ impl Special {
             | Special::ObjArray
             | Special::ClonesArray
             | Special::Map
-            | Special::RefArray => true,
+            | Special::RefArray
+            | Special::TreeIndex => true,
             Special::Object
             | Special::Ref
             | Special::Datime

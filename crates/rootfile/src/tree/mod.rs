@@ -6,8 +6,10 @@ mod decode;
 pub mod interpret;
 pub mod model;
 mod read;
+pub mod related;
 
 pub use basket::Basket;
 pub use interpret::Interpretation;
 pub use model::*;
 pub(crate) use read::read_tree;
+pub use related::{FriendPlace, TreeIndex};

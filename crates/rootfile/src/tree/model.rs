@@ -4,10 +4,12 @@
 //! for which entries is answered without another read.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::Error;
+use super::related::{FriendPlace, TreeIndex};
+use crate::error::{Error, Result};
 
 /// Position of a branch in [`Tree::branches`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,6 +31,10 @@ pub struct Tree {
     pub cluster_starts: Vec<u64>,
     /// `TTree::fAliases` as name and formula.
     pub aliases: Vec<(String, String)>,
+    /// `TTree::fFriends`, or why they cannot be read.
+    pub friends: Result<Vec<FriendPlace>>,
+    /// `TTree::fTreeIndex`, or why it cannot be read.
+    pub index: Result<Option<Arc<TreeIndex>>>,
 }
 
 /// A TBranch or TBranchElement.

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::basket::IO_GENERATE_OFFSET_MAP;
 use super::cluster::cluster_starts;
 use super::model::{BasketPlace, BasketRef, Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
+use super::related;
 use crate::error::{Error, Result};
 use crate::object::{ObjectId, ObjectRef, Objects, Value};
 
@@ -42,6 +44,8 @@ pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
         zip_bytes: unsigned(tree, "fZipBytes")?,
         cluster_starts: clusters(tree, entries, baskets_max.unwrap_or(0))?,
         aliases: aliases(tree)?,
+        friends: related::friends(tree),
+        index: related::index(tree).map(|index| index.map(Arc::new)),
         branches: reader.branches,
     })
 }

@@ -113,6 +113,48 @@ def plain(path):
     file.Close()
 
 
+def friends(path, other):
+    """A tree with friends: one in its own file, and in another file one by entry and one by index."""
+    run, event, weight = (array.array(code, [0]) for code in "iid")
+
+    def tree(name, title):
+        made = ROOT.TTree(name, title)
+        made.Branch("run", run, "run/I", 200)
+        made.Branch("event", event, "event/I", 200)
+        return made
+
+    def fill(made, entries):
+        for entry in entries:
+            run[0], event[0], weight[0] = entry // 10, 100 + entry, entry / 4
+            made.Fill()
+
+    file = ROOT.TFile(str(other), "RECREATE")
+    aligned = tree("aligned", "of the same entries")
+    aligned.Branch("weight", weight, "weight/D", 200)
+    fill(aligned, range(60))
+    aligned.Write()
+    indexed = tree("indexed", "every other entry, backwards")
+    indexed.Branch("weight", weight, "weight/D", 200)
+    fill(indexed, range(58, -1, -2))
+    indexed.BuildIndex("run", "event")
+    indexed.Write()
+    file.Close()
+    file = ROOT.TFile(str(path), "RECREATE")
+    beside = tree("beside", "in the same file")
+    fill(beside, range(60))
+    beside.Write()
+    events = tree("events", "has friends")
+    fill(events, range(60))
+    events.BuildIndex("run", "event")
+    events.AddFriend("beside", "")
+    for name in ("a = aligned", "i = indexed"):
+        events.AddFriend(name, str(other))
+        # Both files may be moved together.
+        events.GetListOfFriends().Last().SetTitle(other.name)
+    events.Write()
+    file.Close()
+
+
 def by_uproot(path):
     with uproot.recreate(path) as file:
         numbers = numpy.arange(10, dtype=numpy.float32)
@@ -126,6 +168,7 @@ def main():
     saved(folder / "saved.root")
     unclosed(folder / "unclosed.root")
     plain(folder / "plain.root")
+    friends(folder / "friends.root", folder / "friends_other.root")
     by_uproot(folder / "by_uproot.root")
 
 

@@ -73,6 +73,8 @@ fn tree(branches: Vec<Branch>) -> Tree {
         zip_bytes: 0,
         branches,
         cluster_starts: Vec::new(),
+        friends: Ok(Vec::new()),
+        index: Ok(None),
         aliases: Vec::new(),
     }
 }

@@ -1,0 +1,108 @@
+//! What a tree says of its entries beside its branches: other trees, and an index.
+
+use crate::error::{Error, Result};
+use crate::object::ObjectRef;
+
+/// Another tree whose entries belong to those of this one (ROOT: `TFriendElement`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FriendPlace {
+    /// What the friend is called in names such as `friend.branch` (`fName`).
+    pub name: String,
+    /// Path of the tree in its file (`fTreeName`).
+    pub tree: String,
+    /// The file, as it was named when the friend was added; empty for the tree's own (`fTitle`).
+    pub file: String,
+}
+
+/// Which entry has which numbers (ROOT: `TTreeIndex`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeIndex {
+    /// Expressions of the two numbers (`fMajorName`, `fMinorName`).
+    pub major_name: String,
+    pub minor_name: String,
+    /// The numbers, ascending, and the entry of each pair (`fIndexValues`, `fIndexValuesMinor`,
+    /// `fIndex`).
+    pub major: Vec<i64>,
+    pub minor: Vec<i64>,
+    pub entries: Vec<i64>,
+}
+
+impl TreeIndex {
+    /// The entry of these numbers, the first one where several have them.
+    pub fn entry(&self, major: i64, minor: i64) -> Option<u64> {
+        let at = first(self.major.len(), |at| (self.major[at], self.minor[at]) < (major, minor));
+        let found = *self.major.get(at)? == major && self.minor[at] == minor;
+        u64::try_from(self.entries[at]).ok().filter(|_| found)
+    }
+}
+
+/// The first position of which `before` is not true; it is true of all before that.
+fn first(len: usize, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, len);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// The friends of a tree, in the order in which they were added.
+pub(super) fn friends(tree: ObjectRef<'_>) -> Result<Vec<FriendPlace>> {
+    if tree.member("fFriends").is_none() {
+        return Ok(Vec::new());
+    }
+    let friend = |element: ObjectRef<'_>| {
+        let (name, tree) = (element.string("fName")?, element.string("fTreeName")?);
+        Ok(FriendPlace { name, tree, file: element.string("fTitle")? })
+    };
+    tree.objects("fFriends")?.into_iter().flatten().map(friend).collect()
+}
+
+/// The index of a tree, where it has one.
+pub(super) fn index(tree: ObjectRef<'_>) -> Result<Option<TreeIndex>> {
+    if tree.member("fTreeIndex").is_none() {
+        return Ok(None);
+    }
+    let Some(index) = tree.pointed("fTreeIndex")? else { return Ok(None) };
+    if index.class() != "TTreeIndex" {
+        return Err(Error::unsupported(format!("a tree index of class {}", index.class())));
+    }
+    let mut major = index.ints("fIndexValues")?;
+    let mut minor = index.ints("fIndexValuesMinor")?;
+    if index.version() < 2 {
+        // Both numbers in one, as ROOT 4 and 5.0 wrote them.
+        minor = major.iter().map(|both| both & 0x7fff_ffff).collect();
+        major.iter_mut().for_each(|both| *both >>= 31);
+    }
+    let pairs = || major.iter().zip(&minor);
+    if !pairs().is_sorted() {
+        return Err(Error::corrupt("a tree index whose numbers are not in order"));
+    }
+    Ok(Some(TreeIndex {
+        major_name: index.string("fMajorName")?,
+        minor_name: index.string("fMinorName")?,
+        entries: index.ints("fIndex")?,
+        major,
+        minor,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_entry_of_a_pair_of_numbers() {
+        let index = TreeIndex {
+            major_name: "run".into(),
+            minor_name: "event".into(),
+            major: vec![1, 1, 2, 2, 2],
+            minor: vec![5, 7, -3, 4, 4],
+            entries: vec![3, 0, 1, 4, 2],
+        };
+        let entries = [(1, 5), (1, 6), (1, 7), (2, -3), (2, 4), (2, 5), (0, 0), (3, 0)]
+            .map(|(major, minor)| index.entry(major, minor));
+        let none = None;
+        assert_eq!(entries, [Some(3), none, Some(0), Some(1), Some(4), none, none, none]);
+    }
+}
