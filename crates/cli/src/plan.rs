@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let entries = arguments.selection.entries(selected.num_entries());
         let outline = selected.outline(entries).await?;
         let pieces = match selected {
-            Selected::Tree(..) => "baskets",
+            Selected::Tree(..) | Selected::Joined(..) => "baskets",
             Selected::Ntuple(..) => "pages",
         };
         let mut out = text(&per_column(&outline, pieces));

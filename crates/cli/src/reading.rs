@@ -68,10 +68,11 @@ impl Selection {
     /// Opens the tree or RNTuple, and chooses the columns that were named, or all that can be
     /// read.
     pub async fn selected(&self, engine: &Engine) -> engine::Result<Selected> {
-        self.table(engine).await?.select(&match self.columns.is_empty() {
+        let wanted = match self.columns.is_empty() {
             true => Wanted::All,
             false => Wanted::Named(self.columns.clone()),
-        })
+        };
+        engine.select(&self.table(engine).await?, &wanted).await
     }
 
     /// The entries that were named, as far as there are any.

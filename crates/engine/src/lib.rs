@@ -42,6 +42,8 @@ pub use read::dataset::{Opens, Part, Parts, Place, Wish};
 pub use read::events::{Event, Events, Value};
 pub use read::exercise::{Exercise, Form, Outcome};
 pub use read::file::{File, KeyInfo};
+pub use read::friends::Friend;
+pub use read::joined::{Joined, JoinedColumn};
 pub use read::lazy::LazyBatches;
 pub use read::learn::Learning;
 pub use read::map::Record;
@@ -53,7 +55,7 @@ pub use read::table::{Chosen, Selected, Table, Wanted};
 pub use read::tree::Tree;
 pub use rootfile::array::Mark;
 pub use rootfile::object;
-pub use rootfile::tree::BranchId;
+pub use rootfile::tree::{BranchId, FriendPlace, TreeIndex};
 pub use rootfile::{Array, Numbers};
 
 use read::file::{Guesses, Presumed};

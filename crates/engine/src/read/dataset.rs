@@ -320,7 +320,7 @@ async fn start(
         None => {
             let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear };
             let table = place.open(&engine, guesses).await?;
-            read(&table, &place, &wish, rank).await?
+            read(&engine, &table, &place, &wish, rank).await?
         }
     };
     let opening_took = engine.trace().now().saturating_sub(begun);
@@ -353,7 +353,7 @@ async fn start_presumed(
     let Some(presumed) = engine.open_presumed(&place.url).await? else { return Ok(None) };
     let started = async {
         let table = engine.table_of(&presumed.file, &place.url, place.path.as_deref()).await?;
-        read(&table, place, wish, rank).await
+        read(engine, &table, place, wish, rank).await
     };
     // An error may be the other file's.
     let started = started.await;
@@ -361,12 +361,14 @@ async fn start_presumed(
 }
 
 async fn read(
+    engine: &Engine,
     table: &Table,
     place: &Place,
     wish: &Wish,
     rank: Rank,
 ) -> Result<(Selected, Batches)> {
-    let selected = table.select(&wish.wanted).map_err(|error| error.with_url(&*place.url))?;
+    let selected = engine.select_for(table, &wish.wanted, wish.cut.as_ref()).await;
+    let selected = selected.map_err(|error| error.with_url(&*place.url))?;
     let batches = selected.start(wish.cut.as_ref(), place.entries(wish), wish.step, rank).await?;
     Ok((selected, batches))
 }

@@ -84,6 +84,42 @@ impl Cut {
     }
 }
 
+/// An expression whose values are whole numbers.
+#[derive(Debug, Clone)]
+pub(super) struct Expression {
+    /// Names of its columns.
+    pub columns: Vec<String>,
+    formula: Arc<Formula>,
+}
+
+impl Expression {
+    /// The expression that is a column of this name.
+    pub fn column(name: &str) -> Expression {
+        let formula = Formula { text: name.to_owned(), root: Node::Column(0) };
+        Expression { columns: vec![name.to_owned()], formula: Arc::new(formula) }
+    }
+
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// As [`Cut::parse`]; an expression may be a constant.
+    pub fn parse(text: &str) -> Result<Expression> {
+        let (root, columns) = parse::parse(text)?;
+        Ok(Expression { columns, formula: Arc::new(Formula { text: text.to_owned(), root }) })
+    }
+
+    /// Its values for so many entries; what is behind the point is left out, as ROOT does.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it cannot be computed.
+    pub fn integers(&self, columns: &Batch, entries: usize) -> Result<Vec<i64>> {
+        let value = self.formula.value(&self.formula.root, columns)?;
+        Some(value.integers(entries))
+            .filter(|all| all.len() == entries)
+            .ok_or_else(|| wrong(&self.formula.text, "gives another number of values"))
+    }
+}
+
 impl Predicate for Formula {
     fn decide(&self, columns: Batch) -> Result<Vec<bool>> {
         let entries = columns.len() as usize;

@@ -10,6 +10,8 @@ pub mod events;
 pub mod exercise;
 pub mod file;
 mod formula;
+pub mod friends;
+pub mod joined;
 pub mod lazy;
 pub mod learn;
 pub mod map;

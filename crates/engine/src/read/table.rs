@@ -6,10 +6,13 @@ use super::batches::Batches;
 use super::columns::{Batch, Column};
 use super::cut::Cut;
 use super::file::File;
+use super::friends::Friend;
+use super::joined::Joined;
 use super::ntuple::{FieldColumn, Ntuple};
 use super::outline::Outline;
 use super::plan::Step;
 use super::tree::{Rank, Tree};
+use crate::Engine;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What has entries to be read.
@@ -48,6 +51,8 @@ pub struct Chosen {
 #[derive(Clone)]
 pub enum Selected {
     Tree(Tree, Vec<Column>),
+    /// Columns of a tree and of its friends.
+    Joined(Joined),
     Ntuple(Ntuple, Vec<FieldColumn>),
 }
 
@@ -102,6 +107,92 @@ impl Table {
     }
 }
 
+impl Engine {
+    /// Chooses columns of a table, also of a tree's friends: `friend.branch`. A friend is opened
+    /// where a name needs it.
+    ///
+    /// # Errors
+    /// As [`Table::select`] and [`Engine::friends`].
+    pub async fn select(&self, table: &Table, wanted: &Wanted) -> Result<Selected> {
+        self.select_for(table, wanted, None).await
+    }
+
+    /// As [`Engine::select`], with the friends that a cut is about.
+    ///
+    /// # Errors
+    /// As [`Engine::select`].
+    pub async fn select_for(
+        &self,
+        table: &Table,
+        wanted: &Wanted,
+        cut: Option<&Cut>,
+    ) -> Result<Selected> {
+        let (tree, patterns) = match (table, wanted) {
+            (Table::Tree(tree), Wanted::Named(patterns)) => (tree, patterns.clone()),
+            (Table::Tree(tree), Wanted::Chosen(chosen)) => {
+                (tree, chosen.iter().map(|(name, _)| name.clone()).collect())
+            }
+            _ => return table.select(wanted),
+        };
+        let decide = cut.iter().flat_map(|cut| &cut.columns);
+        let friends = self.friends_in(tree, patterns.iter().chain(decide)).await?;
+        if friends.is_empty() {
+            return table.select(wanted);
+        }
+        let mut joined = Joined::new(tree);
+        for pattern in &patterns {
+            match of_friend(tree, &friends, pattern) {
+                Some((friend, branches)) => {
+                    for column in friend.tree.columns(&[branches.to_owned()])? {
+                        joined.add(friend, column)?;
+                    }
+                }
+                None => {
+                    let columns = tree.columns(std::slice::from_ref(pattern))?;
+                    columns.into_iter().for_each(|column| joined.add_own(column));
+                }
+            }
+        }
+        friends.iter().try_for_each(|friend| joined.admit(friend))?;
+        Ok(Selected::Joined(joined))
+    }
+
+    /// The friends that names are about, opened side by side.
+    async fn friends_in(
+        &self,
+        tree: &Tree,
+        names: impl Iterator<Item = &String>,
+    ) -> Result<Vec<Friend>> {
+        let places = tree.friend_places()?;
+        let mut named: Vec<String> = Vec::new();
+        for name in names.filter(|name| tree.names().find(name).is_none()) {
+            for place in &places {
+                if behind(name, &place.name).is_some() && !named.contains(&place.name) {
+                    named.push(place.name.clone());
+                }
+            }
+        }
+        self.some_friends(tree, named).await
+    }
+}
+
+/// The friend that a pattern is about, and its branches.
+fn of_friend<'a>(
+    tree: &Tree,
+    friends: &'a [Friend],
+    pattern: &'a str,
+) -> Option<(&'a Friend, &'a str)> {
+    if tree.names().find(pattern).is_some() {
+        return None;
+    }
+    friends.iter().find_map(|friend| Some((friend, behind(pattern, &friend.name)?)))
+}
+
+/// What follows `friend.`
+fn behind<'a>(name: &'a str, friend: &str) -> Option<&'a str> {
+    name.strip_prefix(friend)?.strip_prefix('.')
+}
+
 fn another_kind(tree: &Tree) -> Error {
     let what = format!("{} is a tree, not an RNTuple as what is read with it", tree.path());
     Error::new(ErrorKind::InvalidArgument, what).with_url(tree.file().url())
@@ -111,6 +202,7 @@ impl Selected {
     pub fn file(&self) -> &File {
         match self {
             Selected::Tree(tree, _) => tree.file(),
+            Selected::Joined(joined) => joined.tree().file(),
             Selected::Ntuple(ntuple, _) => ntuple.file(),
         }
     }
@@ -119,6 +211,7 @@ impl Selected {
     pub fn path(&self) -> &str {
         match self {
             Selected::Tree(tree, _) => tree.path(),
+            Selected::Joined(joined) => joined.tree().path(),
             Selected::Ntuple(ntuple, _) => ntuple.path(),
         }
     }
@@ -126,6 +219,7 @@ impl Selected {
     pub fn num_entries(&self) -> u64 {
         match self {
             Selected::Tree(tree, _) => tree.num_entries(),
+            Selected::Joined(joined) => joined.tree().num_entries(),
             Selected::Ntuple(ntuple, _) => ntuple.num_entries(),
         }
     }
@@ -134,6 +228,7 @@ impl Selected {
     pub fn names(&self) -> Vec<&str> {
         match self {
             Selected::Tree(_, columns) => columns.iter().map(|column| &*column.name).collect(),
+            Selected::Joined(joined) => joined.columns().iter().map(|c| &*c.name).collect(),
             Selected::Ntuple(_, columns) => columns.iter().map(|column| &*column.name).collect(),
         }
     }
@@ -149,6 +244,7 @@ impl Selected {
                 tree.clone(),
                 positions.iter().map(|p| columns[*p].clone()).collect(),
             ),
+            Selected::Joined(joined) => Selected::Joined(joined.pick(positions)),
             Selected::Ntuple(ntuple, columns) => Selected::Ntuple(
                 ntuple.clone(),
                 positions.iter().map(|p| columns[*p].clone()).collect(),
@@ -162,6 +258,10 @@ impl Selected {
     /// Those of planning; of an RNTuple also those of reading page lists.
     pub async fn outline(&self, entries: Range<u64>) -> Result<Outline> {
         match self {
+            Selected::Joined(joined) => {
+                let what = "friends are in other files, where they are planned by themselves";
+                Err(Error::new(ErrorKind::Unsupported, what).with_url(joined.tree().file().url()))
+            }
             Selected::Tree(tree, columns) => {
                 Ok(Outline::of_tree(columns, &tree.plan(columns, entries, Step::Whole)?))
             }
@@ -181,6 +281,7 @@ impl Selected {
                 let total = tree.num_entries();
                 Ok(super::plan::step_entries(tree.metadata(), columns, step, total))
             }
+            Selected::Joined(joined) => Ok(joined.step_entries(step, joined.tree().num_entries())),
             Selected::Ntuple(ntuple, columns) => ntuple.step_entries(columns, step).await,
         }
     }
@@ -199,6 +300,7 @@ impl Selected {
                 let plan = tree.plan(columns, entries, step)?;
                 plan.batches.first().map(|batch| batch.entries.clone())
             }
+            Selected::Joined(joined) => joined.first_step(entries, step),
             Selected::Ntuple(ntuple, columns) => {
                 let plan = ntuple.plan(columns, entries, step).await?;
                 plan.batches.first().map(|batch| batch.entries.clone())
@@ -213,7 +315,25 @@ impl Selected {
     pub async fn read(&self, entries: Range<u64>) -> Result<Batch> {
         match self {
             Selected::Tree(tree, columns) => tree.read(columns.clone(), entries).await,
+            Selected::Joined(joined) => joined.read(None, entries).await,
             Selected::Ntuple(ntuple, columns) => ntuple.read(columns.clone(), entries).await,
+        }
+    }
+
+    /// As [`Selected::read`], of those entries only that survive a cut, if there is one.
+    ///
+    /// # Errors
+    /// As [`Selected::batches`], and the predicate's.
+    pub async fn read_where(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
+        match (self, cut) {
+            (_, None) => self.read(entries).await,
+            (Selected::Tree(tree, columns), Some(cut)) => {
+                tree.read_where(columns.clone(), cut, entries).await
+            }
+            (Selected::Joined(joined), cut) => joined.read(cut, entries).await,
+            (Selected::Ntuple(ntuple, columns), Some(cut)) => {
+                ntuple.read_where(columns.clone(), cut, entries).await
+            }
         }
     }
 
@@ -239,6 +359,7 @@ impl Selected {
     ) -> Result<Batches> {
         match self {
             Selected::Tree(tree, columns) => tree.start(columns.clone(), cut, entries, step, rank),
+            Selected::Joined(joined) => joined.start(cut, entries, step, rank),
             Selected::Ntuple(ntuple, columns) => {
                 ntuple.start(columns.clone(), cut, entries, step, rank).await
             }

@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rootfile::tree::{BranchId, Interpretation};
+use rootfile::tree::{BranchId, FriendPlace, Interpretation, TreeIndex};
 
 use super::batches::Batches;
 use super::columns::{Batch, Column};
 use super::cut::Cut;
 use super::file::File;
+use super::friends::Friend;
 use super::pipeline::{self, Decision, Job};
 use super::plan::{Plan, Step};
 use super::select::Names;
@@ -43,6 +44,8 @@ struct Inner {
     tree: Arc<rootfile::tree::Tree>,
     names: Names,
     interpretations: Mutex<Vec<Option<Interpreted>>>,
+    /// Those that have been opened.
+    friends: Mutex<Vec<Friend>>,
 }
 
 impl Tree {
@@ -50,7 +53,8 @@ impl Tree {
         let names = Names::new(&tree);
         let interpretations = Mutex::new(vec![None; tree.branches.len()]);
         let path = path.split(';').next().unwrap_or(path).into();
-        Tree { inner: Arc::new(Inner { file, path, tree: Arc::new(tree), names, interpretations }) }
+        let (tree, friends) = (Arc::new(tree), Mutex::default());
+        Tree { inner: Arc::new(Inner { file, path, tree, names, interpretations, friends }) }
     }
 
     pub fn file(&self) -> &File {
@@ -73,6 +77,37 @@ impl Tree {
 
     pub fn names(&self) -> &Names {
         &self.inner.names
+    }
+
+    /// Where the friends of the tree are; [`Engine::friends`] opens them.
+    ///
+    /// # Errors
+    /// Why the file's list of them cannot be read.
+    ///
+    /// [`Engine::friends`]: crate::Engine::friends
+    pub fn friend_places(&self) -> Result<Vec<FriendPlace>> {
+        let places = self.inner.tree.friends.clone();
+        places.map_err(|error| Error::from(error).with_url(self.inner.file.url()))
+    }
+
+    /// Which entry has which numbers, where the file says (`TTree::BuildIndex`).
+    ///
+    /// # Errors
+    /// Why that cannot be read.
+    pub fn index(&self) -> Result<Option<Arc<TreeIndex>>> {
+        let index = self.inner.tree.index.clone();
+        index.map_err(|error| Error::from(error).with_url(self.inner.file.url()))
+    }
+
+    pub(super) fn known_friend(&self, name: &str) -> Option<Friend> {
+        self.inner.friends.lock().iter().find(|friend| friend.name == name).cloned()
+    }
+
+    pub(super) fn remember_friend(&self, friend: Friend) {
+        let mut known = self.inner.friends.lock();
+        if known.iter().all(|other| other.name != friend.name) {
+            known.push(friend);
+        }
     }
 
     /// How a branch is read.

@@ -40,6 +40,18 @@ impl Value {
         })
     }
 
+    /// Whole numbers, of a constant so many.
+    pub fn integers(self, entries: usize) -> Vec<i64> {
+        match self {
+            Value::Int(one) => vec![one; entries],
+            Value::Float(one) => vec![one as i64; entries],
+            Value::Bools(all) => all.into_iter().map(i64::from).collect(),
+            Value::Ints(all) => all,
+            Value::Singles(all) => all.into_iter().map(|one| one as i64).collect(),
+            Value::Doubles(all) => all.into_iter().map(|one| one as i64).collect(),
+        }
+    }
+
     /// What it is, for messages.
     pub fn name(&self) -> &'static str {
         match self {
