@@ -31,6 +31,7 @@ from .errors import (
     UnsupportedError,
 )
 from .file import Directory, File, open  # noqa: A004
+from .friends import Friends, Index
 from .ntuple import Field, Ntuple
 from .objects import Graph, Object, Parameter
 from .report import ReadReport, report
@@ -46,7 +47,9 @@ __all__ = [
     "Field",
     "File",
     "Files",
+    "Friends",
     "Graph",
+    "Index",
     "InvalidArgumentError",
     "KeyInFileError",
     "LimitReachedError",

@@ -217,11 +217,15 @@ def _filtered(place: HasBranches, choice: Choice) -> list[tuple[str, Branch]]:
 def _expressed(
     place: HasBranches, text: str, aliases: Mapping[str, str]
 ) -> Sequence[Chosen | Computed]:
-    branch = None if text in aliases else place.find(text)
+    branch = None if text in aliases else place.find(text) or place.of_friend(text)
     if branch is not None:
         return [one(text, branch)]
     if is_glob(text):
         matching = _accepted(place.items(filter_name=text, full_paths=False))
+        if not matching and "." in text:
+            from .friends import joined_items
+
+            matching = _accepted(joined_items(place.tree, text))
         if matching:
             return matching
     if text not in aliases and not is_computed(text):
@@ -429,6 +433,10 @@ class Selection:
         """As `steps`, of columns that are read when somebody looks at them."""
         from ._virtual import column
 
+        if any(
+            isinstance(each, Chosen) and each.branch.tree is not self.table for each in self.chosen
+        ):
+            raise InvalidArgumentError("virtual=True reads no columns of friends")
         lazy = self.table._live().lazy(self.keys, start, stop, **step)
         while (batch := lazy.next()) is not None:
             begin, end = batch

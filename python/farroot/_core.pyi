@@ -195,25 +195,36 @@ class Tree:
     def read_as_bytes(self, branch: int) -> None:
         """From now on the branch is a column of strings, the bytes of its entries."""
 
+    def friend_places(self) -> list[tuple[str, str, str]]:
+        """Name, path in its file and file of each friend; no file for the tree's own."""
+
+    def friend(self, name: str) -> Tree:
+        """Opens a friend."""
+
+    def index(
+        self,
+    ) -> tuple[str, str, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
+        """Expressions of the major and the minor number, these, and their entries."""
+
     def is_group(self, branch: int) -> bool: ...
     def datashape(self, branch: int) -> str:
         """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""
 
     def read(
         self,
-        branches: Sequence[tuple[int, bool]],
+        branches: Sequence[tuple[int | tuple[str, str], bool]],
         start: int,
         stop: int,
-        cut: tuple[Sequence[int], Mask] | None = None,
+        cut: tuple[Sequence[int | tuple[str, str]], Mask] | None = None,
     ) -> tuple[Survivors, list[Column | LeftOut]]:
         """Survivors and columns of branches, each with whether it may be left out."""
 
     def batches(
         self,
-        branches: Sequence[tuple[int, bool]],
+        branches: Sequence[tuple[int | tuple[str, str], bool]],
         start: int,
         stop: int,
-        cut: tuple[Sequence[int], Mask] | None = None,
+        cut: tuple[Sequence[int | tuple[str, str]], Mask] | None = None,
         *,
         step_entries: int | None = None,
         step_bytes: int | None = None,

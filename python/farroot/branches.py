@@ -172,12 +172,20 @@ class HasBranches(Named["Branch"]):
 
     def leaf(self, name: str, text: str) -> Branch:
         """The branch of a name in the formula ``text``."""
-        branch = self.find(name) or self.find(name.replace(".", "/"))
+        branch = self.find(name) or self.find(name.replace(".", "/")) or self.of_friend(name)
         if branch is None:
             raise self.no_such(name)
         if branch.is_group:
             raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
         return branch
+
+    def of_friend(self, name: str) -> Branch | None:
+        """The branch that ``friend.branch`` means, or None."""
+        if "." not in name:
+            return None
+        from .friends import joined_branch
+
+        return joined_branch(self._tree, name)
 
     def chosen(self, choice: Choice) -> list[Chosen | Computed]:
         """The columns that a call means."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries
 from ._choice import Selection, one
@@ -11,7 +11,13 @@ from ._entries import entry_range
 from ._registry import Decoder, registered
 from ._table import InFile
 from .branches import HasBranches
-from .errors import RecoveredWarning, UnsupportedError, warn
+from .errors import KeyInFileError, RecoveredWarning, UnsupportedError, warn
+
+if TYPE_CHECKING:
+    from .friends import Friends, Index
+
+#: What the engine calls a column: the number of a branch, or a friend's name and the path in it.
+Key = int | tuple[str, str]
 
 
 class Tree(InFile[_core.Tree], HasBranches):
@@ -37,6 +43,8 @@ class Tree(InFile[_core.Tree], HasBranches):
             self._by_path.setdefault(path, number)
         self._tree = self
         self._number = None
+        self._known_friends: Friends | None = None
+        self._known_index: Index | None = None
         warn_if_recovered(core.file)
 
     def _children(self, number: int | None) -> list[int]:
@@ -52,12 +60,14 @@ class Tree(InFile[_core.Tree], HasBranches):
     def _branch(self, number: int) -> Branch:
         return Branch(self, number)
 
-    def _asked(self, number: int, optional: bool) -> tuple[int, bool]:
-        return number, optional
+    def _asked(self, key: Key, optional: bool) -> tuple[Key, bool]:
+        return key, optional
 
-    def _asked_everywhere(self, number: int, optional: bool) -> tuple[str, bool, bool]:
-        as_bytes = self._branch(number).decoder is not None
-        return self._paths[number], optional, as_bytes
+    def _asked_everywhere(self, key: Key, optional: bool) -> tuple[str, bool, bool]:
+        if not isinstance(key, int):
+            return ".".join(key), optional, False
+        as_bytes = self._branch(key).decoder is not None
+        return self._paths[key], optional, as_bytes
 
     @property
     def title(self) -> str:
@@ -67,6 +77,37 @@ class Tree(InFile[_core.Tree], HasBranches):
     def aliases(self) -> dict[str, str]:
         """Names and formulas that the file keeps with the tree (``TTree::SetAlias``)."""
         return dict(self._live().aliases)
+
+    @property
+    def friends(self) -> Friends:
+        """Other trees whose entries belong to those of this one (``TTree::AddFriend``).
+
+        Their columns are read with those of the tree: ``tree.arrays(["x", "friend.y"])``.
+        """
+        if self._known_friends is None:
+            from .friends import Friends
+
+            self._known_friends = Friends(self)
+        return self._known_friends
+
+    @property
+    def index(self) -> Index | None:
+        """Which entry has which numbers (``TTree::BuildIndex``); None where the file has none."""
+        from .friends import Index
+
+        return Index.of(self._live())
+
+    def entry_with(self, major: int, minor: int = 0) -> int:
+        """The entry that has these numbers in the tree's index.
+
+        Raises:
+            KeyInFileError: where none has, or the tree has no index.
+        """
+        if self._known_index is None:
+            self._known_index = self.index
+        if self._known_index is None:
+            raise KeyInFileError(f"the tree has no index: {self.address}")
+        return self._known_index.entry_with(major, minor)
 
     def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> str:
         """The requests for the tree's file over time, one line a connection.

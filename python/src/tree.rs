@@ -1,6 +1,7 @@
 //! Trees and reading them.
 
-use engine::{BranchId, Column, Cut};
+use engine::{BranchId, Column, Cut, Selected, Step, Table, Wanted};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::cut::{Raised, by_function};
@@ -15,6 +16,22 @@ use crate::steps::{Batches, Survivors, handed_out, step};
 pub struct Tree {
     tree: Owned<engine::Tree>,
 }
+
+/// What is read: a branch of the tree itself, or of a friend by that one's name and the path in it.
+#[derive(FromPyObject)]
+pub enum Key {
+    Own(u32),
+    Friends((String, String)),
+}
+
+/// Branches, and whether they may be left out.
+type Asked = Vec<(Key, bool)>;
+
+/// What decides, and how.
+type Decision = (Vec<Key>, Py<PyAny>);
+
+/// Expressions and arrays of an index.
+type Index = (String, String, Py<PyArray1<i64>>, Py<PyArray1<i64>>, Py<PyArray1<i64>>);
 
 impl Tree {
     pub fn new(tree: engine::Tree) -> Self {
@@ -42,23 +59,40 @@ impl Tree {
         branches.iter().map(column).collect()
     }
 
-    /// Branches, and whether they may be left out.
-    fn asked(&self, py: Python<'_>, branches: Vec<(u32, bool)>) -> PyResult<Vec<Column>> {
-        let (branches, optional): (Vec<u32>, Vec<bool>) = branches.into_iter().unzip();
-        let columns = self.columns(py, &branches)?.into_iter().zip(optional);
-        Ok(columns.map(|(column, optional)| Column { optional, ..column }).collect())
+    /// The columns that are asked for; friends that they are of are opened.
+    fn selected(&self, py: Python<'_>, asked: Asked, cut: Option<&Cut>) -> PyResult<Selected> {
+        let tree = self.inner(py)?;
+        let of_friends = |name: &String| tree.names().find(name).is_none();
+        let joined = asked.iter().any(|(key, _)| matches!(key, Key::Friends(_)))
+            || cut.is_some_and(|cut| cut.columns.iter().any(of_friends));
+        if joined {
+            let name = |(key, optional): &(Key, bool)| Ok((self.name_of(py, key)?, *optional));
+            let wanted = Wanted::Chosen(asked.iter().map(name).collect::<PyResult<_>>()?);
+            let (engine, table) = (engine(py)?, Table::Tree(tree.clone()));
+            let select = engine.select_for(&table, &wanted, cut);
+            return wait(py, &engine, select)?.map_err(|error| exception(py, &error));
+        }
+        let mut columns = Vec::with_capacity(asked.len());
+        for (key, optional) in asked {
+            let Key::Own(branch) = key else { continue };
+            let column = self.columns(py, &[branch])?.into_iter();
+            columns.extend(column.map(|column| Column { optional, ..column }));
+        }
+        Ok(Selected::Tree(tree.clone(), columns))
     }
 
-    fn cut(
-        &self,
-        py: Python<'_>,
-        cut: Option<(Vec<u32>, Py<PyAny>)>,
-    ) -> PyResult<(Option<Cut>, Raised)> {
-        let Some((branches, function)) = cut else { return Ok(Default::default()) };
-        let names = self.inner(py)?.names();
-        let path = |branch: &u32| Ok(names.path(self.branch(py, *branch)?).to_owned());
-        let paths = branches.iter().map(path).collect::<PyResult<_>>()?;
-        Ok(by_function(Some((paths, function))))
+    /// What a column is called.
+    fn name_of(&self, py: Python<'_>, key: &Key) -> PyResult<String> {
+        Ok(match key {
+            Key::Own(branch) => self.inner(py)?.names().path(self.branch(py, *branch)?).to_owned(),
+            Key::Friends((friend, path)) => format!("{friend}.{path}"),
+        })
+    }
+
+    fn cut(&self, py: Python<'_>, cut: Option<Decision>) -> PyResult<(Option<Cut>, Raised)> {
+        let Some((keys, function)) = cut else { return Ok(Default::default()) };
+        let names = keys.iter().map(|key| self.name_of(py, key)).collect::<PyResult<_>>()?;
+        Ok(by_function(Some((names, function))))
     }
 }
 
@@ -138,24 +172,42 @@ impl Tree {
         Ok(columns.iter().map(Column::datashape).collect())
     }
 
+    /// Name, path and file of each friend.
+    fn friend_places(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String)>> {
+        let places = self.inner(py)?.friend_places().map_err(|error| exception(py, &error))?;
+        Ok(places.into_iter().map(|place| (place.name, place.tree, place.file)).collect())
+    }
+
+    /// Opens a friend.
+    fn friend(&self, py: Python<'_>, name: &str) -> PyResult<Tree> {
+        let (tree, engine) = (self.inner(py)?, engine(py)?);
+        let friend = wait(py, &engine, engine.friend(tree, name))?;
+        Ok(Tree::new(friend.map_err(|error| exception(py, &error))?.tree))
+    }
+
+    /// Expressions of the major and the minor number, these, and their entries.
+    fn index(&self, py: Python<'_>) -> PyResult<Option<Index>> {
+        let index = self.inner(py)?.index().map_err(|error| exception(py, &error))?;
+        let array = |numbers: &[i64]| PyArray1::from_slice(py, numbers).unbind();
+        Ok(index.map(|index| {
+            let (major, minor) = (array(&index.major), array(&index.minor));
+            let entries = array(&index.entries);
+            (index.major_name.clone(), index.minor_name.clone(), major, minor, entries)
+        }))
+    }
+
     #[pyo3(signature = (branches, start, stop, cut = None))]
     fn read(
         &self,
         py: Python<'_>,
-        branches: Vec<(u32, bool)>,
+        branches: Asked,
         start: u64,
         stop: u64,
-        cut: Option<(Vec<u32>, Py<PyAny>)>,
+        cut: Option<Decision>,
     ) -> PyResult<(Survivors, Vec<Py<PyAny>>)> {
-        let tree = self.inner(py)?;
-        let columns = self.asked(py, branches)?;
         let (cut, raised) = self.cut(py, cut)?;
-        let read = async {
-            match &cut {
-                Some(cut) => tree.read_where(columns, cut, start..stop).await,
-                None => tree.read(columns, start..stop).await,
-            }
-        };
+        let selected = self.selected(py, branches, cut.as_ref())?;
+        let read = selected.read_where(cut.as_ref(), start..stop);
         let batch = wait(py, &engine(py)?, read)?.map_err(|error| raised.or(py, &error))?;
         let (_, _, survivors, columns) = handed_out(py, batch)?;
         Ok((survivors, columns))
@@ -166,23 +218,17 @@ impl Tree {
     fn batches(
         &self,
         py: Python<'_>,
-        branches: Vec<(u32, bool)>,
+        branches: Asked,
         start: u64,
         stop: u64,
-        cut: Option<(Vec<u32>, Py<PyAny>)>,
+        cut: Option<Decision>,
         step_entries: Option<u64>,
         step_bytes: Option<u64>,
     ) -> PyResult<Batches> {
-        let tree = self.inner(py)?;
-        let columns = self.asked(py, branches)?;
         let (cut, raised) = self.cut(py, cut)?;
-        let step = step(step_entries, step_bytes);
-        let begin = async {
-            match &cut {
-                Some(cut) => tree.batches_where(columns, cut, start..stop, step),
-                None => tree.batches(columns, start..stop, step),
-            }
-        };
+        let selected = self.selected(py, branches, cut.as_ref())?;
+        let step: Step = step(step_entries, step_bytes);
+        let begin = selected.batches(start..stop, step, cut.as_ref());
         let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
         Ok(Batches::new(batches, raised))
     }
