@@ -163,9 +163,16 @@ impl Engine {
         tree: &Tree,
         names: impl Iterator<Item = &String>,
     ) -> Result<Vec<Friend>> {
-        let places = tree.friend_places()?;
+        let unknown = |name: &&String| name.contains('.') && tree.names().find(name).is_none();
+        let places = match tree.friend_places() {
+            Ok(places) if places.is_empty() => return Ok(Vec::new()),
+            Ok(places) => places,
+            // What reads nothing of friends is not concerned.
+            Err(error) if names.filter(unknown).count() > 0 => return Err(error),
+            Err(_) => return Ok(Vec::new()),
+        };
         let mut named: Vec<String> = Vec::new();
-        for name in names.filter(|name| tree.names().find(name).is_none()) {
+        for name in names.filter(unknown) {
             for place in &places {
                 if behind(name, &place.name).is_some() && !named.contains(&place.name) {
                     named.push(place.name.clone());
