@@ -318,7 +318,7 @@ impl Run {
             let reading = &self.readings[at];
             if let Alignment::Index(index, both) = &reading.alignment {
                 let own = self.readings[0].columns.iter().zip(&read[0]);
-                let own: Vec<_> = own.map(|(column, array)| (column, array)).collect();
+                let own: Vec<_> = own.collect();
                 let wanted = looked_up(index, both, &own, entries)?;
                 read[at] = reading.looked_up(&wanted).await?;
             }
