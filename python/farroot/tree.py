@@ -64,10 +64,9 @@ class Tree(InFile[_core.Tree], HasBranches):
         return key, optional
 
     def _asked_everywhere(self, key: Key, optional: bool) -> tuple[str, bool, bool]:
-        if not isinstance(key, int):
-            return ".".join(key), optional, False
-        as_bytes = self._branch(key).decoder is not None
-        return self._paths[key], optional, as_bytes
+        name = self._paths[key] if isinstance(key, int) else ".".join(key)
+        branch = self._branch(key) if isinstance(key, int) else self.of_friend(name)
+        return name, optional, branch is not None and branch.decoder is not None
 
     @property
     def title(self) -> str:

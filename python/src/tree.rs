@@ -1,6 +1,6 @@
 //! Trees and reading them.
 
-use engine::{BranchId, Column, Cut, Selected, Step, Table, Wanted};
+use engine::{BranchId, Chosen, Column, Cut, Selected, Step, Table, Wanted};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -66,8 +66,12 @@ impl Tree {
         let joined = asked.iter().any(|(key, _)| matches!(key, Key::Friends(_)))
             || cut.is_some_and(|cut| cut.columns.iter().any(of_friends));
         if joined {
-            let name = |(key, optional): &(Key, bool)| Ok((self.name_of(py, key)?, *optional));
-            let wanted = Wanted::Chosen(asked.iter().map(name).collect::<PyResult<_>>()?);
+            let chosen = |(key, optional): &(Key, bool)| {
+                // Whoever wants bytes has told the tree, or the friend, itself.
+                let (name, optional, as_bytes) = (self.name_of(py, key)?, *optional, false);
+                Ok(Chosen { name, optional, as_bytes })
+            };
+            let wanted = Wanted::Chosen(asked.iter().map(chosen).collect::<PyResult<_>>()?);
             let (engine, table) = (engine(py)?, Table::Tree(tree.clone()));
             let select = engine.select_for(&table, &wanted, cut);
             return wait(py, &engine, select)?.map_err(|error| exception(py, &error));

@@ -84,7 +84,7 @@ fn entries_of_friends_belong_to_those_of_the_tree() {
                 at = batch.entries.end;
                 let all: Vec<_> = batch.entries.clone().map(quarter).collect();
                 assert_eq!(doubles(&batch.columns[0].1), all);
-                let even = |entry: u64| quarter(entry).filter(|_| entry % 2 == 0);
+                let even = |entry: u64| quarter(entry).filter(|_| entry.is_multiple_of(2));
                 let some: Vec<_> = batch.entries.map(even).collect();
                 assert_eq!(doubles(&batch.columns[2].1), some, "backwards, and half are missing");
             }
@@ -110,7 +110,7 @@ fn cuts_see_friends() {
             survivors.extend(batch.survivors.expect("a cut").into_iter().flatten());
         }
         assert_eq!(survivors, (21..30).collect::<Vec<u64>>());
-        let even = |entry: u64| (entry % 2 == 0).then_some(entry as f64 / 4.0);
+        let even = |entry: u64| entry.is_multiple_of(2).then_some(entry as f64 / 4.0);
         assert_eq!(weights, (21..30).map(even).collect::<Vec<_>>());
     });
 }

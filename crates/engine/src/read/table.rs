@@ -127,28 +127,28 @@ impl Engine {
         wanted: &Wanted,
         cut: Option<&Cut>,
     ) -> Result<Selected> {
-        let (tree, patterns) = match (table, wanted) {
-            (Table::Tree(tree), Wanted::Named(patterns)) => (tree, patterns.clone()),
-            (Table::Tree(tree), Wanted::Chosen(chosen)) => {
-                (tree, chosen.iter().map(|(name, _)| name.clone()).collect())
-            }
+        let Table::Tree(tree) = table else { return table.select(wanted) };
+        let patterns: Vec<(&str, Option<&Chosen>)> = match wanted {
+            Wanted::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
+            Wanted::Chosen(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
             _ => return table.select(wanted),
         };
-        let decide = cut.iter().flat_map(|cut| &cut.columns);
-        let friends = self.friends_in(tree, patterns.iter().chain(decide)).await?;
+        let decide = cut.iter().flat_map(|cut| &cut.columns).map(|name| &**name);
+        let names = patterns.iter().map(|(name, _)| *name).chain(decide);
+        let friends = self.friends_in(tree, names).await?;
         if friends.is_empty() {
             return table.select(wanted);
         }
         let mut joined = Joined::new(tree);
-        for pattern in &patterns {
+        for (pattern, chosen) in patterns {
             match of_friend(tree, &friends, pattern) {
                 Some((friend, branches)) => {
-                    for column in friend.tree.columns(&[branches.to_owned()])? {
+                    for column in meant(&friend.tree, branches, chosen)? {
                         joined.add(friend, column)?;
                     }
                 }
                 None => {
-                    let columns = tree.columns(std::slice::from_ref(pattern))?;
+                    let columns = meant(tree, pattern, chosen)?;
                     columns.into_iter().for_each(|column| joined.add_own(column));
                 }
             }
@@ -158,18 +158,19 @@ impl Engine {
     }
 
     /// The friends that names are about, opened side by side.
-    async fn friends_in(
+    async fn friends_in<'a>(
         &self,
         tree: &Tree,
-        names: impl Iterator<Item = &String>,
+        mut names: impl Iterator<Item = &'a str>,
     ) -> Result<Vec<Friend>> {
-        let unknown = |name: &&String| name.contains('.') && tree.names().find(name).is_none();
+        let unknown = |name: &&str| name.contains('.') && tree.names().find(name).is_none();
         let places = match tree.friend_places() {
             Ok(places) if places.is_empty() => return Ok(Vec::new()),
             Ok(places) => places,
             // What reads nothing of friends is not concerned.
-            Err(error) if names.filter(unknown).count() > 0 => return Err(error),
-            Err(_) => return Ok(Vec::new()),
+            Err(error) => {
+                return if names.any(|name| unknown(&name)) { Err(error) } else { Ok(Vec::new()) };
+            }
         };
         let mut named: Vec<String> = Vec::new();
         for name in names.filter(unknown) {
@@ -180,6 +181,15 @@ impl Engine {
             }
         }
         self.some_friends(tree, named).await
+    }
+}
+
+/// The columns of a tree that a pattern, or a choice of that name, means.
+fn meant(tree: &Tree, pattern: &str, chosen: Option<&Chosen>) -> Result<Vec<Column>> {
+    let name = pattern.to_owned();
+    match chosen {
+        Some(chosen) => Ok(vec![tree.chosen(&Chosen { name, ..chosen.clone() })?]),
+        None => tree.columns(&[name]),
     }
 }
 
