@@ -13,8 +13,6 @@ use crate::split::{self, Pipe};
 /// Fewer bytes are not worth a request of their own: a cold connection delivers nearly twice as
 /// many in its first round trip, and widens its window only by one that is more than half full.
 const REQUEST_BYTES_MIN: u64 = 8 << 10;
-/// A request is cut no shorter than this for the sake of the next one's wait.
-const REQUEST_BYTES_MOST_MIN: u64 = 64 << 10;
 /// On a connection that takes one request at a time, a longer one wastes less of the pauses.
 const REQUEST_BYTES_ALONE: u64 = 1 << 20;
 /// A connection that takes longer than this many round trips to come up gets no new work while
@@ -247,7 +245,7 @@ impl Scheduler {
             let overhead = bytes_in(state.meter.rate(), traits.request_overhead);
             let limit = state.in_flight_max(rtt);
             let most = match traits.pipelined {
-                true => (limit / 4).max(REQUEST_BYTES_MOST_MIN),
+                true => (limit / 4).max(traits.request_bytes_brief),
                 false => limit.max(REQUEST_BYTES_ALONE),
             };
             let most = most.max(overhead.saturating_mul(WORK_RATIO)).min(longest);

@@ -17,6 +17,8 @@ pub struct ServerTraits {
     pub segment_bytes_max: u64,
     /// Sensible upper bound of one request, bytes.
     pub request_bytes_max: u64,
+    /// A request this long keeps nobody waiting: none is cut shorter for the sake of the next.
+    pub request_bytes_brief: u64,
     /// Several requests may be unanswered on one connection.
     pub pipelined: bool,
     /// The last bytes of a file can be asked for without knowing its size.
@@ -35,6 +37,7 @@ impl Default for ServerTraits {
             segments_max: 1,
             segment_bytes_max: u64::MAX,
             request_bytes_max: 4 << 20,
+            request_bytes_brief: 64 << 10,
             pipelined: false,
             suffix: false,
             distance_hint_rtt: None,

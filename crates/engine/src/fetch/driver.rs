@@ -584,11 +584,17 @@ fn budgets(config: &Config) -> scheduler::Budgets {
     }
 }
 
+/// What keeps nobody waiting on a link.
+const LINK_BRIEF: u64 = 64 << 10;
+/// The same on a disk of this machine. Where requests end, baskets are cut and have to be joined.
+const LOCAL_BRIEF: u64 = 1 << 20;
+
 fn scheduler_traits(traits: &source::ServerTraits) -> scheduler::ServerTraits {
     scheduler::ServerTraits {
         segments_max: traits.segments_max,
         segment_bytes_max: traits.segment_bytes_max,
         request_bytes_max: traits.request_bytes_max,
+        request_bytes_brief: if traits.local { LOCAL_BRIEF } else { LINK_BRIEF },
         pipelined: traits.pipelined,
         suffix: traits.suffix,
         distance_hint_rtt: traits.local.then_some(std::time::Duration::ZERO),
