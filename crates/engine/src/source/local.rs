@@ -19,6 +19,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::oneshot;
 use url::Url;
 
+use super::buffers::Buffers;
 use super::{
     Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits, cannot_list,
     cannot_locate, no_checksum,
@@ -26,8 +27,9 @@ use super::{
 use crate::error::{Error, ErrorKind, Result};
 
 /// Largest piece read and handed on at once: large enough that the system call costs nothing,
-/// small enough that decoding starts early and a cancel is heard.
-const PIECE_BYTES: u64 = 1 << 20;
+/// small enough that decoding starts early and a cancel is heard. Longer than the requests of a read, so
+/// that nothing has to be joined.
+pub(super) const PIECE_BYTES: u64 = 5 << 18;
 
 /// The address of a local path.
 ///
@@ -46,6 +48,7 @@ pub fn file_url(path: &Path) -> Result<Url> {
 pub struct LocalServer {
     /// By the driver's tag for the file.
     files: Mutex<BTreeMap<u32, Arc<OpenFile>>>,
+    buffers: Arc<Buffers>,
 }
 
 #[derive(Debug)]
@@ -245,7 +248,7 @@ impl Reader {
                     return Ok(());
                 }
                 let piece = at..end.min(at.saturating_add(PIECE_BYTES));
-                match read_piece(&open.file, piece.clone()) {
+                match self.server.buffers.read(&open.file, piece.clone()) {
                     Ok(bytes) if bytes.is_empty() => break,
                     Ok(bytes) => {
                         let offset = at;

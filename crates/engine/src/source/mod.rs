@@ -16,6 +16,7 @@
 //! 4. The last notice of a connection is one [`Notice::Disconnected`]. A connection ends when its
 //!    commands end (the sender is dropped).
 
+mod buffers;
 pub mod checkup;
 #[doc(hidden)]
 pub mod conformance;
