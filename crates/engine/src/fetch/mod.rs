@@ -5,6 +5,7 @@
 //! complete; what is granted is counted against the engine's one memory budget until the
 //! [`Permit`] is dropped, and that is all the back-pressure there is.
 
+mod ahead;
 mod driver;
 pub mod errand;
 mod files;
@@ -30,6 +31,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
 use crate::source::{FileInfo, display_url};
+use ahead::Ahead;
 use errand::Errand;
 use trace::Trace;
 
@@ -219,7 +221,7 @@ impl Fetcher {
         tail: u64,
         errand: &Errand,
     ) -> Result<RemoteFile> {
-        let shown = shown(&places.urls);
+        let (shown, local) = (shown(&places.urls), are_local(&places.urls));
         let answer = self.order_open(places, head, tail, None, errand)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
@@ -228,6 +230,7 @@ impl Fetcher {
             delivered: opened.delivered,
             source: opened.source,
             url: shown,
+            local,
             fetcher: self.clone(),
         })
     }
@@ -243,7 +246,7 @@ impl Fetcher {
         errand: &Errand,
     ) -> Result<(RemoteFile, Answer)> {
         let (begun, beginning) = oneshot::channel();
-        let shown = shown(&places.urls);
+        let (shown, local) = (shown(&places.urls), are_local(&places.urls));
         let opened = self.order_open(places, head, 0, Some(begun), errand)?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {
@@ -256,6 +259,7 @@ impl Fetcher {
             delivered: Vec::new(),
             source: begun.source,
             url: shown.clone(),
+            local,
             fetcher: self.clone(),
         };
         Ok((file, Answer { opened, url: shown }))
@@ -300,6 +304,10 @@ fn shown(urls: &[Url]) -> Arc<str> {
     urls.iter().map(display_url).collect::<Vec<_>>().join("|").into()
 }
 
+fn are_local(urls: &[Url]) -> bool {
+    urls.iter().all(|url| url.scheme() == "file")
+}
+
 fn stopped() -> Error {
     Error::new(ErrorKind::Cancelled, "the engine has been shut down")
 }
@@ -312,6 +320,8 @@ pub struct RemoteFile {
     delivered: Vec<(u64, Bytes)>,
     source: String,
     url: Arc<str>,
+    /// Every place that it is read from is a disk of this machine.
+    local: bool,
     fetcher: Fetcher,
 }
 
@@ -349,6 +359,15 @@ impl RemoteFile {
         self.ask(wants, false)
     }
 
+    /// As [`RemoteFile::want`], for ranges that are decoded in the order in which they are asked
+    /// for. From a disk they come as they are needed: see [`Wants::decoding`].
+    pub fn want_in_order(&self, wants: Vec<Want>) -> Wants {
+        let mut asked = self.ask(Vec::new(), false);
+        asked.ahead = self.local.then(Ahead::default);
+        asked.add(wants);
+        asked
+    }
+
     fn ask(&self, wants: Vec<Want>, metadata: bool) -> Wants {
         let mut asked = Wants {
             file: self.file,
@@ -357,6 +376,7 @@ impl RemoteFile {
             total: 0,
             open: 0,
             given_up: false,
+            ahead: None,
             deliveries: SelectAll::new(),
             fetcher: self.fetcher.clone(),
             url: self.url.clone(),
@@ -406,10 +426,12 @@ pub struct Wants {
     metadata: bool,
     /// The first position of each group, and its name.
     groups: Vec<(usize, u64)>,
-    /// Wants ever asked for.
+    /// Wants ever sent for.
     total: usize,
     open: usize,
     given_up: bool,
+    /// Where not everything is sent for at once.
+    ahead: Option<Ahead>,
     deliveries: SelectAll<GroupDeliveries>,
     fetcher: Fetcher,
     url: Arc<str>,
@@ -418,22 +440,57 @@ pub struct Wants {
 impl Wants {
     /// Asks for more; returns their positions.
     pub fn add(&mut self, wants: Vec<Want>) -> Range<usize> {
-        let positions = self.total..self.total + wants.len();
-        if wants.is_empty() {
-            return positions;
-        }
-        let group = self.fetcher.groups.fetch_add(1, Ordering::Relaxed);
-        self.groups.push((positions.start, group));
-        self.total = positions.end;
+        let first = self.total + self.ahead.as_ref().map_or(0, Ahead::waiting);
+        let positions = first..first + wants.len();
         self.open += wants.len();
-        let (sink, receiver) = mpsc::unbounded_channel();
-        self.deliveries.push(GroupDeliveries { first: positions.start, group, receiver });
-        let _ = self.fetcher.orders.send(Order::Want { file: self.file, group, wants, sink });
+        match &mut self.ahead {
+            Some(ahead) => {
+                ahead.push(wants);
+                self.send_ahead();
+            }
+            None => self.send(wants),
+        }
         positions
     }
 
+    /// Says that so many bytes that have come wait for a decoder now, or are being decoded.
+    pub fn decoding(&mut self, bytes: u64) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.decoding(bytes);
+        }
+    }
+
+    /// Says that so many of them have been decoded. More may be sent for: poll again.
+    pub fn decoded(&mut self, bytes: u64) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.decoded(bytes);
+            self.send_ahead();
+        }
+    }
+
+    fn send_ahead(&mut self) {
+        let wants = self.ahead.as_mut().map(Ahead::due).unwrap_or_default();
+        self.send(wants);
+    }
+
+    fn send(&mut self, wants: Vec<Want>) {
+        if wants.is_empty() {
+            return;
+        }
+        let positions = self.total..self.total + wants.len();
+        let group = self.fetcher.groups.fetch_add(1, Ordering::Relaxed);
+        self.groups.push((positions.start, group));
+        self.total = positions.end;
+        let (sink, receiver) = mpsc::unbounded_channel();
+        self.deliveries.push(GroupDeliveries { first: positions.start, group, receiver });
+        let _ = self.fetcher.orders.send(Order::Want { file: self.file, group, wants, sink });
+    }
+
     /// Somebody waits for these now, by position.
-    pub fn promote(&self, positions: Range<usize>) {
+    pub fn promote(&mut self, positions: Range<usize>) {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.promote(&positions);
+        }
         self.each_group(positions, |group, indices| Order::Promote { group, indices });
     }
 
@@ -441,7 +498,11 @@ impl Wants {
     /// given up may still come.
     pub fn give_up(&mut self, positions: Range<usize>) {
         self.given_up = true;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.give_up(&positions);
+        }
         self.each_group(positions, |group, indices| Order::GiveUp { group, indices });
+        self.send_ahead();
     }
 
     fn each_group(&self, positions: Range<usize>, order: impl Fn(u64, Range<usize>) -> Order) {
@@ -488,7 +549,12 @@ impl Stream for Wants {
         if self.open == 0 {
             return Poll::Ready(None);
         }
-        self.deliveries.poll_next_unpin(context).map(|delivery| {
+        let delivery = self.deliveries.poll_next_unpin(context);
+        if matches!(delivery, Poll::Ready(None)) && self.ahead.as_ref().is_some_and(Ahead::rests) {
+            // Nothing comes before more of what is here has been decoded.
+            return Poll::Pending;
+        }
+        delivery.map(|delivery| {
             let Some((first, group, (index, bytes))) = delivery else {
                 self.open = 0;
                 return (!self.given_up).then(|| Err(stopped()));
@@ -498,6 +564,10 @@ impl Stream for Wants {
                 Ok(bytes) => bytes,
                 Err(error) => return Some(Err(error.with_url(&*self.url))),
             };
+            if let Some(ahead) = &mut self.ahead {
+                ahead.landed(first + index);
+                self.send_ahead();
+            }
             // Not when asked for: what is given up before it comes was no use to anyone.
             self.fetcher.trace.wanted(self.file.0, bytes.len() as u64, self.metadata);
             let permit = Permit { group, index, orders: self.fetcher.orders.clone() };

@@ -153,7 +153,11 @@ impl Pipeline {
         for at in plan.windows.iter().flat_map(|window| &window.items) {
             slots[*at].undecided += 1;
         }
-        let wants = job.remote.want(Vec::new());
+        // What a cut leaves is asked for later, and sooner needed.
+        let wants = match deciding {
+            Some(_) => job.remote.want(Vec::new()),
+            None => job.remote.want_in_order(Vec::new()),
+        };
         let awaited = usize::from(job.urgent);
         Pipeline {
             job,
@@ -189,9 +193,18 @@ impl Pipeline {
             tokio::select! {
                 biased;
                 Some(work) = work.recv() => match work {
-                    Work::Decoded { item, outcome, permit } => self.take(item, outcome?, permit)?,
-                    Work::Put { item, nbytes, permit } => self.put(item, nbytes, permit),
-                    Work::Refused { item, error } => self.refuse(item, error),
+                    Work::Decoded { item, outcome, permit } => {
+                        self.wants.decoded(stored(&self.plan.items[item]));
+                        self.take(item, outcome?, permit)?;
+                    }
+                    Work::Put { item, nbytes, permit } => {
+                        self.wants.decoded(stored(&self.plan.items[item]));
+                        self.put(item, nbytes, permit);
+                    }
+                    Work::Refused { item, error } => {
+                        self.wants.decoded(stored(&self.plan.items[item]));
+                        self.refuse(item, error);
+                    }
                     Work::Decided { window, mask } => self.settle(window, &mask?)?,
                 },
                 slot = maker.sender.reserve(), if self.is_complete(self.next) => {
@@ -307,6 +320,7 @@ impl Pipeline {
             return;
         };
         self.slots[at].state = State::Decoding;
+        self.wants.decoding(stored(&self.plan.items[at]));
         let places = self.places(at);
         let (item, tree) = (self.plan.items[at].clone(), self.job.tree.clone());
         let column = self.job.columns[item.column].clone();

@@ -39,6 +39,8 @@ pub struct Job {
 /// bytes.
 struct Put {
     part: usize,
+    /// Bytes of its pages in the file.
+    stored: u64,
     nbytes: Result<usize>,
     permits: Vec<Permit>,
 }
@@ -122,7 +124,7 @@ impl Pipeline {
                 order: (job.rank.order << 32) + turn,
             }
         };
-        let wants = job.remote.want(plan.items.iter().map(want).collect());
+        let wants = job.remote.want_in_order(plan.items.iter().map(want).collect());
         let open = plan.items.len();
         let shelves = BTreeMap::new();
         Pipeline { job, plan, wants, open, slots, shelves, lacking, next: 0, awaited, done }
@@ -197,6 +199,8 @@ impl Pipeline {
         let uses = std::mem::take(&mut part.pages).into_iter();
         let pages: Vec<(PageUse, Bytes)> = uses.zip(slot.pages.drain(..).flatten()).collect();
         let permits = std::mem::take(&mut slot.permits);
+        let stored = pages.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+        self.wants.decoding(stored);
         let cluster = self.plan.clusters[part.cluster].clone();
         let entries = local(&cluster, &part.entries);
         let (columns, column) = (self.job.columns.clone(), part.column);
@@ -216,7 +220,7 @@ impl Pipeline {
             };
             let nbytes = put(&places, count, own, decode)
                 .map_err(|error| Error::from(error.within(&where_)).with_url(url));
-            let _ = done.send(Put { part: at, nbytes, permits });
+            let _ = done.send(Put { part: at, stored, nbytes, permits });
         });
     }
 
@@ -243,7 +247,8 @@ impl Pipeline {
     }
 
     fn take(&mut self, put: Put) -> Result<()> {
-        let Put { part, nbytes, mut permits } = put;
+        let Put { part, stored, nbytes, mut permits } = put;
+        self.wants.decoded(stored);
         let nbytes = nbytes?;
         // What is stored is no longer held: one share stands for what it has become.
         permits.truncate(1);
