@@ -72,33 +72,44 @@ pub fn decompress(codecs: &mut Codecs, payload: &[u8], uncompressed_len: usize) 
     Ok(content)
 }
 
-/// As [`decompress`], into a buffer whose memory is reused and whose old content is dropped.
-pub fn decompress_into(
+/// As [`decompress`], to the beginning of a buffer that grows where it is too short. It does not
+/// shrink, because it would have to be cleared to grow again.
+pub fn decompress_into<'b>(
     codecs: &mut Codecs,
     payload: &[u8],
     uncompressed_len: usize,
-    content: &mut Vec<u8>,
-) -> Result<()> {
-    content.clear();
-    if payload.len() == uncompressed_len {
-        content.extend_from_slice(payload);
-        return Ok(());
+    buffer: &'b mut Vec<u8>,
+) -> Result<&'b [u8]> {
+    if payload.len() != uncompressed_len {
+        check_sizes(payload, uncompressed_len)?;
     }
-    check_sizes(payload, uncompressed_len)?;
     if uncompressed_len / EXPANSION_TRUSTED <= payload.len() {
-        content.reserve_exact(uncompressed_len);
+        buffer.reserve_exact(uncompressed_len.saturating_sub(buffer.len()));
     }
-    let mut rest = payload;
+    if payload.len() == uncompressed_len {
+        let target = grown(buffer, 0, uncompressed_len);
+        target.copy_from_slice(payload);
+        return Ok(target);
+    }
+    let (mut rest, mut start) = (payload, 0);
     while !rest.is_empty() {
         let (header, source, after) = split_block(rest)?;
-        let start = content.len();
-        content.resize(start + header.uncompressed_len, 0);
         codecs
-            .decompress(header.algorithm, source, &mut content[start..])
+            .decompress(header.algorithm, source, grown(buffer, start, header.uncompressed_len))
             .map_err(|e| e.within(&format!("block at {}", payload.len() - rest.len())))?;
+        start += header.uncompressed_len;
         rest = after;
     }
-    Ok(())
+    Ok(&buffer[..uncompressed_len])
+}
+
+/// So many bytes of a buffer, which is made longer where they are not there.
+fn grown(buffer: &mut Vec<u8>, start: usize, len: usize) -> &mut [u8] {
+    let end = start + len;
+    if buffer.len() < end {
+        buffer.resize(end, 0);
+    }
+    &mut buffer[start..end]
 }
 
 /// Walks over all headers, so that a payload that contradicts itself costs no memory.

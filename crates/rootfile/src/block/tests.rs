@@ -72,7 +72,8 @@ fn joins_blocks_of_any_algorithm_with_one_set_of_codecs() {
     let payload = [ZS, L4, ZL, XZ, CS, ZS, ZL].concat();
     let mut content = b"left over from before".to_vec();
     for _ in 0..2 {
-        decompress_into(&mut codecs, &payload, 7 * CONTENT.len(), &mut content).unwrap();
+        let content =
+            decompress_into(&mut codecs, &payload, 7 * CONTENT.len(), &mut content).unwrap();
         assert_eq!(content, CONTENT.repeat(7));
     }
 }

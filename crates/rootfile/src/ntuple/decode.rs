@@ -61,7 +61,7 @@ pub fn page(
     }
     let mut raw = std::mem::take(&mut codecs.scratch);
     let decompressed = block::decompress_into(codecs, payload, length, &mut raw);
-    let decoded = decompressed.and_then(|()| encoding.decode(&raw, count, elements));
+    let decoded = decompressed.and_then(|raw| encoding.decode(raw, count, elements));
     codecs.scratch = raw;
     decoded
 }

@@ -85,9 +85,9 @@ impl<'a> Basket<'a> {
         } else {
             let mut scratch = std::mem::take(&mut codecs.scratch);
             let outcome = block::decompress_into(codecs, payload, header.content_len, &mut scratch);
+            let outcome = outcome.map(<[u8]>::len);
             codecs.scratch = scratch;
-            outcome?;
-            &codecs.scratch
+            &codecs.scratch[..outcome?]
         };
         let (data, tail) = content.split_at_checked(header.data_len()?).ok_or_else(|| {
             Error::corrupt(format!(
