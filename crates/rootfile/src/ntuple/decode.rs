@@ -190,9 +190,35 @@ fn split(number: Number, raw: &[u8], count: usize, all: &mut Numbers) -> Result<
 }
 
 /// The bytes of each element, where all first bytes come first, then all second ones.
-fn unsplit<const N: usize>(raw: &[u8], count: usize) -> impl ExactSizeIterator<Item = [u8; N]> {
-    let planes: [&[u8]; N] = std::array::from_fn(|byte| &raw[byte * count..][..count]);
-    (0..count).map(move |at| std::array::from_fn(|byte| planes[byte][at]))
+fn unsplit<B: Split>(raw: &[u8], count: usize) -> impl ExactSizeIterator<Item = B> {
+    B::unsplit(move |byte| &raw[byte * count..][..count])
+}
+
+/// Elements of so many bytes. Each length has its own loop over all planes at a time, which the
+/// compiler makes vectors of; of one loop over any number of planes it does not.
+trait Split: Sized {
+    fn unsplit<'a>(plane: impl Fn(usize) -> &'a [u8]) -> impl ExactSizeIterator<Item = Self>;
+}
+
+impl Split for [u8; 2] {
+    fn unsplit<'a>(plane: impl Fn(usize) -> &'a [u8]) -> impl ExactSizeIterator<Item = Self> {
+        plane(0).iter().zip(plane(1)).map(|(a, b)| [*a, *b])
+    }
+}
+
+impl Split for [u8; 4] {
+    fn unsplit<'a>(plane: impl Fn(usize) -> &'a [u8]) -> impl ExactSizeIterator<Item = Self> {
+        let planes = plane(0).iter().zip(plane(1)).zip(plane(2)).zip(plane(3));
+        planes.map(|(((a, b), c), d)| [*a, *b, *c, *d])
+    }
+}
+
+impl Split for [u8; 8] {
+    fn unsplit<'a>(plane: impl Fn(usize) -> &'a [u8]) -> impl ExactSizeIterator<Item = Self> {
+        let low = plane(0).iter().zip(plane(1)).zip(plane(2)).zip(plane(3));
+        let planes = low.zip(plane(4)).zip(plane(5)).zip(plane(6)).zip(plane(7));
+        planes.map(|(((((((a, b), c), d), e), f), g), h)| [*a, *b, *c, *d, *e, *f, *g, *h])
+    }
 }
 
 /// Ends of collections; those of a page begin anew where they are stored as differences.
