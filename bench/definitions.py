@@ -125,7 +125,8 @@ LOCAL_FARROOT = Peer("farroot", "farroot_arrays", "local", environment=ONE_THREA
 LOCAL_FARROOT_TWO = Peer(
     "farroot, two threads", "farroot_arrays", "local", environment={"FARROOT_DECODE_THREADS": "2"}
 )
-LOCAL_ARRAYS = (LOCAL_ROOT, LOCAL_UPROOT, LOCAL_FARROOT, LOCAL_FARROOT_TWO)
+LOCAL_FLOOR = Peer("zstd alone", "zstd_alone", "local", is_bound=True)
+LOCAL_ARRAYS = (LOCAL_ROOT, LOCAL_UPROOT, LOCAL_FARROOT, LOCAL_FARROOT_TWO, LOCAL_FLOOR)
 NANO_COLUMNS = ("Muon_pt", "Jet_pt", "flat_00")
 SPLIT_COLUMNS = tuple(
     f"split.{member}"
@@ -350,6 +351,7 @@ EXPERIMENTS = {
             LOCAL_UPROOT,
             LOCAL_FARROOT,
             LOCAL_FARROOT_TWO,
+            LOCAL_FLOOR,
         ),
     ),
     "wide": Experiment(
