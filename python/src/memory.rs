@@ -20,8 +20,8 @@ static ALLOCATOR: Mappings = Mappings { stock: Mutex::new(Stock::new()) };
 
 /// Blocks from here on are mappings: where the C library begins with them as well.
 const MAPPED_BYTES_MIN: usize = 128 << 10;
-/// Freed blocks that are kept, bytes: a third of a batch of the default size.
-const STOCK_BYTES_MAX: usize = 32 << 20;
+/// Freed blocks that are kept, bytes: a sixth of a batch of the default size.
+const STOCK_BYTES_MAX: usize = 16 << 20;
 /// Freed blocks that are kept, at most: of the smallest size, as many as fill the stock.
 const STOCK_BLOCKS_MAX: usize = STOCK_BYTES_MAX / MAPPED_BYTES_MIN;
 /// Mappings start at a page.
