@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: Classes that :class:`Tree` reads.
 TREE_CLASSES = ("TTree", "TNtuple", "TNtupleD")
+_NTUPLE_CLASSES = ("ROOT::RNTuple", "ROOT::Experimental::RNTuple")
 #: Path, cycle, class and title, and why a directory could not be listed.
 _Key = tuple[str, int, str, str, str | None]
 _DIRECTORY_CLASSES = ("TDirectory", "TDirectoryFile")
@@ -205,7 +206,11 @@ class Directory(NothingToClose):
             return branch
         except UnsupportedError:
             core = self._file._live()
-            if core.class_at(path) in _DIRECTORY_CLASSES:
+            classname = core.class_at(path)
+            if classname in (*TREE_CLASSES, *_NTUPLE_CLASSES):
+                # It is one, and says itself why it cannot be read.
+                raise
+            if classname in _DIRECTORY_CLASSES:
                 return Directory(self._file, path.split(";")[0])
             return read_object(core, path)
 

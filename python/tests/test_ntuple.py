@@ -161,12 +161,11 @@ def test_other_libraries() -> None:
     assert list(ntuple.arrays(["i32", "f64"], library="pd").columns) == ["i32", "f64"]
 
 
-def test_what_cannot_be_read_is_named() -> None:
+def test_objects_in_the_streamer_form() -> None:
+    """uproot does not read them; of other classes, see what ROOT writes."""
     ntuple = farroot.open(f"{TESTDATA / 'ntuple_streamed.root'}:events")
-    with pytest.warns(farroot.UnreadableWarning, match="TNamed"):
-        assert ntuple.arrays().fields == ["number"]
-    with pytest.raises(farroot.UnsupportedError, match="TNamed"):
-        ntuple["object"].array()
+    assert ntuple.arrays().fields == ["number", "object"]
+    assert ntuple["object"].array().to_list() == [{"fName": "", "fTitle": ""}] * 5
     with pytest.raises(farroot.KeyInFileError, match="number"):
         ntuple["numbr"]
 

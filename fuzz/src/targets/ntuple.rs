@@ -6,6 +6,7 @@
 
 use bytes::Bytes;
 use rootfile::ntuple::{Anchor, Interpretation, Link, Names, Ntuple};
+use rootfile::streamer::Streamers;
 use rootfile::{Codecs, File, Known, block};
 use twox_hash::XxHash3_64;
 
@@ -74,10 +75,12 @@ fn entries(known: &Known, ntuple: &Ntuple) -> usize {
         return 0;
     };
     let names = Names::new(&ntuple.schema);
+    let classes = Streamers::default();
     let mut codecs = Codecs::default();
     let mut seen = 0;
     for named in names.all().iter().take(FIELDS_MAX) {
-        let Ok(how) = Interpretation::of(&ntuple.schema, &names, named.field) else { continue };
+        let how = Interpretation::of(&ntuple.schema, &names, &classes, named.field);
+        let Ok(how) = how else { continue };
         for cluster in clusters.iter().take(CLUSTERS_MAX) {
             let entries = cluster.entries.end - cluster.entries.start;
             if how.decoded_bytes(&ntuple.schema, cluster) > ELEMENTS_MAX || entries > ELEMENTS_MAX {

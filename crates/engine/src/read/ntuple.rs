@@ -100,8 +100,9 @@ impl Ntuple {
     /// `Unsupported` naming field and type; `NotInFile` where there is no field of that number.
     pub fn column(&self, field: usize) -> Result<FieldColumn> {
         let named = self.named(field)?;
-        let Inner { ntuple, names, .. } = &*self.inner;
-        let how = Interpretation::of(&ntuple.schema, names, named.field);
+        let Inner { file, ntuple, names, .. } = &*self.inner;
+        let classes = &file.format().streamers;
+        let how = Interpretation::of(&ntuple.schema, names, classes, named.field);
         self.field_column(named.path.clone(), how)
     }
 
@@ -113,8 +114,9 @@ impl Ntuple {
         let named = self.named(top)?;
         let keep: Vec<u32> =
             keep.iter().map(|field| Ok(self.named(*field)?.field)).collect::<Result<_>>()?;
-        let Inner { ntuple, names, .. } = &*self.inner;
-        let how = Interpretation::pruned(&ntuple.schema, names, named.field, &keep);
+        let Inner { file, ntuple, names, .. } = &*self.inner;
+        let classes = &file.format().streamers;
+        let how = Interpretation::pruned(&ntuple.schema, names, classes, named.field, &keep);
         self.field_column(named.name.clone(), how)
     }
 

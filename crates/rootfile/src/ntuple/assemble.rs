@@ -242,6 +242,7 @@ impl Layout {
                 index: Vec::new(),
                 contents: alternatives.iter().map(|layout| layout.empty(slots)).collect(),
             },
+            Layout::Streamed { object, .. } => object.empty(),
         }
     }
 }
@@ -293,6 +294,12 @@ impl Reader<'_> {
     /// Appends `range`, in elements of the cluster.
     fn append(&mut self, layout: &Layout, range: Range<u64>, array: &mut Array) -> Result<()> {
         match (layout, array) {
+            (Layout::Streamed { ends, bytes, object }, array) => {
+                let (offsets, content) = self.offsets(*ends, range)?;
+                let mut stored = Vec::new();
+                self.text(*bytes, content, &mut stored)?;
+                object.append(&offsets, &stored, array)
+            }
             (layout, Array::Numbers { numbers, .. }) => self.plain(layout, range, numbers),
             (Layout::Text { ends, bytes }, Array::Strings { offsets, bytes: text }) => {
                 let (more, content) = self.offsets(*ends, range)?;

@@ -6,6 +6,8 @@ use super::column::{Element, Encoding, Number};
 use super::names::{Names, is_anonymous};
 use super::schema::{Field, Role, Schema};
 use crate::error::{Error, Result};
+use crate::streamer::Streamers;
+use crate::tree::interpret::Streamed;
 
 /// How a field, or a part of one, is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,16 +62,29 @@ pub(super) enum Layout {
         switch: usize,
         alternatives: Vec<Layout>,
     },
+    /// Objects as ROOT's streamer writes them, one after the other.
+    Streamed {
+        ends: usize,
+        bytes: usize,
+        object: Streamed,
+    },
 }
 
 impl Interpretation {
     /// A field at the top with those fields in it that are in `keep` or below one that is.
+    /// `classes` are those that the file describes, for objects in ROOT's streamer form.
     ///
     /// # Errors
     /// `Unsupported` naming the field and its type.
-    pub fn pruned(schema: &Schema, names: &Names, top: u32, keep: &[u32]) -> Result<Self> {
+    pub fn pruned(
+        schema: &Schema,
+        names: &Names,
+        classes: &Streamers,
+        top: u32,
+        keep: &[u32],
+    ) -> Result<Self> {
         let kept: BTreeSet<u32> = keep.iter().flat_map(|field| schema.ancestors(*field)).collect();
-        let mut builder = Builder::new(schema, names);
+        let mut builder = Builder::new(schema, names, classes);
         if !keep.contains(&top) {
             builder.kept = Some(Kept { whole: keep.iter().copied().collect(), above: kept });
         }
@@ -81,8 +96,8 @@ impl Interpretation {
     ///
     /// # Errors
     /// As [`Interpretation::pruned`].
-    pub fn of(schema: &Schema, names: &Names, field: u32) -> Result<Self> {
-        let mut builder = Builder::new(schema, names);
+    pub fn of(schema: &Schema, names: &Names, classes: &Streamers, field: u32) -> Result<Self> {
+        let mut builder = Builder::new(schema, names, classes);
         let mut way: Vec<u32> = schema.ancestors(field).collect();
         let layout = builder.along(&mut way, Some(1))?;
         Ok(Interpretation { layout, slots: builder.slots })
@@ -98,13 +113,14 @@ struct Kept {
 struct Builder<'a> {
     schema: &'a Schema,
     names: &'a Names,
+    classes: &'a Streamers,
     kept: Option<Kept>,
     slots: Vec<Slot>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(schema: &'a Schema, names: &'a Names) -> Self {
-        Builder { schema, names, kept: None, slots: Vec::new() }
+    fn new(schema: &'a Schema, names: &'a Names, classes: &'a Streamers) -> Self {
+        Builder { schema, names, classes, kept: None, slots: Vec::new() }
     }
 
     /// The last field of a way is the outermost; the first one is what is wanted.
@@ -174,7 +190,7 @@ impl<'a> Builder<'a> {
                 self.kept = whole;
                 Ok(Layout::Variant { switch, alternatives })
             }
-            Role::Streamer => Err(self.unsupported(id, "objects written by ROOT's streamer")),
+            Role::Streamer => self.streamed(id, per_entry),
             Role::Unknown(role) => {
                 Err(self.unsupported(id, &format!("a field of structural role {role}")))
             }
@@ -212,6 +228,22 @@ impl<'a> Builder<'a> {
             }
             ([Element::Bool | Element::Number(_)], [slot]) => Ok(Layout::Numbers { slot: *slot }),
             _ => Err(self.unsupported(id, "these columns")),
+        }
+    }
+
+    /// Objects in ROOT's streamer form: the offsets and bytes of each.
+    fn streamed(&mut self, id: u32, per_entry: Option<u64>) -> Result<Layout> {
+        let typename = &self.schema.fields[id as usize].typename;
+        let object = Streamed::of(typename, self.classes);
+        let object = object.map_err(|error| error.within(&self.path(id)))?;
+        let slots = self.own_slots(id, per_entry)?;
+        let elements: Vec<Element> = slots.iter().map(|slot| self.slots[*slot].element).collect();
+        match (&elements[..], &slots[..]) {
+            ([Element::Index { .. }, Element::Number(Number::U8)], [ends, bytes]) => {
+                self.slots[*bytes].per_entry = None;
+                Ok(Layout::Streamed { ends: *ends, bytes: *bytes, object })
+            }
+            _ => Err(self.corrupt(id, "objects without the columns of their bytes")),
         }
     }
 

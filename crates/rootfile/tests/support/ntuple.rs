@@ -10,6 +10,7 @@ use crate::feed;
 
 pub struct Opened {
     pub bytes: Bytes,
+    pub file: File,
     pub ntuple: Ntuple,
     pub names: Names,
     pub clusters: Vec<Cluster>,
@@ -24,13 +25,13 @@ pub fn open(bytes: &Bytes, path: &str) -> Result<Opened> {
     let clusters =
         feed::until_ready(bytes, &mut known, |known| ntuple.clusters(known, groups.clone()))?;
     let names = Names::new(&ntuple.schema);
-    Ok(Opened { bytes: bytes.clone(), ntuple, names, clusters })
+    Ok(Opened { bytes: bytes.clone(), file, ntuple, names, clusters })
 }
 
 impl Opened {
     pub fn interpretation(&self, path: &str) -> Result<Interpretation> {
         let named = self.names.all().iter().find(|named| named.path == path).expect(path);
-        Interpretation::of(&self.ntuple.schema, &self.names, named.field)
+        Interpretation::of(&self.ntuple.schema, &self.names, &self.file.streamers, named.field)
     }
 
     pub fn field(&self, path: &str) -> Result<Array> {

@@ -14,8 +14,8 @@ use std::ops::Range;
 use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
 use crate::tree::basket::Basket;
-use crate::tree::interpret::Interpretation;
 use crate::tree::interpret::layout::{Entry, Layout, Part, Record, Scalar, Text};
+use crate::tree::interpret::{Interpretation, Streamed};
 use bytes::{Bytes, MEMBERWISE};
 use value::Run;
 
@@ -256,6 +256,27 @@ impl Interpretation {
             true => Ok(()),
             false => Err(trailing(bytes.len())),
         }
+    }
+}
+
+impl Streamed {
+    /// Appends objects to an array that [`Streamed::empty`] began: object `i` is
+    /// `bytes[offsets[i]..offsets[i + 1]]`, and offsets ascend from zero to the end of the bytes.
+    ///
+    /// # Errors
+    /// As [`Interpretation::decode`].
+    ///
+    /// # Panics
+    /// Where `array` is of another type.
+    pub fn append(&self, offsets: &[i64], bytes: &[u8], array: &mut Array) -> Result<()> {
+        for bounds in offsets.windows(2) {
+            let mut own = Bytes::new(&bytes[bounds[0] as usize..bounds[1] as usize], 0);
+            value::append(&self.0, &mut own, array)?;
+            if !own.is_empty() {
+                return Err(trailing(own.len()));
+            }
+        }
+        Ok(())
     }
 }
 

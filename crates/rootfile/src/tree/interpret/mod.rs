@@ -107,6 +107,26 @@ impl Interpretation {
     }
 }
 
+/// Objects of a class that are written one by one outside of branches, as in the fields of
+/// RNTuples that ROOT's streamer writes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Streamed(pub(super) Layout);
+
+impl Streamed {
+    /// How objects of a class are read.
+    ///
+    /// # Errors
+    /// `Unsupported`, as of branches, where this version cannot read them.
+    pub fn of(class: &str, classes: &Streamers) -> Result<Streamed> {
+        class::Compiler::new(classes).object(class).map(Streamed)
+    }
+
+    /// An array without objects.
+    pub fn empty(&self) -> Array {
+        self.0.empty()
+    }
+}
+
 /// The type of any branch in uproot's spelling, also of those that cannot be read: the class of a
 /// group, `unknown` where nothing is known.
 pub fn typename(tree: &Tree, branch: BranchId, classes: &Streamers) -> String {

@@ -1,0 +1,31 @@
+"""Writes RNTuples of `ntuples.h` with ROOT.
+
+usage: ntuples.py FOLDER
+"""
+
+import os
+import sys
+
+import ROOT
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def main(folder: str) -> None:
+    ROOT.gErrorIgnoreLevel = ROOT.kError
+    ROOT.gSystem.SetBuildDir(folder, True)
+    header = os.path.join(HERE, "ntuples.h")
+    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_ntuples", folder):
+        raise SystemExit("the classes could not be compiled")
+    write = ROOT.write_ntuples
+    for compression in (0, 505):
+        write.kinds(os.path.join(folder, f"kinds_{compression}.root"), compression)
+    write.streamed(os.path.join(folder, "streamed_append.root"), True)
+    write.streamed(os.path.join(folder, "streamed_recreate.root"), False)
+    write.widths(os.path.join(folder, "widths.root"))
+    write.representations(os.path.join(folder, "representations.root"))
+    write.late(os.path.join(folder, "late.root"))
+    write.several(os.path.join(folder, "several.root"))
+
+
+main(sys.argv[1])

@@ -1,0 +1,252 @@
+"""RNTuples that ROOT itself writes: every kind of field and column, each compared with what was
+filled."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xxhash
+
+import farroot
+
+from .root import written_by
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the files of `ntuples.py`."""
+    return written_by("ntuples.py", tmp_path_factory.mktemp("ntuples"))
+
+
+def spot(x: float, number: int) -> dict[str, Any]:
+    return {"x": x, "id": number}
+
+
+def bits(number: int, width: int) -> list[bool]:
+    return [bool(number >> bit & 1) for bit in range(width)]
+
+
+def whole(i: int) -> dict[str, Any]:
+    """What `whole` fills, bases first."""
+    return {
+        "one": i,
+        "reduced": i / 4,
+        "spots": [spot(i + 0.5, i)] * (i % 3),
+        "letter": ord("a") + i % 26,
+        "numbers": [0, i, 2 * i],
+        "grid": [[i, i + 0.25], [i + 0.5, i + 0.75]],
+        "text": "w" * (i % 6),
+        "small": 200 if i % 2 else 1,
+        "box": {"value": ["b" * (i % 4)] * (i % 3)},
+        "by_number": [(k - i, spot(k, i)) for k in range(i % 3)],
+    }
+
+
+def either(i: int) -> Any:
+    return [spot(i, -i), ["e" * (i % 2)] * (i % 4), 5_000_000_000 * i][i % 3]
+
+
+def kinds(i: int) -> dict[str, Any]:
+    """What `kinds` fills."""
+    several = range(i % 4)
+    deep = [[[i] * (i % 3)] * k for k in several]
+    return {
+        "multiset": sorted([i // (k + 1) for k in several] * 2),
+        "unordered_set": [i] if i % 3 else [],
+        "multimap": [(k // 2, "m" * k) for k in several],
+        "unordered_map": [("u" * (i % 5), i)] if i % 3 else [],
+        "maps": [(k, [(i, k + 0.5)]) for k in several],
+        "small": 200 if i % 2 else 1,
+        "large": [5_000_000_000 if (i + k) % 2 else -5_000_000_000 for k in several],
+        # As uproot has it: a list of at most one.
+        "owned": [spot(i, i)] if i % 3 else [],
+        "maybe_list": [i] * (i % 3) if i % 4 else None,
+        "maybe_text": ["o" * (i % 3) if k % 2 else None for k in several],
+        "either": either(i),
+        "eithers": [[0.5 * i, i, None][min(k, 2)] for k in several],
+        "two_either": [i, "v" * (i % 5) if i % 2 else -i],
+        "two_maybe": [i, -i if i % 2 else None],
+        "spots": [spot(i + k / 2, k) for k in range(3)],
+        "words": ["x" * (i % 3), "y" * (i % 4)],
+        "pair": ("p" * (i % 3), [(k, 0.25 * i) for k in several]),
+        "tuple": (spot(-i, i), [(k, "t" * k) for k in several]),
+        "few_bits": bits(i, 3),
+        "bit_lists": [bits(i + k, 9) for k in several],
+        "atomic": i / 8,
+        "deep": deep,
+        "all": whole(i),
+        "alls": [whole(i + k) for k in range(i % 3)],
+        "record": spot(0.5 * i, 2 * i),
+        "collection": [spot(k, i) for k in range(i % 3)],
+        "n_alls": i % 3,
+        "letters": [ord("a") + (i + k) % 26 for k in range(i % 3)],
+        "the_text": "w" * (i % 6),
+        "the_lists": deep,
+    }
+
+
+def check(ntuple: Any, expected: Any) -> None:
+    for name in expected(0):
+        got = ntuple[name].array().to_list()
+        assert len(got) == ntuple.num_entries
+        for i, value in enumerate(got):
+            assert value == expected(i)[name], (name, i)
+
+
+@pytest.mark.parametrize("compression", [0, 505])
+def test_kinds_of_fields(written: Path, compression: int) -> None:
+    ntuple = farroot.open(f"{written}/kinds_{compression}.root:events")
+    assert ntuple.num_entries == 120
+    check(ntuple, kinds)
+    identified = ntuple["identified"].array()
+    assert identified["number"].to_list() == [3 * i for i in range(120)]
+    assert identified["fUniqueID"].to_list() == list(range(120))
+    for name in ntuple.keys(recursive=False):
+        part = ntuple[name].array(entry_start=33, entry_stop=91).to_list()
+        assert part == ntuple[name].array().to_list()[33:91], name
+
+
+def streamed(i: int) -> dict[str, Any]:
+    """What `Streamed::fill` fills; pointers to other objects are left out."""
+    return {
+        "base": -i,
+        "number": i,
+        "text": "s" * (i % 4),
+        "name": "t" * (i % 3),
+        "lists": [[0.5 * i] * (i % 2)] * (i % 3),
+        "by_text": [("m" * (k + 1), i + k) for k in range(i % 3)],
+        "spots": [spot(i, -i)] * (i % 4),
+        "named": {"fName": "n" * (i % 5), "fTitle": "title"},
+        "n": i % 4,
+        "counted": [i + 0.25 * k for k in range(i % 4)],
+    }
+
+
+@pytest.mark.parametrize("how", ["append", "recreate"])
+def test_objects_in_the_streamer_form(written: Path, how: str) -> None:
+    ntuple = farroot.open(f"{written}/streamed_{how}.root:events")
+
+    def expected(i: int) -> dict[str, Any]:
+        return {
+            "number": i,
+            "one": streamed(i),
+            "several": [streamed(i + k) for k in range(i % 3)],
+            "pair": [streamed(i), streamed(i + 1)],
+            "maybe": [streamed(i)] if i % 2 else [],
+            "holder": {"before": i, "streamed": streamed(2 * i), "after": -i},
+        }
+
+    check(ntuple, expected)
+    part = ntuple.arrays(["several", "holder"], "number % 7 == 3")
+    assert part["several"].to_list() == [expected(i)["several"] for i in range(3, 60, 7)]
+    assert part["holder"].to_list() == [expected(i)["holder"] for i in range(3, 60, 7)]
+    # As in trees, what only its bytes say the class of is left out of objects.
+    assert ntuple["unruly"].array().to_list() == [{}] * 60
+
+
+def test_reals_of_every_width(written: Path) -> None:
+    arrays = farroot.open(f"{written}/widths.root:events").arrays(library="np")
+    values = np.array([-3 + 20.0 * i / 119 for i in range(120)])
+    for width in range(1, 33):
+        off = 20 / (2**width - 1) / 2 + 4e-6
+        for kind in ("quantised", "wide"):
+            assert np.abs(arrays[f"{kind}{width}"] - values).max() <= off, (kind, width)
+        if 10 <= width <= 31:
+            mask = np.uint32(0xFFFFFFFF << (32 - width) & 0xFFFFFFFF)
+            exact = ((values * 1e3).astype(np.float32).view(np.uint32) & mask).view(np.float32)
+            assert np.array_equal(arrays[f"truncated{width}"], exact), width
+    assert np.array_equal(arrays["half"], values.astype(np.float16).astype(np.float32))
+
+
+def test_fields_that_change_how_they_are_stored(written: Path) -> None:
+    def expected(i: int) -> dict[str, Any]:
+        return {
+            "real": i / 4,
+            "wide": -i / 4,
+            "whole": 5_000_000_000 * (i - 50),
+            "text": "r" * (i % 7),
+            "list": [-i] * (i % 4),
+        }
+
+    check(farroot.open(f"{written}/representations.root:events"), expected)
+
+
+def test_fields_that_come_late(written: Path) -> None:
+    def expected(i: int) -> dict[str, Any]:
+        late, later = i >= 10, i >= 60
+        return {
+            "number": i,
+            "spots": [spot(i, i)] * (i % 3),
+            "flag": bool(late and i % 2),
+            "text": "l" * (i % 4) if late else "",
+            "fixed": [i, 2 * i, 3 * i] if late else [0, 0, 0],
+            "spot": spot(0.5 * i, i) if later else spot(0, 0),
+            "maybe": i if later and i % 2 else None,
+            "lists": [[i] * (i % 2)] * (i % 3) if later else [],
+            "either": (i if i % 2 else "e") if later else None,
+            "bits": bits(i if later else 0, 5),
+            "pairs": [[i] * (i % 3), [-i] * (i % 2)] if later else [[], []],
+            "n_spots": i % 3,
+            "never": [],
+            "nothing": 0.0,
+        }
+
+    check(farroot.open(f"{written}/late.root:events"), expected)
+
+
+def test_each_algorithm_and_several_in_a_file(written: Path) -> None:
+    file = farroot.open(written / "several.root")
+    found = {name: kind for name, kind in file.classnames(cycle=False).items() if "/" in name}
+    assert len(found) == 9
+    assert set(found.values()) == {"ROOT::RNTuple"}
+    for name in found:
+        ntuple = file[name]
+        compression = int(name.split("/")[0].removeprefix("with_"))
+        assert ntuple["number"].array().to_list() == [i * compression for i in range(5000)]
+        texts = ntuple["text"].array().to_list()
+        assert texts == [chr(ord("a") + i % 26) * (i % 50) for i in range(5000)]
+    assert file["tree"]["x"].array().to_list() == list(range(10))
+
+
+def records(path: Path, kind: str) -> list[Any]:
+    return [record for record in farroot.open(path).map() if record.classname == kind]
+
+
+def test_a_flipped_bit_is_an_error(written: Path, tmp_path: Path) -> None:
+    good = written / "kinds_505.root"
+    copy = tmp_path / "flipped.root"
+    pages = [record for record in records(good, "page") if record.name.endswith("/atomic._0")]
+    assert len(pages) >= 5
+    for page in pages:
+        content = bytearray(good.read_bytes())
+        content[page.offset + page.stored_bytes // 2] ^= 4
+        copy.write_bytes(content)
+        ntuple = farroot.open(f"{copy}:events")
+        with pytest.raises(farroot.CorruptError, match=r"atomic.*XXH3"):
+            ntuple["atomic"].array()
+        assert ntuple["small"].array().to_list() == [200 if i % 2 else 1 for i in range(120)]
+
+
+@pytest.mark.parametrize(("flag", "first"), [(0, 1 << 0), (40, 1 << 40), (None, 1 << 63)])
+def test_unknown_feature_flags_are_refused(
+    written: Path, tmp_path: Path, flag: int | None, first: int
+) -> None:
+    good = written / "streamed_recreate.root"
+    (header,) = records(good, "header")[1:]
+    content = bytearray(good.read_bytes())
+    # Behind type and length of the envelope; a sign bit says that more flags follow, which are
+    # what was the length of the name.
+    start, end = header.offset, header.offset + header.stored_bytes
+    struct.pack_into("<Q", content, start + 8, first)
+    struct.pack_into("<Q", content, end - 8, xxhash.xxh3_64_intdigest(content[start : end - 8]))
+    copy = tmp_path / "flagged.root"
+    copy.write_bytes(content)
+    match = "feature flag" if flag is None else f"feature flag {flag}"
+    with pytest.raises(farroot.UnsupportedError, match=match):
+        farroot.open(f"{copy}:events")
