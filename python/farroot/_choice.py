@@ -15,6 +15,7 @@ from ._libraries import How, Library
 from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, warn
 
 if TYPE_CHECKING:
+    from ._registry import Decoder
     from ._core import Mask
     from ._formulas import Cut, Formula
     from .branches import HasBranches
@@ -31,6 +32,10 @@ class Leaf(Protocol):
     @property
     def path(self) -> str:
         """What it is called in any file."""
+
+    @property
+    def decoder(self) -> Decoder | None:
+        """What :func:`farroot.register` was given for its type, or None."""
 
 
 class Place(Protocol):
@@ -332,6 +337,30 @@ class Wish:
         cut = self.choice.decides(place)
         return Selection(place.table, place.chosen(self.choice), cut, self.into, self.how)
 
+    def virtual_steps(
+        self,
+        place: Place,
+        entries: tuple[int, int],
+        step: dict[str, int],
+        *,
+        virtual: bool,
+        log: list[Any] | None,
+        report: Callable[[int, int], Any] | None = None,
+    ) -> Iterator[Any] | None:
+        """Steps whose columns are read when somebody looks at them; None where all are read.
+
+        Raises:
+            InvalidArgumentError: for what cannot go together with ``virtual=True``.
+        """
+        if not virtual:
+            if log is not None:
+                raise InvalidArgumentError("access_log needs virtual=True")
+            return None
+        from ._virtual import check
+
+        check(self)
+        return self.of(place).virtual_steps(*entries, step, log, report=report)
+
     def read(
         self, place: Place, entry_start: int | None = None, entry_stop: int | None = None
     ) -> Any:
@@ -437,13 +466,16 @@ class Selection:
             isinstance(each, Chosen) and each.branch.tree is not self.table for each in self.chosen
         ):
             raise InvalidArgumentError("virtual=True reads no columns of friends")
-        lazy = self.table._live().lazy(self.keys, start, stop, **step)
+        keys = self.keys
+        lazy = self.table._live().lazy(keys, start, stop, **step)
+
+        def unread(leaf: Leaf, begin: int, end: int) -> Any:
+            return column(lazy, leaf, keys.index(leaf.key), begin, end, log)
+
         while (batch := lazy.next()) is not None:
             begin, end = batch
-            arrays = {
-                each.name: _virtual(each, partial(column, lazy, start=begin, stop=end, log=log))
-                for each in self.chosen
-            }
+            read = partial(unread, begin=begin, end=end)
+            arrays = {each.name: _virtual(each, read) for each in self.chosen}
             made = [self.into.table(arrays, Rows(begin, end))]
             del arrays
             yield made.pop() if report is None else (made.pop(), report(begin, end))
@@ -471,11 +503,12 @@ class Selection:
         return _libraries.group(self.into, self.how, arrays, rows)
 
 
-def _virtual(each: OneColumn | Computed, column: Callable[..., Any]) -> Any:
+def _virtual(each: OneColumn | Computed, read: Callable[[Leaf], Any]) -> Any:
     from ._libraries.awkward import Awkward
 
-    if not isinstance(each, Chosen):
+    if isinstance(each, Computed):
         raise InvalidArgumentError(f"virtual=True reads nothing to compute {each.name!r} with")
-    if each.parts is None:
-        return column(branch=each.branch)
-    return Awkward().nested({part.name: _virtual(part, column) for part in each.parts})
+    if isinstance(each, Chosen) and each.parts is not None:
+        return Awkward().nested({part.name: _virtual(part, read) for part in each.parts})
+    (leaf,) = each.leaves()
+    return read(leaf)

@@ -28,7 +28,6 @@ __all__ = [
     "Union",
     "configure",
     "copy",
-    "empty_column",
     "main",
     "matching",
     "open_file",
@@ -245,8 +244,11 @@ class Lazy:
     def next(self) -> tuple[int, int] | None:
         """First and last entry (half open) of the next batch; None after the last one."""
 
-    def get(self, branch: int, start: int, stop: int) -> Column:
-        """A branch's values for some entries: of the present batch, or for themselves."""
+    def get(self, column: int, start: int, stop: int) -> Column:
+        """The values of the column at a position: of the present batch, or for themselves."""
+
+    def empty(self, column: int) -> Column:
+        """What the column at a position looks like without entries."""
 
 @final
 class Ntuple:
@@ -283,6 +285,16 @@ class Ntuple:
         step_entries: int | None = None,
         step_bytes: int | None = None,
     ) -> Batches: ...
+    def lazy(
+        self,
+        wanted: Sequence[FieldKey],
+        start: int,
+        stop: int,
+        *,
+        step_entries: int | None = None,
+        step_bytes: int | None = None,
+    ) -> Lazy:
+        """Batches of which nothing is read before it is asked for."""
 
 @final
 class Batches:
@@ -321,9 +333,6 @@ def parts(
 def copy(
     sources: Sequence[str], target: str, overwrite: bool, verify: bool
 ) -> list[tuple[str, Path, int, int, str | None] | Error]: ...
-def empty_column(tree: Tree, branch: int) -> Column:
-    """What a column without entries looks like."""
-
 def parse_bytes(text: str) -> int: ...
 def configure(**settings: Any) -> dict[str, Any]: ...
 def report(file: File | None) -> tuple[str, str]:

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ._choice import Wish
-    from .tree import Branch
+    from ._choice import Leaf, Wish
 
 _FORM_KEY = "node{id}"
 
 
 class Accessed(NamedTuple):
-    """What an access log is told: a buffer of a branch has been looked at."""
+    """What an access log is told: a buffer of a branch or field has been looked at."""
 
     branch: str
     buffer_key: str
@@ -49,15 +48,15 @@ def is_whole(form: Any) -> bool:
 class _Buffers:
     """The buffers of one column, once somebody needs one of them."""
 
-    def __init__(self, branch: Branch, read: Callable[[], _core.Column], log: list[Any] | None):
-        self._branch = branch
+    def __init__(self, path: str, read: Callable[[], _core.Column], log: list[Any] | None):
+        self._path = path
         self._read = read
         self._log = log
         self._buffers: dict[str, NDArray[Any]] | None = None
 
     def buffer(self, key: str) -> NDArray[Any]:
         if self._log is not None:
-            self._log.append(Accessed(self._branch.path, key))
+            self._log.append(Accessed(self._path, key))
         if self._buffers is None:
             array = ak.Array(to_layout(self._read()))
             _, _, self._buffers = ak.to_buffers(array, form_key=_FORM_KEY)
@@ -65,19 +64,21 @@ class _Buffers:
 
 
 def column(
-    lazy: _core.Lazy, branch: Branch, start: int, stop: int, log: list[Any] | None
+    lazy: _core.Lazy, leaf: Leaf, position: int, start: int, stop: int, log: list[Any] | None
 ) -> ak.Array:
-    """A branch's entries ``start`` to ``stop`` as an array that is read when looked at.
+    """Entries ``start`` to ``stop`` of a column as an array that is read when looked at.
 
     Where only the data tell the type, it is read at once.
+
+    Args:
+        position: Where the column is among those that ``lazy`` has.
     """
-    if (decode := branch.decoder) is not None:
-        return ak.Array(decode(lazy.get(branch.number, start, stop)))
-    empty = _core.empty_column(branch.tree._live(), branch.number)
-    form = to_layout(empty).form_with_key(_FORM_KEY)
-    read = partial(lazy.get, branch.number, start, stop)
+    read = partial(lazy.get, position, start, stop)
+    if (decode := leaf.decoder) is not None:
+        return ak.Array(decode(read()))
+    form = to_layout(lazy.empty(position)).form_with_key(_FORM_KEY)
     if not is_whole(form):
         return ak.Array(to_layout(read()))
-    buffers = _Buffers(branch, read, log)
+    buffers = _Buffers(leaf.path, read, log)
     container = {key: partial(buffers.buffer, key) for key in form.expected_from_buffers()}
     return ak.from_buffers(form, stop - start, container)

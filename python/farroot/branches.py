@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._choice import Choice, Chosen, Computed, Wish, branches_chosen
@@ -14,7 +14,7 @@ from ._named import Named, Writable, write_table
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from .dataset import Report, Steps
+    from .dataset import Steps
     from .tree import Branch, Tree
 
 
@@ -277,9 +277,9 @@ class HasBranches(Named["Branch"]):
         choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
         wish = Wish.checked(choice, library, how)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        if (steps := self._virtual_steps(wish, start, stop, {}, virtual, access_log)) is not None:
-            for arrays in steps:
-                return arrays
+        steps = wish.virtual_steps(self, (start, stop), {}, virtual=virtual, log=access_log)
+        for arrays in steps or ():
+            return arrays
         return wish.read(self, start, stop)
 
     def iterate(
@@ -327,30 +327,12 @@ class HasBranches(Named["Branch"]):
             raise InvalidArgumentError(
                 'virtual=True reads nothing that on_error="report" could tell'
             )
-        steps = self._virtual_steps(wish, start, stop, size, virtual, access_log, told)
+        steps = wish.virtual_steps(
+            self, (start, stop), size, virtual=virtual, log=access_log, report=told
+        )
         if steps is not None:
             return Steps(steps, [])
         selection = wish.of(self)
         if goes_on:
             return steps_with_gaps(self._tree, selection, (start, stop), size, report)
         return Steps(selection.steps(start, stop, size, report=told), [])
-
-    def _virtual_steps(
-        self,
-        wish: Wish,
-        start: int,
-        stop: int,
-        size: dict[str, int],
-        virtual: bool,
-        log: list[Any] | None,
-        report: Callable[[int, int], Report] | None = None,
-    ) -> Iterator[Any] | None:
-        """Steps whose columns are read when somebody looks at them; None where all are read."""
-        if not virtual:
-            if log is not None:
-                raise InvalidArgumentError("access_log needs virtual=True")
-            return None
-        from ._virtual import check
-
-        check(wish)
-        return wish.of(self).virtual_steps(start, stop, size, log, report=report)

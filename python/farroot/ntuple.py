@@ -14,7 +14,13 @@ from ._filters import Filter, is_glob
 from ._libraries import How, Library
 from ._named import Named, Writable, write_table
 from ._table import InFile
-from .errors import KeyInFileError, UnreadableWarning, UnsupportedError, warn
+from .errors import (
+    InvalidArgumentError,
+    KeyInFileError,
+    UnreadableWarning,
+    UnsupportedError,
+    warn,
+)
 
 if TYPE_CHECKING:
     from .dataset import Steps
@@ -31,6 +37,10 @@ class Pruned:
     name: str
     key: _Key
     optional: bool = False
+
+    @property
+    def decoder(self) -> None:
+        """Types of fields are not registered."""
 
     @property
     def path(self) -> str:
@@ -195,6 +205,8 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         entry_stop: int | None = None,
         library: str = "ak",
         how: How = None,
+        virtual: bool = False,
+        access_log: list[Any] | None = None,
     ) -> Any:
         """Reads fields, all at once. A field that is in others comes in them.
 
@@ -212,6 +224,9 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             library: ``"ak"``, ``"np"``, ``"pd"`` or ``"arrow"``.
             how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
                 or ``dict`` for these; ``"zip"`` as for :meth:`Tree.arrays`.
+            virtual: Whether fields at the top are read only when somebody looks at them, each with
+                all that is asked for in it (Awkward only).
+            access_log: With ``virtual``, a list to which each look is appended.
 
         Raises:
             KeyInFileError: for a name that no field has.
@@ -221,7 +236,11 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         In formulas a field in others, ``a.b``, comes in the lists that it is in.
         """
         choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
-        return Wish.checked(choice, library, how).read(self, entry_start, entry_stop)
+        wish = Wish.checked(choice, library, how)
+        entries = entry_range(self.num_entries, entry_start, entry_stop)
+        for arrays in wish.virtual_steps(self, entries, {}, virtual=virtual, log=access_log) or ():
+            return arrays
+        return wish.read(self, *entries)
 
     def iterate(
         self,
@@ -239,14 +258,19 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         how: How = None,
         report: bool = False,
         on_error: Literal["raise", "report"] = "raise",
+        virtual: bool = False,
+        access_log: list[Any] | None = None,
     ) -> Steps:
         """Reads fields step by step; what comes next is fetched and decoded meanwhile.
 
         Args:
-            step_size: Entries in a step, or the bytes that they take decoded, as ``"100 MB"``.
+            step_size: Entries in a step, or the bytes that they take decoded at most, as
+                ``"100 MB"``: such a step ends where a cluster does, if one ends in its second half.
             report: Whether to give pairs of arrays and :class:`~farroot.Report`.
             on_error: ``"report"`` goes on behind what cannot be read, as :func:`farroot.iterate`
                 does.
+            virtual: As for :meth:`arrays`; what is looked at in one step is fetched ahead for the
+                next ones.
 
         The other arguments are those of :meth:`arrays`.
         """
@@ -254,12 +278,23 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
 
         choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
         wish = Wish.checked(choice, library, how)
-        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        size, selection = step(step_size), wish.of(self)
-        if is_report(on_error):
-            return steps_with_gaps(self, selection, (start, stop), size, report)
+        entries = entry_range(self.num_entries, entry_start, entry_stop)
         told = self._report if report else None
-        return Steps(selection.steps(start, stop, size, report=told), [])
+        size = step(step_size)
+        goes_on = is_report(on_error)
+        if goes_on and virtual:
+            raise InvalidArgumentError(
+                'virtual=True reads nothing that on_error="report" could tell'
+            )
+        steps = wish.virtual_steps(
+            self, entries, size, virtual=virtual, log=access_log, report=told
+        )
+        if steps is not None:
+            return Steps(steps, [])
+        selection = wish.of(self)
+        if goes_on:
+            return steps_with_gaps(self, selection, entries, size, report)
+        return Steps(selection.steps(*entries, size, report=told), [])
 
     def leaf(self, name: str, text: str) -> Field:
         """The field of a name in the formula ``text``."""
@@ -346,6 +381,10 @@ class Field(HasFields):
     def key(self) -> _Key:
         """What the engine calls the field, in the lists that it is in."""
         return self._number, None
+
+    @property
+    def decoder(self) -> None:
+        """Types of fields are not registered."""
 
     def _top(self) -> int:
         number = self._number

@@ -3,20 +3,34 @@
 use engine::LazyBatches;
 use pyo3::prelude::*;
 
-use crate::columns::column;
 use crate::error::exception;
-use crate::runtime::{Owned, engine, wait};
-use crate::tree::Tree;
+use crate::runtime::{Owned, engine, invalid, wait};
 
-/// Goes through a tree in steps; dropping it ends what is under way.
+/// Goes through a tree or an RNTuple in steps; dropping it ends what is under way.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Lazy {
     batches: Owned<LazyBatches>,
 }
 
 impl Lazy {
-    pub fn new(batches: LazyBatches) -> Self {
-        Lazy { batches: Owned::new(batches) }
+    /// Begins to go through entries of some columns.
+    pub fn start(
+        py: Python<'_>,
+        columns: &engine::Selected,
+        entries: std::ops::Range<u64>,
+        step: engine::Step,
+    ) -> PyResult<Self> {
+        let begin = columns.lazy_batches(entries, step);
+        let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
+        Ok(Lazy { batches: Owned::new(batches) })
+    }
+
+    fn position(&self, py: Python<'_>, column: usize) -> PyResult<&LazyBatches> {
+        let batches = self.batches.here(py)?;
+        match column < batches.columns().names().len() {
+            true => Ok(batches),
+            false => Err(invalid(py, &format!("there is no column number {column}"))),
+        }
     }
 }
 
@@ -28,18 +42,16 @@ impl Lazy {
         Ok(wait(py, &engine(py)?, batches.next())?.map(|entries| (entries.start, entries.end)))
     }
 
-    /// A branch's values for some entries.
-    fn get(&self, py: Python<'_>, branch: u32, start: u64, stop: u64) -> PyResult<Py<PyAny>> {
-        let batches = self.batches.here(py)?;
-        let get = batches.get(engine::BranchId(branch), start..stop);
+    /// The values of the column at a position for some entries.
+    fn get(&self, py: Python<'_>, column: usize, start: u64, stop: u64) -> PyResult<Py<PyAny>> {
+        let get = self.position(py, column)?.get(column, start..stop);
         let array = wait(py, &engine(py)?, get)?.map_err(|error| exception(py, &error))?;
-        column(py, array)
+        crate::columns::column(py, array)
     }
-}
 
-/// What a column without entries looks like.
-#[pyfunction]
-pub fn empty_column(py: Python<'_>, tree: &Tree, branch: u32) -> PyResult<Py<PyAny>> {
-    let columns = tree.columns(py, &[branch])?;
-    column(py, columns[0].interpretation.empty())
+    /// What the column at a position looks like without entries.
+    fn empty(&self, py: Python<'_>, column: usize) -> PyResult<Py<PyAny>> {
+        let mut empty = self.position(py, column)?.columns().pick(&[column]).empty();
+        crate::columns::column(py, empty.swap_remove(0).1)
+    }
 }

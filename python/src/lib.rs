@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::file::{File, Opens, matching, open_file, open_table, open_tables, split_tree};
     #[pymodule_export]
-    use super::lazy::{Lazy, empty_column};
+    use super::lazy::Lazy;
     #[pymodule_export]
     use super::ntuple::Ntuple;
     #[pymodule_export]

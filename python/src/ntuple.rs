@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use crate::cut::{Raised, by_function};
 use crate::error::exception;
 use crate::file::File;
+use crate::lazy::Lazy;
 use crate::runtime::{Owned, engine, invalid, wait};
 use crate::steps::{Batches, Survivors, handed_out, step};
 
@@ -146,5 +147,22 @@ impl Ntuple {
         };
         let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
         Ok(Batches::new(batches, raised))
+    }
+
+    /// Batches of which nothing is read before it is asked for; a step in bytes is the size that
+    /// these columns together would have.
+    #[pyo3(signature = (wanted, start, stop, *, step_entries = None, step_bytes = None))]
+    fn lazy(
+        &self,
+        py: Python<'_>,
+        wanted: Vec<Wanted>,
+        start: u64,
+        stop: u64,
+        step_entries: Option<u64>,
+        step_bytes: Option<u64>,
+    ) -> PyResult<Lazy> {
+        let columns = wanted.iter().map(|each| self.column(py, each)).collect::<PyResult<_>>()?;
+        let columns = engine::Selected::Ntuple(self.inner(py)?.clone(), columns);
+        Lazy::start(py, &columns, start..stop, step(step_entries, step_bytes))
     }
 }

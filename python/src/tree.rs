@@ -251,6 +251,7 @@ impl Tree {
     ) -> PyResult<Lazy> {
         let columns = self.columns(py, &branches)?;
         let step = step(step_entries, step_bytes);
-        Ok(Lazy::new(self.inner(py)?.lazy_batches(&columns, start..stop, step)))
+        let columns = engine::Selected::Tree(self.inner(py)?.clone(), columns);
+        Lazy::start(py, &columns, start..stop, step)
     }
 }

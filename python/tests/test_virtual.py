@@ -88,3 +88,61 @@ def test_what_cannot_be_virtual(tree: farroot.Tree) -> None:
     with pytest.raises(farroot.InvalidArgumentError):
         tree.arrays("int8", access_log=[])
     assert len(tree.arrays("int8", virtual=True, entry_stop=0)) == 0
+
+
+NTUPLE = Path(__file__).parents[2] / "crates" / "rootfile" / "testdata" / "ntuple_fields.root"
+FIELDS = ["i32", "numbers", "both.track.hits.x", "both.track.number", "words", "maybe", "variant"]
+
+
+@pytest.fixture
+def ntuple() -> farroot.Ntuple:
+    ntuple = farroot.open(f"{NTUPLE}:events")
+    assert isinstance(ntuple, farroot.Ntuple)
+    return ntuple
+
+
+def test_an_ntuple_at_once(ntuple: farroot.Ntuple) -> None:
+    log: list[Any] = []
+    virtual = ntuple.arrays(FIELDS, virtual=True, access_log=log, entry_start=3, entry_stop=170)
+    read = ntuple.arrays(FIELDS, entry_start=3, entry_stop=170)
+    assert virtual.fields == read.fields
+    assert str(virtual.type) == str(read.type)
+    assert log == []
+    for name in read.fields:
+        assert ak.materialize(virtual[name]).to_list() == read[name].to_list(), name
+    assert {each.branch for each in log} == set(read.fields)
+
+
+@pytest.mark.parametrize("step_size", [33, 90, "2 kB", 1_000])
+def test_steps_of_an_ntuple(ntuple: farroot.Ntuple, step_size: Any) -> None:
+    read = ntuple.arrays(FIELDS)
+    steps = list(ntuple.iterate(FIELDS, step_size=step_size, virtual=True, report=True))
+    assert steps[-1][1].stop == 200
+    for array, report in reversed(steps):
+        for name in ("words", "both"):
+            expected = read[name][report.start : report.stop].to_list()
+            assert ak.materialize(array[name]).to_list() == expected
+    begin = 0
+    for array in ntuple.iterate(FIELDS, step_size=step_size, virtual=True):
+        end = begin + len(array)
+        assert array.numbers.to_list() == read.numbers[begin:end].to_list()
+        begin = end
+    assert begin == 200
+
+
+def test_nothing_of_an_ntuple_is_read_that_nobody_looks_at(ntuple: farroot.Ntuple) -> None:
+    before = ntuple.report()["bytes_baskets"]
+    array = ntuple.arrays(virtual=True)
+    assert array.fields
+    assert ntuple.report()["bytes_baskets"] == before
+    with pytest.raises(farroot.InvalidArgumentError, match="no cut"):
+        ntuple.arrays(virtual=True, cut="i32 > 3")
+    with pytest.raises(farroot.InvalidArgumentError, match="access_log"):
+        ntuple.arrays("i32", access_log=[])
+
+
+def test_a_step_in_bytes_ends_with_a_cluster(ntuple: farroot.Ntuple) -> None:
+    """Clusters of 40 entries: steps of some 60 end where a cluster does."""
+    bytes_each = 60 * 4
+    reports = [r for _, r in ntuple.iterate("i32", step_size=f"{bytes_each} B", report=True)]
+    assert [report.stop for report in reports] == [40, 80, 120, 160, 200]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, BranchId, Config, Engine, Events, Numbers, Step};
+use engine::{Array, BranchId, Config, Engine, Events, Numbers, Selected, Step};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -151,23 +151,24 @@ fn lazy_batches_fetch_ahead_what_is_looked_at() {
         let url = "root://server:1094//events.root";
         let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
         let started = tokio::time::Instant::now();
-        let batches = tree.lazy_batches(&tree.all_columns(), 0..u64::MAX, Step::Entries(25));
+        let all = Selected::Tree(tree.clone(), tree.all_columns());
+        let batches = all.lazy_batches(0..u64::MAX, Step::Entries(25)).await.expect("plans");
+        let position = |name| all.names().iter().position(|column| *column == name);
         let looked_at =
-            ["large_1", "small_1", "small_7"].map(|name| tree.names().the(name).expect("is there"));
+            ["large_1", "small_1", "small_7"].map(|name| position(name).expect("is there"));
         let mut read = Vec::new();
         while let Some(batch) = batches.next().await {
-            for branch in looked_at {
-                let array = batches.get(branch, batch.clone()).await.expect("reads");
-                read.push((branch, batch.clone(), array));
+            for column in looked_at {
+                let array = batches.get(column, batch.clone()).await.expect("reads");
+                read.push((column, batch.clone(), array));
             }
         }
         let trips = round_trips(started.elapsed(), RTT);
         assert_eq!(read.len(), 3 * 300 / 25);
-        for (branch, entries, array) in read {
-            let column = tree.column(branch).expect("can be read");
-            let whole = tree.read(vec![column], entries.clone()).await.expect("reads");
+        for (column, entries, array) in read {
+            let whole = all.pick(&[column]).read(entries.clone()).await.expect("reads");
             assert_eq!(array, whole.columns[0].1);
-            let again = batches.get(branch, entries).await.expect("reads");
+            let again = batches.get(column, entries).await.expect("reads");
             assert_eq!(array, again, "of a batch that is over");
         }
         trips

@@ -107,8 +107,7 @@ impl Exercise {
     /// Opens a tree or RNTuple and reads.
     ///
     /// # Errors
-    /// `InvalidArgument` for a fraction that is none, `Unsupported` for an RNTuple event by event,
-    /// and those of opening and reading.
+    /// `InvalidArgument` for a fraction that is none, and those of opening and reading.
     pub async fn run(&self, engine: &Engine, address: &str, path: Option<&str>) -> Result<Outcome> {
         self.check()?;
         let begun = Begun::now(engine.trace());
@@ -120,10 +119,11 @@ impl Exercise {
             (Form::Events(learning), Selected::Tree(tree, each), Selected::Tree(_, rest)) => {
                 self.read_events(tree, (each, rest), events, learning).await?
             }
-            (Form::Events(_), ..) => {
-                let what = "an RNTuple is read in columns, not event by event";
-                return Err(Error::new(ErrorKind::Unsupported, what).with_url(address));
+            (Form::Events(learning), Selected::Ntuple(ntuple, each), Selected::Ntuple(_, rest)) => {
+                let all = Selected::Ntuple(ntuple.clone(), [&each[..], rest].concat());
+                self.follow_events(&all, each.len(), events, learning).await?
             }
+            (Form::Events(_), ..) => 0,
         };
         Ok(begun.outcome(self, &choice, events, content_bytes))
     }
@@ -150,6 +150,26 @@ impl Exercise {
             for column in each.iter().chain(rest) {
                 let value = event.get(column.branch).await?;
                 bytes += content(&value.to_array());
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Of the columns, the first `each` are read of each event.
+    async fn follow_events(
+        &self,
+        all: &Selected,
+        each: usize,
+        events: u64,
+        learning: Learning,
+    ) -> Result<u64> {
+        let columns = all.names().len();
+        let reader = all.lazy_batches_with(0..events, Step::Entries(1), learning).await?;
+        let mut bytes = 0;
+        while let Some(event) = reader.next().await {
+            let touched = if self.is_whole(event.start) { columns } else { each };
+            for column in 0..touched {
+                bytes += content(&reader.get(column, event.clone()).await?);
             }
         }
         Ok(bytes)

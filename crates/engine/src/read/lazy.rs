@@ -3,69 +3,111 @@
 use std::ops::Range;
 
 use rootfile::Array;
-use rootfile::tree::BranchId;
 use tokio::sync::Mutex;
 
-use super::columns::Column;
-use super::learn::{Learner, Learning};
-use super::plan::{Step, step_entries};
-use super::tree::Tree;
+use super::learn::{Learner, Learning, Piece};
+use super::ntuple::follow::{Follower, joined};
+use super::plan::Step;
+use super::table::Selected;
 use crate::error::Result;
 
-/// A tree's entries in batches of which nothing is read before somebody asks for a column.
+/// The entries of columns in batches of which nothing is read before somebody asks for a column.
 ///
 /// What is asked for in one batch is fetched ahead for the next ones.
 pub struct LazyBatches {
-    tree: Tree,
+    columns: Selected,
     state: Mutex<State>,
 }
 
 struct State {
-    learner: Learner,
+    reader: Reader,
     present: Range<u64>,
 }
 
-impl Tree {
-    /// Goes through entries (cut to those there are) in steps; one in bytes is the size that
-    /// `columns` together would have.
-    pub fn lazy_batches(&self, columns: &[Column], entries: Range<u64>, step: Step) -> LazyBatches {
+/// Watches what is touched.
+enum Reader {
+    Tree(Box<Learner>),
+    Ntuple(Box<Follower>),
+}
+
+impl Selected {
+    /// Goes through entries (cut to those there are) in steps; one in bytes is the size that the
+    /// columns together would have.
+    ///
+    /// # Errors
+    /// Of an RNTuple those of reading page lists.
+    pub async fn lazy_batches(&self, entries: Range<u64>, step: Step) -> Result<LazyBatches> {
+        self.lazy_batches_with(entries, step, Learning::default()).await
+    }
+
+    pub(super) async fn lazy_batches_with(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+        learning: Learning,
+    ) -> Result<LazyBatches> {
         let end = entries.end.min(self.num_entries());
-        let total = end.saturating_sub(entries.start);
-        let step = step_entries(self.metadata(), columns, step, total);
-        let learner = Learner::new(self, entries, step, Learning::default());
-        LazyBatches { tree: self.clone(), state: Mutex::new(State { learner, present: 0..0 }) }
+        let entries = entries.start.min(end)..end;
+        let step = self.step_entries_of(step, entries.end - entries.start).await?;
+        let reader = match self {
+            Selected::Tree(tree, _) => {
+                Reader::Tree(Box::new(Learner::new(tree, entries, step, learning)))
+            }
+            Selected::Ntuple(ntuple, columns) => {
+                let clusters = ntuple.clusters(&entries).await?;
+                let columns = columns.clone();
+                let follower = Follower::new(ntuple, columns, clusters, entries, step, learning);
+                Reader::Ntuple(Box::new(follower))
+            }
+        };
+        let state = Mutex::new(State { reader, present: 0..0 });
+        Ok(LazyBatches { columns: self.clone(), state })
     }
 }
 
 impl LazyBatches {
+    /// What the batches are of.
+    pub fn columns(&self) -> &Selected {
+        &self.columns
+    }
+
     /// Goes to the next batch; its entries, or `None` after the last one. Waits for nothing but
     /// columns that are being got.
     pub async fn next(&self) -> Option<Range<u64>> {
         let mut state = self.state.lock().await;
-        state.present = state.learner.advance()?;
+        state.present = match &mut state.reader {
+            Reader::Tree(learner) => learner.advance(),
+            Reader::Ntuple(follower) => follower.advance(),
+        }?;
         Some(state.present.clone())
     }
 
-    /// A branch's values for some entries. Those of the present batch teach what the next ones
-    /// will need; others are read for themselves.
+    /// The values of the column at a position for some entries. Those of the present batch teach
+    /// what the next ones will need; others are read for themselves.
     ///
     /// # Errors
-    /// `Unsupported` for a branch that cannot be read; whatever goes wrong in fetching it.
-    pub async fn get(&self, branch: BranchId, entries: Range<u64>) -> Result<Array> {
-        let column = self.tree.column(branch)?;
+    /// Whatever goes wrong in fetching and decoding them.
+    ///
+    /// # Panics
+    /// Where there is no column at that position.
+    pub async fn get(&self, column: usize, entries: Range<u64>) -> Result<Array> {
         let mut state = self.state.lock().await;
         if entries != state.present {
             drop(state);
-            let mut batch = self.tree.read(vec![column], entries).await?;
+            let mut batch = self.columns.pick(&[column]).read(entries).await?;
             return Ok(batch.columns.swap_remove(0).1);
         }
-        let pieces = state.learner.touch(branch).await?;
+        let pieces: Vec<Piece> = match (&mut state.reader, &self.columns) {
+            (Reader::Tree(learner), Selected::Tree(_, columns)) => {
+                learner.touch(columns[column].branch).await?
+            }
+            (Reader::Ntuple(follower), _) => follower.touch(column).await?,
+            (Reader::Tree(_), Selected::Ntuple(..)) => Vec::new(),
+        };
         drop(state);
-        let mut parts = Vec::with_capacity(pieces.len());
-        for (held, array) in pieces {
-            let (from, to) = (entries.start.max(held.start), entries.end.min(held.end));
-            parts.push(array.slice((from - held.start) as usize..(to - held.start) as usize));
+        match joined(&pieces, &entries)? {
+            Some(array) => Ok(array),
+            None => Ok(self.columns.pick(&[column]).empty().swap_remove(0).1),
         }
-        Ok(Array::concat(parts)?.unwrap_or_else(|| column.interpretation.empty()))
     }
 }

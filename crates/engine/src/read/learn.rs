@@ -40,7 +40,7 @@ use shelf::{Basket, Loan, Order, Shelf};
 
 /// Bytes that guesses with nothing to go by may cost, before any of them proves right: a round
 /// trip's worth, which is what a wrong single guess would have cost.
-const ALLOWANCE_BYTES: std::ops::RangeInclusive<u64> = 2 << 20..=8 << 20;
+pub(super) const ALLOWANCE_BYTES: std::ops::RangeInclusive<u64> = 2 << 20..=8 << 20;
 /// Steps after which a habit counts as known. Before, the reader looks as many steps ahead as
 /// doubling with each step gives.
 const KNOWN_AFTER: u64 = 6;

@@ -1,6 +1,7 @@
 //! An RNTuple that can be read.
 
 mod cut;
+pub(super) mod follow;
 mod pipeline;
 mod plan;
 
@@ -52,7 +53,7 @@ impl FieldColumn {
         datashape(&self.interpretation.empty())
     }
 
-    fn empty(&self) -> (String, Array) {
+    pub(super) fn empty(&self) -> (String, Array) {
         (self.name.clone(), self.interpretation.empty())
     }
 }
@@ -183,14 +184,18 @@ impl Ntuple {
         self.planned(columns, clusters, starts, None)
     }
 
-    /// How many entries come in a step, at least one.
+    /// How many of `total` entries come in a step, at least one.
     ///
     /// # Errors
     /// Those of reading page lists.
-    pub async fn step_entries(&self, columns: &[FieldColumn], step: Step) -> Result<u64> {
-        let entries = 0..self.num_entries();
-        let clusters = self.clusters(&entries).await?;
-        Ok(plan::step_entries(&self.inner.ntuple.schema, columns, &clusters, step, entries.end))
+    pub async fn step_entries(
+        &self,
+        columns: &[FieldColumn],
+        step: Step,
+        total: u64,
+    ) -> Result<u64> {
+        let clusters = self.clusters(&(0..self.num_entries())).await?;
+        Ok(plan::step_entries(&self.inner.ntuple.schema, columns, &clusters, step, total))
     }
 
     /// Starts reading in steps; fetching and decoding go on while the caller works on a batch.

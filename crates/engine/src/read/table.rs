@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rootfile::Array;
+
 use super::batches::Batches;
 use super::columns::{Batch, Column};
 use super::cut::Cut;
@@ -250,6 +252,17 @@ impl Selected {
         }
     }
 
+    /// The columns without entries, by name.
+    pub fn empty(&self) -> Vec<(String, Array)> {
+        match self {
+            Selected::Tree(_, columns) => {
+                let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
+                columns.iter().map(empty).collect()
+            }
+            Selected::Ntuple(_, columns) => columns.iter().map(FieldColumn::empty).collect(),
+        }
+    }
+
     /// Those of the columns at these positions.
     ///
     /// # Panics
@@ -293,13 +306,17 @@ impl Selected {
     /// # Errors
     /// As [`Selected::outline`].
     pub async fn step_entries(&self, step: Step) -> Result<u64> {
+        self.step_entries_of(step, self.num_entries()).await
+    }
+
+    /// The same of `total` entries.
+    pub(super) async fn step_entries_of(&self, step: Step, total: u64) -> Result<u64> {
         match self {
             Selected::Tree(tree, columns) => {
-                let total = tree.num_entries();
                 Ok(super::plan::step_entries(tree.metadata(), columns, step, total))
             }
-            Selected::Joined(joined) => Ok(joined.step_entries(step, joined.tree().num_entries())),
-            Selected::Ntuple(ntuple, columns) => ntuple.step_entries(columns, step).await,
+            Selected::Joined(joined) => Ok(joined.step_entries(step, total)),
+            Selected::Ntuple(ntuple, columns) => ntuple.step_entries(columns, step, total).await,
         }
     }
 

@@ -138,7 +138,11 @@ pub fn starts(
     step: Step,
 ) -> Vec<u64> {
     let total = entries.end - entries.start;
-    borders(entries, step_entries(schema, columns, clusters, step, total), &[])
+    let clusters_starts: Vec<u64> = match step {
+        Step::Bytes(_) => clusters.iter().map(|cluster| cluster.entries.start).collect(),
+        Step::Whole | Step::Entries(_) => Vec::new(),
+    };
+    borders(entries, step_entries(schema, columns, clusters, step, total), &clusters_starts)
 }
 
 /// How many of `total` entries come at a time; at least one.

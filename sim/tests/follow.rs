@@ -1,0 +1,105 @@
+//! RNTuples for readers that do not say beforehand what they look at.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Config, Engine, Exercise, Form, Learning, Ntuple, Outcome, Selected, Step};
+use sim::link::Link;
+use sim::network::World;
+use sim::xrootd_host::Behaviour;
+use sim::{one_file, round_trips, xrootd_host};
+
+const RTT: Duration = Duration::from_millis(100);
+const FILE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
+const URL: &str = "root://server:1094//small.root";
+
+fn world() -> World {
+    let world = World::default();
+    let accepted = world.host("server", 1094, Link::delay(RTT));
+    xrootd_host::serve(accepted, one_file("/small.root", FILE), Behaviour::default());
+    world
+}
+
+async fn ntuple(engine: &Engine) -> Ntuple {
+    engine.open(URL).await.expect("opens").ntuple("Events").await.expect("is one")
+}
+
+/// Nine clusters: what is looked at in the first, which comes with the column looked at first, is
+/// on its way before the second.
+#[test]
+fn what_is_looked_at_is_read_on() {
+    for step in [Step::Entries(100), Step::Entries(1_111), Step::Bytes(20_000), Step::Whole] {
+        sim::run(async {
+            let engine = sim::engine(&world());
+            let ntuple = ntuple(&engine).await;
+            let all = Selected::Ntuple(ntuple.clone(), ntuple.all_columns());
+            let batches = all.lazy_batches(7..5_000, step).await.expect("plans");
+            let looked_at = ["Muon_pt", "flat_0", "flat_5"]
+                .map(|name| all.names().iter().position(|each| *each == name).expect("is there"));
+            let started = tokio::time::Instant::now();
+            let mut read = Vec::new();
+            let mut end = 7;
+            while let Some(batch) = batches.next().await {
+                assert_eq!(batch.start, end);
+                end = batch.end;
+                for column in looked_at {
+                    let array = batches.get(column, batch.clone()).await.expect("reads");
+                    read.push((column, batch.clone(), array));
+                }
+            }
+            assert_eq!(end, 5_000);
+            let trips = round_trips(started.elapsed(), RTT);
+            assert!(trips < 2.01, "{step:?}: {trips:.3} round trips");
+            for (column, entries, array) in read {
+                let whole = all.pick(&[column]).read(entries.clone()).await.expect("reads");
+                assert_eq!(array, whole.columns[0].1, "{entries:?}");
+                let again = batches.get(column, entries).await.expect("reads");
+                assert_eq!(array, again, "of a batch that is over");
+            }
+        });
+    }
+}
+
+/// A column that nobody looks at any more is not read to its end.
+#[test]
+fn what_is_no_longer_looked_at_is_let_go() {
+    sim::run(async {
+        let config = Config { decode_threads: 0, memory_bytes_max: 40_000, ..Config::default() };
+        let engine = Engine::within(&config, Arc::new(world())).expect("without threads");
+        let ntuple = ntuple(&engine).await;
+        let columns = ntuple.columns(&["Muon_pt".into(), "flat_0".into()]).expect("are there");
+        let all = Selected::Ntuple(ntuple, columns);
+        let batches = all.lazy_batches(0..u64::MAX, Step::Entries(300)).await.expect("plans");
+        let mut number = 0;
+        while let Some(batch) = batches.next().await {
+            let column = usize::from(number > 1 && number % 5 != 0);
+            let array = batches.get(column, batch.clone()).await.expect("reads");
+            let whole = all.pick(&[column]).read(batch).await.expect("reads");
+            assert_eq!(array, whole.columns[0].1, "step {number}");
+            number += 1;
+        }
+        assert_eq!(number, 18);
+    });
+}
+
+async fn exercised(form: Form) -> Outcome {
+    let exercise = Exercise { fraction: 0.3, prescale: 50, events: 2_000, form };
+    exercise.run(&sim::engine(&world()), URL, Some("Events")).await.expect("reads")
+}
+
+#[test]
+fn an_event_loop_hands_over_what_columns_do() {
+    sim::run(async {
+        let columns = exercised(Form::Columns).await;
+        let events = exercised(Form::Events(Learning::default())).await;
+        assert!(columns.content_bytes > 0);
+        assert_eq!(events.content_bytes, columns.content_bytes);
+        assert_eq!(events.events_whole, 40);
+        let trips = events.report.serial_round_trips;
+        assert!(trips <= 6, "{trips} round trips\n{}", events.report);
+        let bare = Form::Events(Learning { startup: false, together: false });
+        let bare = exercised(bare).await;
+        assert_eq!(bare.content_bytes, columns.content_bytes);
+        assert!(bare.report.serial_round_trips > trips + 3, "the rules save nothing");
+    });
+}
