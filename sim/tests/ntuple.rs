@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Config, Engine, OnError, Place, Step, Wanted, Wish};
+use engine::{Array, Batch, Config, Cut, Engine, OnError, Place, Step, Wanted, Wish};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -211,4 +211,28 @@ fn names_that_are_not_there_and_nothing_at_all() {
         let error = engine.open(XROOTD).await.expect("opens").tree("Events").await.err();
         assert!(error.expect("no tree").to_string().contains("not a TTree"));
     });
+}
+
+/// Decided columns that waited to be handed out once were outside of the budget: 32 MB more than it.
+#[test]
+fn a_cut_decides_no_further_ahead_than_the_budget_allows() {
+    let received = sim::run(async {
+        let config = Config { decode_threads: 0, memory_bytes_max: 20_000, ..Config::default() };
+        let engine = Engine::within(&config, Arc::new(xrootd())).expect("without threads");
+        let file = engine.open(XROOTD).await.expect("opens");
+        let ntuple = file.ntuple("Events").await.expect("is one");
+        let columns = ntuple.columns(&["Muon_pt".into(), "flat_*".into()]).expect("are there");
+        let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+        let all = |batch: Batch| Ok(vec![true; batch.len() as usize]);
+        let cut = Cut { columns: names, predicate: Arc::new(all) };
+        ntuple.clusters(&(0..u64::MAX)).await.expect("page lists");
+        let opened = engine.report().bytes_received;
+        let _batches = ntuple
+            .batches_where(columns, &cut, 0..u64::MAX, Step::Entries(300))
+            .await
+            .expect("plans");
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        engine.report().bytes_received - opened
+    });
+    assert!(received > 0 && received < 80_000, "{received} bytes of 233 kB");
 }

@@ -183,6 +183,7 @@ pub struct Fetcher {
     orders: mpsc::UnboundedSender<Order>,
     groups: Arc<AtomicU64>,
     pipe_bytes: Arc<AtomicU64>,
+    memory_bytes_max: u64,
     trace: Trace,
 }
 
@@ -196,7 +197,13 @@ impl Fetcher {
         let driver =
             driver::Driver::new(config.clone(), network, clock, trace.clone(), pipe_bytes.clone());
         tokio::spawn(driver.run(receiver));
-        Fetcher { orders, groups: Arc::default(), pipe_bytes, trace }
+        let memory_bytes_max = config.memory_bytes_max;
+        Fetcher { orders, groups: Arc::default(), pipe_bytes, memory_bytes_max, trace }
+    }
+
+    /// The memory budget of all reads.
+    pub fn memory_bytes_max(&self) -> u64 {
+        self.memory_bytes_max
     }
 
     /// What was asked of whom, and when.

@@ -14,6 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::{FieldColumn, Ntuple, pipeline, plan};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::HandedOut;
 use crate::fetch::ledger::Phase;
 use crate::read::batches::{Batches, Maker};
 use crate::read::columns::Batch;
@@ -21,10 +22,12 @@ use crate::read::cut::{Cut, Predicate, survivors};
 use crate::read::plan::Step;
 use crate::read::tree::Rank;
 
-/// Bytes of deciding columns that may wait to be handed out.
-const WAITING_BYTES: usize = 32 << 20;
+/// Bytes of deciding columns that may wait to be handed out, and at most which part of the memory
+/// budget, of which they are.
+const WAITING_BYTES: u64 = 32 << 20;
+const WAITING_PART: u64 = 8;
 /// What each window counts for beside them: a read that has been begun.
-const WINDOW_BYTES: usize = 64 << 10;
+const WINDOW_BYTES: u64 = 64 << 10;
 
 /// A read with a cut.
 struct Cutting {
@@ -48,8 +51,9 @@ struct Window {
     decided: Vec<Option<Array>>,
     /// The others, on their way; `None` where there is nothing to read.
     rest: Option<Batches>,
-    /// Its share of [`WAITING_BYTES`].
+    /// Its share of [`WAITING_BYTES`], and what it holds of the budget.
     room: OwnedSemaphorePermit,
+    counted: HandedOut,
 }
 
 pub async fn start(
@@ -137,12 +141,16 @@ impl Cutting {
         let plan = self.ntuple.planned(&self.deciding, clusters, starts, None)?;
         let job = self.ntuple.job(self.deciding.clone(), self.rank);
         let mut batches = pipeline::start(job, plan);
-        let room = Arc::new(Semaphore::new(WAITING_BYTES));
+        let budget = self.ntuple.file().remote().fetcher().memory_bytes_max();
+        // Less than four gigabytes.
+        let waiting = WAITING_BYTES.min(budget / WAITING_PART).max(1) as u32;
+        let room = Arc::new(Semaphore::new(waiting as usize));
         while let Some(batch) = batches.next_unreported().await {
             let batch = batch?;
-            let bytes = batch.nbytes().saturating_add(WINDOW_BYTES).min(WAITING_BYTES);
-            // Never closed, and less than four gigabytes.
-            let Ok(room) = room.clone().acquire_many_owned(bytes as u32).await else { break };
+            let bytes = (batch.nbytes() as u64).saturating_add(WINDOW_BYTES);
+            let bytes = u32::try_from(bytes).unwrap_or(waiting).min(waiting);
+            // Never closed.
+            let Ok(room) = room.clone().acquire_many_owned(bytes).await else { break };
             if ready.send(self.window(batch, room).await?).is_err() {
                 break;
             }
@@ -163,8 +171,10 @@ impl Cutting {
             .iter()
             .map(|run| (run.start - entries.start) as usize..(run.end - entries.start) as usize)
             .collect();
-        let decided =
+        let decided: Vec<Option<Array>> =
             kept.into_iter().map(|array| array.map(|array| array.gather(&local))).collect();
+        let bytes = decided.iter().flatten().map(|array| array.nbytes() as u64).sum();
+        let counted = self.ntuple.file().remote().fetcher().hand_out(bytes);
         let rest = self.rest();
         let rest = match runs.is_empty() || rest.is_empty() {
             true => None,
@@ -176,7 +186,7 @@ impl Cutting {
                 Some(pipeline::start(self.ntuple.job(rest, rank), plan))
             }
         };
-        Ok(Window { runs, decided, rest, room })
+        Ok(Window { runs, decided, rest, room, counted })
     }
 
     /// What the predicate says, on a decoding thread.
@@ -218,7 +228,7 @@ impl Cutting {
             let read = decided.or_else(|| rest.next().map(|(_, array)| array));
             read.unwrap_or_else(|| column.interpretation.empty())
         });
-        drop(window.room);
+        drop((window.room, window.counted));
         Ok((window.runs, arrays.collect()))
     }
 
