@@ -115,6 +115,23 @@ fn cat_prints_the_same_from_disk_and_over_both_protocols() {
     }
 }
 
+/// What others read of it is tested in Python.
+#[cfg(feature = "parquet")]
+#[test]
+fn cat_writes_parquet() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.parquet");
+    let arguments = ["cat", &file(), "--parquet", path.to_str().expect("text")];
+    assert_eq!(printed(&arguments), "");
+    let bytes = std::fs::read(&path).expect("a file");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing beside it");
+    let nowhere = folder.path().join("nowhere/t.parquet").display().to_string();
+    let output = farroot(&["cat", &file(), "--parquet", &nowhere]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("cannot write"), "{said}");
+}
+
 #[test]
 fn cat_with_a_cut_prints_what_survives() {
     let all = printed(&["cat", &file(), "-c", "n,numbers"]);

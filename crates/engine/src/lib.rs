@@ -35,6 +35,8 @@ pub use checksum::{Algorithm, Checksum};
 pub use config::{Checksums, Config};
 pub use copy::{Copied, CopyOptions, Progress};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(feature = "arrow")]
+pub use read::arrow::ArrowReader;
 pub use read::batches::Batches;
 pub use read::columns::{Batch, Column, LeftOut};
 pub use read::cut::{Cut, Predicate};

@@ -1,8 +1,12 @@
-//! `farroot cat FILE:TREE -c A,B`: values, as a table for people or as CSV.
+//! `farroot cat FILE:TREE -c A,B`: values, as a table for people, as CSV, or as a Parquet file.
 
+#[cfg(feature = "parquet")]
+mod parquet;
 mod value;
 
 use std::io::{BufWriter, IsTerminal, Write};
+#[cfg(feature = "parquet")]
+use std::path::PathBuf;
 
 use clap::Args;
 use engine::report::size;
@@ -19,7 +23,7 @@ const TABLE_ENTRIES: u64 = 20;
 /// Decoded bytes of one batch of CSV.
 const BATCH_BYTES: u64 = 32 << 20;
 
-/// Print columns: a table on a terminal, CSV in a pipe
+/// Print columns, as a table on a terminal and as CSV in a pipe, or write them as Parquet
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -31,6 +35,10 @@ pub struct Arguments {
     /// CSV also on a terminal
     #[arg(long)]
     csv: bool,
+    /// Write a Parquet file instead of printing; one of that name is replaced
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    parquet: Option<PathBuf>,
     #[command(flatten)]
     account: Account,
 }
@@ -43,6 +51,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
         if source.names().is_empty() {
             let path = source.path();
             return Err(format!("no column of {path} was named that can be read").into());
+        }
+        #[cfg(feature = "parquet")]
+        if let Some(path) = &arguments.parquet {
+            parquet::write(engine, &arguments.selection, &source, cut.as_ref(), path).await?;
+            return arguments.account.give(source.file());
         }
         if arguments.csv || !std::io::stdout().is_terminal() {
             print_csv(engine, &arguments.selection, &source, cut.as_ref()).await?;

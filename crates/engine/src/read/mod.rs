@@ -1,6 +1,8 @@
 //! ROOT over fetched bytes: opening, planning, decoding, columns. Never sees a socket.
 
 mod ahead;
+#[cfg(feature = "arrow")]
+pub mod arrow;
 pub mod batches;
 pub mod columns;
 pub mod cut;
