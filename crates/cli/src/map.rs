@@ -1,45 +1,84 @@
 //! `farroot map FILE`: what lies where in a file.
 
 use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use engine::report::size;
+use engine::{Engine, Record, Step};
 
 use crate::outcome::Outcome;
-use crate::reading::with_engine;
+use crate::reading::{Selection, with_engine};
 use crate::table::{lines_of_json, table, text};
+
+/// Decoded bytes of one batch of a read that is to be seen in the picture.
+const BATCH_BYTES: u64 = 32 << 20;
 
 /// Show what lies where in a file: every record that its lists name, and the gaps
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// A URL (root://, http://) or a path
-    file: String,
+    #[command(flatten)]
+    selection: Selection,
     /// For programs, one line of JSON a record
     #[arg(long)]
     json: bool,
+    /// Ask each basket for its own compression, and go from key to key where no list names anything
+    #[arg(long)]
+    walk: bool,
+    /// Draw where the columns of a tree lie, and what has been fetched of the file, instead of listing
+    #[arg(long, value_name = "FILE.svg", conflicts_with_all = ["json", "walk"])]
+    svg: Option<PathBuf>,
+    /// Read the columns before drawing
+    #[arg(long, requires = "svg")]
+    read: bool,
 }
 
-/// Prints one line a record.
+/// Prints one line a record, or draws.
 pub fn run(arguments: &Arguments) -> Outcome {
-    with_engine(async |engine| {
-        let records = engine.open(&arguments.file).await?.map().await?;
-        let mut out = BufWriter::new(std::io::stdout().lock());
-        if arguments.json {
-            lines_of_json(&mut out, records.iter().map(serde_json::to_string))?;
-        } else {
-            let mut listed = table(&[">offset", ">stored", ">ratio", "class", "name"]);
-            for record in records {
-                listed.add_row([
-                    record.offset.to_string(),
-                    size(record.stored_bytes),
-                    record.compression.map_or("-".to_owned(), |factor| format!("{factor:.1}")),
-                    record.class,
-                    record.name,
-                ]);
-            }
-            out.write_all(text(&listed).as_bytes())?;
+    with_engine(async |engine| match &arguments.svg {
+        Some(path) => draw(engine, arguments, path).await,
+        None => {
+            let file = arguments.selection.file(engine).await?;
+            let records = match arguments.walk {
+                true => file.walk().await?,
+                false => file.map().await?,
+            };
+            list(records, arguments.json)
         }
-        out.flush()?;
-        Ok(())
     })
+}
+
+fn list(records: Vec<Record>, json: bool) -> Outcome {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if json {
+        lines_of_json(&mut out, records.iter().map(serde_json::to_string))?;
+    } else {
+        let mut listed = table(&[">offset", ">stored", ">ratio", "class", "name"]);
+        for record in records {
+            listed.add_row([
+                record.offset.to_string(),
+                size(record.stored_bytes),
+                record.compression.map_or("-".to_owned(), |factor| format!("{factor:.1}")),
+                record.class,
+                record.name,
+            ]);
+        }
+        out.write_all(text(&listed).as_bytes())?;
+    }
+    out.flush()?;
+    Ok(())
+}
+
+async fn draw(engine: &Engine, arguments: &Arguments, path: &Path) -> Outcome {
+    let columns = arguments.selection.selected(engine).await?;
+    if arguments.read {
+        let entries = arguments.selection.entries(columns.num_entries());
+        let mut batches = columns.batches(entries, Step::Bytes(BATCH_BYTES), None).await?;
+        while let Some(batch) = batches.next().await {
+            batch?;
+        }
+    }
+    std::fs::write(path, columns.map_svg().await?)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(())
 }

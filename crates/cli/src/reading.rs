@@ -59,6 +59,11 @@ impl Selection {
         (engine::address::join(files), path)
     }
 
+    /// Opens the file.
+    pub async fn file(&self, engine: &Engine) -> engine::Result<File> {
+        engine.open(&self.place().0).await
+    }
+
     /// Opens the tree or RNTuple.
     pub async fn table(&self, engine: &Engine) -> engine::Result<Table> {
         let (file, path) = self.place();

@@ -1,93 +1,77 @@
-//! `farroot show FILE:TREE`: the branches of a tree.
+//! `farroot show FILE:TREE`: the branches of a tree, or the fields of an RNTuple.
 
 use std::io::Write;
 
 use clap::Args;
 use engine::report::size;
-use engine::{Ntuple, Table, Tree};
+use engine::{Described, DescribedColumn};
 
 use crate::outcome::Outcome;
 use crate::reading::{Selection, with_engine};
 use crate::table::{table, text};
 
-/// Show a tree's branches: names, types, sizes
+/// Show a tree's branches, or an RNTuple's fields: names, types, sizes
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     selection: Selection,
+    /// For programs, all in one line of JSON
+    #[arg(long)]
+    json: bool,
 }
 
-/// Prints one line a branch, and one about the tree.
+/// Prints one line a branch or field, and one about the whole.
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
-        let patterns = arguments.selection.patterns();
-        let shown = match arguments.selection.table(engine).await? {
-            Table::Tree(tree) => shown(&tree, patterns)?,
-            Table::Ntuple(ntuple) => fields(&ntuple, patterns)?,
+        let table = arguments.selection.table(engine).await?;
+        let described = table.describe(arguments.selection.patterns()).await?;
+        let out = match arguments.json {
+            true => serde_json::to_string(&described).map_err(|error| error.to_string())? + "\n",
+            false => shown(&described),
         };
-        std::io::stdout().write_all(shown.as_bytes())?;
+        std::io::stdout().write_all(out.as_bytes())?;
         Ok(())
     })
 }
 
-fn shown(tree: &Tree, patterns: &[String]) -> engine::Result<String> {
-    let metadata = tree.metadata();
-    let everything = ["*".to_owned()];
-    let patterns = if patterns.is_empty() { &everything } else { patterns };
-    let mut listed = table(&["name", "type", ">baskets", ">stored", ">content", ">ratio", ""]);
-    for id in tree.names().select(patterns)? {
-        let branch = &metadata.branches[id.0 as usize];
-        let readable = tree.interpretation(id).is_ok();
-        // A branch without leaves of its own only groups others.
-        let remark = if readable || branch.baskets.is_empty() { "" } else { "cannot be read yet" };
-        listed.add_row([
-            tree.names().path(id).to_owned(),
-            tree.typename(id),
-            branch.baskets.len().to_string(),
-            size(branch.zip_bytes),
-            size(branch.total_bytes),
-            format!("{:.1}", branch.total_bytes as f64 / branch.zip_bytes.max(1) as f64),
-            remark.to_owned(),
-        ]);
+fn shown(described: &Described) -> String {
+    let is_tree = described.kind == "TTree";
+    let mut headings = vec!["name", "type"];
+    headings.extend(if is_tree { [">baskets"].as_slice() } else { &["entry", ">pages"] });
+    headings.extend([">stored", ">content", ">ratio", ""]);
+    let mut listed = table(&headings);
+    for column in &described.columns {
+        listed.add_row(row(column, is_tree));
     }
-    let clusters = match metadata.cluster_starts.len() {
+    let clusters = match described.clusters.len() {
         0 => String::new(),
         count => format!(" in {count} clusters"),
     };
     let summary = format!(
-        "{}: {} entries{clusters}, {} branches; {} stored, {} uncompressed\n",
-        tree.path(),
-        tree.num_entries(),
-        metadata.branches.len(),
-        size(metadata.zip_bytes),
-        size(metadata.total_bytes),
+        "{}: {} entries{clusters}, {} {}; {} stored, {} uncompressed\n",
+        described.path,
+        described.entries,
+        described.columns_all,
+        if is_tree { "branches" } else { "fields" },
+        size(described.stored_bytes),
+        size(described.content_bytes),
     );
-    Ok(format!("{}{summary}", text(&listed)))
+    format!("{}{summary}", text(&listed))
 }
 
-/// One line a field with the type of its entries as Awkward spells it, and one about the RNTuple.
-fn fields(ntuple: &Ntuple, patterns: &[String]) -> engine::Result<String> {
-    let metadata = ntuple.metadata();
-    let all = ntuple.names().all();
-    let chosen: Vec<usize> = match patterns.is_empty() {
-        true => (0..all.len()).collect(),
-        false => {
-            let columns = ntuple.columns(patterns)?;
-            columns.iter().filter_map(|column| ntuple.find(&column.name)).collect()
-        }
-    };
-    let mut listed = table(&["name", "type", "entry"]);
-    for field in chosen {
-        let entry = match ntuple.column(field) {
-            Ok(column) => column.datashape(),
-            Err(_) => "cannot be read yet".to_owned(),
-        };
-        let typename = metadata.schema.fields[all[field].field as usize].typename.clone();
-        listed.add_row([all[field].path.clone(), typename, entry]);
+fn row(column: &DescribedColumn, is_tree: bool) -> Vec<String> {
+    let mut row = vec![column.name.clone(), column.typename.clone()];
+    if !is_tree {
+        row.push(column.entry.clone().unwrap_or_default());
     }
-    let clusters: u64 = metadata.groups.iter().map(|group| u64::from(group.clusters)).sum();
-    let (path, entries) = (ntuple.path(), ntuple.num_entries());
-    let summary =
-        format!("{path}: {entries} entries in {clusters} clusters, {} fields\n", all.len());
-    Ok(format!("{}{summary}", text(&listed)))
+    // A branch without leaves of its own only groups others.
+    let is_unread = column.entry.is_none() && column.pieces > 0;
+    row.extend([
+        column.pieces.to_string(),
+        size(column.stored_bytes),
+        size(column.content_bytes),
+        format!("{:.1}", column.content_bytes as f64 / column.stored_bytes.max(1) as f64),
+        if is_unread { "cannot be read yet" } else { "" }.to_owned(),
+    ]);
+    row
 }

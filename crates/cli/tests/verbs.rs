@@ -102,6 +102,72 @@ fn ntuples_are_planned_and_exercised_as_trees_are() {
     assert!(rows.contains(" each, all of 2\n"), "{rows}");
 }
 
+/// The json crate is the command's own; here, only what stands where is looked at.
+fn value(line: &str, key: &str) -> String {
+    let (_, rest) = line.split_once(&format!("\"{key}\":")).expect(key);
+    rest.split([',', '}']).next().expect("a value").to_owned()
+}
+
+#[test]
+fn show_tells_programs_the_same() {
+    let json = printed(&["show", &format!("{}:d/t", file()), "--json"]);
+    assert_eq!(json.lines().count(), 1);
+    assert!(json.starts_with(r#"{"kind":"TTree","path":"d/t","entries":20,"#), "{json}");
+    assert!(json.contains(r#""clusters":[0,8,16]"#), "{json}");
+    let (_, numbers) = json.split_once(r#"{"name":"numbers","#).expect("a branch");
+    let found = ["typename", "entry", "pieces", "stored_bytes"].map(|key| value(numbers, key));
+    assert_eq!(found, [r#""float[]""#, r#""var * float32""#, "3", "399"]);
+    let testdata = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../rootfile/testdata");
+    let ntuple = format!("{}:events", testdata.join("ntuple_fields.root").display());
+    let json = printed(&["show", &ntuple, "--json"]);
+    assert!(json.contains(r#""clusters":[0,40,80,120,160]"#), "{json}");
+    let (_, hits) = json.split_once(r#"{"name":"hits","#).expect("a field");
+    let (_, inner) = json.split_once(r#"{"name":"hits.x","#).expect("a field");
+    let pages = |field: &str| value(field, "pieces").parse::<u32>().expect("a number");
+    assert!(pages(hits) > pages(inner) && pages(inner) >= 5, "{json}");
+    let text = printed(&["show", &ntuple, "-c", "hits*"]);
+    assert!(text.lines().next().is_some_and(|line| line.contains("pages")), "{text}");
+}
+
+#[test]
+fn map_walks_from_key_to_key() {
+    let map = printed(&["map", &file(), "--json"]);
+    let walk = printed(&["map", &file(), "--walk", "--json"]);
+    let gaps = |text: &str| text.lines().filter(|line| value(line, "class") == "\"gap\"").count();
+    assert!(gaps(&map) > 0, "{map}");
+    assert_eq!(gaps(&walk), 0, "{walk}");
+    let bytes = |text: &str| -> u64 {
+        text.lines().map(|line| value(line, "stored_bytes").parse::<u64>().expect("bytes")).sum()
+    };
+    assert_eq!(bytes(&walk), std::fs::metadata(file()).expect("a file").len());
+    // Each basket has a factor of its own.
+    let factors = |text: &str| {
+        let of = text.lines().filter(|line| line.contains("d/t;1/numbers"));
+        of.map(|line| value(line, "compression")).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    assert!(factors(&map) == 1 && factors(&walk) > 1, "{walk}");
+}
+
+#[test]
+fn map_draws_where_columns_lie_and_what_was_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let picture = folder.path().join("map.svg").display().to_string();
+    let tree = format!("{}:d/t", file());
+    let draw = |more: &[&str]| {
+        assert_eq!(printed(&[&["map", &tree, "--svg", &picture][..], more].concat()), "");
+        std::fs::read_to_string(&picture).expect("a picture")
+    };
+    let few = draw(&["-c", "n,numbers"]);
+    assert!(few.starts_with("<svg") && few.ends_with("</svg>\n"), "{few}");
+    assert!(few.contains(">n: ") && few.contains(">numbers: 399 B in 3 pieces"), "{few}");
+    assert!(!few.contains(">flags: "), "{few}");
+    assert!(draw(&[]).contains(">flags: "));
+    assert!(
+        draw(&["-c", "n", "--read"]).contains("fetched 9.50 kB in 1 run"),
+        "all of a small file"
+    );
+}
+
 #[test]
 fn cat_prints_the_same_from_disk_and_over_both_protocols() {
     let server = Server::start(Config::new(folder())).unwrap();

@@ -41,6 +41,7 @@ pub use read::batches::Batches;
 pub use read::columns::{Batch, Column, LeftOut};
 pub use read::cut::{Cut, Predicate};
 pub use read::dataset::{Opens, Part, Parts, Place, Wish};
+pub use read::describe::{Described, DescribedColumn};
 pub use read::events::{Event, Events, Value};
 pub use read::exercise::{Exercise, Form, Outcome};
 pub use read::file::{File, KeyInfo};

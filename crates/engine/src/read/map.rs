@@ -132,17 +132,22 @@ async fn pages(ntuple: &Ntuple, path: &str) -> Result<Vec<Record>> {
     Ok(records)
 }
 
-fn record(range: Range<u64>, class: &str, name: String, compression: Option<f64>) -> Record {
+pub(super) fn record(
+    range: Range<u64>,
+    class: &str,
+    name: String,
+    compression: Option<f64>,
+) -> Record {
     let stored_bytes = range.end.saturating_sub(range.start);
     Record { offset: range.start, stored_bytes, class: class.to_owned(), name, compression }
 }
 
-fn factor(content: u64, stored: u64) -> Option<f64> {
+pub(super) fn factor(content: u64, stored: u64) -> Option<f64> {
     (stored > 0).then(|| content as f64 / stored as f64)
 }
 
 /// By offset; what two lists name (a basket of two cycles of a tree) once.
-fn with_gaps(mut records: Vec<Record>, size: u64) -> Vec<Record> {
+pub(super) fn with_gaps(mut records: Vec<Record>, size: u64) -> Vec<Record> {
     records.sort_by_key(|record| (record.offset, record.stored_bytes));
     records.dedup_by(|b, a| (a.offset, a.stored_bytes) == (b.offset, b.stored_bytes));
     let mut all = Vec::with_capacity(records.len());

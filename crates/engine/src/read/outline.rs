@@ -25,6 +25,8 @@ pub struct OutlineColumn {
     pub decoded_bytes: u64,
     /// From the first to the last byte in the file; `None` where nothing is to be fetched.
     pub span: Option<Range<u64>>,
+    /// In the file's order, neighbours joined.
+    pub ranges: Vec<Range<u64>>,
 }
 
 impl Outline {
@@ -53,6 +55,7 @@ impl Outline {
             stored_bytes: 0,
             decoded_bytes: 0,
             span: None,
+            ranges: Vec::new(),
         };
         let mut columns: Vec<OutlineColumn> = names.map(empty).collect();
         let mut ranges: Vec<Range<u64>> = Vec::new();
@@ -65,6 +68,10 @@ impl Outline {
             let span = column.span.get_or_insert_with(|| range.clone());
             *span = span.start.min(range.start)..span.end.max(range.end);
             ranges.push(range.clone());
+            column.ranges.push(range.clone());
+        }
+        for column in &mut columns {
+            column.ranges = joined(std::mem::take(&mut column.ranges));
         }
         Outline { columns, ranges: joined(ranges) }
     }

@@ -3,7 +3,7 @@
 //! how full the link was, and how many threads were decoding.
 
 mod strips;
-mod svg;
+pub(crate) mod svg;
 mod text;
 
 use std::fmt::Write;
