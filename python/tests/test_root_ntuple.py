@@ -146,8 +146,8 @@ def test_objects_in_the_streamer_form(written: Path, how: str) -> None:
     part = ntuple.arrays(["several", "holder"], "number % 7 == 3")
     assert part["several"].to_list() == [expected(i)["several"] for i in range(3, 60, 7)]
     assert part["holder"].to_list() == [expected(i)["holder"] for i in range(3, 60, 7)]
-    # As in trees, what only its bytes say the class of is left out of objects.
-    assert ntuple["unruly"].array().to_list() == [{}] * 60
+    # Only their data say of what classes the objects of a container are.
+    assert ntuple["unruly"].array().to_list() == [{"objects": []}] * 60
 
 
 def test_reals_of_every_width(written: Path) -> None:

@@ -83,6 +83,11 @@ impl Joined {
         &self.columns
     }
 
+    /// The columns without entries, by name.
+    pub(super) fn empty_columns(&self) -> impl Iterator<Item = (String, Array)> {
+        self.columns.iter().map(|column| (column.name.clone(), self.empty(column)))
+    }
+
     /// Adds a column of the tree itself. None is left out here because its data cannot be read.
     pub(super) fn add_own(&mut self, column: Column) {
         let column = Column { optional: false, ..column };

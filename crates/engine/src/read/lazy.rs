@@ -9,7 +9,7 @@ use super::learn::{Learner, Learning, Piece};
 use super::ntuple::follow::{Follower, joined};
 use super::plan::Step;
 use super::table::Selected;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The entries of columns in batches of which nothing is read before somebody asks for a column.
 ///
@@ -35,7 +35,7 @@ impl Selected {
     /// columns together would have.
     ///
     /// # Errors
-    /// Of an RNTuple those of reading page lists.
+    /// Of an RNTuple those of reading page lists. `Unsupported` with columns of friends.
     pub async fn lazy_batches(&self, entries: Range<u64>, step: Step) -> Result<LazyBatches> {
         self.lazy_batches_with(entries, step, Learning::default()).await
     }
@@ -52,6 +52,12 @@ impl Selected {
         let reader = match self {
             Selected::Tree(tree, _) => {
                 Reader::Tree(Box::new(Learner::new(tree, entries, step, learning)))
+            }
+            Selected::Joined(joined) => {
+                let what = "columns of friends are not read as they are touched";
+                return Err(
+                    Error::new(ErrorKind::Unsupported, what).with_url(joined.tree().file().url())
+                );
             }
             Selected::Ntuple(ntuple, columns) => {
                 let clusters = ntuple.clusters(&entries).await?;
@@ -102,7 +108,7 @@ impl LazyBatches {
                 learner.touch(columns[column].branch).await?
             }
             (Reader::Ntuple(follower), _) => follower.touch(column).await?,
-            (Reader::Tree(_), Selected::Ntuple(..)) => Vec::new(),
+            (Reader::Tree(_), Selected::Joined(_) | Selected::Ntuple(..)) => Vec::new(),
         };
         drop(state);
         match joined(&pieces, &entries)? {

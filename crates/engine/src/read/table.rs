@@ -259,6 +259,7 @@ impl Selected {
                 let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
                 columns.iter().map(empty).collect()
             }
+            Selected::Joined(joined) => joined.empty_columns().collect(),
             Selected::Ntuple(_, columns) => columns.iter().map(FieldColumn::empty).collect(),
         }
     }
