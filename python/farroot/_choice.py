@@ -15,9 +15,9 @@ from ._libraries import How, Library
 from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, warn
 
 if TYPE_CHECKING:
-    from ._registry import Decoder
     from ._core import Mask
     from ._formulas import Cut, Formula
+    from ._registry import Decoder
     from .branches import HasBranches
     from .tree import Branch
 
