@@ -129,3 +129,36 @@ fn many_files_are_opened_side_by_side_on_few_connections() {
     assert!(took < 48.0, "{took:.2} round trips");
     assert!(connections <= 16, "{connections} connections");
 }
+
+/// A question over HTTP keeps a connection busy for a round trip, so that questions are what many
+/// files cost. Three were asked of each: the head, the key list, the tree. What was needed of the
+/// first files says where the trees of the others lie.
+#[test]
+fn over_http_files_of_a_series_take_two_questions_each() {
+    const FILES: usize = 160;
+    let (took, requests, bytes, connections) = sim::run(async {
+        let world = World::default();
+        let names: Vec<String> = (0..FILES).map(|number| format!("/nano_{number}.root")).collect();
+        let files = names.iter().map(|name| (name.clone(), Bytes::from_static(FILE))).collect();
+        http_host::serve(world.host("server", 80, Link::delay(RTT)), Arc::new(files));
+        let engine = sim::engine(&world);
+        let place = |name: &String| Place {
+            url: format!("http://server{name}"),
+            path: Some("Events".into()),
+            ..Place::default()
+        };
+        let started = tokio::time::Instant::now();
+        let mut opens = engine.open_tables(names.iter().map(place).collect());
+        while let Some(table) = opens.next().await {
+            assert_eq!(table.expect("opens").num_entries(), 6_000);
+        }
+        let took = round_trips(started.elapsed(), RTT);
+        let report = engine.report();
+        let bytes = report.bytes_received / FILES as u64;
+        (took, report.requests, bytes, world.connections("server", 80))
+    });
+    assert!(requests <= 2 * FILES as u64 + 32, "{requests} requests");
+    assert!(took <= 24.0, "{took:.2} round trips");
+    assert!(bytes < 20_000, "{bytes} bytes of each");
+    assert_eq!(connections, 16);
+}

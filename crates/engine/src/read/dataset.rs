@@ -8,7 +8,7 @@ use super::ahead::{Ahead, Pace};
 use super::batches::Batches;
 use super::columns::{Batch, LeftOut};
 use super::cut::Cut;
-use super::file::Guesses;
+use super::file::{Guesses, Series};
 use super::pipeline::too_late;
 use super::plan::Step;
 use super::skip::{OnError, Reach, Skipped};
@@ -68,19 +68,21 @@ pub struct Opens {
     engine: Engine,
     places: VecDeque<Place>,
     opening: Ahead<Table>,
+    series: Series,
 }
 
 impl Opens {
     pub(crate) fn new(engine: Engine, places: Vec<Place>) -> Self {
-        Opens { engine, places: places.into(), opening: Ahead::new() }
+        let series = Series::default();
+        Opens { engine, places: places.into(), opening: Ahead::new(), series }
     }
 
     /// The next table; `None` after the last one. Nothing comes after an error.
     pub async fn next(&mut self) -> Option<Result<Table>> {
         while self.opening.len() < self.engine.config().opens_max {
             let Some(place) = self.places.pop_front() else { break };
-            let engine = self.engine.clone();
-            let work = async move { place.open(&engine, Guesses::Dear).await };
+            let (engine, guesses) = (self.engine.clone(), Guesses::Dear(self.series.clone()));
+            let work = async move { place.open(&engine, guesses).await };
             self.opening.push(self.engine.trace(), work);
         }
         let opened = self.opening.next().await;
@@ -102,6 +104,7 @@ pub struct Parts {
     /// Optional columns that the first batch of all has left out, for all files.
     left_out: Option<Vec<LeftOut>>,
     pace: Pace,
+    series: Series,
 }
 
 /// What has become of opening a file.
@@ -130,8 +133,8 @@ struct Started {
 impl Parts {
     pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: Wish) -> Self {
         let places = places.into_iter().enumerate().collect();
-        let (opening, pace) = (Ahead::new(), Pace::default());
-        Parts { engine, places, wish, opening, present: None, left_out: None, pace }
+        let (opening, pace, series) = (Ahead::new(), Pace::default(), Series::default());
+        Parts { engine, places, wish, opening, present: None, left_out: None, pace, series }
     }
 
     /// The next batch; `None` after the last one of the last file.
@@ -177,7 +180,9 @@ impl Parts {
         while self.opening.len() < ahead {
             let Some((file, place)) = self.places.pop_front() else { return };
             let urgent = self.present.is_none() && self.opening.len() == 0;
-            let work = begin(self.engine.clone(), file, place, self.wish.clone(), urgent);
+            let guesses =
+                if urgent { Guesses::Welcome } else { Guesses::Dear(self.series.clone()) };
+            let work = begin(self.engine.clone(), file, place, self.wish.clone(), guesses);
             self.opening.push(self.engine.trace(), work);
         }
     }
@@ -289,11 +294,11 @@ async fn begin(
     file: usize,
     place: Place,
     wish: Wish,
-    urgent: bool,
+    guesses: Guesses,
 ) -> Result<Begun> {
     let (url, path) = (place.url.clone(), place.path.clone());
     let may_leave_out = matches!(wish.on_error, OnError::Report(_));
-    match start(engine, file, place, wish, urgent).await {
+    match start(engine, file, place, wish, guesses).await {
         Ok(started) => Ok(Begun::Started(Box::new(started))),
         Err(error) if may_leave_out && Reach::of(&error) != Reach::Caller => {
             Ok(Begun::Failed(Skipped { file, url, path, entries: None, error }))
@@ -307,9 +312,10 @@ async fn start(
     file: usize,
     place: Place,
     wish: Wish,
-    urgent: bool,
+    guesses: Guesses,
 ) -> Result<Started> {
     let begun = engine.trace().now();
+    let urgent = matches!(guesses, Guesses::Welcome);
     let rank = Rank { order: file as u64, urgent };
     let remembered = match &place.open {
         None => start_presumed(&engine, &place, &wish, rank).await?,
@@ -318,7 +324,6 @@ async fn start(
     let (selected, batches) = match remembered {
         Some(started) => started,
         None => {
-            let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear };
             let table = place.open(&engine, guesses).await?;
             read(&engine, &table, &place, &wish, rank).await?
         }

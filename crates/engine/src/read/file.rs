@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use rootfile::file::Directories;
@@ -35,12 +36,40 @@ const TAIL_BYTES: u64 = 40 << 10;
 const STEPS_MAX: usize = 64;
 
 /// Whether metadata that will probably be needed are fetched before that is certain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Guesses {
     /// Somebody waits: a round trip costs more than a hundred kilobytes.
     Welcome,
-    /// Other files are read meanwhile, so that bytes are what costs.
-    Dear,
+    /// Other files are read meanwhile, so that bytes are what costs: only what was needed of the
+    /// files before is guessed.
+    Dear(Series),
+}
+
+/// What the files of a series have in common.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Series {
+    /// How far from the end metadata have been needed, bytes.
+    reach: Arc<AtomicU64>,
+}
+
+/// What lies further from the end has nothing to do with how the files end.
+const REACH_MAX: u64 = 256 << 10;
+
+impl Series {
+    /// So much is needed of a file of this size, beyond its head.
+    fn note(&self, needs: &Needs, size: u64) {
+        let reaches = needs.required.iter().map(|range| size.saturating_sub(range.start));
+        let most = reaches.filter(|reach| *reach <= REACH_MAX.min(size / 2)).max();
+        self.reach.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Leaves those of the wishes that files like this one have turned out to need.
+    fn trim(&self, needs: &mut Needs, size: u64) {
+        let reach = self.reach.load(Ordering::Relaxed);
+        let begin = size.saturating_sub(reach + reach / 16);
+        needs.wished.iter_mut().for_each(|wish| wish.start = wish.start.max(begin));
+        needs.wished.retain(|wish| wish.start < wish.end);
+    }
 }
 
 /// An open ROOT file. Cheap to clone.
@@ -93,7 +122,9 @@ impl File {
         let _waiting = errand.waiting();
         let memory = store.map(|store| Memory::of(store, &places.urls[0]));
         // The end of a file that is remembered is there already.
-        let tail = if memory.as_ref().is_some_and(Memory::knows) { 0 } else { TAIL_BYTES };
+        let is_known = memory.as_ref().is_some_and(Memory::knows);
+        let is_dear = matches!(guesses, Guesses::Dear(_));
+        let tail = if is_known || is_dear { 0 } else { TAIL_BYTES };
         let mut remote = fetcher.open(places, HEAD_BYTES, tail, &errand).await?;
         let mut known = Known::new(Some(remote.info().size));
         for (offset, bytes) in remote.take_delivered() {
@@ -103,7 +134,7 @@ impl File {
             memory.recall(&remote, remote.info(), &mut known);
         }
         let opened =
-            progress(&remote, &mut known, guesses, |known| match rootfile::File::open(known) {
+            progress(&remote, &mut known, &guesses, |known| match rootfile::File::open(known) {
                 Err(error) if error.kind == rootfile::ErrorKind::Unclosed => {
                     Ok(Progress::Ready(None))
                 }
@@ -345,7 +376,7 @@ impl File {
         // A copy shares the bytes; what others have fetched meanwhile stays.
         let mut known = self.known();
         let file = &self.inner.file;
-        let guesses = self.inner.guesses;
+        let guesses = &self.inner.guesses;
         let result = progress(remote, &mut known, guesses, |known| read(file, known)).await;
         self.inner.known.lock().absorb(known);
         result
@@ -372,7 +403,7 @@ impl Presumed {
 pub(super) async fn progress<T>(
     remote: &RemoteFile,
     known: &mut Known,
-    guesses: Guesses,
+    guesses: &Guesses,
     mut read: impl FnMut(&Known) -> rootfile::Result<Progress<T>>,
 ) -> Result<T> {
     for _ in 0..STEPS_MAX {
@@ -381,8 +412,9 @@ pub(super) async fn progress<T>(
             Progress::Ready(value) => return Ok(value),
             Progress::NeedsData(needs) => needs,
         };
-        if guesses == Guesses::Dear {
-            needs.wished.clear();
+        if let Guesses::Dear(series) = guesses {
+            series.note(&needs, remote.info().size);
+            series.trim(&mut needs, remote.info().size);
         }
         supply(remote, known, &needs).await?;
     }

@@ -3,7 +3,7 @@
 use rootfile::file::Recovery;
 use rootfile::{Known, Progress};
 
-use super::file::{Guesses, progress, supply};
+use super::file::{Guesses, Series, progress, supply};
 use crate::error::{Error, Result};
 use crate::fetch::RemoteFile;
 
@@ -11,7 +11,8 @@ use crate::fetch::RemoteFile;
 pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::File> {
     let size = remote.info().size;
     let start = |known: &Known| Recovery::start(known, size);
-    let mut recovery = progress(remote, head, Guesses::Dear, start).await?;
+    let dear = Guesses::Dear(Series::default());
+    let mut recovery = progress(remote, head, &dear, start).await?;
     let wrong = |error: rootfile::Error| Error::from(error).with_url(remote.url());
     let mut known = head.clone();
     while let Progress::NeedsData(needs) = recovery.advance(&known).map_err(wrong)? {
@@ -19,7 +20,7 @@ pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::
         known.forget_before(position);
         supply(remote, &mut known, &needs).await?;
     }
-    let file = progress(remote, head, Guesses::Dear, |known| recovery.finish(known)).await?;
+    let file = progress(remote, head, &dear, |known| recovery.finish(known)).await?;
     let found = recovery.found();
     let text = format!(
         "{} was never closed: {found} objects were found in it, as they were last saved; \
