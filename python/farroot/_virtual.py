@@ -40,9 +40,23 @@ def check(wish: Wish) -> None:
         raise InvalidArgumentError("virtual=True computes nothing: no cut, no aliases")
 
 
-def is_whole(form: Any) -> bool:
-    """Whether a form says everything: of objects of any class it does not say which."""
-    return "unknown" not in str(form.type)
+def _says_all(empty: _core.Column) -> bool:
+    """Whether a column without entries tells its type: of objects of any class it does not."""
+    match empty:
+        case _core.Marked("objects", _):
+            return False
+        case (
+            _core.List(_, content)
+            | _core.Regular(_, _, content)
+            | _core.Optional(_, content)
+            | _core.Marked(_, content)
+        ):
+            return _says_all(content)
+        case _core.Record(_, _, fields):
+            return all(_says_all(field) for _, field in fields)
+        case _core.Union(_, _, contents):
+            return all(map(_says_all, contents))
+    return True
 
 
 class _Buffers:
@@ -76,9 +90,10 @@ def column(
     read = partial(lazy.get, position, start, stop)
     if (decode := leaf.decoder) is not None:
         return ak.Array(decode(read()))
-    form = to_layout(lazy.empty(position)).form_with_key(_FORM_KEY)
-    if not is_whole(form):
+    empty = lazy.empty(position)
+    if not _says_all(empty):
         return ak.Array(to_layout(read()))
+    form = to_layout(empty).form_with_key(_FORM_KEY)
     buffers = _Buffers(leaf.path, read, log)
     container = {key: partial(buffers.buffer, key) for key in form.expected_from_buffers()}
     return ak.from_buffers(form, stop - start, container)

@@ -105,6 +105,9 @@ def _difference(ours: Any, theirs: Any, where: str) -> str | None:
         ours, theirs = ours["ref"] & REFERENCE_MASK, theirs["fUniqueID"] & REFERENCE_MASK
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return _fields_differ(ours, theirs, where)
+    if isinstance(ours, list) and isinstance(theirs, dict) and "arr" in theirs:
+        # A container of ROOT's by what is in it.
+        theirs = theirs["arr"]
     if isinstance(ours, tuple) and isinstance(theirs, dict):
         theirs = list(theirs.values())
     if isinstance(ours, (list, tuple)) and isinstance(theirs, list):
