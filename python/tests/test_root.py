@@ -313,3 +313,13 @@ def test_containers_at_the_top(written: Path, split: int, bypass: bool) -> None:
     else:
         masses = tree["clones/clones.mass"].array().to_list()
     assert masses == [[i + k for k in range(i % 3)] for i in range(200)]
+
+
+@pytest.mark.parametrize("memberwise", [False, True])
+def test_pairs_that_the_file_does_not_describe(written: Path, memberwise: bool) -> None:
+    """ROOT 6.40 has no streamer info of the `pair<double,double>` for each bin of an efficiency."""
+    efficiency = farroot.open(f"{written}/efficiencies.root")[f"memberwise_{memberwise}"]
+    assert efficiency.passed.values().tolist() == [2, 3, 3, 2, 3]
+    assert efficiency.values().tolist() == [0.5, 0.75, 0.75, 0.5, 0.75]
+    pairs = [(pair["first"], pair["second"]) for pair in efficiency["fBeta_bin_params"]]
+    assert pairs == [(1, 1), (1, 1), (3, 4), (1, 1), (1, 1), (1, 1), (1, 1)]

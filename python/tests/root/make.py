@@ -84,6 +84,19 @@ def write_containers(path: str, split: int, bypass: bool) -> None:
     file.Close()
 
 
+def write_efficiencies(path: str) -> None:
+    file = ROOT.TFile(path, "RECREATE")
+    for memberwise in (False, True):
+        ROOT.TVirtualStreamerInfo.SetStreamMemberWise(memberwise)
+        efficiency = ROOT.TEfficiency(f"memberwise_{memberwise}", "", 5, 0, 5)
+        efficiency.SetDirectory(ROOT.nullptr)
+        for i in range(20):
+            efficiency.Fill(i % 3 > 0, i % 5)
+        efficiency.SetBetaBinParameters(2, 3, 4)
+        file.WriteObject(efficiency, efficiency.GetName())
+    file.Close()
+
+
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
     ROOT.gSystem.SetBuildDir(folder, True)
@@ -95,6 +108,7 @@ def main(folder: str) -> None:
             raise SystemExit("the classes could not be compiled")
     for name, kind in KINDS.items():
         write(os.path.join(folder, f"{name}.root"), *kind)
+    write_efficiencies(os.path.join(folder, "efficiencies.root"))
     for split in (0, 1, 99):
         for memberwise in (False, True):
             name = f"containers_{split}_{memberwise}.root"

@@ -129,6 +129,17 @@ fn arguments(name: &str) -> Option<(&str, Vec<&str>)> {
     Some((outer.trim(), parts))
 }
 
+/// What `pair<double,int>` is made of; None for anything but a pair of numbers.
+pub(super) fn pair_of_numbers(name: &str) -> Option<[Number; 2]> {
+    match arguments(name)? {
+        ("pair" | "std::pair", inside) => match inside[..] {
+            [first, second] => Some([basic(first)?, basic(second)?]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The basic type of that name in C++ or ROOT.
 pub(crate) fn basic(name: &str) -> Option<Number> {
     Some(match name {
@@ -179,6 +190,16 @@ mod tests {
         let map = Collection::Map(Box::new(Text), Box::new(sequence(Item::Number(Number::I32))));
         assert_eq!(parse("map<string,vector<int> >"), Ok(map));
         assert_eq!(parse("string"), Ok(Collection::Text));
+    }
+
+    #[test]
+    fn pairs_of_numbers() {
+        let pair = Some([Number::F64, Number::I32]);
+        assert_eq!(pair_of_numbers("pair<double,int>"), pair);
+        assert_eq!(pair_of_numbers("std::pair<double, int>"), pair);
+        for name in ["pair<double,string>", "pair<double>", "tuple<double,int>", "pair", "pair<"] {
+            assert_eq!(pair_of_numbers(name), None, "{name}");
+        }
     }
 
     #[test]

@@ -71,6 +71,16 @@ impl Layout {
         Layout { class, version: 0, members: names.iter().map(member).collect() }
     }
 
+    /// A `std::pair` of numbers.
+    pub(super) fn of_pair(class: Arc<str>, [first, second]: [Number; 2]) -> Layout {
+        let member = |name: &str, number| Member { name: name.into(), kind: Kind::Number(number) };
+        Layout {
+            class,
+            version: 0,
+            members: vec![member("first", first), member("second", second)],
+        }
+    }
+
     pub(crate) fn compile(info: &StreamerInfo, mut class: impl FnMut(&str) -> ClassId) -> Layout {
         let mut members: Vec<Member> = Vec::with_capacity(info.elements.len());
         for element in &info.elements {

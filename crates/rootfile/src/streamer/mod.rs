@@ -125,6 +125,8 @@ pub(crate) struct Class {
     pub(crate) name: Arc<str>,
     /// A streamer written by hand in ROOT, which takes precedence over streamer infos.
     pub(crate) special: Option<(Special, Arc<Layout>)>,
+    /// A pair of numbers is what its name says, also where no streamer info does.
+    pair: Option<Arc<Layout>>,
     versions: Vec<Version>,
 }
 
@@ -227,7 +229,9 @@ impl Streamers {
         }
         let id = ClassId(self.classes.len() as u32);
         let name: Arc<str> = name.into();
-        self.classes.push(Class { name: name.clone(), special: None, versions: Vec::new() });
+        let pair = collection::pair_of_numbers(&name)
+            .map(|numbers| Arc::new(Layout::of_pair(name.clone(), numbers)));
+        self.classes.push(Class { name: name.clone(), special: None, pair, versions: Vec::new() });
         self.ids.insert(name, id);
         id
     }
@@ -251,18 +255,19 @@ impl Class {
     /// The layout of one version; of several with one number the first.
     pub(crate) fn layout(&self, version: i32) -> Option<&Arc<Layout>> {
         let found = self.versions.iter().find(|known| known.info.version == version);
-        found.map(|version| &version.layout)
+        found.map(|version| &version.layout).or(self.pair.as_ref())
     }
 
     /// The layout of the highest version.
     pub(crate) fn newest(&self) -> Option<&Arc<Layout>> {
         let newest = self.versions.iter().max_by_key(|known| known.info.version);
-        newest.map(|version| &version.layout)
+        newest.map(|version| &version.layout).or(self.pair.as_ref())
     }
 
     /// The layout of the version with that checksum, or a builtin one, which has none.
     pub(crate) fn layout_by_checksum(&self, checksum: u32) -> Option<&Arc<Layout>> {
         let with = |checksum| self.versions.iter().find(|known| known.info.checksum == checksum);
-        with(checksum).or_else(|| with(0)).map(|version| &version.layout)
+        let found = with(checksum).or_else(|| with(0)).map(|version| &version.layout);
+        found.or(self.pair.as_ref())
     }
 }
