@@ -158,8 +158,7 @@ impl Joined {
     /// As [`Tree::read_where`], and `InvalidArgument` for entries that a friend does not have.
     pub async fn read(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
         let entries = self.there(entries);
-        let empty = self.columns.iter().map(|column| (column.name.clone(), self.empty(column)));
-        let nothing = Batch::empty(entries.clone(), cut, empty);
+        let nothing = Batch::empty(entries.clone(), cut, self.empty_columns());
         let mut batches = self.start(cut, entries, Step::Whole, Rank::FIRST)?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
