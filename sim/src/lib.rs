@@ -53,6 +53,25 @@ pub fn engine_with(world: &network::World, config: engine::Config) -> engine::En
     engine::Engine::within(&config, Arc::new(world.clone())).expect("an engine without threads")
 }
 
+/// An engine, and 10 ms from it an XRootD server with these files, at the addresses of [`numbered`].
+///
+/// # Panics
+/// Never, as [`engine`].
+pub fn engine_beside(files: &[Bytes]) -> engine::Engine {
+    let world = network::World::default();
+    let name = |(at, content): (usize, &Bytes)| (format!("/{at}"), content.clone());
+    let files: Files = Arc::new(files.iter().enumerate().map(name).collect());
+    let link = link::Link::delay(Duration::from_millis(10));
+    let host = world.host("server", 1094, link);
+    xrootd_host::serve(host, files, xrootd_host::Behaviour::default());
+    engine(&world)
+}
+
+/// The address of a file of [`engine_beside`].
+pub fn numbered(file: usize) -> String {
+    format!("root://server:1094//{file}")
+}
+
 /// What sites keep of files.
 pub fn adler32(content: &[u8]) -> Checksum {
     let mut hasher = Hasher::new(Algorithm::Adler32);

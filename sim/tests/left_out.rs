@@ -1,33 +1,12 @@
 //! Columns that nobody has named, and of which only the data show that they cannot be read.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
 use bytes::Bytes;
-use engine::{Batch, Config, Cut, Engine, Error, ErrorKind, OnError, Place, Step, Wanted, Wish};
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour};
+use engine::{Batch, Cut, Engine, Error, ErrorKind, OnError, Place, Step, Wanted, Wish};
+use sim::{engine_beside, numbered};
 
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const COLUMN: &str = "Muon_pt";
 const STEP: u64 = 500;
-
-/// A host with these files, `/0` and so on.
-fn engine(files: &[Bytes]) -> Engine {
-    let world = World::default();
-    let name = |(at, content): (usize, &Bytes)| (format!("/{at}"), content.clone());
-    let files: BTreeMap<String, Bytes> = files.iter().enumerate().map(name).collect();
-    let link = Link::delay(Duration::from_millis(10));
-    xrootd_host::serve(world.host("server", 1094, link), Arc::new(files), Behaviour::default());
-    let config = Config { decode_threads: 0, ..Config::default() };
-    Engine::within(&config, Arc::new(world)).expect("starts")
-}
-
-fn url(file: usize) -> String {
-    format!("root://server:1094//{file}")
-}
 
 fn be(bytes: &[u8], at: usize, len: usize) -> usize {
     bytes[at..at + len].iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
@@ -36,8 +15,8 @@ fn be(bytes: &[u8], at: usize, len: usize) -> usize {
 /// The file with a basket of the column that says it has I/O features which nobody knows: the last
 /// basket, or the first one.
 async fn with_unknown_features(column: &str, last: bool) -> Bytes {
-    let engine = engine(&[Bytes::from_static(FILE)]);
-    let tree = engine.open_tree(&url(0), None).await.expect("opens");
+    let engine = engine_beside(&[Bytes::from_static(FILE)]);
+    let tree = engine.open_tree(&numbered(0), None).await.expect("opens");
     let columns = tree.columns(&[column.to_owned()]).expect("is there");
     let plan = tree.plan(&columns, 0..u64::MAX, Step::Whole).expect("plans");
     assert!(plan.items.len() > 1 && plan.items.last().expect("items").entries.start >= STEP);
@@ -60,7 +39,7 @@ async fn read(
     wanted: &str,
     cut: Option<&str>,
 ) -> Result<Vec<Batch>, Error> {
-    let place = |file| Place { url: url(file), ..Place::default() };
+    let place = |file| Place { url: numbered(file), ..Place::default() };
     let wish = Wish {
         wanted: Wanted::Named(vec![wanted.to_owned()]),
         entries: 0..u64::MAX,
@@ -90,7 +69,7 @@ fn lacks_the_column(batches: &[Batch]) {
 #[test]
 fn what_a_glob_matches_is_left_out_of_the_whole_read() {
     sim::run(async {
-        let engine = engine(&[with_unknown_features(COLUMN, false).await]);
+        let engine = engine_beside(&[with_unknown_features(COLUMN, false).await]);
         let batches = read(&engine, 1, "Muon_*", None).await.expect("reads");
         lacks_the_column(&batches);
         // A cut decides about the same columns, in windows of its own.
@@ -103,9 +82,9 @@ fn what_a_glob_matches_is_left_out_of_the_whole_read() {
 fn other_columns_are_as_without_it() {
     sim::run(async {
         let engine =
-            engine(&[with_unknown_features(COLUMN, false).await, Bytes::from_static(FILE)]);
-        let bad = engine.open_tree(&url(0), None).await.expect("opens");
-        let good = engine.open_tree(&url(1), None).await.expect("opens");
+            engine_beside(&[with_unknown_features(COLUMN, false).await, Bytes::from_static(FILE)]);
+        let bad = engine.open_tree(&numbered(0), None).await.expect("opens");
+        let good = engine.open_tree(&numbered(1), None).await.expect("opens");
         let whole = bad.read(bad.all_columns(), 0..u64::MAX).await.expect("reads");
         let mut others = good.all_columns();
         let position = others.iter().position(|column| column.name == COLUMN).expect("is there");
@@ -121,7 +100,7 @@ fn what_is_named_is_an_error() {
     sim::run(async {
         for (wanted, cut) in [(COLUMN, None), ("*", Some("flat_3 > 3"))] {
             let column = if cut.is_some() { "flat_3" } else { COLUMN };
-            let engine = engine(&[with_unknown_features(column, false).await]);
+            let engine = engine_beside(&[with_unknown_features(column, false).await]);
             let error = read(&engine, 1, wanted, cut).await.expect_err("is named");
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
             assert!(error.message().contains(column), "{error}");
@@ -136,7 +115,7 @@ fn a_column_that_was_handed_out_is_not_taken_back() {
         let first = with_unknown_features(COLUMN, false).await;
         let good = Bytes::from_static(FILE);
         for files in [&[later][..], &[good, first]] {
-            let engine = engine(files);
+            let engine = engine_beside(files);
             let error = read(&engine, files.len(), "*", None).await.expect_err("changes");
             assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
             let text = error.to_string();
@@ -149,7 +128,7 @@ fn a_column_that_was_handed_out_is_not_taken_back() {
 fn the_first_file_decides_for_all() {
     sim::run(async {
         let files = [with_unknown_features(COLUMN, false).await, Bytes::from_static(FILE)];
-        let batches = read(&engine(&files), 2, "Muon_*", None).await.expect("reads");
+        let batches = read(&engine_beside(&files), 2, "Muon_*", None).await.expect("reads");
         lacks_the_column(&batches);
     });
 }

@@ -1,42 +1,21 @@
 //! Reading on behind what cannot be read: exactly the steps that hold it are left out, and told.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{
-    Config, Engine, Error, ErrorKind, OnError, Part, Place, Skipped, Step, Table, Wanted, Wish,
-};
+use engine::{Engine, Error, ErrorKind, OnError, Part, Place, Skipped, Step, Table, Wanted, Wish};
 use parking_lot::Mutex;
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour};
+use sim::{engine_beside, numbered};
 
 const TREE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const NTUPLE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
 const STEP: u64 = 500;
 
-/// A host with these files, `/0` and so on.
-fn engine(files: &[Bytes]) -> Engine {
-    let world = World::default();
-    let name = |(at, content): (usize, &Bytes)| (format!("/{at}"), content.clone());
-    let files: BTreeMap<String, Bytes> = files.iter().enumerate().map(name).collect();
-    let link = Link::delay(Duration::from_millis(10));
-    xrootd_host::serve(world.host("server", 1094, link), Arc::new(files), Behaviour::default());
-    let config = Config { decode_threads: 0, ..Config::default() };
-    Engine::within(&config, Arc::new(world)).expect("starts")
-}
-
-fn url(file: usize) -> String {
-    format!("root://server:1094//{file}")
-}
-
 /// The file with what holds the `nth` part of a column spoilt, and the entries concerned.
 async fn spoilt(content: &'static [u8], column: &str, nth: usize) -> (Bytes, Range<u64>) {
-    let engine = engine(&[Bytes::from_static(content)]);
-    let table = engine.open_table(&url(0), None).await.expect("opens");
+    let engine = engine_beside(&[Bytes::from_static(content)]);
+    let table = engine.open_table(&numbered(0), None).await.expect("opens");
     let patterns = [column.to_owned()];
     let (at, entries) = match &table {
         Table::Tree(tree) => {
@@ -71,7 +50,7 @@ async fn read(
         true => OnError::Report(Arc::new(move |one| told.lock().push(one))),
         false => OnError::Raise,
     };
-    let place = |file| Place { url: url(file), path: None, ..Place::default() };
+    let place = |file| Place { url: numbered(file), path: None, ..Place::default() };
     let wish = Wish {
         wanted: Wanted::Named(vec![column.to_owned()]),
         entries: 0..u64::MAX,
@@ -93,7 +72,7 @@ async fn read(
 fn leaves_out_the_damage(content: &'static [u8], column: &'static str, nth: usize) {
     sim::run(async move {
         let (bytes, bad) = spoilt(content, column, nth).await;
-        let engine = engine(&[bytes, Bytes::from_static(content)]);
+        let engine = engine_beside(&[bytes, Bytes::from_static(content)]);
         let (parts, skipped) = read(&engine, 2, column, true).await;
         assert!(!skipped.is_empty() && skipped.iter().all(|one| one.file == 0), "{skipped:?}");
         let mut covered: Vec<Range<u64>> = Vec::new();
@@ -101,7 +80,7 @@ fn leaves_out_the_damage(content: &'static [u8], column: &'static str, nth: usiz
             let entries = one.entries.clone().expect("known");
             assert!(entries.start < bad.end && bad.start < entries.end, "{entries:?} of {bad:?}");
             assert_eq!(one.error.kind(), ErrorKind::Corrupt, "{}", one.error);
-            assert_eq!((&*one.url, one.path.is_some()), (&*url(0), true));
+            assert_eq!((&*one.url, one.path.is_some()), (&*numbered(0), true));
             covered.push(entries);
         }
         let (mut whole, mut values) = (0, 0);
@@ -140,7 +119,7 @@ fn a_damaged_page_costs_its_steps() {
 fn what_is_no_file_is_left_out_as_a_whole() {
     sim::run(async {
         let files = [Bytes::from_static(b"not a file of ROOT's"), Bytes::from_static(TREE)];
-        let engine = engine(&files);
+        let engine = engine_beside(&files);
         // The third is not there at all.
         let (parts, skipped) = read(&engine, 3, "flat_0", true).await;
         let entries: u64 = parts.into_iter().map(|part| part.expect("reads").batch.len()).sum();
@@ -154,7 +133,7 @@ fn what_is_no_file_is_left_out_as_a_whole() {
 #[test]
 fn a_mistake_of_the_callers_is_never_left_out() {
     sim::run(async {
-        let engine = engine(&[Bytes::from_static(TREE)]);
+        let engine = engine_beside(&[Bytes::from_static(TREE)]);
         let wish = Wish {
             wanted: Wanted::Fields(Vec::new()),
             entries: 0..u64::MAX,
@@ -162,7 +141,7 @@ fn a_mistake_of_the_callers_is_never_left_out() {
             cut: None,
             on_error: OnError::Report(Arc::new(|skipped| panic!("{skipped:?}"))),
         };
-        let place = Place { url: url(0), path: None, ..Place::default() };
+        let place = Place { url: numbered(0), path: None, ..Place::default() };
         let part = engine.parts(vec![place], wish).next().await.expect("an answer");
         assert_eq!(part.unwrap_err().kind(), ErrorKind::InvalidArgument);
     });
