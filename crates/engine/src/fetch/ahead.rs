@@ -217,6 +217,19 @@ mod tests {
         assert_eq!(come, (0..40).collect::<Vec<_>>());
     }
 
+    /// It was kept until the permit was gone: all of a file in memory beside what was made of it,
+    /// and no buffer served twice.
+    #[tokio::test]
+    async fn what_has_come_is_kept_by_its_taker_alone() {
+        let (_file, remote) = opened(1 << 20).await;
+        let mut asked = remote.want_in_order(wants(1, 1000));
+        let grant = asked.next().await.unwrap().unwrap();
+        // The driver goes on after it has told of it.
+        tokio::task::yield_now().await;
+        assert!(grant.bytes.is_unique());
+        drop(grant.permit);
+    }
+
     #[tokio::test]
     async fn what_is_given_up_holds_up_nothing() {
         let (_file, remote) = opened(60 << 20).await;

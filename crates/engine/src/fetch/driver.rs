@@ -463,8 +463,13 @@ impl Driver {
                     Error::new(ErrorKind::Io, "bytes reported as delivered are missing")
                         .with_range(range)
                 });
-                if !group.deliver(index, bytes) {
-                    self.scheduler.release(self.clock.now(), want);
+                let now = self.clock.now();
+                if group.deliver(index, bytes) {
+                    // Whoever wants them holds them: kept here as well, they would take memory for
+                    // as long as what is made of them, and their buffers could not serve again.
+                    self.scheduler.take(now, want);
+                } else {
+                    self.scheduler.release(now, want);
                     self.end_member(key, index);
                 }
             }
