@@ -185,7 +185,7 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
             Py::new(py, Numbers { array: shaped(flat(py, numbers)?, &shape)?.unbind() })?.into_any()
         }
         Array::List { offsets, content } => {
-            let offsets = offsets.into_pyarray(py).unbind();
+            let offsets = offsets.into_vec().into_pyarray(py).unbind();
             Py::new(py, List { offsets, content: column(py, *content)? })?.into_any()
         }
         Array::Strings { offsets, bytes } => {

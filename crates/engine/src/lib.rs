@@ -54,7 +54,8 @@ pub use read::table::{Chosen, Friend, Joined, JoinedColumn, Selected, Table, Wan
 pub use read::tree::Tree;
 pub use read::{lazy::LazyBatches, learn::Learning};
 pub use rootfile::tree::{BranchId, FriendPlace, TreeIndex};
-pub use rootfile::{Array, Numbers, array::Mark, object};
+pub use rootfile::array::{Mark, Offsets};
+pub use rootfile::{Array, Numbers, object};
 
 use read::file::{Guesses, Presumed};
 use source::network::{Network, Tcp};

@@ -12,9 +12,11 @@ use crate::error::{Error, Result};
 pub(crate) mod indirect;
 mod number;
 mod numbers;
+mod offsets;
 
 pub use number::Number;
 pub use numbers::Numbers;
+pub use offsets::Offsets;
 
 /// One column, or a part of one.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +25,7 @@ pub enum Array {
     /// one number an entry.
     Numbers { numbers: Numbers, shape: Vec<usize> },
     /// Entry `i` is `content[offsets[i]..offsets[i + 1]]`.
-    List { offsets: Vec<i64>, content: Box<Array> },
+    List { offsets: Offsets, content: Box<Array> },
     /// Entry `i` is `bytes[offsets[i]..offsets[i + 1]]`, in whatever encoding was written.
     Strings { offsets: Vec<i64>, bytes: Vec<u8> },
     /// Fields of equal length, of objects of a class or, without one, of a leaf list.
@@ -72,7 +74,8 @@ impl Array {
                 0 => 0,
                 width => numbers.len() / width,
             },
-            Array::List { offsets, .. } | Array::Strings { offsets, .. } => offsets.len() - 1,
+            Array::List { offsets, .. } => offsets.len() - 1,
+            Array::Strings { offsets, .. } => offsets.len() - 1,
             Array::Record { entries, .. } | Array::Regular { entries, .. } => *entries,
             Array::Option { index, .. } | Array::Union { index, .. } => index.len(),
             Array::Marked { content, .. } => content.len(),
@@ -107,7 +110,7 @@ impl Array {
                 Array::Numbers { numbers: numbers.empty_like(), shape: shape.clone() }
             }
             Array::List { content, .. } => {
-                Array::List { offsets: vec![0], content: Box::new(content.empty_like()) }
+                Array::List { offsets: Offsets::none(), content: Box::new(content.empty_like()) }
             }
             Array::Strings { .. } => Array::Strings { offsets: vec![0], bytes: Vec::new() },
             Array::Record { class, fields, .. } => Array::Record {
@@ -147,7 +150,7 @@ impl Array {
             }
             Array::List { offsets, content } => {
                 let (offsets, inner) = slice_offsets(offsets, entries);
-                Array::List { offsets, content: Box::new(content.slice(inner)) }
+                Array::List { offsets: offsets.into(), content: Box::new(content.slice(inner)) }
             }
             Array::Strings { offsets, bytes } => {
                 let (offsets, inner) = slice_offsets(offsets, entries);
@@ -186,7 +189,7 @@ impl Array {
             }
             Array::List { offsets, content } => {
                 let (offsets, inner) = gather_offsets(offsets, runs);
-                Array::List { offsets, content: Box::new(content.gather(&inner)) }
+                Array::List { offsets: offsets.into(), content: Box::new(content.gather(&inner)) }
             }
             Array::Strings { offsets, bytes } => {
                 let (offsets, inner) = gather_offsets(offsets, runs);
@@ -235,7 +238,7 @@ impl Array {
                 Array::List { offsets, content },
                 Array::List { offsets: more, content: more_content },
             ) => {
-                append_offsets(offsets, more);
+                append_offsets(offsets.to_mut(), more);
                 content.append(more_content)
             }
             (
@@ -302,9 +305,8 @@ impl Array {
                 }
                 return fits;
             }
-            Array::List { offsets, .. } | Array::Strings { offsets, .. } => {
-                offsets.resize(offsets.len() + entries, offsets[offsets.len() - 1]);
-            }
+            Array::List { offsets, .. } => push_empty(offsets.to_mut(), entries),
+            Array::Strings { offsets, .. } => push_empty(offsets, entries),
             Array::Record { entries: all, fields, .. } => {
                 *all += entries;
                 let lacking = |field: &Array| all.saturating_sub(field.len());
@@ -356,7 +358,7 @@ impl Array {
                 numbers.reserve(entries.saturating_mul(width(shape)));
             }
             Array::List { offsets, content } => {
-                reserve(offsets, entries);
+                reserve(offsets.to_mut(), entries);
                 // How the bytes divide is known only where the items are of fixed size.
                 if let Array::Numbers { numbers, .. } = &mut **content {
                     numbers.reserve(bytes / numbers.item_len());
@@ -414,6 +416,10 @@ fn gather_offsets(offsets: &[i64], runs: &[Range<usize>]) -> (Vec<i64>, Vec<Rang
         end += last - first;
     }
     (gathered, inner)
+}
+
+fn push_empty(offsets: &mut Vec<i64>, entries: usize) {
+    offsets.resize(offsets.len() + entries, offsets[offsets.len() - 1]);
 }
 
 pub(crate) fn append_offsets(offsets: &mut Vec<i64>, more: &[i64]) {

@@ -70,7 +70,7 @@ fn list<T>(
     wrap: impl Fn(Vec<T>) -> Numbers,
 ) -> Array {
     let (offsets, content) = jagged(len, f);
-    Array::List { offsets, content: Box::new(numbers(wrap(content))) }
+    Array::List { offsets: offsets.into(), content: Box::new(numbers(wrap(content))) }
 }
 
 fn strings(texts: Vec<String>) -> Array {
@@ -109,7 +109,7 @@ fn parts() -> Array {
         ("q".into(), Array::Numbers { numbers: pairs, shape: vec![2] }),
     ];
     let content = Box::new(Array::Record { class: Some("Part".into()), entries, fields });
-    Array::List { offsets, content }
+    Array::List { offsets: offsets.into(), content }
 }
 
 #[track_caller]
@@ -133,7 +133,7 @@ fn assert_members(columns: &Columns) {
     is("tstring", "TString", strings(each(|i| "z".repeat(i as usize))));
     let (offsets, texts) = jagged(|i| i, |i, _| "a".repeat(i as usize));
     let content = Box::new(strings(texts));
-    is("texts", "std::vector<std::string>", Array::List { offsets, content });
+    is("texts", "std::vector<std::string>", Array::List { offsets: offsets.into(), content });
     is("widened", "float", f64s(|i| f64::from(i) / 4.0));
     let stepped = f64s(|i| (f64::from(i) / 5.0 * 409.6).round() * 10.0 / 4096.0);
     is("stepped", "Double32_t", stepped);
@@ -147,7 +147,7 @@ fn assert_members(columns: &Columns) {
     is("vector", "TVector2", point(each(f64::from), each(|i| 2.0 * f64::from(i))));
     let (offsets, x) = jagged(|i| i % 4, |i, _| f64::from(i));
     let content = Box::new(point(x.clone(), x.iter().map(|x| 2.0 * x).collect()));
-    is("vectors", "std::vector<TVector2>", Array::List { offsets, content });
+    is("vectors", "std::vector<TVector2>", Array::List { offsets: offsets.into(), content });
 }
 
 #[test]
@@ -157,12 +157,12 @@ fn members_of_objects_split_once() {
     // uproot takes the checksum of a class without a version for its first member.
     assert_column(&columns, "inner", "Inner", inner(vec![1.0; ENTRIES as usize]));
     // Two vectors an entry, the second with one object or none.
-    let offsets = each(|i| i64::from(i) * 2).into_iter().chain([10]).collect();
+    let offsets: Vec<i64> = each(|i| i64::from(i) * 2).into_iter().chain([10]).collect();
     let objects = Array::List {
-        offsets: vec![0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2],
+        offsets: vec![0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2].into(),
         content: Box::new(inner(vec![1.0; 2])),
     };
-    let nested = Array::List { offsets, content: Box::new(objects) };
+    let nested = Array::List { offsets: offsets.into(), content: Box::new(objects) };
     assert_column(&columns, "nested_inners", "std::vector<std::vector<Inner>>", nested);
     assert_column(&columns, "parts", "std::vector<Part>", parts());
 }
@@ -180,7 +180,7 @@ fn members_of_objects_split_to_the_end() {
     let (offsets, pairs) = jagged(|i| i, |i, _| [0, i]);
     let content = Numbers::I32(pairs.concat());
     let content = Box::new(Array::Numbers { numbers: content, shape: vec![2] });
-    is("clones.q[2]", "int32_t[][2]", Array::List { offsets, content });
+    is("clones.q[2]", "int32_t[][2]", Array::List { offsets: offsets.into(), content });
     is("point", "TVector2", point(each(f64::from), each(|i| 2.0 * f64::from(i))));
     let group = columns["parts"].1.as_ref().unwrap_err();
     assert!(group.to_string().starts_with("parts: unsupported: group of 4"), "{group}");

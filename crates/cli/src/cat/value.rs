@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(shown(&numbers(&[1., 2., 3., 4., 5., 6.], &[3]), 1), "[4, 5, 6]");
         assert_eq!(shown(&numbers(&[1., 2., 3., 4.], &[2, 2]), 0), "[[1, 2], [3, 4]]");
         let list = Array::List {
-            offsets: vec![0, 0, 2],
+            offsets: vec![0, 0, 2].into(),
             content: Box::new(Array::Strings { offsets: vec![0, 1, 3], bytes: b"abc".into() }),
         };
         assert_eq!((shown(&list, 0), shown(&list, 1)), ("[]".into(), "[a, bc]".into()));

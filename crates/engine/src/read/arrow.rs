@@ -134,7 +134,7 @@ fn arrow(array: Array) -> std::result::Result<ArrayRef, ArrowError> {
             let field = item(&content);
             let content = arrow(*content)?;
             let field = field(content.data_type());
-            Arc::new(LargeListArray::try_new(field, ends(offsets), content, None)?)
+            Arc::new(LargeListArray::try_new(field, ends(offsets.into_vec()), content, None)?)
         }
         Array::Strings { offsets, bytes } => texts(offsets, bytes)?,
         Array::Record { entries, fields, .. } => record(entries, fields)?,
@@ -287,7 +287,7 @@ mod tests {
         let values = vec![1.0, 2.0, 3.0];
         let at = values.as_ptr();
         let list = Array::List {
-            offsets: vec![0, 1, 3],
+            offsets: vec![0, 1, 3].into(),
             content: Box::new(Array::Numbers { numbers: Numbers::F64(values), shape: Vec::new() }),
         };
         let list = arrow(list).expect("a list");

@@ -27,7 +27,7 @@ fn build(kind: usize, entries: usize, seed: &[u8]) -> Array {
         2 => {
             let offsets = offsets();
             let inner = offsets[entries] as usize;
-            Array::List { offsets, content: Box::new(build(1, inner, &[])) }
+            Array::List { offsets: offsets.into(), content: Box::new(build(1, inner, &[])) }
         }
         3 => {
             let offsets = offsets();

@@ -12,7 +12,7 @@ use super::decode::{self, Elements, different_types};
 use super::interpret::{Interpretation, Layout, Slot};
 use super::page_list::{Cluster, Page};
 use super::schema::Schema;
-use crate::array::{Array, Numbers, append_offsets};
+use crate::array::{Array, Numbers, Offsets, append_offsets};
 use crate::codec::Codecs;
 use crate::error::{Error, Result};
 
@@ -214,14 +214,13 @@ impl Slot {
 
 impl Layout {
     fn empty(&self, slots: &[Slot]) -> Array {
-        let no_offsets = || vec![0];
         match self {
             Layout::Numbers { slot } => {
                 Array::Numbers { numbers: slots[*slot].element.empty(), shape: Vec::new() }
             }
-            Layout::Text { .. } => Array::Strings { offsets: no_offsets(), bytes: Vec::new() },
+            Layout::Text { .. } => Array::Strings { offsets: vec![0], bytes: Vec::new() },
             Layout::List { item, .. } => {
-                Array::List { offsets: no_offsets(), content: Box::new(item.empty(slots)) }
+                Array::List { offsets: Offsets::none(), content: Box::new(item.empty(slots)) }
             }
             Layout::Option { item, .. } => {
                 Array::Option { index: Vec::new(), content: Box::new(item.empty(slots)) }
@@ -263,7 +262,7 @@ fn reserve(layout: &Layout, counts: &[usize], array: &mut Array) {
             let _ = text.try_reserve(counts[*bytes]);
         }
         (Layout::List { ends, item }, Array::List { offsets, content }) => {
-            let _ = offsets.try_reserve(counts[*ends]);
+            let _ = offsets.to_mut().try_reserve(counts[*ends]);
             reserve(item, counts, content);
         }
         (Layout::Record { fields }, Array::Record { fields: columns, .. }) => {
@@ -308,7 +307,7 @@ impl Reader<'_> {
             }
             (Layout::List { ends, item }, Array::List { offsets, content }) => {
                 let (more, items) = self.offsets(*ends, range)?;
-                append_offsets(offsets, &more);
+                append_offsets(offsets.to_mut(), &more);
                 self.append(item, items, content)
             }
             (Layout::Option { ends, item }, Array::Option { index, content }) => {

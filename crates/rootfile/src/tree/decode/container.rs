@@ -57,7 +57,7 @@ pub fn objects(kind: Objects, bytes: &mut Bytes<'_>, column: &mut Array) -> Resu
         }
         Objects::Clones => clones(header, bytes, content)?,
     }
-    offsets.push(content.len() as i64);
+    offsets.to_mut().push(content.len() as i64);
     bytes.leave();
     bytes.close(header)
 }

@@ -49,11 +49,11 @@ impl Interpretation {
             Entry::Items { header, counted } => {
                 let Array::List { offsets, content } = column else { wrong_column() };
                 let frame = Frame { header, counted };
-                self.decode_jagged(basket, entries, frame, offsets, content)
+                self.decode_jagged(basket, entries, frame, offsets.to_mut(), content)
             }
             Entry::Run => {
                 let Array::List { offsets, content } = column else { wrong_column() };
-                self.decode_runs(basket, entries, offsets, content)
+                self.decode_runs(basket, entries, offsets.to_mut(), content)
             }
             Entry::Value => self.decode_values(basket, entries, column),
         }

@@ -244,7 +244,7 @@ fn counted_arrays(
         let length = if there { *length } else { 0 };
         for _ in 0..each {
             counted_array(&counted.item, length, bytes, content)?;
-            offsets.push(content.len() as i64);
+            offsets.to_mut().push(content.len() as i64);
         }
     }
     header.map_or(Ok(()), |header| bytes.close(header))

@@ -86,7 +86,7 @@ fn object() -> Layout {
 /// What a collection of nine objects without members is read as.
 fn nine_of_nothing(class: Option<&str>) -> Array {
     let content = Array::Record { class: class.map(Into::into), entries: 9, fields: Vec::new() };
-    Array::List { offsets: vec![0, 9], content: Box::new(content) }
+    Array::List { offsets: vec![0, 9].into(), content: Box::new(content) }
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn array_of_objects() -> Vec<u8> {
 fn list_of_two(object: Array) -> Array {
     let (tags, index) = (vec![0, -1, 0], vec![0, -1, 0]);
     let union = Array::Union { tags, index, contents: vec![object] };
-    Array::List { offsets: vec![0, 3], content: Box::new(union.marked(Mark::Objects)) }
+    Array::List { offsets: vec![0, 3].into(), content: Box::new(union.marked(Mark::Objects)) }
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn arrays_that_fill_their_frame() {
     let all = interpretation(Layout::Filled(Box::new(item)), Entry::Value);
     let column = decode(&all, &basket(&bytes, Some(&[0, 22]), 1), 0..1).unwrap();
     let Array::List { offsets, .. } = column else { panic!("no list") };
-    assert_eq!(offsets, [0, 2]);
+    assert_eq!(*offsets, [0, 2]);
     let nothing = Record::of_members(None, Vec::new());
     let item = Layout::Record { header: false, record: Arc::new(nothing) };
     let endless = interpretation(Layout::Filled(Box::new(item)), Entry::Value);
@@ -270,7 +270,7 @@ fn numbers_become_what_the_newest_version_has() {
 
 fn list(offsets: &[i64], numbers: Numbers) -> Array {
     let content = Box::new(Array::Numbers { numbers, shape: vec![] });
-    Array::List { offsets: offsets.to_vec(), content }
+    Array::List { offsets: offsets.to_vec().into(), content }
 }
 
 /// Every kind of interpretation with a basket for it.
@@ -333,11 +333,11 @@ fn values_of_every_kind() {
         list(&[0, 0, 1, 3], Numbers::F32(vec![1.0, 2.0, 2.5])),
         list(&[0, 0, 1, 3], Numbers::I16(vec![10, 20, 21])),
         Array::List {
-            offsets: vec![0, 2, 2],
+            offsets: vec![0, 2, 2].into(),
             content: Box::new(Array::Strings { offsets: vec![0, 1, 1], bytes: b"a".to_vec() }),
         },
         Array::List {
-            offsets: vec![0, 2],
+            offsets: vec![0, 2].into(),
             content: Box::new(Array::Record {
                 class: Some("P".into()),
                 entries: 2,
@@ -349,7 +349,7 @@ fn values_of_every_kind() {
         },
         Array::Strings { offsets: vec![0, 0, 2, 3], bytes: b"abc".to_vec() },
         Array::List {
-            offsets: vec![0, 2, 2],
+            offsets: vec![0, 2, 2].into(),
             content: Box::new(Array::Strings { offsets: vec![0, 1, 3], bytes: b"abc".to_vec() }),
         },
     ];

@@ -159,7 +159,7 @@ fn filled(item: &Layout, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()
             return Err(Error::corrupt("items without bytes fill an array"));
         }
     }
-    offsets.push(content.len() as i64);
+    offsets.to_mut().push(content.len() as i64);
     bytes.close(header)
 }
 
@@ -229,7 +229,7 @@ fn unknown_items(
         return Err(object::undescribed(class));
     }
     *record_of(content).0 += count;
-    offsets.push(content.len() as i64);
+    offsets.to_mut().push(content.len() as i64);
     Ok(())
 }
 
@@ -249,7 +249,7 @@ fn items(
     if memberless {
         // As many as it says: they take no bytes, neither here nor in memory.
         *record_of(content).0 += bytes.u32()? as usize;
-        offsets.push(content.len() as i64);
+        offsets.to_mut().push(content.len() as i64);
         return Ok(());
     }
     let count = bytes.count()?;
@@ -265,7 +265,7 @@ fn items(
         }
         (None, item) => (0..count).try_for_each(|_| append(item, bytes, content))?,
     }
-    offsets.push(content.len() as i64);
+    offsets.to_mut().push(content.len() as i64);
     Ok(())
 }
 

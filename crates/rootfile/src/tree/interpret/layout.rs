@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Reduced, cpp};
-use crate::array::{Array, Mark, Number, Numbers};
+use crate::array::{Array, Mark, Number, Numbers, Offsets};
 
 /// How one entry lies in a basket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -371,7 +371,7 @@ pub(crate) fn memberless(class: Option<&str>) -> Array {
 }
 
 fn list(content: Array) -> Array {
-    Array::List { offsets: vec![0], content: Box::new(content) }
+    Array::List { offsets: Offsets::none(), content: Box::new(content) }
 }
 
 fn marked(array: Array, mark: Option<Mark>) -> Array {

@@ -22,7 +22,7 @@ pub use reduced::Reduced;
 
 use std::sync::Arc;
 
-use crate::array::Array;
+use crate::array::{Array, Offsets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::streamer::Streamers;
 use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
@@ -100,7 +100,7 @@ impl Interpretation {
         let item = self.layout.empty();
         match self.entry {
             Entry::Items { .. } | Entry::Run => {
-                Array::List { offsets: vec![0], content: Box::new(item) }
+                Array::List { offsets: Offsets::none(), content: Box::new(item) }
             }
             Entry::Fixed | Entry::Value => item,
         }
