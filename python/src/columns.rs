@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::{Array, Mark};
-use numpy::{IntoPyArray, PyArray1};
+use engine::{Array, Mark, Offsets};
+use numpy::ndarray::ArrayView1;
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 
 /// Numbers; the first dimension is the entry.
@@ -59,6 +60,10 @@ pub struct Optional {
     #[pyo3(get)]
     content: Py<PyAny>,
 }
+
+/// What arrays of shared offsets are views of.
+#[pyclass(frozen, module = "farroot._core")]
+struct Shared(#[allow(dead_code)] Arc<Vec<i64>>);
 
 /// The same entries as `content`, with a meaning: Awkward's parameter `__array__`.
 #[pyclass(frozen, module = "farroot._core")]
@@ -185,7 +190,7 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
             Py::new(py, Numbers { array: shaped(flat(py, numbers)?, &shape)?.unbind() })?.into_any()
         }
         Array::List { offsets, content } => {
-            let offsets = offsets.into_vec().into_pyarray(py).unbind();
+            let offsets = offsets_array(py, offsets)?;
             Py::new(py, List { offsets, content: column(py, *content)? })?.into_any()
         }
         Array::Strings { offsets, bytes } => {
@@ -219,6 +224,20 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
             Py::new(py, Marked { mark: mark.name(), content })?.into_any()
         }
     })
+}
+
+/// Offsets that columns share as an array over their common memory, which none of them may change.
+fn offsets_array(py: Python<'_>, offsets: Offsets) -> PyResult<Py<PyArray1<i64>>> {
+    let Some(shared) = offsets.shared().cloned() else {
+        return Ok(offsets.into_vec().into_pyarray(py).unbind());
+    };
+    let view = ArrayView1::from(&shared[..]);
+    let owner = Bound::new(py, Shared(shared.clone()))?.into_any();
+    // SAFETY: the owner keeps the vector, which nobody changes as long as it is shared.
+    #[allow(unsafe_code)]
+    let array = unsafe { PyArray1::borrow_from_array(&view, owner) };
+    drop(array.readwrite().make_nonwriteable());
+    Ok(array.unbind())
 }
 
 pub fn flat<'py>(py: Python<'py>, numbers: engine::Numbers) -> PyResult<Bound<'py, PyAny>> {

@@ -54,8 +54,7 @@ pub use read::table::{Chosen, Friend, Joined, JoinedColumn, Selected, Table, Wan
 pub use read::tree::Tree;
 pub use read::{lazy::LazyBatches, learn::Learning};
 pub use rootfile::tree::{BranchId, FriendPlace, TreeIndex};
-pub use rootfile::array::{Mark, Offsets};
-pub use rootfile::{Array, Numbers, object};
+pub use rootfile::{Array, Numbers, array::Mark, array::Offsets, object};
 
 use read::file::{Guesses, Presumed};
 use source::network::{Network, Tcp};

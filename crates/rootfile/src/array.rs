@@ -16,7 +16,7 @@ mod offsets;
 
 pub use number::Number;
 pub use numbers::Numbers;
-pub use offsets::Offsets;
+pub use offsets::{Offsets, agree};
 
 /// One column, or a part of one.
 #[derive(Debug, Clone, PartialEq)]

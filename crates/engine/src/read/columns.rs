@@ -1,5 +1,6 @@
 //! What a read gives.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -93,9 +94,19 @@ impl Batch {
         Batch { entries, survivors, columns: columns.collect(), left_out: Vec::new() }
     }
 
-    /// Bytes of memory in the arrays.
+    /// Bytes of memory in the arrays; offsets that columns share count once.
     pub fn nbytes(&self) -> usize {
-        self.columns.iter().map(|(_, array)| array.nbytes()).sum()
+        let mut counted = BTreeSet::new();
+        let again = |(_, array): &(String, Array)| match array {
+            Array::List { offsets, .. } => {
+                let shared = offsets.shared();
+                let again = shared.is_some_and(|shared| !counted.insert(Arc::as_ptr(shared)));
+                if again { size_of_val(&offsets[..]) } else { 0 }
+            }
+            _ => 0,
+        };
+        let all: usize = self.columns.iter().map(|(_, array)| array.nbytes()).sum();
+        all - self.columns.iter().map(again).sum::<usize>()
     }
 
     /// Number of entries in each column.

@@ -12,6 +12,7 @@
 mod assemble;
 mod counts;
 mod deciding;
+pub(super) mod filling;
 pub(super) mod item;
 mod refused;
 pub(super) mod shelf;

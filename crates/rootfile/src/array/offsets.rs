@@ -49,6 +49,23 @@ impl Offsets {
     }
 }
 
+/// Adds to offsets that several columns fill together, or verifies them: lists that end at `ends`, of
+/// which the first ends where the first list begins, are those from number `first` on. `false` where
+/// any of them that is there has another length; nothing is then added.
+///
+/// # Panics
+/// Where there are no lists before number `first`.
+pub fn agree(common: &mut Vec<i64>, first: usize, ends: &[i64]) -> bool {
+    let (there, begun) = (&common[first..], ends[0]);
+    let shift = there[0] - begun;
+    let known = there.len().min(ends.len());
+    if there.iter().zip(ends).any(|(there, end)| *there != end + shift) {
+        return false;
+    }
+    common.extend(ends[known..].iter().map(|end| end + shift));
+    true
+}
+
 impl From<Vec<i64>> for Offsets {
     fn from(own: Vec<i64>) -> Self {
         Offsets(Held::Own(own))
@@ -87,6 +104,17 @@ impl fmt::Debug for Offsets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_agree_or_add_to_what_is_there() {
+        let mut common = vec![0, 2, 5];
+        assert!(agree(&mut common, 1, &[7, 10, 10, 11]));
+        assert_eq!(common, [0, 2, 5, 5, 6]);
+        assert!(agree(&mut common, 0, &[0, 2, 5]));
+        assert!(agree(&mut common, 4, &[3, 4]), "all of them are new");
+        assert!(!agree(&mut common, 1, &[0, 3, 4, 5, 6, 7, 8, 9]));
+        assert_eq!(common, [0, 2, 5, 5, 6, 7]);
+    }
 
     #[test]
     fn a_change_of_shared_offsets_is_one_s_own() {

@@ -22,6 +22,7 @@ use crate::read::Decoders;
 use crate::read::batches::{Batches, Maker, Parcel};
 use crate::read::columns::Batch;
 use crate::read::cut::within;
+use crate::read::pipeline::filling::Filling;
 use crate::read::pipeline::shelf::Shelf;
 use crate::read::tree::Rank;
 
@@ -324,7 +325,7 @@ fn new_shelves(plan: &Plan, columns: &[FieldColumn], batch: usize) -> Vec<Arc<Sh
     let shelf = |(column, pages): (&FieldColumn, Vec<&PageUse>)| {
         let mut array = column.interpretation.empty();
         column.interpretation.reserve(pages.into_iter(), &mut array);
-        Arc::new(Shelf::new(0, array))
+        Arc::new(Shelf::new(0, Filling::alone(array)))
     };
     columns.iter().zip(pages).map(shelf).collect()
 }
@@ -340,15 +341,18 @@ fn put(
     if let [Place { shelf, number, runs }] = places
         && *runs == [0..count]
     {
-        return shelf.put(*number..number + 1, own, decode);
+        return shelf.put(*number..number + 1, own, |column| decode(column.array()));
     }
     let mut whole = own();
     decode(&mut whole)?;
     let mut nbytes = 0;
     for Place { shelf, number, runs } in places {
         let share = whole.gather(runs);
-        nbytes +=
-            shelf.put(*number..number + 1, || whole.empty_like(), |array| array.append(&share))?;
+        nbytes += shelf.put(
+            *number..number + 1,
+            || whole.empty_like(),
+            |column| column.append(&share),
+        )?;
     }
     Ok(nbytes)
 }

@@ -9,6 +9,7 @@ use rootfile::{Array, Codecs, Error, Result};
 
 use super::super::columns::Column;
 use super::super::plan::Item;
+use super::filling::Filling;
 use super::shelf::Place;
 use crate::fetch::Permit;
 
@@ -88,19 +89,19 @@ pub fn put_item(
 ) -> Result<Option<usize>> {
     with_basket(tree, column, item, bytes, counts, codecs, |basket, held| {
         let own = || room_for(column, basket);
-        let decode = |entries: &Range<u64>, array: &mut Array| {
-            column.interpretation.decode(basket, within(entries, held), array)
-        };
+        let interpretation = &column.interpretation;
         if let [Place { shelf, entries }] = places {
-            return shelf.put(entries.clone(), own, |array| decode(entries, array));
+            let put =
+                |column: &mut Filling| column.decode(interpretation, basket, within(entries, held));
+            return shelf.put(entries.clone(), own, put);
         }
         let mut whole = own();
-        decode(&item.entries, &mut whole)?;
+        interpretation.decode(basket, within(&item.entries, held), &mut whole)?;
         let mut nbytes = 0;
         for Place { shelf, entries } in places {
             let part = whole.slice(within(entries, &item.entries));
             let own = || whole.empty_like();
-            nbytes += shelf.put(entries.clone(), own, |array| array.append(&part))?;
+            nbytes += shelf.put(entries.clone(), own, |column| column.append(&part))?;
         }
         Ok(nbytes)
     })

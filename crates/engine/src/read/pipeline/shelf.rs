@@ -10,9 +10,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rootfile::Array;
-use rootfile::Result;
+use rootfile::tree::BranchId;
+use rootfile::{Array, Result};
 
+use super::filling::{Common, Filling};
 use crate::read::columns::Column;
 use crate::read::plan::{Item, Plan};
 
@@ -36,7 +37,7 @@ struct State {
     /// The first entry of the tree that is not yet in the array; of an RNTuple, the first part.
     next: u64,
     /// `None` while somebody fills it.
-    array: Option<Array>,
+    column: Option<Filling>,
     /// What came early, by its first entry or part.
     early: BTreeMap<u64, (u64, Array)>,
 }
@@ -88,25 +89,51 @@ fn new_shelves(plan: &Plan, columns: &[Arc<Column>], batch: usize) -> Vec<Arc<Sh
             *sum = sum.saturating_add(room);
         }
     }
+    let mut counters = counters(columns);
     let shelf = |(column, room): (&Arc<Column>, u64)| {
         let mut array = column.interpretation.empty();
         let entries = (batch.entries.end - batch.entries.start).min(room);
-        if let (Ok(entries), Ok(room)) = (usize::try_from(entries), usize::try_from(room)) {
-            array.reserve(entries, room);
-        }
-        Arc::new(Shelf::new(batch.entries.start, array))
+        let entries = usize::try_from(entries).unwrap_or(0);
+        let shared = counter(column).and_then(|counter| counters.get_mut(&counter));
+        let common = shared.map(|(_, common)| {
+            common.get_or_insert_with(|| Arc::new(Common::with_room(entries))).clone()
+        });
+        array.reserve(
+            if common.is_some() { 0 } else { entries },
+            usize::try_from(room).unwrap_or(0),
+        );
+        let column = match common {
+            Some(common) => Filling::together(array, common),
+            None => Filling::alone(array),
+        };
+        Arc::new(Shelf::new(batch.entries.start, column))
     };
     columns.iter().zip(rooms).map(shelf).collect()
 }
 
+/// What counts the lists of a column, where their offsets may be those of other columns.
+fn counter(column: &Column) -> Option<BranchId> {
+    column.interpretation.counter().filter(|_| column.interpretation.has_bare_lists())
+}
+
+/// What counts the lists of several columns, with how many it is and what they have in common.
+fn counters(columns: &[Arc<Column>]) -> BTreeMap<BranchId, (usize, Option<Arc<Common>>)> {
+    let mut counters = BTreeMap::new();
+    for counter in columns.iter().filter_map(|column| counter(column)) {
+        counters.entry(counter).or_insert((0, None)).0 += 1;
+    }
+    counters.retain(|_, (columns, _)| *columns > 1);
+    counters
+}
+
 impl Shelf {
     /// A column whose entries, or parts, count from `first`.
-    pub fn new(first: u64, array: Array) -> Self {
-        let state = State { next: first, array: Some(array), early: BTreeMap::new() };
+    pub fn new(first: u64, column: Filling) -> Self {
+        let state = State { next: first, column: Some(column), early: BTreeMap::new() };
         Shelf { state: Mutex::new(state) }
     }
 
-    /// Puts the entries that `fill` appends to the array it is given, which is a new one from
+    /// Puts the entries that `fill` appends to the column it is given, which is a new one from
     /// `own` where those before them are not there yet. Returns the bytes that they take.
     ///
     /// # Errors
@@ -115,44 +142,44 @@ impl Shelf {
         &self,
         entries: Range<u64>,
         own: impl FnOnce() -> Array,
-        fill: impl FnOnce(&mut Array) -> Result<()>,
+        fill: impl FnOnce(&mut Filling) -> Result<()>,
     ) -> Result<usize> {
         let mut state = self.state.lock();
         if state.next == entries.start
-            && let Some(mut array) = state.array.take()
+            && let Some(mut column) = state.column.take()
         {
             drop(state);
-            let before = array.nbytes();
-            fill(&mut array)?;
-            let bytes = array.nbytes() - before;
-            self.close_gap(array, entries.end)?;
+            let before = column.nbytes();
+            fill(&mut column)?;
+            let bytes = column.nbytes().saturating_sub(before);
+            self.close_gap(column, entries.end)?;
             return Ok(bytes);
         }
         drop(state);
-        let mut array = own();
-        fill(&mut array)?;
-        let bytes = array.nbytes();
+        let mut part = Filling::alone(own());
+        fill(&mut part)?;
+        let bytes = part.nbytes();
         let mut state = self.state.lock();
-        state.early.insert(entries.start, (entries.end, array));
-        if let Some(array) = state.array.take() {
+        state.early.insert(entries.start, (entries.end, part.whole()));
+        if let Some(column) = state.column.take() {
             let next = state.next;
             drop(state);
-            self.close_gap(array, next)?;
+            self.close_gap(column, next)?;
         }
         Ok(bytes)
     }
 
-    /// Puts the array back, with what came early and now has its turn.
-    fn close_gap(&self, mut array: Array, mut next: u64) -> Result<()> {
+    /// Puts the column back, with what came early and now has its turn.
+    fn close_gap(&self, mut column: Filling, mut next: u64) -> Result<()> {
         loop {
             let mut state = self.state.lock();
             let Some((end, part)) = state.early.remove(&next) else {
                 state.next = next;
-                state.array = Some(array);
+                state.column = Some(column);
                 return Ok(());
             };
             drop(state);
-            array.append(&part)?;
+            column.append(&part)?;
             next = end;
         }
     }
@@ -164,8 +191,10 @@ impl Shelf {
     pub fn take(&self) -> Result<Array> {
         let mut state = self.state.lock();
         let whole = state.early.is_empty();
-        let array = state.array.take().filter(|_| whole);
-        array.ok_or_else(|| rootfile::Error::corrupt("baskets of a column overlap"))
+        let column = state.column.take().filter(|_| whole);
+        column
+            .map(Filling::whole)
+            .ok_or_else(|| rootfile::Error::corrupt("baskets of a column overlap"))
     }
 }
 
@@ -179,12 +208,12 @@ mod tests {
     }
 
     fn shelf() -> Shelf {
-        Shelf::new(10, numbers(&[]))
+        Shelf::new(10, Filling::alone(numbers(&[])))
     }
 
     fn put(shelf: &Shelf, first: u64, values: &[u8]) -> usize {
         let entries = first..first + values.len() as u64;
-        shelf.put(entries, || numbers(&[]), |array| array.append(&numbers(values))).unwrap()
+        shelf.put(entries, || numbers(&[]), |column| column.append(&numbers(values))).unwrap()
     }
 
     #[test]
@@ -200,9 +229,9 @@ mod tests {
     #[test]
     fn what_comes_while_another_is_being_put_is_appended_by_that_one() {
         let shelf = shelf();
-        let fill = |array: &mut Array| {
+        let fill = |column: &mut Filling| {
             put(&shelf, 11, &[1]);
-            array.append(&numbers(&[0]))
+            column.append(&numbers(&[0]))
         };
         assert_eq!(shelf.put(10..11, || unreachable!("it is its turn"), fill).unwrap(), 1);
         assert_eq!(shelf.take().unwrap(), numbers(&[0, 1]));

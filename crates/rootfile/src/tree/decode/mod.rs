@@ -7,6 +7,7 @@
 mod bytes;
 mod container;
 mod object;
+mod shared;
 mod value;
 
 use std::ops::Range;
