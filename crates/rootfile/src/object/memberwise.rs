@@ -116,6 +116,12 @@ impl Reader<'_> {
         all.into_iter().map(|values| self.made(class, layout, values)).collect()
     }
 
+    /// Whether the members of a base class are among those of the objects; `TNamed` stays whole.
+    fn is_in_members(&self, base: ClassId) -> bool {
+        let known = self.streamers.class(base);
+        known.special.is_none() && &*known.name != "TNamed"
+    }
+
     fn member_of_all(
         &mut self,
         kind: &Kind,
@@ -125,7 +131,7 @@ impl Reader<'_> {
     ) -> Result<Vec<Value>> {
         match kind {
             Kind::Collection(collection) => self.collections(collection, before.len(), cursor),
-            Kind::Base(class) if self.streamers.class(*class).special.is_none() => {
+            Kind::Base(class) if self.is_in_members(*class) => {
                 let known = self.streamers.class(*class);
                 let base = known.newest().cloned().ok_or_else(|| no_info(&known.name))?;
                 self.nested(|reader| reader.objects_by_member(*class, &base, before.len(), cursor))

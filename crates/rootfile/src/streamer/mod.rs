@@ -7,6 +7,7 @@
 mod builtin;
 mod collection;
 mod layout;
+mod names;
 mod read;
 mod special;
 
@@ -16,6 +17,7 @@ use std::sync::Arc;
 pub(crate) use collection::basic;
 pub use collection::{Collection, Item};
 pub use layout::{Count, Kind, Layout, Member};
+pub(crate) use names::{of_numbers, regular};
 pub(crate) use special::Special;
 
 /// Type codes of streamer elements (ROOT: `TVirtualStreamerInfo::EReadWrite`).
@@ -118,6 +120,8 @@ pub struct ClassId(u32);
 pub struct Streamers {
     classes: Vec<Class>,
     ids: BTreeMap<Arc<str>, ClassId>,
+    /// Of template classes, whose names are spelled in several ways.
+    regular: BTreeMap<String, ClassId>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -146,7 +150,8 @@ impl Streamers {
     /// Compiles `infos`, and the builtin ones for what they do not say. Versions that ROOT itself
     /// reads by hand are builtin first.
     pub fn new(infos: Vec<StreamerInfo>) -> Streamers {
-        let mut streamers = Streamers { classes: Vec::new(), ids: BTreeMap::new() };
+        let mut streamers =
+            Streamers { classes: Vec::new(), ids: BTreeMap::new(), regular: BTreeMap::new() };
         for (name, special) in Special::ALL {
             let id = streamers.intern(name);
             let layout = Layout::of_names(Arc::from(*name), special.members());
@@ -215,7 +220,12 @@ impl Streamers {
     }
 
     pub(crate) fn id(&self, class: &str) -> Option<ClassId> {
-        self.ids.get(class).copied()
+        let known = self.ids.get(class);
+        let known = known.or_else(|| match class.contains('<') {
+            true => self.regular.get(&names::regular(class)),
+            false => None,
+        });
+        known.copied()
     }
 
     pub(crate) fn class(&self, id: ClassId) -> &Class {
@@ -232,6 +242,9 @@ impl Streamers {
         let pair = collection::pair_of_numbers(&name)
             .map(|numbers| Arc::new(Layout::of_pair(name.clone(), numbers)));
         self.classes.push(Class { name: name.clone(), special: None, pair, versions: Vec::new() });
+        if name.contains('<') {
+            self.regular.insert(names::regular(&name), id);
+        }
         self.ids.insert(name, id);
         id
     }

@@ -38,6 +38,9 @@ pub struct Basket<'a> {
     pub entry_offsets: Option<Vec<u32>>,
     /// Number of entries (`fNevBuf`).
     pub entries: usize,
+    /// How long the arrays of each entry are, where another branch says that and somebody has
+    /// asked it.
+    pub lengths: Option<Vec<Vec<usize>>>,
     /// Where `data` begins in the record, which pointers between objects count from.
     pub start: u32,
 }
@@ -106,7 +109,7 @@ impl<'a> Basket<'a> {
                 Some(relative_offsets(raw, &header, entries, data.len())?)
             }
         };
-        Ok(Basket { data, entry_offsets, entries, start: header.key_len as u32 })
+        Ok(Basket { data, entry_offsets, entries, lengths: None, start: header.key_len as u32 })
     }
 
     /// A basket streamed into the tree's own record, from its TKey header on; bytes after it are
@@ -137,7 +140,7 @@ impl<'a> Basket<'a> {
             Some(raw) => Some(relative_offsets(raw, &header, entries, data_len)?),
             None => None,
         };
-        Ok(Basket { data, entry_offsets, entries, start: header.key_len as u32 })
+        Ok(Basket { data, entry_offsets, entries, lengths: None, start: header.key_len as u32 })
     }
 }
 

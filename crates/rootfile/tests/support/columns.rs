@@ -28,7 +28,7 @@ pub fn read_branch(
                 return Err(within(Error::corrupt("its counter has fewer entries")));
             }
             let counts = counts.slice(entries);
-            interpretation.offsets_from_counts(&mut basket, &counts).map_err(within)?;
+            interpretation.take_counts(&mut basket, &counts).map_err(within)?;
         }
         interpretation.decode(&basket, 0..basket.entries, &mut column).map_err(within)?;
     }

@@ -1,4 +1,5 @@
-//! Baskets that leave out entry offsets, since these follow from another branch's values.
+//! Baskets that leave out entry offsets, since these follow from another branch's values, or how
+//! long the arrays in them are.
 //!
 //! ROOT calls it `kGenerateOffsetMap`. Most often the branch says it, and the counter's baskets are
 //! asked for together with those that need them. Where only a basket says it (baskets are copied
@@ -26,8 +27,9 @@ impl Pipeline {
     /// Plans the counts of branches that say that they will be needed.
     pub(super) fn expect_counts(&mut self) -> Result<()> {
         let says = |column: &usize| {
-            let branch = self.job.columns[*column].branch;
-            self.job.tree.branches[branch.0 as usize].generates_offsets
+            let column_of = &self.job.columns[*column];
+            let branch = &self.job.tree.branches[column_of.branch.0 as usize];
+            (branch.generates_offsets || column_of.interpretation.always_needs_counts())
                 && self.job.counters[*column].is_some()
         };
         let columns: Vec<usize> = (0..self.job.columns.len()).filter(says).collect();

@@ -126,7 +126,7 @@ fn with_basket<T>(
                 return Ok(None);
             }
             let counts = counts_of(&reference.entries, counts)?;
-            column.interpretation.offsets_from_counts(&mut basket, &counts)?;
+            column.interpretation.take_counts(&mut basket, &counts)?;
         }
         decode(&basket, &reference.entries).map(Some)
     };

@@ -56,24 +56,35 @@ impl Interpretation {
                 let Array::List { offsets, content } = column else { wrong_column() };
                 self.decode_runs(basket, entries, offsets.to_mut(), content)
             }
+            Entry::Arrays => {
+                let Array::List { offsets, content } = column else { wrong_column() };
+                self.decode_arrays(basket, entries, offsets.to_mut(), content)
+            }
             Entry::Value => self.decode_values(basket, entries, column),
         }
     }
 
-    /// Whether this basket leaves out its entry offsets, and the values of
-    /// [`Interpretation::counter`] are needed to decode it.
+    /// Whether the values of [`Interpretation::counter`] are needed to decode this basket: it leaves
+    /// out its entry offsets, or how long its arrays are.
     pub fn needs_counts(&self, basket: &Basket<'_>) -> bool {
-        matches!(self.entry, Entry::Items { header: 0, .. })
-            && basket.entry_offsets.is_none()
-            && basket.entries > 0
+        basket.entries > 0
+            && match self.entry {
+                Entry::Items { header: 0, .. } => basket.entry_offsets.is_none(),
+                Entry::Arrays => basket.lengths.is_none(),
+                _ => false,
+            }
     }
 
-    /// Computes the entry offsets of a basket that leaves them out (`kGenerateOffsetMap`), from
-    /// the counter's values for exactly its entries.
+    /// Completes a basket with the counter's values for exactly its entries: computes the entry
+    /// offsets where it leaves them out (`kGenerateOffsetMap`).
     ///
     /// # Errors
     /// `Corrupt` where counts and bytes disagree.
-    pub fn offsets_from_counts(&self, basket: &mut Basket<'_>, counts: &Array) -> Result<()> {
+    pub fn take_counts(&self, basket: &mut Basket<'_>, counts: &Array) -> Result<()> {
+        if self.entry == Entry::Arrays {
+            basket.lengths = Some(lists_of_counts(counts, basket.entries)?);
+            return Ok(());
+        }
         let size = self.layout.fixed_size().ok_or_else(no_offsets)?;
         let counts = integers(counts)?;
         let mut offsets = Vec::with_capacity(counts.len() + 1);
@@ -205,6 +216,31 @@ impl Interpretation {
                 &mut self.entry_at(basket, bounds),
                 content,
             )?;
+            offsets.push(content.len() as i64);
+        }
+        Ok(())
+    }
+
+    /// An array for each object of a collection.
+    fn decode_arrays(
+        &self,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+        offsets: &mut Vec<i64>,
+        content: &mut Array,
+    ) -> Result<()> {
+        let Layout::Counted(counted) = &self.layout else { wrong_column() };
+        let stored = basket.entry_offsets.as_ref().ok_or_else(no_offsets)?;
+        let lengths = basket.lengths.as_ref().ok_or_else(no_lengths)?;
+        for entry in entries {
+            let mut bytes = self.entry_at(basket, &stored[entry..entry + 2]);
+            let lengths = lengths.get(entry).ok_or_else(no_lengths)?;
+            if !(lengths.is_empty() && bytes.is_empty()) {
+                object::counted_arrays(counted, lengths, 1, &mut bytes, content)?;
+            }
+            if !bytes.is_empty() {
+                return Err(trailing(bytes.len()));
+            }
             offsets.push(content.len() as i64);
         }
         Ok(())
@@ -421,6 +457,17 @@ fn integers(counts: &Array) -> Result<Vec<usize>> {
         .ok_or_else(|| Error::corrupt("a counter that does not count"))
 }
 
+/// How long the arrays of each entry are.
+fn lists_of_counts(counts: &Array, entries: usize) -> Result<Vec<Vec<usize>>> {
+    let Array::List { offsets, content } = counts else {
+        return Err(Error::corrupt("a counter of arrays that has one number an entry"));
+    };
+    let counts = integers(content)?;
+    let lists = offsets.windows(2).map(|ends| counts.get(ends[0] as usize..ends[1] as usize));
+    let lists: Option<Vec<_>> = lists.map(|list| list.map(<[usize]>::to_vec)).collect();
+    lists.filter(|lists| lists.len() == entries).ok_or_else(no_lengths)
+}
+
 /// A whole number that counts something.
 fn integer(numbers: &Numbers, at: usize) -> Option<i64> {
     Some(match numbers {
@@ -438,6 +485,10 @@ fn integer(numbers: &Numbers, at: usize) -> Option<i64> {
 
 fn no_offsets() -> Error {
     Error::corrupt("basket of entries of variable size without entry offsets")
+}
+
+fn no_lengths() -> Error {
+    Error::corrupt("arrays whose lengths are not known")
 }
 
 fn partial_item(size: usize) -> Error {

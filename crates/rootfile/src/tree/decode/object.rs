@@ -100,15 +100,15 @@ pub fn members<'a>(
                 member(layout, order, &[], bytes, &mut own)?;
                 convert(&own, column(fields, *at));
             }
-            Part::Base { at: Some(at), version, record } => {
+            Part::Base { at: Some(at), version, record, is_object } => {
                 let fields = fields.get_mut(*at..*at + record.names.len());
                 let fields = fields.unwrap_or_else(|| wrong_column());
-                base(record, *version, order, bytes, fields, target)?;
+                base(record, (*version, *is_object), order, bytes, fields, target)?;
             }
-            Part::Base { at: None, version, record } => {
+            Part::Base { at: None, version, record, is_object } => {
                 let mut nobody = record.empty();
                 let (_, fields) = value::record_of(&mut nobody);
-                base(record, *version, order, bytes, fields, order.count())?;
+                base(record, (*version, *is_object), order, bytes, fields, order.count())?;
             }
             Part::TObject { id, bits } => {
                 for _ in 0..order.count() {
@@ -182,7 +182,7 @@ fn member(
 
 fn base(
     record: &Record,
-    version: i32,
+    (version, is_object): (i32, bool),
     order: Order,
     bytes: &mut Bytes<'_>,
     fields: &mut Fields,
@@ -190,6 +190,8 @@ fn base(
 ) -> Result<()> {
     match order {
         Order::Single => append(true, record, bytes, fields, target),
+        Order::Memberwise(count) if is_object => (target - count + 1..=target)
+            .try_for_each(|target| append(true, record, bytes, fields, target)),
         Order::Memberwise(_) => {
             let version = record.version(version, 0).or_else(|| record.versions.first());
             let version = version.ok_or_else(|| unknown_version(record))?;
@@ -227,7 +229,7 @@ fn lengths(layout: &Layout, order: Order, fields: &Fields, target: usize) -> Res
 
 /// Reads the counted arrays of objects, `each` of an object. A frame is in front of all of them, a
 /// flag of those of one object.
-fn counted_arrays(
+pub fn counted_arrays(
     counted: &Counted,
     lengths: &[usize],
     each: usize,

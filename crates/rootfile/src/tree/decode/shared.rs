@@ -120,7 +120,13 @@ mod tests {
             Some(*end)
         }));
         let data = &data[..offsets[lengths.len()] as usize];
-        Basket { data, entry_offsets: Some(offsets), entries: lengths.len(), start: 0 }
+        Basket {
+            data,
+            entry_offsets: Some(offsets),
+            entries: lengths.len(),
+            lengths: None,
+            start: 0,
+        }
     }
 
     proptest! {
@@ -197,7 +203,7 @@ mod tests {
         assert!(lists().agree(&odd, 0..2, 0, &mut common).is_err());
         assert_eq!(common, [0, 1]);
         assert!(!lists().agree(&basket(&[1, 3], 1, &data), 0..2, 0, &mut common).unwrap());
-        let none = Basket { data: &data, entry_offsets: None, entries: 2, start: 0 };
+        let none = Basket { data: &data, entry_offsets: None, entries: 2, lengths: None, start: 0 };
         assert!(lists().agree(&none, 0..2, 0, &mut common).is_err());
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::array::{Mark, Number};
 use crate::tree::interpret::layout::{
-    Classes, Counted, List, Named, Objects, Prefix, Text, Version,
+    Classes, Counted, Frame as ListFrame, List, Named, Objects, Prefix, Text, Version,
 };
 
 /// `x[n]/F` of three entries: nothing, one, two.
@@ -40,7 +40,7 @@ const OBJECTS: &[u8] = &[
 ];
 
 fn basket<'a>(data: &'a [u8], offsets: Option<&[u32]>, entries: usize) -> Basket<'a> {
-    Basket { data, entry_offsets: offsets.map(<[u32]>::to_vec), entries, start: 0 }
+    Basket { data, entry_offsets: offsets.map(<[u32]>::to_vec), entries, lengths: None, start: 0 }
 }
 
 fn interpretation(layout: Layout, entry: Entry) -> Interpretation {
@@ -64,7 +64,7 @@ fn around(record: &Record, before: Option<Part>, behind: Option<Part>) -> Versio
 }
 
 fn vectors_of(item: Layout) -> Interpretation {
-    let list = Layout::List(List { framed: true, mark: None, item: Box::new(item) });
+    let list = Layout::List(List { frame: ListFrame::Own, mark: None, item: Box::new(item) });
     interpretation(list, Entry::Value)
 }
 
@@ -443,10 +443,10 @@ fn offsets_follow_from_counts_where_they_are_not_stored() {
     assert!(decode(&interpretation, &basket, 0..3).is_err());
     let counts = |counts| Array::Numbers { numbers: Numbers::I32(counts), shape: vec![] };
     for wrong in [vec![], vec![3], vec![0, 1, 1], vec![0, 1, 3], vec![0, -1, 3], vec![0, 1, 2, 0]] {
-        assert!(interpretation.offsets_from_counts(&mut basket, &counts(wrong)).is_err());
+        assert!(interpretation.take_counts(&mut basket, &counts(wrong)).is_err());
         assert_eq!(basket.entry_offsets, None);
     }
-    interpretation.offsets_from_counts(&mut basket, &counts(vec![0, 1, 2])).unwrap();
+    interpretation.take_counts(&mut basket, &counts(vec![0, 1, 2])).unwrap();
     assert_eq!(basket.entry_offsets, Some(vec![0, 0, 4, 12]));
     assert!(!interpretation.needs_counts(&basket));
 }
@@ -474,4 +474,53 @@ proptest! {
             prop_assert!(column.nbytes() < 1000);
         }
     }
+}
+
+#[test]
+fn arrays_of_split_objects_are_counted_elsewhere() {
+    // Three entries: no object; one with two numbers; one without, one that lacks its array, one.
+    #[rustfmt::skip]
+    let bytes = [
+        1, 0, 10, 0, 11,
+        0, 0, 1, 0, 12,
+    ];
+    let counted = Counted {
+        by: 0,
+        triangle: false,
+        prefix: Prefix::Flag,
+        item: Box::new(Layout::number(Number::I16)),
+    };
+    let interpretation = interpretation(Layout::Counted(counted), Entry::Arrays);
+    let mut basket = basket(&bytes, Some(&[0, 0, 5, 10]), 3);
+    assert!(interpretation.needs_counts(&basket));
+    assert!(decode(&interpretation, &basket, 0..3).is_err());
+    let counts = |numbers: Vec<i32>, offsets: Vec<i64>| Array::List {
+        offsets: offsets.into(),
+        content: Box::new(Array::Numbers { numbers: Numbers::I32(numbers), shape: vec![] }),
+    };
+    for wrong in [counts(vec![2], vec![0, 0, 1]), counts(vec![2, -1], vec![0, 0, 1, 2])] {
+        assert!(interpretation.take_counts(&mut basket, &wrong).is_err());
+        assert_eq!(basket.lengths, None);
+    }
+    for wrong in [vec![1, 0, 3, 1], vec![2, 0, 3, 2], vec![3, 0, 3, 1]] {
+        interpretation.take_counts(&mut basket, &counts(wrong, vec![0, 0, 1, 4])).unwrap();
+        assert!(decode(&interpretation, &basket, 0..3).is_err());
+    }
+    interpretation.take_counts(&mut basket, &counts(vec![2, 0, 3, 1], vec![0, 0, 1, 4])).unwrap();
+    assert!(!interpretation.needs_counts(&basket));
+    let lists = |offsets: &[i64], content| Array::List {
+        offsets: offsets.to_vec().into(),
+        content: Box::new(content),
+    };
+    let numbers = Array::Numbers { numbers: Numbers::I16(vec![10, 11, 12]), shape: vec![] };
+    let expected = lists(&[0, 0, 1, 4], lists(&[0, 2, 2, 2, 3], numbers));
+    assert_eq!(decode(&interpretation, &basket, 0..3).unwrap(), expected);
+}
+
+#[test]
+fn a_text_of_a_leaf_may_have_no_byte() {
+    let interpretation = interpretation(Layout::Text(Text::Leaf), Entry::Value);
+    let basket = basket(&[1, b'a', 2, b'b', b'c'], Some(&[0, 0, 2, 2, 5, 5]), 5);
+    let expected = Array::Strings { offsets: vec![0, 0, 1, 1, 3, 3], bytes: b"abc".to_vec() };
+    assert_eq!(decode(&interpretation, &basket, 0..5).unwrap(), expected);
 }

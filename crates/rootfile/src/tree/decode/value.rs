@@ -5,7 +5,7 @@ use super::object::{self, Order};
 use super::{container, extend, wrong_column};
 use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
-use crate::tree::interpret::layout::{Layout, List, Record, Scalar, Text, Version};
+use crate::tree::interpret::layout::{Frame, Layout, List, Record, Scalar, Text, Version};
 
 /// Set in a TObject's bits where a process id follows (ROOT: `kIsReferenced`).
 pub const IS_REFERENCED: u32 = 1 << 4;
@@ -33,7 +33,7 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
             bytes.close(header)
         }
         (Layout::Text(kind), column) => text(*kind, bytes, column),
-        (Layout::List(list), column) if list.framed => {
+        (Layout::List(list), column) if list.frame == Frame::Own => {
             let header = bytes.header()?;
             if let Layout::Unknown(class) = &*list.item {
                 unknown_items(class.as_deref(), header, bytes, column)?;
@@ -102,10 +102,12 @@ pub fn append_run<'a>(
             let plain = Text::Standard { framed: false };
             framed(run, bytes, |_, bytes| each(run, bytes, |bytes| text(plain, bytes, column)))
         }
-        (Layout::List(list), _) => framed(run, bytes, |header, bytes| {
-            let wise = memberwise(list, header, bytes)?;
-            each(run, bytes, |bytes| items(list, wise, bytes, column))
-        }),
+        (Layout::List(list), _) if list.frame != Frame::None => {
+            framed(run, bytes, |header, bytes| {
+                let wise = memberwise(list, header, bytes)?;
+                each(run, bytes, |bytes| items(list, wise, bytes, column))
+            })
+        }
         (Layout::Regular { framed: true, .. }, _) => {
             framed(run, bytes, |_, bytes| each(run, bytes, |bytes| regular(layout, bytes, column)))
         }
@@ -172,7 +174,8 @@ fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
     }
     let Array::Strings { offsets, bytes: text } = column else { wrong_column() };
     text.extend_from_slice(match kind {
-        Text::Root | Text::Standard { .. } | Text::Object { .. } => bytes.text()?,
+        Text::Leaf if bytes.is_empty() => &[],
+        Text::Root | Text::Leaf | Text::Standard { .. } | Text::Object { .. } => bytes.text()?,
         Text::Pointed => {
             let len = bytes.u32()? as usize;
             bytes.take(len)?

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::cpp::{self, Type};
 use super::element::{Basic, shaped};
-use super::layout::{Classes, Counted, List, Named, Objects, Pointer, Prefix, Text, Version};
+use super::layout::{
+    Classes, Counted, Frame, List, Named, Objects, Pointer, Prefix, Text, Version,
+};
 use super::{Layout, Part, Record, Scalar};
 use crate::array::{Mark, Number};
 use crate::error::{Error, Result};
@@ -111,6 +113,17 @@ impl<'a> Compiler<'a> {
         })
     }
 
+    /// The key or value of a map where that is an enumeration, of which only its pair tells.
+    fn number_in(&self, pair: &str, element: &str, kind: &Type) -> Result<Option<Layout>> {
+        let (Type::Class(name), Some(info)) = (kind, self.classes.info(pair, None)) else {
+            return Ok(None);
+        };
+        let member = info.elements.iter().find(|member| member.name == element);
+        let code = member.filter(|_| !self.describes(name)).map_or(0, |member| member.type_code);
+        let basic = Basic::of(code, "")?.filter(|basic| !basic.pointer);
+        Ok(basic.map(|basic| shaped(basic.scalar, &[])))
+    }
+
     fn describes(&self, class: &str) -> bool {
         special(class).is_some()
             || self.classes.info(class, None).is_some()
@@ -123,6 +136,7 @@ impl<'a> Compiler<'a> {
     /// # Errors
     /// As [`Compiler::object`].
     pub(super) fn value(&mut self, kind: &Type, framed: bool) -> Result<Layout> {
+        let frame = if framed { Frame::Own } else { Frame::Run };
         Ok(match kind {
             Type::Number(number) => Layout::number(*number),
             Type::Double32 => Layout::Scalars { scalar: Scalar::Widened, shape: Vec::new() },
@@ -130,27 +144,31 @@ impl<'a> Compiler<'a> {
             Type::Text(_) => Layout::Text(Text::Standard { framed }),
             Type::Sequence { mark, item, .. } => {
                 let item = Box::new(self.item(item)?);
-                Layout::List(List { framed, mark: *mark, item })
+                Layout::List(List { frame, mark: *mark, item })
             }
-            Type::Map { key, value, .. } => {
-                let members = [("0", key), ("1", value)];
-                let members = members.map(|(name, kind)| Ok((name.into(), self.item(kind)?)));
+            Type::Map { pair, key, value, .. } => {
+                let members = [("0", "first", key), ("1", "second", value)];
+                let members = members.map(|(name, element, kind)| {
+                    let number = self.number_in(pair, element, kind)?;
+                    Ok((name.into(), number.map_or_else(|| self.item(kind), Ok)?))
+                });
                 let members = members.into_iter().collect::<Result<Vec<_>>>()?;
                 let mut pair = Record::of_members(None, members);
                 pair.mark = Some(Mark::SortedMap);
                 let item = Box::new(Layout::Record { header: false, record: Arc::new(pair) });
-                Layout::List(List { framed, mark: None, item })
+                Layout::List(List { frame, mark: None, item })
             }
             Type::Class(name) if self.is_collection(name) => {
                 let item = match cpp::first_argument(name) {
                     Some(item) => self.item(&item)?,
                     None => Layout::Unknown(None),
                 };
-                Layout::List(List { framed, mark: None, item: Box::new(item) })
+                Layout::List(List { frame, mark: None, item: Box::new(item) })
             }
             Type::Class(name) => self.object(name)?,
             Type::Pointer(target) => match &**target {
                 Type::Class(name) => self.pointer(name)?,
+                Type::Text(name) => self.pointer(name)?,
                 _ => return Err(unsupported(&cpp::spelled(""), code::ANY_POINTER)),
             },
             Type::Other(name) => return Err(Error::unsupported(format!("type {name}"))),
@@ -229,7 +247,7 @@ impl<'a> Compiler<'a> {
     fn of_link(&mut self, class: &str) -> Result<Record> {
         let base = self.record("ElementLinkBase", None, None)?;
         let (names, size) = (base.names.clone(), base.size);
-        let parts = vec![Part::Base { at: Some(0), version: 0, record: base }];
+        let parts = vec![Part::Base { at: Some(0), version: 0, record: base, is_object: false }];
         let versions = vec![Version::new(0, 0, parts)];
         Ok(Record { class: Some(class.to_owned()), mark: None, names, size, versions })
     }
@@ -315,7 +333,8 @@ impl<'a> Compiler<'a> {
         let version = Some(element.base_version).filter(|version| *version >= 0);
         let record = self.record(&element.name, version, None)?;
         let (at, record) = fields.add_base(record);
-        Ok(Part::Base { at, version: element.base_version, record })
+        let is_object = element.type_code == code::TNAMED;
+        Ok(Part::Base { at, version: element.base_version, record, is_object })
     }
 
     fn member(&mut self, element: &Element, fields: &Fields<'_>) -> Result<Layout> {
@@ -368,7 +387,7 @@ impl<'a> Compiler<'a> {
 
 /// Every class of objects that data may name, as far as it can be read.
 pub(super) fn nameable(classes: &Streamers) -> Classes {
-    let special = ["TObject", "TObjString", "TRef", "TRefArray"];
+    let special = ["TObject", "TObjString", "TString", "TRef", "TRefArray", "TDatime"];
     let holders = ["TObjArray", "TClonesArray", "TList", "THashList", "TMap"];
     let names = special.into_iter().chain(holders).chain(classes.heirs("TObject"));
     let known = names.filter_map(|name| {
@@ -478,7 +497,8 @@ fn symmetric_matrix(class: &str, number: Number) -> Layout {
     names.push("fElements".into());
     let elements = Part::Member { at: Some(base.names.len()), layout: Layout::Counted(half) };
     let size = base.size + 1;
-    let base = Part::Base { at: Some(0), version: BASE_VERSION, record: Arc::new(base) };
+    let base =
+        Part::Base { at: Some(0), version: BASE_VERSION, record: Arc::new(base), is_object: false };
     let versions = vec![Version::new(0, 0, vec![base, elements])];
     let record = Record { class: Some(class.to_owned()), mark: None, names, size, versions };
     Layout::Record { header: false, record: Arc::new(record) }

@@ -2,7 +2,7 @@
 
 use super::Number;
 use crate::array::Mark;
-use crate::streamer::basic;
+use crate::streamer::{basic, regular};
 
 /// A type, as far as its name tells.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub enum Type {
     /// `std::map` and its kin: a count, then keys and values.
     Map {
         spelled: String,
+        /// The class of its items.
+        pair: String,
         key: Box<Type>,
         value: Box<Type>,
     },
@@ -50,7 +52,7 @@ fn spell(kind: &Type) -> String {
         Type::Double32 => "Double32_t".into(),
         Type::Text(name) => (*name).into(),
         Type::Sequence { spelled, .. } | Type::Map { spelled, .. } => spelled.clone(),
-        Type::Class(name) => name.replace("> >", ">>").replace("> >", ">>"),
+        Type::Class(name) => regular(name),
         Type::Pointer(target) => format!("{}*", spell(target)),
         Type::Other(name) => name.clone(),
     }
@@ -90,7 +92,7 @@ fn parse_nested(name: &str, depth: usize) -> Type {
     }
     if let Some(target) = name.strip_suffix('*') {
         return match parse_nested(target, depth + 1) {
-            target @ Type::Class(_) => Type::Pointer(Box::new(target)),
+            target @ (Type::Class(_) | Type::Text("TString")) => Type::Pointer(Box::new(target)),
             _ => Type::Other(name.into()),
         };
     }
@@ -125,7 +127,8 @@ fn collection(name: &str, template: &str, arguments: &[&str], depth: usize) -> T
             Some([key, value]) => {
                 let spelled = format!("std::{template}<{}, {}>", spell(key), spell(value));
                 let (key, value) = (Box::new(key.clone()), Box::new(value.clone()));
-                Type::Map { spelled, key, value }
+                let pair = format!("pair<{},{}>", arguments[0], arguments[1]);
+                Type::Map { spelled, pair, key, value }
             }
             _ => Type::Other(name.into()),
         },

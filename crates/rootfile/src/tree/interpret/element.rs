@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::class::{self, Compiler};
-use super::layout::{List, Text};
+use super::layout::{Counted, Frame, List, Prefix, Text};
 use super::plain::brackets;
 use super::reduced::{Reduced, Target};
 use super::{Entry, Interpretation, Layout, Number, Record, Scalar, cpp, is_group, shape_of};
@@ -24,7 +24,11 @@ struct Fields<'a> {
     streamer_type: i32,
 }
 
-pub(super) fn interpret(branch: &Branch, classes: &Streamers) -> Result<Interpretation> {
+pub(super) fn interpret(
+    tree: &Tree,
+    branch: &Branch,
+    classes: &Streamers,
+) -> Result<Interpretation> {
     let BranchKind::Element {
         class_name,
         clones_name,
@@ -33,6 +37,7 @@ pub(super) fn interpret(branch: &Branch, classes: &Streamers) -> Result<Interpre
         id,
         branch_type,
         streamer_type,
+        count2,
         ..
     } = &branch.kind
     else {
@@ -58,7 +63,10 @@ pub(super) fn interpret(branch: &Branch, classes: &Streamers) -> Result<Interpre
         3 if *streamer_type == -1 => {
             Ok(Interpretation::new("int32_t", Layout::number(Number::I32), Entry::Fixed))
         }
-        31 | 41 => fields.member_of_collection(classes),
+        31 | 41 => {
+            let counter = count2.or_else(|| fields.counter(tree, classes));
+            fields.member_of_collection(counter, classes)
+        }
         -1..=2 => fields.single(classes),
         4 => Ok(fields.memberless(clones_name)),
         other => Err(Error::unsupported(format!("{class_name} in a branch of type {other}"))),
@@ -160,10 +168,44 @@ impl Fields<'_> {
         type_name: &str,
         compiler: &mut Compiler<'_>,
     ) -> Result<Interpretation> {
+        let item = self.counted_item(type_name, compiler)?;
+        Ok(self.value(&cpp::spelled(type_name), Layout::Filled(Box::new(item))))
+    }
+
+    fn counted_item(&self, type_name: &str, compiler: &mut Compiler<'_>) -> Result<Layout> {
         let target = type_name.strip_suffix('*').unwrap_or(type_name).trim_end();
         let item = compiler.value(&cpp::parse(target), false);
-        let item = item.map_err(|e| unsupported_type(e, type_name))?;
-        Ok(self.value(&cpp::spelled(type_name), Layout::Filled(Box::new(item))))
+        item.map_err(|e| unsupported_type(e, type_name))
+    }
+
+    /// The branch beside this one that holds what counts its arrays, by the member's name.
+    fn counter(&self, tree: &Tree, classes: &Streamers) -> Option<BranchId> {
+        let count = &self.element(classes)?.count_name;
+        let beside = &tree.branches.get(self.branch.parent?.0 as usize)?.children;
+        let named = |id: &&BranchId| {
+            let branch = tree.branches.get(id.0 as usize);
+            branch.and_then(|branch| branch.name.rsplit('.').next()) == Some(count)
+        };
+        beside.iter().find(named).copied()
+    }
+
+    /// An array for each object of a collection, which another branch counts.
+    fn arrays(
+        &self,
+        counter: Option<BranchId>,
+        prefix: Prefix,
+        item: Layout,
+        type_name: &str,
+    ) -> Result<Interpretation> {
+        let is_array = self.branch.leaves.iter().any(|leaf| leaf.len > 1);
+        let (Some(counter), false) = (counter, is_array) else {
+            return Err(self.unsupported(type_name));
+        };
+        let layout = Layout::Counted(Counted { by: 0, triangle: false, prefix, item: item.into() });
+        let name = format!("{}[]", cpp::spelled(type_name));
+        let mut arrays = Interpretation::new(name, layout, Entry::Arrays);
+        arrays.counter = Some(counter);
+        Ok(arrays)
     }
 
     /// An object or a collection that is a branch of its own.
@@ -189,7 +231,7 @@ impl Fields<'_> {
     /// A column of one value an entry. Vectors of numbers are decoded in bulk.
     fn value(&self, spelled: &str, layout: Layout) -> Interpretation {
         match layout {
-            Layout::List(List { framed: true, mark: None, item })
+            Layout::List(List { frame: Frame::Own, mark: None, item })
                 if matches!(*item, Layout::Scalars { .. }) =>
             {
                 let entry = Entry::Items { header: COLLECTION_HEADER, counted: true };
@@ -200,10 +242,15 @@ impl Fields<'_> {
     }
 
     /// A member of the items of a TClonesArray (31) or a collection (41): a list.
-    fn member_of_collection(&self, classes: &Streamers) -> Result<Interpretation> {
+    fn member_of_collection(
+        &self,
+        counter: Option<BranchId>,
+        classes: &Streamers,
+    ) -> Result<Interpretation> {
         if let Some((basic, shape)) = self.basic(classes)? {
             if basic.pointer {
-                return Err(self.unsupported(&self.type_name(classes)));
+                let item = shaped(basic.scalar, &[]);
+                return self.arrays(counter, Prefix::Flag, item, &self.type_name(classes));
             }
             let bare = Entry::Items { header: 0, counted: false };
             let name = format!("{}[]{}", basic.scalar.typename(), brackets(&shape));
@@ -213,8 +260,15 @@ impl Fields<'_> {
         if self.streamer_type == code::STRING {
             return Ok(Interpretation::new("TString[]", Layout::Text(Text::Root), Entry::Run));
         }
+        if self.streamer_type == code::CHAR_STAR {
+            return Ok(Interpretation::new("char*[]", Layout::Text(Text::Pointed), Entry::Run));
+        }
         let dimensions = self.dimensions();
         let mut compiler = Compiler::new(classes);
+        if self.streamer_type == code::STREAM_LOOP {
+            let item = self.counted_item(&type_name, &mut compiler)?;
+            return self.arrays(counter, Prefix::Frame, item, &type_name);
+        }
         let kind = self.kind(&type_name, classes, &compiler)?;
         let layout = compiler.value(&kind, dimensions.is_empty());
         let layout = layout.map_err(|e| unsupported_type(e, &type_name))?;
@@ -222,7 +276,7 @@ impl Fields<'_> {
         Ok(Interpretation::new(name, self.arrayed(layout, &dimensions), Entry::Run))
     }
 
-    /// The type of what is written; a pointer that is never null (`//->`) is its object.
+    /// The type of what is written.
     fn kind(
         &self,
         type_name: &str,
@@ -233,12 +287,7 @@ impl Fields<'_> {
             Some(element) => compiler.kind(type_name, element)?,
             None => cpp::parse(type_name),
         };
-        match (kind, self.streamer_type) {
-            _ if type_name.is_empty() => Err(self.unsupported("")),
-            (cpp::Type::Pointer(target), code::OBJECT_HELD | code::ANY_HELD) => Ok(*target),
-            (_, code::STL_POINTER) => Ok(cpp::parse(type_name.trim_end_matches('*'))),
-            (kind, _) => Ok(kind),
-        }
+        if type_name.is_empty() { Err(self.unsupported("")) } else { Ok(kind) }
     }
 
     /// Of an array of objects.
@@ -305,7 +354,14 @@ impl Fields<'_> {
             }
             _ => element.type_name.clone(),
         };
-        self.element(classes).map(name).unwrap_or_default()
+        let name = self.element(classes).map(name).unwrap_or_default();
+        match self.streamer_type {
+            // What is never null is written as what it points to.
+            code::STL_POINTER | code::OBJECT_HELD | code::ANY_HELD => {
+                name.trim_end_matches('*').trim_end().to_owned()
+            }
+            _ => name,
+        }
     }
 
     fn unsupported(&self, type_name: &str) -> Error {
@@ -368,7 +424,8 @@ pub(super) fn class_typename(tree: &Tree, branch: BranchId, classes: &Streamers)
     let name = fields.type_name(classes);
     match () {
         () if name.is_empty() => "unknown".into(),
-        // uproot leaves the class of a group as ROOT spells it.
+        // uproot leaves the class of a group as ROOT spells it, that of a member nearly so.
+        () if is_group(branch) && *id >= 0 => streamer::of_numbers(&name),
         () if is_group(branch) => name,
         () if matches!(branch_type, 31 | 41) => format!("{}[]", cpp::spelled(&name)),
         () => cpp::spelled(&name),

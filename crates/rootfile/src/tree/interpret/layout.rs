@@ -14,6 +14,9 @@ pub enum Entry {
     /// As many numbers as fit between `header` bytes and the end of the entry: the column is a
     /// list of them. A `counted` header ends with how many they are.
     Items { header: usize, counted: bool },
+    /// For each object of a collection an array, whose length is in another branch: the column is a
+    /// list of lists.
+    Arrays,
     /// Values up to the end of the entry, as one member of the objects of a collection is
     /// written: the column is a list of them.
     Run,
@@ -80,8 +83,10 @@ pub struct Named {
 /// How a string is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Text {
-    /// `TString` and `char[]`: a length of one byte, or 255 and a length of four.
+    /// `TString`: a length of one byte, or 255 and a length of four.
     Root,
+    /// `char[]` of a leaf: the same, or no byte at all for no letters.
+    Leaf,
     /// `std::string`: the same, as a member in a frame.
     Standard { framed: bool },
     /// `char*`: a length of four bytes.
@@ -93,12 +98,23 @@ pub enum Text {
     Whole,
 }
 
-/// A collection of the standard library.
+/// What is in front of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Frame {
+    /// Nothing, ever: `TArrayI` and its kin.
+    None,
+    /// Nothing in front of items of other collections; where these are written member by member,
+    /// one frame in front of all.
+    Run,
+    /// Byte count and version, as for members and branches. The version may say that items are
+    /// written member by member.
+    Own,
+}
+
+/// A list of items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {
-    /// Whether byte count and version stand in front, as they do for members and branches. The
-    /// version may say that items are written member by member.
-    pub framed: bool,
+    pub frame: Frame,
     pub mark: Option<Mark>,
     pub item: Box<Layout>,
 }
@@ -178,10 +194,12 @@ pub enum Part {
     },
     /// A base class, whose fields begin at `at`. Collections that are written member by member
     /// do not say its version: it is the one that was there when the class was compiled.
+    /// Where `is_object` each is written as an object, also in such collections.
     Base {
         at: Option<usize>,
         version: i32,
         record: Arc<Record>,
+        is_object: bool,
     },
     /// `TObject`: version, unique identifier, bits, and for referenced ones a process's number.
     TObject {
@@ -277,7 +295,7 @@ impl Layout {
 
     /// A collection without a frame of its own.
     pub(crate) fn list_of(item: Layout) -> Layout {
-        Layout::List(List { framed: false, mark: None, item: Box::new(item) })
+        Layout::List(List { frame: Frame::None, mark: None, item: Box::new(item) })
     }
 
     /// Bytes in the file where they are always the same.
@@ -405,7 +423,9 @@ impl Version {
     /// Whether nothing is written for objects that are streamed member by member.
     pub(crate) fn takes_no_bytes(&self) -> bool {
         self.parts.iter().all(|part| match part {
-            Part::Base { record, .. } => record.versions.iter().all(Version::takes_no_bytes),
+            Part::Base { record, is_object: false, .. } => {
+                record.versions.iter().all(Version::takes_no_bytes)
+            }
             _ => false,
         })
     }

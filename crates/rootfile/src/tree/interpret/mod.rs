@@ -51,7 +51,7 @@ impl Interpretation {
             .ok_or_else(|| Error::not_found(format!("branch number {}", branch.0)))?;
         let outcome = match &this.kind {
             BranchKind::Plain => plain::interpret(this),
-            BranchKind::Element { .. } => element::interpret(this, classes),
+            BranchKind::Element { .. } => element::interpret(tree, this, classes),
             BranchKind::Object { .. } if is_group(this) => {
                 Err(Error::unsupported("group of branches, without a column of its own"))
             }
@@ -79,6 +79,11 @@ impl Interpretation {
         Interpretation { typename: typename.into(), layout, entry, counter: None, classes: None }
     }
 
+    /// Whether no basket can be decoded without the values of [`Interpretation::counter`].
+    pub fn always_needs_counts(&self) -> bool {
+        self.entry == Entry::Arrays
+    }
+
     #[cfg(test)]
     pub(crate) fn for_tests(layout: Layout, entry: Entry) -> Self {
         Self::new("", layout, entry)
@@ -89,8 +94,8 @@ impl Interpretation {
         &self.typename
     }
 
-    /// The branch that holds how many items an entry has, if there is one. It is needed only for
-    /// baskets without stored offsets: see [`Interpretation::needs_counts`].
+    /// The branch that holds how many items an entry has, or each of its arrays, if there is one. It
+    /// is needed only for some baskets: see [`Interpretation::needs_counts`].
     pub fn counter(&self) -> Option<BranchId> {
         self.counter
     }
@@ -99,7 +104,7 @@ impl Interpretation {
     pub fn empty(&self) -> Array {
         let item = self.layout.empty();
         match self.entry {
-            Entry::Items { .. } | Entry::Run => {
+            Entry::Items { .. } | Entry::Run | Entry::Arrays => {
                 Array::List { offsets: Offsets::none(), content: Box::new(item) }
             }
             Entry::Fixed | Entry::Value => item,

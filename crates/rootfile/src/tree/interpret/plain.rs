@@ -18,7 +18,7 @@ pub(super) fn interpret(branch: &Branch) -> Result<Interpretation> {
 
 fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
     if leaf.kind == LeafKind::Chars {
-        return Ok(Interpretation::new("char*", Layout::Text(Text::Root), Entry::Value));
+        return Ok(Interpretation::new("char*", Layout::Text(Text::Leaf), Entry::Value));
     }
     let scalar = scalar_of(leaf)?;
     // Reduced numbers have their range in the leaf's title and their dimensions in the branch's.

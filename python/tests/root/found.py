@@ -1,0 +1,31 @@
+"""Writes trees of `found.h` with ROOT.
+
+usage: found.py FOLDER
+"""
+
+import os
+import sys
+
+import ROOT
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def main(folder: str) -> None:
+    ROOT.gErrorIgnoreLevel = ROOT.kError
+    ROOT.gSystem.SetBuildDir(folder, True)
+    header = os.path.join(HERE, "found.h")
+    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_found", folder):
+        raise SystemExit("the classes could not be compiled")
+    for split in (0, 1, 99):
+        for memberwise in (False, True):
+            ROOT.TVirtualStreamerInfo.SetStreamMemberWise(memberwise)
+            path = os.path.join(folder, f"found_{split}_{memberwise}.root")
+            file = ROOT.TFile(path, "RECREATE")
+            tree = ROOT.TTree("tree", "what was once misread")
+            ROOT.fill_found(tree, split)
+            tree.Write()
+            file.Close()
+
+
+main(sys.argv[1])
