@@ -66,7 +66,7 @@ class Outcome:
 
 
 @contextmanager
-def _memory_limited() -> Iterator[None]:
+def memory_limited() -> Iterator[None]:
     """Ends what takes all memory: uproot does, for some objects that it takes for others."""
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX, before[1]))
@@ -79,7 +79,7 @@ def _memory_limited() -> Iterator[None]:
 def compare(path: Path) -> Outcome:
     """Compares all branches of all trees of a file, and all fields at the top of all RNTuples."""
     outcome = Outcome(path.name)
-    with _memory_limited(), warnings.catch_warnings():
+    with memory_limited(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         file = uproot.open(path)
         ours = farroot.open(path)

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 
-def written_by(script: str, folder: Path) -> Path:
+def written_by(script: str, folder: Path, *arguments: object) -> Path:
     """The folder, filled by a script of this one; skips where ROOT is not installed."""
     if importlib.util.find_spec("ROOT") is None:
         pytest.skip("ROOT IS NOT INSTALLED: not tested against files that it writes")
     command = [sys.executable, "-W", "ignore", str(Path(__file__).parent / script), str(folder)]
+    command += map(str, arguments)
     environment = {**os.environ, "PYTHONPATH": ""}
     subprocess.run(command, check=True, capture_output=True, env=environment)
     return folder
