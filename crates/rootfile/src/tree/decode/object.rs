@@ -4,7 +4,7 @@ use super::bytes::{BYTE_COUNT, Bytes, Header, MEMBERWISE, NEW_CLASS, Seen};
 use super::value::{self, IS_REFERENCED, Run};
 use super::{integer, wrong_column};
 use crate::array::{Array, Numbers};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::tree::interpret::layout::{
     Counted, Layout, NumberRun, Part, Pointer, Prefix, Record, Version,
 };
@@ -40,9 +40,23 @@ pub fn append<'a>(
         record.versions.first()
     };
     let version = version.ok_or_else(|| unknown_version(record))?;
-    members(record, version, Order::Single, bytes, fields, target)
-        .map_err(|e| e.within(class_of(record)))?;
-    open.map_or(Ok(()), |header| bytes.close(header))
+    let read = members(record, version, Order::Single, bytes, fields, target)
+        .and_then(|()| open.map_or(Ok(()), |header| bytes.close(header)));
+    read.map_err(|e| misfit(e, open).within(class_of(record)))
+}
+
+/// Why an object of known length cannot be read: where its bytes are not those that its streamer
+/// info says, a streamer that was written by hand has most likely made them.
+fn misfit(error: Error, header: Option<Header>) -> Error {
+    match (&error.kind, header) {
+        (ErrorKind::Corrupt(why), Some(Header { end: Some(_), .. })) => {
+            Error::unsupported(format!(
+                "objects that are not written as the file describes them, but by a streamer of their \
+             own, unless the file is damaged ({why})"
+            ))
+        }
+        _ => error,
+    }
 }
 
 fn holds_more(header: Header, bytes: &Bytes<'_>) -> bool {

@@ -416,8 +416,8 @@ fn objects_of_other_versions_or_ways_are_refused() {
     assert!(matches!(read(&[(15, 4)]), ErrorKind::Unsupported(_)), "version");
     assert!(matches!(read(&[(14, 0x40)]), ErrorKind::Unsupported(_)), "object member by member");
     assert!(matches!(read(&[(4, 0x40)]), ErrorKind::Unsupported(_)), "vector of no known version");
-    assert!(matches!(read(&[(13, 0x0f)]), ErrorKind::Corrupt(_)), "byte count too small");
-    assert!(matches!(read(&[(13, 0x11)]), ErrorKind::Corrupt(_)), "byte count too large");
+    assert!(matches!(read(&[(13, 0x0f)]), ErrorKind::Unsupported(_)), "byte count too small");
+    assert!(matches!(read(&[(13, 0x11)]), ErrorKind::Unsupported(_)), "byte count too large");
     assert!(matches!(read(&[(10, 0)]), ErrorKind::Unsupported(_)), "no byte count, and no version");
     assert!(matches!(read(&[(9, 3)]), ErrorKind::Corrupt(_)), "one object more");
     assert!(matches!(read(&[(9, 1)]), ErrorKind::Corrupt(_)), "one object less");

@@ -1,0 +1,66 @@
+// Classes whose streamers are written by hand: what they write, no file tells.
+#include <vector>
+
+#include <TBuffer.h>
+#include <TObject.h>
+#include <TTree.h>
+
+struct Custom {
+  int number = 0;
+  float other = 0;
+  virtual ~Custom() {}
+  ClassDef(Custom, 3)
+};
+struct Derived : public Custom {
+  int own = 0;
+  ClassDef(Derived, 1)
+};
+struct Owner {
+  int before = 0;
+  Custom custom;
+  std::vector<Custom> customs;
+  Derived derived;
+  int after = 0;
+  virtual ~Owner() {}
+  ClassDef(Owner, 1)
+};
+
+#ifdef __CLING__
+#pragma link C++ class Custom-;
+#pragma link C++ class Derived+;
+#pragma link C++ class std::vector<Custom>+;
+#pragma link C++ class Owner+;
+#endif
+
+void Custom::Streamer(TBuffer &buffer) {
+  UInt_t start, count;
+  if (buffer.IsReading()) {
+    buffer.ReadVersion(&start, &count);
+    unsigned char byte;
+    buffer >> byte;
+    number = byte;
+    buffer.CheckByteCount(start, count, Custom::IsA());
+  } else {
+    count = buffer.WriteVersion(Custom::IsA(), true);
+    buffer << (unsigned char)number;
+    buffer.SetByteCount(count, true);
+  }
+}
+
+void fill_custom(TTree *tree, int split) {
+  auto owner = new Owner;
+  auto customs = new std::vector<Custom>;
+  tree->Branch("owner.", &owner, 1000, split);
+  auto alone = new Custom;
+  tree->Branch("customs", &customs, 1000, split);
+  tree->Branch("alone", &alone, 1000, split);
+  for (int i = 0; i < 30; i++) {
+    owner->before = i;
+    owner->custom.number = owner->derived.number = i;
+    owner->derived.own = 3 * i;
+    owner->customs.resize(i % 3);
+    owner->after = -i;
+    customs->resize(i % 3);
+    tree->Fill();
+  }
+}
