@@ -143,7 +143,7 @@ impl Reader {
             total_bytes: unsigned(object, "fTotBytes")?,
             zip_bytes: unsigned(object, "fZipBytes")?,
             compress: object.int("fCompress")? as i32,
-            file_name: object.string("fFileName")?,
+            file_name: file_name(object)?,
         })
     }
 
@@ -247,7 +247,8 @@ fn read_leaf(object: ObjectRef<'_>) -> Result<Leaf> {
         name: object.string("fName")?,
         title: object.string("fTitle")?,
         kind,
-        len: size("fLen")?,
+        // As ROOT has it: leaves of before version 2.25 do not say that they hold one number.
+        len: if object.int("fLen")? == 0 { 1 } else { size("fLen")? },
         len_type: size("fLenType")?,
         unsigned: object.int("fIsUnsigned")? != 0,
         count: None,
@@ -267,7 +268,7 @@ fn baskets(
     let starts = object.ints("fBasketEntry")?;
     let seeks = object.ints("fBasketSeek").unwrap_or_default();
     let embedded = object.objects("fBaskets")?;
-    let elsewhere = !object.string("fFileName")?.is_empty();
+    let elsewhere = !file_name(object)?.is_empty();
     let write_basket = usize::try_from(object.int("fWriteBasket")?).unwrap_or(0);
     let mut all = Vec::new();
     for n in 0..=write_basket {
@@ -278,13 +279,19 @@ fn baskets(
         };
         let (Ok(start), Ok(end)) = (u64::try_from(start), u64::try_from(end)) else { break };
         let stored = seeks.get(n).is_some_and(|seek| *seek != 0);
+        // Versions of `TBranch` below 5 do not say how long baskets are: up to the next one.
+        let room = || {
+            let seek = *seeks.get(n).filter(|_| sizes.is_empty())?;
+            let next = seeks.iter().filter(|other| **other > seek).min();
+            next.copied().or(i64::try_from(file_end).ok())?.checked_sub(seek)
+        };
         let place = match embedded.get(n) {
             // A tree saved while it was filled has baskets in both places, with the same content.
             Some(Some(basket)) if !(stored && n < write_basket) => match basket.member("bytes") {
                 Some(Value::Text(bytes)) => BasketPlace::Embedded(bytes.clone()),
                 _ => break,
             },
-            _ => match stored_range(seeks.get(n), sizes.get(n)) {
+            _ => match stored_range(seeks.get(n), sizes.get(n).copied().or_else(room)) {
                 Some(range) if elsewhere || range.end <= file_end => BasketPlace::Stored(range),
                 _ => break,
             },
@@ -299,10 +306,15 @@ fn baskets(
     Ok(all)
 }
 
+/// The file in which the baskets are, if another one; versions of `TBranch` below 3 have none.
+fn file_name(object: ObjectRef<'_>) -> Result<String> {
+    object.member("fFileName").map_or(Ok(String::new()), |_| object.string("fFileName"))
+}
+
 /// The range of a basket's record, where there is one.
-fn stored_range(seek: Option<&i64>, size: Option<&i64>) -> Option<Range<u64>> {
+fn stored_range(seek: Option<&i64>, size: Option<i64>) -> Option<Range<u64>> {
     let seek = u64::try_from(*seek?).ok().filter(|seek| *seek > 0)?;
-    let size = u64::try_from(*size?).ok().filter(|size| *size > 0)?;
+    let size = u64::try_from(size?).ok().filter(|size| *size > 0)?;
     Some(seek..seek.checked_add(size)?)
 }
 
@@ -342,3 +354,6 @@ fn unsigned(object: ObjectRef<'_>, name: &str) -> Result<u64> {
     let value = object.int(name)?;
     u64::try_from(value).map_err(|_| Error::corrupt(format!("{name} is {value}")))
 }
+
+#[cfg(test)]
+mod tests;
