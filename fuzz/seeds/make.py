@@ -71,6 +71,36 @@ def make_file(name: str, compression: int) -> None:
     file.Close()
 
 
+def make_objects(name: str) -> None:
+    """Objects that are no trees: lists, maps, a histogram with names of its bins, a pad."""
+    file = ROOT.TFile.Open(str(HERE / "file" / name), "RECREATE", "", 0)
+    histogram = ROOT.TH1D("histogram", "", 2, 0, 2)
+    for label in ("a", "b", "a"):
+        histogram.Fill(label, 1)
+    histogram.Write()
+    clones, objects = ROOT.TClonesArray("TNamed"), ROOT.TList()
+    for index in range(3):
+        clones.ConstructedAt(index).SetName(f"n{index}")
+        objects.Add(clones.At(index), "an option")
+    file.WriteObject(clones, "clones")
+    file.WriteObject(objects, "list")
+    array_of = ROOT.TObjArray()
+    array_of.Add(clones.At(0))
+    array_of.Add(clones.At(0))
+    file.WriteObject(array_of, "twice")
+    file.WriteObject(ROOT.std.vector["string"](["one", "two"]), "strings")
+    by_name = ROOT.std.map["string", "double"]()
+    by_name["one"] = 1.5
+    file.WriteObject(by_name, "map")
+    nested = ROOT.std.vector["vector<double>"]()
+    nested.push_back(ROOT.std.vector["double"]([1.0, 2.0]))
+    file.WriteObject(nested, "nested")
+    matrix = ROOT.TMatrixTSym["double"](3)
+    file.WriteObject(matrix, "matrix")
+    file.Close()
+
+
 make_blocks()
 make_file("plain.root", 0)
 make_file("zlib.root", 101)
+make_objects("objects.root")

@@ -6,7 +6,8 @@ first; ``flow`` adds the bins below and above.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from .errors import InvalidArgumentError, UnsupportedError
 from .objects import Object
 
 _NAMES = "xyz"
+#: What hist and boost_histogram call the members of histograms and axes.
+_METADATA = {"name": "fName", "label": "fTitle"}
 #: The error of a profile's bin, by ROOT's letter and number.
 _ERROR_MODES = {"": 0, None: 0, "s": 1, "i": 2, "g": 3, 0: 0, 1: 1, 2: 2, 3: 3}
 
@@ -31,13 +34,21 @@ class Axis(Object):
     def high(self) -> float:
         return float(self["fXmax"])
 
-    def labels(self) -> list[str] | None:
-        """Names of the bins, or None."""
+    @property
+    def width(self) -> float:
+        """The mean length of the bins."""
+        return float(self.widths().mean())
+
+    def labels(self, flow: bool = False) -> list[str] | None:
+        """Names of the bins; None where not every bin has one."""
         found = self._members.get("fLabels")
         if found is None:
             return None
         by_bin = {label["fUniqueID"]: label["fString"] for label in found._members["items"]}
-        return [by_bin.get(number, "") for number in range(1, len(self) + 1)]
+        if any(number not in by_bin for number in range(1, len(self) + 1)):
+            return None
+        names = [by_bin[number] for number in range(1, len(self) + 1)]
+        return ["underflow", *names, "overflow"] if flow else names
 
     def edges(self, flow: bool = False) -> NDArray[np.float64]:
         """Where bins begin, and where the last one ends."""
@@ -58,7 +69,10 @@ class Axis(Object):
 
     def widths(self, flow: bool = False) -> NDArray[np.float64]:
         """Length of each bin."""
-        return np.diff(self.edges(flow))
+        if len(self["fXbins"]) > 0:
+            return np.diff(self.edges(flow))
+        widths = np.full(len(self), (self.high - self.low) / len(self))
+        return np.concatenate(([np.inf], widths, [np.inf])) if flow else widths
 
     @property
     def traits(self) -> Traits:
@@ -76,6 +90,15 @@ class Axis(Object):
             raise IndexError(f"bin {where} of {len(self)}")
         labels = self.labels()
         return labels[where] if labels else tuple(self.intervals()[where].tolist())
+
+    def __iter__(self) -> Iterator[Any]:
+        """What :meth:`__getitem__` gives for each bin."""
+        labels = self.labels()
+        return iter(labels or map(tuple, self.intervals().tolist()))
+
+    def __contains__(self, what: object) -> bool:
+        """Whether a member, or a bin, is called that or has these ends."""
+        return super().__contains__(what) or any(what == each for each in self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Axis):
@@ -156,15 +179,27 @@ class Histogram(Object):
         edges = tuple(axis.edges(flow) for axis in self.axes)
         return (self.values(flow), edges) if dd else (self.values(flow), *edges)
 
-    def to_boost(self) -> Any:
-        """As a histogram of boost_histogram."""
+    def to_boost(
+        self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
+    ) -> Any:
+        """As a histogram of boost_histogram.
+
+        Args:
+            metadata: Attributes of the result, and the members that they come from.
+            axis_metadata: The same of its axes.
+        """
         boost = _import("boost_histogram")
-        out = boost.Histogram(
-            *[_boost_axis(boost, axis) for axis in self.axes], storage=self._storage(boost)
-        )
+        of_axes = _METADATA if axis_metadata is None else axis_metadata
+        axes = [_boost_axis(boost, axis, of_axes) for axis in self.axes]
+        out = boost.Histogram(*axes, storage=self._storage(boost))
         self._copy_to(out.view(flow=True), _reached(self.axes))
-        out.name, out.title = self.name, self.title
+        for name, member in (_METADATA if metadata is None else metadata).items():
+            setattr(out, name, self[member])
         return out
+
+    def _to_boost_histogram_(self) -> Any:
+        """What ``boost_histogram.Histogram(self)`` asks for."""
+        return self.to_boost()
 
     def _storage(self, boost: Any) -> Any:
         if self.weighted:
@@ -179,9 +214,11 @@ class Histogram(Object):
         else:
             view[...] = values
 
-    def to_hist(self) -> Any:
-        """As a histogram of hist."""
-        return _import("hist").Hist(self.to_boost())
+    def to_hist(
+        self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
+    ) -> Any:
+        """As a histogram of hist; see :meth:`to_boost`."""
+        return _import("hist").Hist(self.to_boost(metadata, axis_metadata))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         values = self.values()
@@ -257,19 +294,25 @@ class Profile(Histogram):
         """Square of each bin's error; see :meth:`errors`."""
         return np.square(self.errors(flow, error_mode))
 
+    @property
+    def weighted(self) -> bool:
+        return bool(len(self["fBinSumw2"]) == self["fNcells"])
+
     def _storage(self, boost: Any) -> Any:
-        return boost.storage.WeightedMean()
+        return boost.storage.WeightedMean() if self.weighted else boost.storage.Mean()
 
     def _copy_to(self, view: Any, cells: tuple[slice, ...]) -> None:
         weights = np.asarray(self["fBinEntries"], dtype=np.float64)
-        squares = self["fBinSumw2"] if len(self["fBinSumw2"]) == len(weights) else weights
-        deviations = self._deviations() * weights
-        for name, flat in (
-            ("sum_of_weights", weights),
-            ("sum_of_weights_squared", squares),
-            ("value", self._means()),
-            ("_sum_of_weighted_deltas_squared", deviations),
-        ):
+        squares = self["fSumw2"] if len(self["fSumw2"]) == len(weights) else weights
+        deviations = np.maximum(squares - weights * self._means() ** 2, 0.0)
+        columns = {"count": weights, "_sum_of_deltas_squared": deviations}
+        if self.weighted:
+            columns = {
+                "sum_of_weights": weights,
+                "sum_of_weights_squared": np.asarray(self["fBinSumw2"]),
+                "_sum_of_weighted_deltas_squared": deviations,
+            }
+        for name, flat in {**columns, "value": self._means()}.items():
             view[name] = self._bins(flat, flow=True)[cells]
 
 
@@ -317,15 +360,18 @@ def _array_part(histogram: Object) -> NDArray[Any]:
     raise UnsupportedError(f"{histogram!r} has no contents")
 
 
-def _boost_axis(boost: Any, axis: Axis) -> Any:
+def _boost_axis(boost: Any, axis: Axis, metadata: dict[str, str]) -> Any:
     labels = axis.labels()
-    if labels:
+    if labels and all(re.fullmatch(r"\s*[-+]?\d+\s*", label) for label in labels):
+        out = boost.axis.IntCategory([int(label) for label in labels])
+    elif labels:
         out = boost.axis.StrCategory(labels, overflow=True)
     elif len(axis["fXbins"]):
         out = boost.axis.Variable(axis.edges(), underflow=True, overflow=True)
     else:
         out = boost.axis.Regular(len(axis), axis.low, axis.high, underflow=True, overflow=True)
-    out.name, out.title = axis.name, axis.title
+    for name, member in metadata.items():
+        setattr(out, name, axis[member])
     return out
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import operator
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -113,16 +115,24 @@ class Object:
     @property
     def name(self) -> str:
         """The object's own name; empty where it has none."""
-        return str(self.get("fName", ""))
+        return self._text("fName")
 
     @property
     def title(self) -> str:
         """The object's own title; empty where it has none."""
-        return str(self.get("fTitle", ""))
+        return self._text("fTitle")
+
+    def _text(self, name: str) -> str:
+        """A member as a string; empty where there is none, or none that could be read."""
+        if name in self._members:
+            return str(_plain(self._members[name]))
+        found = (base._text(name) for base in self._bases if isinstance(base, Object))
+        return next(filter(None, found), "")
 
     def __repr__(self) -> str:
-        named = f" {self.name!r}" if self._lacking is None and self.name else ""
-        return f"<{self._classname}{named}>"
+        named = f" {self.name!r}" if self.name else ""
+        unread = " (unread)" if self._lacking is not None else ""
+        return f"<{self._classname}{named}{unread}>"
 
 
 class Parameter(Object):
@@ -131,6 +141,31 @@ class Parameter(Object):
     @property
     def value(self) -> Any:
         return self["fVal"]
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __index__(self) -> int:
+        return operator.index(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+class Datime(Object):
+    """``TDatime``: a day and a time to the second, of no time zone."""
+
+    def to_datetime(self) -> datetime.datetime:
+        code = self["fDatime"]
+        fields = [code >> shift & (1 << bits) - 1 for shift, bits in _DATIME]
+        return datetime.datetime(1995 + fields[0], *fields[1:])
+
+
+#: Where year, month, day, hour, minute and second are in a ``TDatime``, and their bits.
+_DATIME = ((26, 6), (22, 4), (17, 5), (12, 5), (6, 6), (0, 6))
 
 
 class Graph(Object):
@@ -167,15 +202,35 @@ def _member(axis: str | int, x: str, y: str) -> str:
 
 
 #: Collections, and the member that holds their items.
-_COLLECTIONS = ("TList", "THashList", "TObjArray", "TClonesArray")
+_COLLECTIONS = (
+    "TList",
+    "THashList",
+    "TSortedList",
+    "TOrdCollection",
+    "TObjArray",
+    "TClonesArray",
+)
+#: The member of a record that is a collection of the standard library.
+_ELEMENTS = "(elements)"
 
 
 def _plain(value: Any) -> Any:
     """What a user gets for a member: Python's own types for ROOT's simple ones."""
-    if not isinstance(value, Object):
-        return [_plain(item) for item in value] if isinstance(value, list) else value
-    if value._lacking is not None:
-        return value
+    match value:
+        case list():
+            return [_plain(item) for item in value]
+        case tuple():
+            return tuple(_plain(item) for item in value)
+        case dict():
+            return {key: _plain(item) for key, item in value.items()}
+        case Object() if value._lacking is None:
+            return _plain_object(value)
+    return value
+
+
+def _plain_object(value: Object) -> Any:
+    if _ELEMENTS in value._members:
+        return _plain(value._members[_ELEMENTS])
     match value.classname:
         case "TObjString":
             return value["fString"]
@@ -196,7 +251,7 @@ def make(classname: str, version: int) -> Object:
     from .histograms import Axis, Efficiency, Histogram, Profile
 
     kind: type[Object] = Object
-    if re.fullmatch(r"TH[123][CSIFDL]|TH2Poly|TH1K", classname):
+    if re.fullmatch(r"TH[123][CSIFDL]|TH1K", classname):
         kind = Histogram
     elif re.fullmatch(r"TProfile([23]D)?", classname):
         kind = Profile
@@ -204,10 +259,12 @@ def make(classname: str, version: int) -> Object:
         kind = Axis
     elif classname == "TEfficiency":
         kind = Efficiency
-    elif classname.startswith("TGraph"):
+    elif classname.startswith("TGraph") and not classname.startswith(("TGraph2D", "TGraphTime")):
         kind = Graph
     elif classname.startswith("TParameter<"):
         kind = Parameter
+    elif classname == "TDatime":
+        kind = Datime
     return kind(classname, version)
 
 

@@ -68,6 +68,13 @@ fn value<'py>(
         Value::Numbers(numbers) => columns::flat(py, numbers.clone())?,
         Value::List(values) => PyList::new(py, items(values)?)?.into_any(),
         Value::Map(pairs) => {
+            let map = PyDict::new(py);
+            for (key, mapped) in pairs {
+                map.set_item(self::value(py, key, made)?, self::value(py, mapped, made)?)?;
+            }
+            map.into_any()
+        }
+        Value::Pairs(pairs) => {
             let pairs = pairs.iter().map(|(key, mapped)| {
                 Ok((self::value(py, key, made)?, self::value(py, mapped, made)?))
             });

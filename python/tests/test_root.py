@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import farroot
@@ -93,6 +94,44 @@ def test_whole_objects(written: Path, name: str) -> None:
         assert list(got) == list(expected)
         for member in expected:
             assert got[member] == expected[member], (i, member)
+
+
+def plainly(value: Any) -> Any:
+    """A single object as entries of trees come: dicts and lists, a map as its pairs."""
+    if isinstance(value, farroot.Object):
+        members = {name: plainly(member) for name, member in value.items()}
+        return {name: each for name, each in members.items() if name not in ("fUniqueID", "fBits")}
+    if isinstance(value, dict):
+        return [(plainly(key), plainly(each)) for key, each in value.items()]
+    if isinstance(value, tuple):
+        return tuple(plainly(each) for each in value)
+    if isinstance(value, list):
+        return [plainly(each) for each in value]
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+@pytest.mark.parametrize("memberwise", [False, True])
+def test_single_objects_of_any_class(written: Path, memberwise: bool) -> None:
+    """Most of these members once made an object unreadable: bits, enumerations, pointers to
+    collections, arrays of collections, packed numbers, several arrays behind one count."""
+    file = farroot.open(f"{written}/singles_{memberwise}.root")
+    for i in range(12):
+        got, wanted = plainly(file[f"event{i}"]), event(i)
+        # Other than in trees, pointers lead to the whole object.
+        for kept, whole in zip(wanted.pop("pointers"), got.pop("pointers"), strict=True):
+            assert kept.items() <= whole.items()
+        elsewhere = {**hit(i), "energy": 2.0 * i} if i % 2 else None
+        assert got.pop("elsewhere") == elsewhere
+        assert got == wanted
+        got, wanted = plainly(file[f"odds{i}"]), odds(i)
+        for name in ("reference", "references", "parameter"):
+            got.pop(name), wanted.pop(name)
+        pointers, histogram = got.pop("pointers"), got.pop("histogram")
+        assert pointers == [cell(i), None][: i % 3]
+        assert histogram["fArray"] == [0, 1, 0, 0]
+        assert list(got) == list(wanted)
+        for member in wanted:
+            assert same_odd(member, got[member], wanted[member]), (member, got[member])
 
 
 @pytest.mark.timeout(300)

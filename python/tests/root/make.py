@@ -84,6 +84,19 @@ def write_containers(path: str, split: int, bypass: bool) -> None:
     file.Close()
 
 
+def write_singles(path: str, memberwise: bool) -> None:
+    """Objects at keys of their own."""
+    ROOT.TVirtualStreamerInfo.SetStreamMemberWise(memberwise)
+    file = ROOT.TFile(path, "RECREATE")
+    for i in range(12):
+        event, odds = ROOT.Event(), ROOT.Odds()
+        event.fill(i)
+        odds.fill(i)
+        file.WriteObject(event, f"event{i}")
+        file.WriteObject(odds, f"odds{i}")
+    file.Close()
+
+
 def write_efficiencies(path: str) -> None:
     file = ROOT.TFile(path, "RECREATE")
     for memberwise in (False, True):
@@ -108,6 +121,8 @@ def main(folder: str) -> None:
             raise SystemExit("the classes could not be compiled")
     for name, kind in KINDS.items():
         write(os.path.join(folder, f"{name}.root"), *kind)
+    for memberwise in (False, True):
+        write_singles(os.path.join(folder, f"singles_{memberwise}.root"), memberwise)
     write_efficiencies(os.path.join(folder, "efficiencies.root"))
     for split in (0, 1, 99):
         for memberwise in (False, True):

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Value;
-use super::reader::{MEMBER_WISE, ObjectHeader, Reader};
+use super::reader::{MEMBER_WISE, ObjectHeader, Reader, map_of};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::streamer::{ClassId, Collection, Item, Kind, Layout};
@@ -51,10 +51,10 @@ impl Reader<'_> {
                 }
                 _ => Err(cursor.corrupt("a collection of no objects, written member by member")),
             },
-            Collection::Map(key, mapped) => {
+            Collection::Map(key, mapped) | Collection::Multimap(key, mapped) => {
                 let keys = self.run(key, count, cursor)?;
                 let values = self.run(mapped, count, cursor)?;
-                Ok(Value::Map(keys.into_iter().zip(values).collect()))
+                Ok(map_of(collection, keys.into_iter().zip(values).collect()))
             }
             Collection::Text => Err(cursor.corrupt("a string written member by member")),
         }
@@ -71,7 +71,7 @@ impl Reader<'_> {
     }
 
     /// Several collections behind one header.
-    fn collections(
+    pub(super) fn collections(
         &mut self,
         collection: &Collection,
         count: usize,
@@ -98,6 +98,29 @@ impl Reader<'_> {
         (0..count).map(|_| self.memberwise_items(collection, (item, checksum), cursor)).collect()
     }
 
+    /// The objects of a `TClonesArray` that bypasses their streamer.
+    pub(super) fn clones_by_member(
+        &mut self,
+        class: &str,
+        version: Option<i32>,
+        count: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Vec<Value>> {
+        let streamers = self.streamers;
+        let id = streamers.id(class).ok_or_else(|| no_info(class))?;
+        let known = streamers.class(id);
+        let layout = match version {
+            Some(version) => known.layout(version),
+            None => known.newest(),
+        };
+        let layout = layout.filter(|_| known.special.is_none()).ok_or_else(|| no_info(class))?;
+        let there = cursor.clone().remaining();
+        if count > there {
+            return Err(cursor.corrupt(format!("{count} objects in {there} bytes")));
+        }
+        self.nested(|reader| reader.objects_by_member(id, layout, count, cursor))
+    }
+
     /// `count` objects of a class.
     fn objects_by_member(
         &mut self,
@@ -116,10 +139,10 @@ impl Reader<'_> {
         all.into_iter().map(|values| self.made(class, layout, values)).collect()
     }
 
-    /// Whether the members of a base class are among those of the objects; `TNamed` stays whole.
-    fn is_in_members(&self, base: ClassId) -> bool {
+    /// Whether a base class is written member by member too; its own streamer writes `TNamed`.
+    fn is_by_member(&self, base: ClassId) -> bool {
         let known = self.streamers.class(base);
-        known.special.is_none() && &*known.name != "TNamed"
+        known.special.is_none() && *known.name != *"TNamed"
     }
 
     fn member_of_all(
@@ -131,9 +154,14 @@ impl Reader<'_> {
     ) -> Result<Vec<Value>> {
         match kind {
             Kind::Collection(collection) => self.collections(collection, before.len(), cursor),
-            Kind::Base(class) if self.is_in_members(*class) => {
+            Kind::Texts(n) => {
+                ObjectHeader::read(cursor)?;
+                before.iter().map(|_| self.texts(*n, cursor)).collect()
+            }
+            Kind::Base(class, version) if self.is_by_member(*class) => {
                 let known = self.streamers.class(*class);
-                let base = known.newest().cloned().ok_or_else(|| no_info(&known.name))?;
+                let base = known.layout(*version).or_else(|| known.newest());
+                let base = base.cloned().ok_or_else(|| no_info(&known.name))?;
                 self.nested(|reader| reader.objects_by_member(*class, &base, before.len(), cursor))
             }
             kind => before.iter().map(|values| self.value(kind, values, layout, cursor)).collect(),

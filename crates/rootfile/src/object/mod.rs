@@ -31,7 +31,10 @@ pub enum Value {
     Text(Bytes),
     Numbers(Numbers),
     List(Vec<Value>),
+    /// Numbers or strings, none of them twice, and what belongs to each.
     Map(Vec<(Value, Value)>),
+    /// Keys of any kind, and what belongs to each.
+    Pairs(Vec<(Value, Value)>),
     /// A base class, an object in place, or one that is pointed to.
     Object(ObjectId),
     /// A pointer to an object inside of one that could not be read.
@@ -123,7 +126,7 @@ impl<'a> ObjectRef<'a> {
         let object = self.object();
         let members = object.layout.members.iter().zip(&object.values);
         members.filter_map(|(member, value)| match (&member.kind, value) {
-            (Kind::Base(_), Value::Object(base)) => Some(*base),
+            (Kind::Base(..), Value::Object(base)) => Some(*base),
             _ => None,
         })
     }
@@ -142,7 +145,7 @@ impl<'a> ObjectRef<'a> {
         let mut bases = Vec::new();
         for (member, value) in members {
             match (&member.kind, value) {
-                (Kind::Base(_), Value::Object(base)) => bases.push(*base),
+                (Kind::Base(..), Value::Object(base)) => bases.push(*base),
                 _ if *member.name == *name => return Some(value),
                 _ => {}
             }
@@ -159,7 +162,7 @@ impl<'a> ObjectRef<'a> {
         let members = object.layout.members.iter().zip(&object.values);
         members
             .filter_map(|(member, value)| match (&member.kind, value) {
-                (Kind::Base(_), Value::Object(base)) => Some(self.objects.get(*base)),
+                (Kind::Base(..), Value::Object(base)) => Some(self.objects.get(*base)),
                 _ => None,
             })
             .find_map(|base| base.base(class))

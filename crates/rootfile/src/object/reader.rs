@@ -10,6 +10,7 @@
 //! without a byte count are counted one by one instead.
 //! (Source: ROOT, `io/doc/TFile/dobject.md`, `TBufferFile::ReadClass`, `ReadObjectAny`.)
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -19,7 +20,8 @@ use super::{Object, ObjectId, Objects, Unread, Value, special};
 use crate::array::{Number, Numbers};
 use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
-use crate::streamer::{ClassId, Collection, Count, Item, Kind, Layout, Streamers};
+use crate::streamer::{Class, ClassId, Collection, Count, Item, Kind, Layout, Special, Streamers};
+use crate::tree::interpret::Reduced;
 
 const BYTE_COUNT: u32 = 0x4000_0000;
 const NEW_CLASS: u32 = 0xffff_ffff;
@@ -53,8 +55,12 @@ pub fn read_object(
     key_len: u64,
     offset: u64,
 ) -> Result<Objects> {
+    let (streamers, collection) = match streamers.collection(class) {
+        Some((streamers, collection)) => (streamers, Some(collection)),
+        None => (Cow::Borrowed(streamers), None),
+    };
     let mut reader = Reader {
-        streamers,
+        streamers: &streamers,
         objects: Vec::new(),
         references: BTreeMap::new(),
         next_reference: ROOT_REFERENCE,
@@ -66,7 +72,11 @@ pub fn read_object(
     let class = reader.class_named(class);
     let id = reader.reserve(&class)?;
     reader.refer(ROOT_REFERENCE, Reference::Object(id));
-    reader.fill(id, &class, &mut Cursor::new(content, offset))?;
+    let cursor = &mut Cursor::new(content, offset);
+    match collection {
+        Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
+        None => reader.fill(id, &class, cursor)?,
+    }
     Ok(Objects { objects: reader.objects })
 }
 
@@ -119,6 +129,26 @@ pub(super) struct Reader<'s> {
 }
 
 impl Reader<'_> {
+    /// Reads a collection that is all of a record: without a header, unlike one in an object.
+    fn whole_collection(
+        &mut self,
+        id: ObjectId,
+        class: &ClassRef,
+        collection: &Collection,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<()> {
+        let start = cursor.clone();
+        let done = self.elements(collection, cursor).and_then(|items| match cursor.remaining() {
+            0 => {
+                let layout = Layout::of_names(class.name.clone(), &[Special::ELEMENTS]);
+                self.set(id, 0, &Arc::new(layout), vec![items]);
+                Ok(())
+            }
+            left => Err(cursor.unsupported(format!("{left} bytes more than the elements"))),
+        });
+        self.or_unread(done, id, start, cursor)
+    }
+
     /// Reads an object in place.
     fn object(&mut self, class: ClassId, cursor: &mut Cursor<'_>) -> Result<Value> {
         let class = ClassRef { name: self.streamers.class(class).name.clone(), id: Some(class) };
@@ -264,10 +294,9 @@ impl Reader<'_> {
             self.set(id, version, layout, values);
             return Ok(());
         }
-        let layout = if version == 0 && header.len.is_some() {
-            known.layout_by_checksum(cursor.u32()?)
-        } else {
-            known.layout(version)
+        let layout = match version {
+            0 if header.len.is_some() => unversioned(known, cursor)?,
+            _ => known.layout(version),
         };
         let Some(layout) = layout else {
             return Err(cursor.unsupported(format!("no streamer info for version {version}")));
@@ -290,27 +319,33 @@ impl Reader<'_> {
         cursor: &mut Cursor<'_>,
     ) -> Result<Value> {
         match kind {
-            Kind::Base(class) | Kind::Object(class) => self.object(*class, cursor),
+            Kind::Base(class, _) | Kind::Object(class) => self.object(*class, cursor),
             Kind::Number(basic) => number(*basic, cursor),
-            Kind::Numbers(basic, count) => {
-                let count = self.count(count, before, layout, cursor)?;
-                count.map_or(Ok(Value::Null), |n| Ok(Value::Numbers(cursor.numbers(*basic, n)?)))
-            }
             Kind::Double32(None) => Ok(Value::Float(cursor.f32()?.into())),
-            Kind::Double32(Some(count)) => {
-                let count = self.count(count, before, layout, cursor)?;
-                count.map_or(Ok(Value::Null), |n| {
-                    let all = cursor.f32s(n)?.into_iter().map(f64::from).collect();
-                    Ok(Value::Numbers(Numbers::F64(all)))
-                })
-            }
             Kind::Float16(None) => Ok(Value::Float(float16(cursor)?.into())),
-            Kind::Float16(Some(count)) => {
+            Kind::Packed(how, None) => match packed(*how, 1, cursor)? {
+                Numbers::F32(one) => Ok(Value::Float(one.iter().copied().map(f64::from).sum())),
+                Numbers::F64(one) => Ok(Value::Float(one.iter().sum())),
+                _ => Err(cursor.unsupported("a packed number of that type")),
+            },
+            Kind::Numbers(_, count)
+            | Kind::Double32(Some(count))
+            | Kind::Float16(Some(count))
+            | Kind::Packed(_, Some(count)) => {
                 let count = self.count(count, before, layout, cursor)?;
-                count.map_or(Ok(Value::Null), |n| float16s(n, cursor))
+                count.map_or(Ok(Value::Null), |n| numbers(kind, n, cursor).map(Value::Numbers))
+            }
+            Kind::Times(one, times, count) => {
+                let Some(count) = self.count(count, before, layout, cursor)? else {
+                    return Ok(Value::Null);
+                };
+                self.many(*times, cursor, |_, at| numbers(one, count, at).map(Value::Numbers))
             }
             Kind::Text => Ok(Value::Text(cursor.text()?)),
-            Kind::Texts(n) => self.many(*n, cursor, |_, at| Ok(Value::Text(at.text()?))),
+            Kind::Texts(n) => {
+                ObjectHeader::read(cursor)?;
+                self.texts(*n, cursor)
+            }
             Kind::CharStar => {
                 let len = cursor.count(1)?;
                 Ok(Value::Text(cursor.take(len)?))
@@ -319,6 +354,10 @@ impl Reader<'_> {
             Kind::Pointer => self.pointer(cursor),
             Kind::Pointers(n) => self.many(*n, cursor, Self::pointer),
             Kind::Collection(collection) => self.collection(collection, cursor),
+            Kind::Collections(collection, n) => {
+                self.charge(*n)?;
+                self.collections(collection, *n, cursor).map(Value::List)
+            }
             Kind::Loop { class, pointers, count } => {
                 let count = self.member_count(count, before, layout);
                 self.counted_objects(*class, *pointers, count, cursor)
@@ -343,7 +382,8 @@ impl Reader<'_> {
             Count::Member(name, _) => {
                 let there = cursor.u8()? != 0;
                 match self.member_count(count, before, layout) {
-                    Some(count) => Ok(there.then_some(count)),
+                    // No numbers and no place for them are the same to whoever reads them.
+                    Some(count) => Ok((there || count == 0).then_some(count)),
                     None if !there => Ok(None),
                     None => Err(cursor.corrupt(format!("{name} does not count an array"))),
                 }
@@ -389,15 +429,17 @@ impl Reader<'_> {
 
     fn in_bases(&self, name: &str, before: &[Value], layout: &Layout) -> Option<Value> {
         let members = layout.members.iter().zip(before);
-        members.filter(|(member, _)| matches!(member.kind, Kind::Base(_))).find_map(|(_, value)| {
-            let Value::Object(base) = value else { return None };
-            let base = &self.objects[base.0 as usize];
-            let own = base.layout.members.iter().position(|member| *member.name == *name);
-            match own {
-                Some(position) => base.values.get(position).cloned(),
-                None => self.in_bases(name, &base.values, &base.layout),
-            }
-        })
+        members.filter(|(member, _)| matches!(member.kind, Kind::Base(..))).find_map(
+            |(_, value)| {
+                let Value::Object(base) = value else { return None };
+                let base = &self.objects[base.0 as usize];
+                let own = base.layout.members.iter().position(|member| *member.name == *name);
+                match own {
+                    Some(position) => base.values.get(position).cloned(),
+                    None => self.in_bases(name, &base.values, &base.layout),
+                }
+            },
+        )
     }
 
     fn basket_seeks(
@@ -426,6 +468,11 @@ impl Reader<'_> {
         self.charge(count)?;
         let values = (0..count).map(|_| one(self, cursor)).collect::<Result<Vec<_>>>()?;
         Ok(Value::List(values))
+    }
+
+    /// An array of `TString`, behind the header that it has as an array.
+    pub(super) fn texts(&mut self, count: usize, cursor: &mut Cursor<'_>) -> Result<Value> {
+        self.many(count, cursor, |_, at| Ok(Value::Text(at.text()?)))
     }
 
     /// Reads a pointer: nothing, an object with its class, or a reference.
@@ -533,20 +580,27 @@ impl Reader<'_> {
         match collection {
             Collection::Text => Ok(Value::Text(cursor.text()?)),
             Collection::Sequence(item) => {
-                if let Item::Number(basic) = **item {
-                    let count = cursor.count(basic.size())?;
-                    return Ok(Value::Numbers(cursor.numbers(basic, count)?));
+                match **item {
+                    Item::Number(basic) => {
+                        let count = cursor.count(basic.size())?;
+                        return Ok(Value::Numbers(cursor.numbers(basic, count)?));
+                    }
+                    Item::Double32 => {
+                        let count = cursor.count(4)?;
+                        return Ok(Value::Numbers(double32s(count, cursor)?));
+                    }
+                    _ => {}
                 }
                 let count = cursor.count(1)?;
                 self.many(count, cursor, |to, at| to.item(item, at))
             }
-            Collection::Map(key, mapped) => {
+            Collection::Map(key, mapped) | Collection::Multimap(key, mapped) => {
                 let count = cursor.count(1)?;
                 self.charge(count.saturating_mul(2))?;
                 let pairs = (0..count)
                     .map(|_| Ok((self.item(key, cursor)?, self.item(mapped, cursor)?)))
                     .collect::<Result<Vec<_>>>()?;
-                Ok(Value::Map(pairs))
+                Ok(map_of(collection, pairs))
             }
         }
     }
@@ -554,6 +608,7 @@ impl Reader<'_> {
     pub(super) fn item(&mut self, item: &Item, cursor: &mut Cursor<'_>) -> Result<Value> {
         match item {
             Item::Number(basic) => number(*basic, cursor),
+            Item::Double32 => Ok(Value::Float(cursor.f32()?.into())),
             Item::Text | Item::StandardText => Ok(Value::Text(cursor.text()?)),
             Item::Object(class) => self.object(*class, cursor),
             Item::Pointer => self.pointer(cursor),
@@ -568,6 +623,28 @@ impl Reader<'_> {
             .ok_or_else(|| Error::limit(format!("a record of more than {VALUES_MAX} values")))?;
         Ok(())
     }
+}
+
+/// What a map has, as the type of its keys allows.
+pub(super) fn map_of(collection: &Collection, pairs: Vec<(Value, Value)>) -> Value {
+    match collection {
+        Collection::Map(key, _) => match **key {
+            Item::Number(_) | Item::Text | Item::StandardText => Value::Map(pairs),
+            _ => Value::Pairs(pairs),
+        },
+        _ => Value::Pairs(pairs),
+    }
+}
+
+/// The layout of an object of version 0: its class has none, and a checksum follows, or that is the
+/// class's version (`ClassDef(..., 0)`), and none does.
+fn unversioned<'c>(known: &'c Class, cursor: &mut Cursor<'_>) -> Result<Option<&'c Arc<Layout>>> {
+    let checksum = cursor.peek_u32();
+    let exact = checksum.ok().and_then(|checksum| known.layout_of(checksum));
+    if exact.is_none() && known.has_version_zero() {
+        return Ok(known.layout(0));
+    }
+    Ok(known.layout_by_checksum(cursor.u32()?))
 }
 
 fn number(basic: Number, cursor: &mut Cursor<'_>) -> Result<Value> {
@@ -597,8 +674,36 @@ fn float16(cursor: &mut Cursor<'_>) -> Result<f32> {
     Ok(if mantissa & (1 << (BITS + 1)) != 0 { -magnitude } else { magnitude })
 }
 
-fn float16s(count: usize, cursor: &mut Cursor<'_>) -> Result<Value> {
+/// An array of numbers, of any way in which they are written.
+fn numbers(kind: &Kind, count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
+    match kind {
+        Kind::Numbers(basic, _) => cursor.numbers(*basic, count),
+        Kind::Double32(_) => double32s(count, cursor),
+        Kind::Float16(_) => float16s(count, cursor),
+        Kind::Packed(how, _) => packed(*how, count, cursor),
+        _ => Err(cursor.unsupported("an array of what is no number")),
+    }
+}
+
+fn double32s(count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
+    Ok(Numbers::F64(cursor.f32s(count)?.into_iter().map(f64::from).collect()))
+}
+
+fn packed(how: Reduced, count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
+    let bytes = cursor.take(count.saturating_mul(how.size()))?;
+    Ok(if how.is_double() {
+        let mut all = Vec::with_capacity(count);
+        how.extend_f64(&mut all, &bytes);
+        Numbers::F64(all)
+    } else {
+        let mut all = Vec::with_capacity(count);
+        how.extend_f32(&mut all, &bytes);
+        Numbers::F32(all)
+    })
+}
+
+fn float16s(count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
     let mut part = cursor.split(count.saturating_mul(3))?;
     let all = (0..count).map(|_| float16(&mut part)).collect::<Result<Vec<f32>>>()?;
-    Ok(Value::Numbers(Numbers::F32(all)))
+    Ok(Numbers::F32(all))
 }

@@ -40,6 +40,11 @@ pub(super) fn read(
             let lower = Value::Int(cursor.i32()?.into());
             Ok(vec![name, lower, reader.many(count, cursor, Reader::pointer)?])
         }
+        Special::Ordered => {
+            let (name, _) = collection_name(version, 2, cursor)?;
+            let count = cursor.count(4)?;
+            Ok(vec![name, reader.many(count, cursor, Reader::pointer)?])
+        }
         Special::Map => {
             let (name, _) = collection_name(version, 2, cursor)?;
             let count = cursor.count(8)?;
@@ -59,6 +64,7 @@ pub(super) fn read(
         }
         Special::SymmetricMatrix(number) => symmetric_matrix(number, cursor),
         Special::TreeIndex => tree_index(version, cursor),
+        Special::Nothing => Ok(Vec::new()),
         // A basket inside of a tree: its bytes are for the basket's own reader.
         Special::Basket => Ok(vec![Value::Text(cursor.take(cursor.remaining())?)]),
     }
@@ -165,11 +171,13 @@ fn clones_array(
     let class = cursor.text()?;
     let count = cursor.count(0)?;
     let lower = Value::Int(cursor.i32()?.into());
+    let named = String::from_utf8_lossy(&class).into_owned();
+    let (class_name, class_version) = named.split_once(';').unwrap_or((&named, ""));
     if bits & BYPASS_STREAMER != 0 && count > 0 {
-        return Err(cursor.unsupported("clones array written member by member"));
+        let items =
+            reader.clones_by_member(class_name, class_version.parse().ok(), count, cursor)?;
+        return Ok(vec![name, Value::Text(class), lower, Value::List(items)]);
     }
-    let class_name = String::from_utf8_lossy(&class).into_owned();
-    let class_name = class_name.split(';').next().unwrap_or_default();
     let there = cursor.clone().remaining();
     if count > there {
         return Err(cursor.corrupt(format!("{count} objects in {there} bytes")));

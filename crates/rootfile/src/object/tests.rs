@@ -292,3 +292,78 @@ fn a_list_with_options() {
     assert_eq!(objects.get(date).int("fDatime").unwrap(), 0x0102_0304);
     cut("TList", &list);
 }
+
+/// `ClassDef(TH1L, 0)`: its version is 0, and no checksum follows. It was once looked for.
+#[test]
+fn version_zero_may_be_the_version() {
+    let zero = vec![member("id", code::UCHAR, "UChar_t")];
+    let streamers = Streamers::new(vec![info("Zero", 0, 0x0102_0304, zero)]);
+    let read = |content: &[u8]| {
+        let content = Bytes::copy_from_slice(content);
+        read_object(&streamers, "Zero", &content, KEY_LEN, 1000).unwrap().root().int("id")
+    };
+    assert_eq!(read(&[0x40, 0, 0, 3, 0, 0, 7]), Ok(7));
+    assert_eq!(read(&[0x40, 0, 0, 7, 0, 0, 1, 2, 3, 4, 7]), Ok(7), "with a checksum all the same");
+}
+
+#[test]
+fn a_collection_at_a_key_has_no_header() {
+    let strings = [0, 0, 0, 2, 1, b'a', 2, b'b', b'c'];
+    let objects = read("vector<string>", &strings).unwrap();
+    let text = |bytes: &'static [u8]| Value::Text(Bytes::from_static(bytes));
+    let all = Value::List(vec![text(b"a"), text(b"bc")]);
+    assert_eq!(objects.root().member("(elements)"), Some(&all));
+    cut("vector<string>", &strings);
+    let longer = [&strings[..], &[0]].concat();
+    assert!(read("vector<string>", &longer).unwrap().root().unread().is_some());
+}
+
+#[test]
+fn pairs_at_a_key_need_no_streamer_info() {
+    #[rustfmt::skip]
+    let pairs = [
+        0, 0, 0, 1,                             // one pair
+        0x40, 0, 0, 14, 0, 0,                   // 14 bytes, no version
+        1, 2, 3, 4,                             // a checksum
+        0, 0, 0, 7, 0x40, 0, 0, 0,              // 7, 2.0
+    ];
+    let objects = read("vector<pair<int,float> >", &pairs).unwrap();
+    let Some(Value::List(all)) = objects.root().member("(elements)") else { panic!("no list") };
+    let Value::Object(pair) = all[0] else { panic!("no pair") };
+    assert_eq!(objects.get(pair).int("first"), Ok(7));
+}
+
+#[test]
+fn arrays_of_strings_have_a_header() {
+    let names = Element { array_len: 2, ..member("names", code::STRING + code::ARRAY, "TString") };
+    let streamers = Streamers::new(vec![info("Names", 1, 1, vec![names])]);
+    let content = [0x40, 0, 0, 12, 0, 1, 0x40, 0, 0, 6, 0, 1, 1, b'a', 1, b'b'];
+    let content = Bytes::copy_from_slice(&content);
+    let objects = read_object(&streamers, "Names", &content, KEY_LEN, 1000).unwrap();
+    let text = |bytes: &'static [u8]| Value::Text(Bytes::from_static(bytes));
+    let all = Value::List(vec![text(b"a"), text(b"b")]);
+    assert_eq!(objects.root().member("names"), Some(&all));
+}
+
+#[test]
+fn clones_that_bypass_their_streamer_come_member_by_member() {
+    #[rustfmt::skip]
+    let clones = [
+        0x40, 0, 0, 41, 0, 4,                   // 41 bytes, version 4
+        0, 1, 0, 0, 0, 0, 0, 0, 0x10, 0,        // TObject with the bit
+        0,                                      // no name
+        6, b'N', b'o', b'd', b'e', b';', b'1',
+        0, 0, 0, 2, 0, 0, 0, 0,                 // two of them, from 0
+        0, 0, 0, 0, 0, 0, 0, 0,                 // next: null, null
+        7, 8,                                   // id
+    ];
+    let clones = [&clones[..3], &[clones.len() as u8 - 4], &clones[4..]].concat();
+    let objects = read("TClonesArray", &clones).unwrap();
+    let Some(Value::List(all)) = objects.root().member("items") else { panic!("no list") };
+    let id = |value: &Value| match value {
+        Value::Object(id) => objects.get(*id).int("id"),
+        _ => panic!("no object"),
+    };
+    assert_eq!([id(&all[0]), id(&all[1])], [Ok(7), Ok(8)]);
+    cut("TClonesArray", &clones);
+}

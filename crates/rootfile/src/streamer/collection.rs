@@ -10,14 +10,17 @@ pub enum Collection {
     Text,
     /// `vector`, `list`, `deque`, `set`, …: a count and the elements.
     Sequence(Box<Item>),
-    /// `map`, `multimap`, …: a count and pairs.
+    /// `map`, `unordered_map`: a count and pairs.
     Map(Box<Item>, Box<Item>),
+    /// `multimap`, `unordered_multimap`: the same with keys that come again.
+    Multimap(Box<Item>, Box<Item>),
 }
 
 /// What a collection holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Item {
     Number(Number),
+    Double32,
     /// `TString`.
     Text,
     /// `std::string` without a header of its own.
@@ -68,7 +71,8 @@ fn item(name: &str, class: &mut impl FnMut(&str) -> ClassId, depth: usize) -> Re
     }
     let Some((outer, inner)) = arguments(plain).filter(|(outer, _)| is_collection(outer)) else {
         return match plain {
-            "Double32_t" | "Float16_t" => Err(format!("collection of {plain}")),
+            "Double32_t" => Ok(Item::Double32),
+            "Float16_t" => Err(format!("collection of {plain}")),
             _ => Ok(Item::Object(class(name))),
         };
     };
@@ -77,12 +81,16 @@ fn item(name: &str, class: &mut impl FnMut(&str) -> ClassId, depth: usize) -> Re
         None => Err(format!("{name} without what it holds")),
     };
     Ok(Item::Collection(match outer {
-        "map" | "multimap" | "unordered_map" | "unordered_multimap" => {
-            Collection::Map(of(0)?, of(1)?)
-        }
-        "bitset" | "array" | "tuple" => return Err(format!("{outer} in {name}")),
+        "map" | "unordered_map" => Collection::Map(of(0)?, of(1)?),
+        "multimap" | "unordered_multimap" => Collection::Multimap(of(0)?, of(1)?),
+        "bitset" => Collection::Sequence(Box::new(Item::Number(Number::Bool))),
         _ => Collection::Sequence(of(0)?),
     }))
+}
+
+/// Whether it is a collection's name, whatever it holds.
+pub(super) fn is_named(name: &str) -> bool {
+    arguments(name.trim()).is_some_and(|(outer, _)| is_collection(outer))
 }
 
 fn is_collection(outer: &str) -> bool {
@@ -101,8 +109,6 @@ fn is_collection(outer: &str) -> bool {
             | "unordered_map"
             | "unordered_multimap"
             | "bitset"
-            | "array"
-            | "tuple"
             | "ROOT::VecOps::RVec"
             | "RVec"
     )
@@ -182,6 +188,9 @@ mod tests {
             ("set<TLorentzVector, less<TLorentzVector> >", sequence(Object(ClassId(7)))),
             ("vector<TBranch*>", sequence(Item::Pointer)),
             ("vector<A<int,float> >", sequence(Object(ClassId(7)))),
+            ("vector<array<int,3> >", sequence(Object(ClassId(7)))),
+            ("vector<Double32_t>", sequence(Item::Double32)),
+            ("bitset<12>", sequence(Item::Number(Number::Bool))),
             ("vector<pair<int,float> >", sequence(Object(ClassId(7)))),
         ];
         for (name, expected) in cases {
@@ -204,7 +213,7 @@ mod tests {
 
     #[test]
     fn names_that_are_none() {
-        for name in ["vector<", "vector", "vector<Double32_t>", "bitset<8>", "map<int>", ""] {
+        for name in ["vector<", "vector", "vector<Float16_t>", "map<int>", ""] {
             assert!(parse(name).is_err(), "{name}");
         }
         let deep = format!("{}int{}", "vector<".repeat(500), ">".repeat(500));

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::collection::Collection;
+use super::collection::{Collection, Item};
 use super::{ClassId, Element, StreamerInfo, code};
 use crate::array::Number;
+use crate::tree::interpret::layout::Scalar;
+use crate::tree::interpret::{Reduced, Target};
 
 /// How one version of a class is read: its members in the order in which they are written.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,12 +26,15 @@ pub struct Member {
 /// What is written for a member.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
-    Base(ClassId),
+    /// Its class, and the version that is meant where it does not say.
+    Base(ClassId, i32),
     Number(Number),
     Numbers(Number, Count),
     /// ROOT: `Double32_t` and `Float16_t` without a range, one or many.
     Float16(Option<Count>),
     Double32(Option<Count>),
+    /// The same with a range, or with fewer bits than usual.
+    Packed(Reduced, Option<Count>),
     /// ROOT: `TString`.
     Text,
     Texts(usize),
@@ -40,6 +45,10 @@ pub enum Kind {
     Pointer,
     Pointers(usize),
     Collection(Collection),
+    /// Several collections in a row.
+    Collections(Collection, usize),
+    /// Several arrays of numbers, all of one length: pointers in a fixed array.
+    Times(Box<Kind>, usize, Count),
     /// Objects, or pointers to them, that another member counts.
     Loop {
         class: ClassId,
@@ -96,7 +105,7 @@ impl Layout {
     /// The base classes, in their order.
     pub fn bases(&self) -> impl Iterator<Item = ClassId> {
         self.members.iter().filter_map(|member| match member.kind {
-            Kind::Base(class) => Some(class),
+            Kind::Base(class, _) => Some(class),
             _ => None,
         })
     }
@@ -104,16 +113,21 @@ impl Layout {
 
 fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) -> ClassId) -> Kind {
     if matches!(element.class.as_str(), "TStreamerSTL" | "TStreamerSTLstring") {
-        return match Collection::parse(&element.type_name, class) {
-            Ok(_) if element.array_len > 0 => unsupported(element, "array of collections"),
-            Ok(collection) => Kind::Collection(collection),
+        // A pointer to a collection is written as one in place.
+        return match Collection::parse(element.type_name.trim_end_matches('*'), class) {
+            Ok(collection) => match element.array_len as usize {
+                0 => Kind::Collection(enumerated(collection, element)),
+                count => Kind::Collections(collection, count),
+            },
             Err(why) => Kind::Unsupported(why),
         };
     }
     let array = element.array_len as usize;
     let object_name = element.type_name.trim_end_matches('*').trim_end();
     match element.type_code {
-        code::BASE | code::TOBJECT | code::TNAMED => Kind::Base(class(&element.name)),
+        code::BASE | code::TOBJECT | code::TNAMED => {
+            Kind::Base(class(&element.name), element.base_version)
+        }
         code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
             Kind::Object(class(object_name))
         }
@@ -131,7 +145,12 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
             basic_kind(number - code::ARRAY, Some(Count::Fixed(array)), element)
         }
         number @ code::COUNTED..code::OBJECT => {
-            basic_kind(number - code::COUNTED, Some(counter(element, before)), element)
+            let count = counter(element, before);
+            match basic_kind(number - code::COUNTED, Some(count.clone()), element) {
+                one @ Kind::Unsupported(_) => one,
+                one if array == 0 => one,
+                one => Kind::Times(Box::new(one), array, count),
+            }
         }
         number @ code::PREFIXED..=-1 => {
             basic_kind(number - code::PREFIXED, Some(Count::Prefixed), element)
@@ -146,6 +165,23 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
             code::STRING => Kind::Texts(array),
             _ => unsupported(element, "element"),
         },
+    }
+}
+
+/// A collection of an enumeration's values: it has a name like a class, and the element knows what
+/// is written.
+fn enumerated(collection: Collection, element: &Element) -> Collection {
+    let number = match (&collection, element.item_code) {
+        (Collection::Sequence(item), code @ 1..code::ARRAY)
+            if matches!(**item, Item::Object(_)) =>
+        {
+            basic_kind(code, None, element)
+        }
+        _ => return collection,
+    };
+    match number {
+        Kind::Number(number) => Collection::Sequence(Box::new(Item::Number(number))),
+        _ => collection,
     }
 }
 
@@ -175,7 +211,7 @@ fn basic_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
         code::ULONG | code::ULONG64 => Number::U64,
         code::BOOL => Number::Bool,
         code::DOUBLE32 | code::FLOAT16 if element.title.starts_with('[') => {
-            return unsupported(element, "packed number");
+            return packed_kind(type_code, count, element);
         }
         code::DOUBLE32 => return Kind::Double32(count),
         code::FLOAT16 => return Kind::Float16(count),
@@ -184,6 +220,16 @@ fn basic_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
     match count {
         Some(count) => Kind::Numbers(basic, count),
         None => Kind::Number(basic),
+    }
+}
+
+/// Numbers of which the comment behind the member says a range or bits.
+fn packed_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
+    let target = if type_code == code::FLOAT16 { Target::Float16 } else { Target::Double32 };
+    match Reduced::from_title(target, &element.title) {
+        Some(Scalar::Reduced(how)) => Kind::Packed(how, count),
+        Some(Scalar::Widened) => Kind::Double32(count),
+        _ => unsupported(element, "packed number"),
     }
 }
 
@@ -208,10 +254,8 @@ mod tests {
     fn type_codes() {
         assert_eq!(coded(code::INT), Kind::Number(Number::I32));
         assert_eq!(coded(code::INT + code::ARRAY), Kind::Numbers(Number::I32, Count::Fixed(3)));
-        assert!(matches!(
-            coded(code::INT + code::COUNTED),
-            Kind::Numbers(Number::I32, Count::Member(..))
-        ));
+        assert!(matches!(coded(code::INT + code::COUNTED), Kind::Times(one, 3, _)
+            if matches!(*one, Kind::Numbers(Number::I32, Count::Member(..)))));
         assert_eq!(coded(code::STRING + code::ARRAY), Kind::Texts(3));
         assert_eq!(coded(code::OBJECT_POINTER + code::ARRAY), Kind::Pointers(3));
     }

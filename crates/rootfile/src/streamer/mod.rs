@@ -11,6 +11,7 @@ mod names;
 mod read;
 mod special;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -219,6 +220,20 @@ impl Streamers {
         })
     }
 
+    /// A collection of the standard library by its name, and what knows every class in that name;
+    /// None for anything else, `std::string` and classes of the file among it.
+    pub(crate) fn collection(&self, name: &str) -> Option<(Cow<'_, Streamers>, Collection)> {
+        if !collection::is_named(name) || self.info(name, None).is_some() {
+            return None;
+        }
+        let mut known = Cow::Borrowed(self);
+        let found = Collection::parse(name, &mut |class| match known.id(class) {
+            Some(id) => id,
+            None => known.to_mut().intern(class),
+        });
+        found.ok().map(|found| (known, found))
+    }
+
     pub(crate) fn id(&self, class: &str) -> Option<ClassId> {
         let known = self.ids.get(class);
         let known = known.or_else(|| match class.contains('<') {
@@ -279,8 +294,17 @@ impl Class {
 
     /// The layout of the version with that checksum, or a builtin one, which has none.
     pub(crate) fn layout_by_checksum(&self, checksum: u32) -> Option<&Arc<Layout>> {
-        let with = |checksum| self.versions.iter().find(|known| known.info.checksum == checksum);
-        let found = with(checksum).or_else(|| with(0)).map(|version| &version.layout);
-        found.or(self.pair.as_ref())
+        self.layout_of(checksum).or_else(|| self.layout_of(0)).or(self.pair.as_ref())
+    }
+
+    /// The layout of exactly that checksum.
+    pub(crate) fn layout_of(&self, checksum: u32) -> Option<&Arc<Layout>> {
+        let found = self.versions.iter().find(|known| known.info.checksum == checksum);
+        found.map(|version| &version.layout)
+    }
+
+    /// Whether 0 is a version of the class, and not what stands for none.
+    pub(crate) fn has_version_zero(&self) -> bool {
+        self.versions.iter().any(|known| known.info.version == 0)
     }
 }

@@ -8,6 +8,7 @@ pub(crate) enum Special {
     Object,
     List,
     ObjArray,
+    Ordered,
     ClonesArray,
     Map,
     Ref,
@@ -21,14 +22,21 @@ pub(crate) enum Special {
     /// `TTreeIndex`: arrays whose length is given once.
     TreeIndex,
     Basket,
+    /// Nothing at all.
+    Nothing,
 }
 
 impl Special {
     /// Name of the member that holds a collection's objects.
     pub(crate) const ITEMS: &str = "items";
+    /// The only member of a record that is a collection of the standard library: no C++ name.
+    pub(crate) const ELEMENTS: &str = "(elements)";
 
     pub(crate) const ALL: &[(&str, Special)] = &[
         ("TObject", Special::Object),
+        // Their version is 0: what is written is the base class's.
+        ("TSortedList", Special::List),
+        ("TOrdCollection", Special::Ordered),
         ("TList", Special::List),
         ("THashList", Special::List),
         ("TObjArray", Special::ObjArray),
@@ -50,6 +58,7 @@ impl Special {
         ("TMatrixTSym<float>", Special::SymmetricMatrix(Number::F32)),
         ("TTreeIndex", Special::TreeIndex),
         ("TBasket", Special::Basket),
+        ("TQObject", Special::Nothing),
     ];
 
     /// Names of an object's values, in the order in which they are read.
@@ -59,7 +68,7 @@ impl Special {
             Special::List => &["fName", Special::ITEMS, "options"],
             Special::ObjArray => &["fName", "fLowerBound", Special::ITEMS],
             Special::ClonesArray => &["fName", "fClass", "fLowerBound", Special::ITEMS],
-            Special::Map => &["fName", Special::ITEMS],
+            Special::Map | Special::Ordered => &["fName", Special::ITEMS],
             Special::Ref => &["fUniqueID", "fBits", "process"],
             Special::RefArray => &["fName", "fLowerBound", "process", "fUIDs"],
             Special::Datime => &["fDatime"],
@@ -79,6 +88,7 @@ impl Special {
                 &["fMajorName", "fMinorName", "fIndexValues", "fIndexValuesMinor", "fIndex"]
             }
             Special::Basket => &["bytes"],
+            Special::Nothing => &[],
         }
     }
 
@@ -87,6 +97,7 @@ impl Special {
         match self {
             Special::List
             | Special::ObjArray
+            | Special::Ordered
             | Special::ClonesArray
             | Special::Map
             | Special::RefArray
@@ -97,7 +108,8 @@ impl Special {
             | Special::Text
             | Special::Array(_)
             | Special::SymmetricMatrix(_)
-            | Special::Basket => false,
+            | Special::Basket
+            | Special::Nothing => false,
         }
     }
 }

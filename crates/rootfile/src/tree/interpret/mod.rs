@@ -18,7 +18,7 @@ mod reduced;
 
 pub use crate::array::Number;
 use layout::{Entry, Layout, Part, Record, Scalar};
-pub use reduced::Reduced;
+pub use reduced::{Reduced, Target};
 
 use std::sync::Arc;
 

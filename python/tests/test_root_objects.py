@@ -1,0 +1,192 @@
+"""Single objects that ROOT writes: every member, and what histograms and graphs give."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import uproot
+
+import farroot
+from farroot.objects import Object
+
+from .members import differences
+from .root import written_by
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+#: What ROOT's JSON does not tell as members are told: by hand, or lists of lists by their lengths.
+NOT_AS_MEMBERS = ("graph_multi", "std_nested", "std_map_of_maps", "style", "matrix_symmetric_")
+HISTOGRAMS = ("TH1", "TH2", "TH3", "TProfile")
+#: Which uproot has as histograms, but without bins.
+POLYGONS = ("TH2Poly", "TProfile2Poly")
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the file of `objects.py`, and what ROOT says is in it."""
+    return written_by("objects.py", tmp_path_factory.mktemp("objects"))
+
+
+@pytest.fixture(scope="module")
+def file(written: Path) -> Any:
+    return farroot.open(written / "objects.root")
+
+
+@pytest.fixture(scope="module")
+def other(written: Path) -> Any:
+    return uproot.open(written / "objects.root")
+
+
+@pytest.mark.timeout(300)
+def test_every_member_is_what_root_says(written: Path, file: Any) -> None:
+    compared = 0
+    for line in (written / "objects.txt").read_text().splitlines():
+        name, values = line.split("\t", 1)
+        if name.startswith(NOT_AS_MEMBERS):
+            continue
+        theirs = json.loads(values, strict=False)
+        if name == "canvas":
+            # In the file, lists of colours come behind what is drawn.
+            theirs["fPrimitives"]["arr"] += [{"$ref": 0}] * 2
+        assert list(differences(file[name], theirs, name)) == []
+        compared += 1
+    assert compared > 150
+
+
+def histograms(file: Any) -> dict[str, str]:
+    return {
+        name: classname
+        for name, classname in file.classnames().items()
+        if classname.startswith(HISTOGRAMS) and classname not in POLYGONS
+    }
+
+
+def test_histograms_give_what_uproot_gives(file: Any, other: Any) -> None:
+    compared = 0
+    for name in histograms(file):
+        ours, theirs = file[name], other[name]
+        what = (ours.name, ours.title, ours.kind, ours.weighted)
+        assert what == (theirs.name, theirs.title, theirs.kind, theirs.weighted)
+        for flow in (False, True):
+            for method in ("values", "variances", "errors", "counts"):
+                mine, expected = getattr(ours, method)(flow), getattr(theirs, method)(flow)
+                assert mine.dtype == expected.dtype, (name, method)
+                np.testing.assert_allclose(mine, expected, rtol=1e-12, err_msg=f"{name} {method}")
+            if ours.kind == "COUNT":
+                for dd in (False, True):
+                    mine, expected = ours.to_numpy(flow, dd), theirs.to_numpy(flow, dd)
+                    assert repr(mine) == repr(expected)
+        compared += 1
+    assert compared > 45
+
+
+def test_axes_give_what_uproot_gives(file: Any, other: Any) -> None:
+    for name in histograms(file):
+        for ours, theirs in zip(file[name].axes, other[name].axes, strict=True):
+            for flow in (False, True):
+                for method in ("edges", "intervals", "centers", "widths"):
+                    expected = getattr(theirs, method)(flow)
+                    got = getattr(ours, method)(flow)
+                    np.testing.assert_allclose(
+                        got, expected, rtol=1e-14, err_msg=f"{name} {method}"
+                    )
+                assert ours.labels(flow) == theirs.labels(flow)
+            facts = (len(ours), ours.low, ours.high, ours.width, ours.traits.discrete)
+            assert facts == pytest.approx(
+                (len(theirs), theirs.low, theirs.high, theirs.width, theirs.traits.discrete)
+            )
+            assert list(ours) == [
+                each if isinstance(each, str) else pytest.approx(tuple(each)) for each in theirs
+            ]
+            assert ours[0] in ours
+
+
+def test_profiles_know_their_errors(file: Any, other: Any) -> None:
+    for name in ("profile", "profile_weightedi", "profile_fews", "profile2g", "profile3"):
+        for mode in ("", "s", "i", "g"):
+            expected = other[name].errors(flow=True, error_mode=mode)
+            got = file[name].errors(flow=True, error_mode=mode)
+            np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+def test_hist_and_boost_histogram_have_them_as_from_uproot(file: Any, other: Any) -> None:
+    pytest.importorskip("hist")
+    for name, classname in histograms(file).items():
+        if classname in ("TProfile2D", "TProfile3D"):
+            # uproot does not give them.
+            assert file[name].to_boost().values().shape == file[name].values().shape
+            continue
+        ours, theirs = file[name], other[name]
+        if any(axis["fLabels"] is not None and axis.labels() is None for axis in ours.axes):
+            # Of bins of which some only have names, uproot leaves the others out, or fails.
+            assert ours.to_boost().axes[0].size == len(ours.axes[0])
+            continue
+        for mine, expected in (
+            (ours.to_boost(), theirs.to_boost()),
+            (ours.to_hist(), theirs.to_hist()),
+        ):
+            assert type(mine) is type(expected)
+            assert mine.axes == expected.axes
+            assert type(mine.storage_type) is type(expected.storage_type)
+            for flow in (False, True):
+                view, wanted = mine.view(flow=flow), expected.view(flow=flow)
+                for field in wanted.dtype.names or (...,):
+                    np.testing.assert_allclose(view[field], wanted[field], rtol=1e-9, atol=1e-9)
+            assert [axis.label for axis in mine.axes] == [axis.label for axis in expected.axes]
+            assert (mine.name, mine.label) == (expected.name, expected.label)
+
+
+def test_graphs_and_other_single_objects(file: Any, other: Any) -> None:
+    for name in ("graph", "graph_empty", "graph_asymm"):
+        for mine, expected in zip(file[name].values(), other[name].values(), strict=True):
+            np.testing.assert_array_equal(mine, expected)
+    assert file["datime"].to_datetime() == datetime.datetime(2020, 1, 2, 3, 4, 5)
+    assert file["parameter_double"].value == 3.5
+    assert (int(file["parameter_int"]), float(file["parameter_float"])) == (-3, 3.5)
+    assert file["f1"]["fFormula"]["fFormula"] == other["f1"].member("fFormula").member("fFormula")
+
+
+def test_collections_are_of_python(file: Any) -> None:
+    """Every one as ROOT writes it at a key: without the header that it has inside of objects."""
+    assert file["std_ints"].tolist() == [1, 2]
+    assert file["std_none"].dtype == np.float64
+    assert file["std_bools"].tolist() == [True, False]
+    assert file["std_strings"] == file["std_tstrings"] == ["a", "bc"]
+    assert [each.tolist() for each in file["std_nested"]] == [[], [1], [1, 2]]
+    assert file["std_map"] == {"a": 1, "b": 2}
+    assert file["std_map_of_vectors"]["a"].tolist() == [1, 2]
+    assert file["std_map_of_maps"] == {"k": {"v": 2}}
+    assert [(each["first"], each["second"]) for each in file["std_pairs"]] == [(1, 2)]
+    first, null, again = file["std_pointers"]
+    assert (first["fName"], null) == ("n", None)
+    assert first is again
+    assert file["list"][0] == "s"
+    assert file["map"]["one"] == "value"
+    assert [each.name for each in file["clones"]] == ["c0", "c1", "c2"]
+    assert [each.name for each in file["sorted_list"]] == ["a", "b"]
+
+
+def test_a_canvas_has_what_is_drawn_in_it(file: Any) -> None:
+    """`TCanvas` is written by hand, and no streamer info tells of it."""
+    pads = file["canvas_divided"]["fPrimitives"][:2]
+    assert [pad.classname for pad in pads] == ["TPad", "TPad"]
+    drawn = [
+        [each.classname for each in pad["fPrimitives"] if isinstance(each, Object)] for pad in pads
+    ]
+    assert "TH1F" in drawn[0]
+    assert "TGraph" in drawn[1]
+
+
+def test_what_is_not_known_still_has_a_name() -> None:
+    """`repr` once raised for an object of which a base class could not be read."""
+    lacking, whole = Object("TBase", 1), Object("TWhole", 1)
+    lacking.lack("not known")
+    whole.fill({"fMember": 1}, [lacking])
+    assert repr(whole) == "<TWhole>"
+    assert repr(lacking) == "<TBase (unread)>"
+    assert whole["fMember"] == 1
