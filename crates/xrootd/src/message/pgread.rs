@@ -59,6 +59,11 @@ impl Message for Pgread {
         let handle = Handle(fields.array()?);
         let offset = fields.offset()?;
         let length = fields.length()?;
+        // The parts of an answer say where they begin, in a signed number as well.
+        if offset + u64::from(length) > i64::MAX as u64 {
+            let why = "a range behind the largest offset";
+            return Err(DecodeError::Invalid { what: Self::NAME, why });
+        }
         let arguments = body
             .first()
             .map(|&path| PgreadArguments { path, flags: body.get(1).copied() });
@@ -171,6 +176,9 @@ mod tests {
         assert_eq!(Pgread::decode(&parameters, &Bytes::from(body)), Ok(pgread));
         parameters[4] = 0x80;
         assert!(Pgread::decode(&parameters, &Bytes::new()).is_err(), "a negative offset");
+        // Found by chance: its second part would have begun at a negative offset.
+        parameters[4..12].copy_from_slice(&(i64::MAX - 6).to_be_bytes());
+        assert!(Pgread::decode(&parameters, &Bytes::new()).is_err(), "an end behind all offsets");
     }
 
     #[test]
