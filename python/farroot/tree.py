@@ -78,6 +78,20 @@ class Tree(InFile[_core.Tree], HasBranches):
         return dict(self._live().aliases)
 
     @property
+    def all_members(self) -> dict[str, Any]:
+        """The members of the TTree itself: ``all_members["fUserInfo"]`` has what was put there."""
+        return dict(self._object())
+
+    def member(self, name: str) -> Any:
+        """One of :attr:`all_members`."""
+        return self._object()[name]
+
+    def _object(self) -> Any:
+        from .objects import read
+
+        return read(self._live().file, self._object_path)
+
+    @property
     def friends(self) -> Friends:
         """Other trees whose entries belong to those of this one (``TTree::AddFriend``).
 

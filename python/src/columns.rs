@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Array, Mark, Offsets};
+use engine::{Array, Offsets};
 use numpy::ndarray::ArrayView1;
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
@@ -168,24 +168,9 @@ impl Record {
     }
 }
 
-/// Objects of whichever classes the data name: where it is one class, no union.
-fn objects(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
-    let Array::Union { tags, index, mut contents } = array else { return column(py, array) };
-    if contents.len() != 1 {
-        let content = column(py, Array::Union { tags, index, contents })?;
-        return Ok(Py::new(py, Marked { mark: Mark::Objects.name(), content })?.into_any());
-    }
-    let content = contents.swap_remove(0);
-    let in_order = index.len() == content.len() && index.iter().zip(0..).all(|(at, i)| *at == i);
-    match in_order {
-        true => column(py, content),
-        false => column(py, Array::Option { index, content: Box::new(content) }),
-    }
-}
-
 /// One column as one of the classes above.
 pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
-    Ok(match array {
+    Ok(match array.simplified() {
         Array::Numbers { numbers, shape } => {
             Py::new(py, Numbers { array: shaped(flat(py, numbers)?, &shape)?.unbind() })?.into_any()
         }
@@ -218,7 +203,6 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
             let (tags, index) = (tags.into_pyarray(py).unbind(), index.into_pyarray(py).unbind());
             Py::new(py, Union { tags, index, contents })?.into_any()
         }
-        Array::Marked { mark: Mark::Objects, content } => objects(py, *content)?,
         Array::Marked { mark, content } => {
             let content = column(py, *content)?;
             Py::new(py, Marked { mark: mark.name(), content })?.into_any()

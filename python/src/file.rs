@@ -95,7 +95,7 @@ impl File {
         let file = self.inner(py)?;
         let objects =
             wait(py, &engine(py)?, file.object(path))?.map_err(|error| exception(py, &error))?;
-        members::to_python(py, &objects, make)
+        members::to_python(py, objects, make)
     }
 
     fn ntuple(&self, py: Python<'_>, path: &str) -> PyResult<Ntuple> {

@@ -11,6 +11,7 @@ import pytest
 import farroot
 
 from .root import written_by
+from .test_parquet import cat
 
 #: By name: what `make.py` makes of them.
 WHOLE = ("whole", "whole_memberwise")
@@ -110,6 +111,7 @@ def plainly(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("memberwise", [False, True])
 def test_single_objects_of_any_class(written: Path, memberwise: bool) -> None:
     """Most of these members once made an object unreadable: bits, enumerations, pointers to
@@ -341,6 +343,44 @@ def test_objects_of_any_class_in_steps_and_in_every_library(written: Path) -> No
     assert [len(each) for each in objects] == [len(each) for each in wanted]
     kept = tree.arrays([name], cut='get("holder.before") > 150')[name].to_list()
     assert kept == wanted[151:]
+
+
+def of_classes(i: int) -> list[Any]:
+    """What `write_classes` fills, with null pointers between."""
+    held = [{"fName": "n", "fTitle": "t"}, "s", {"fX": 0, "fY": 0, "fZ": 0}][i // 100]
+    return [held, None, held][: max(0, i % 3 * 2 - 1)]
+
+
+@pytest.mark.timeout(300)
+def test_classes_that_differ_from_batch_to_batch(written: Path, tmp_path: Path) -> None:
+    """Awkward joins them; Arrow's streams and Parquet have one type, which they now say."""
+    import awkward as ak
+    import pyarrow.parquet as pq
+
+    address = f"{written}/classes.root:tree"
+    tree = farroot.open(address)
+    wanted = [of_classes(i) for i in range(300)]
+    for size in (7, 50, 100):
+        steps = list(tree.iterate(["array"], step_size=size))
+        assert ak.concatenate(steps)["array"].to_list() == wanted
+        joined = steps[0]["array"]
+        for step in steps[1:]:
+            joined = ak.concatenate([joined, step["array"]])
+        assert joined.to_list() == wanted
+        frames = tree.iterate(["array"], step_size=size, library="pd")
+        assert [len(entry) for frame in frames for entry in frame["array"]] == [*map(len, wanted)]
+    assert tree["array"].array(library="arrow").to_pylist() == wanted
+    assert tree.to_arrow(["array"]).read_all()["array"].to_pylist() == wanted
+    with pytest.raises(farroot.UnsupportedError, match="array holds objects of other classes"):
+        tree.to_arrow(["array"], step_size=50).read_all()
+
+    path = tmp_path / "one.parquet"
+    done = cat(address, "-c", "one", "--parquet", str(path))
+    assert done.returncode == 0, done.stderr
+    assert pq.read_table(path)["one"].to_pylist() == tree["one"].array().to_list()
+    done = cat(address, "-c", "array", "--parquet", str(tmp_path / "several.parquet"))
+    assert done.returncode == 1
+    assert "Parquet cannot hold column array" in done.stderr
 
 
 @pytest.mark.parametrize(("split", "bypass"), [each for each in ODDS if each[0] < 99])

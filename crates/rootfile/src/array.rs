@@ -294,6 +294,14 @@ impl Array {
         }
     }
 
+    /// Objects of whichever classes the data name, without the union where they are of one class.
+    pub fn simplified(self) -> Array {
+        match self {
+            Array::Marked { mark: Mark::Objects, content } => indirect::of_one_class(*content),
+            other => other,
+        }
+    }
+
     /// Adds entries of zeros, empty lists and nothing. `false`, and nothing is added, where an entry
     /// would take more than `width_max` numbers.
     pub(crate) fn push_defaults(&mut self, entries: usize, width_max: usize) -> bool {

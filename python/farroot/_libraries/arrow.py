@@ -15,7 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .. import _core
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
     from .._core import Column
@@ -78,8 +78,20 @@ def to_arrow(column: Column) -> Any:
 
 def stream(schema: Any, tables: Iterator[Any]) -> Any:
     """Tables as they come, as a reader with the C stream interface."""
-    batches = (batch for table in tables for batch in table.to_batches())
+    batches = (batch for table in tables for batch in _same(schema, table).to_batches())
     return pa.RecordBatchReader.from_batches(schema, batches)
+
+
+def _same(schema: Any, table: Any) -> Any:
+    """The table, if its types are those of the first one: a stream has one type for each column."""
+    for known, found in zip(schema, table.schema, strict=True):
+        if known.type != found.type:
+            raise UnsupportedError(
+                f"{found.name} holds objects of other classes than in the batches before: it is "
+                f"{found.type}, and was {known.type}; larger steps may have all classes in the "
+                'first, and arrays(library="arrow") has one type for all'
+            )
+    return table
 
 
 def _numbers(array: NDArray[Any]) -> Any:

@@ -84,6 +84,30 @@ def write_containers(path: str, split: int, bypass: bool) -> None:
     file.Close()
 
 
+def write_classes(path: str) -> None:
+    """Containers whose objects are of another class in each third of the entries."""
+    file = ROOT.TFile(path, "RECREATE")
+    tree = ROOT.TTree("tree", "")
+    array, one = ROOT.TObjArray(), ROOT.TObjArray()
+    tree.Branch("array", array, 4000, 0)
+    tree.Branch("one", one, 4000, 0)
+    makers = (lambda: ROOT.TNamed("n", "t"), lambda: ROOT.TObjString("s"), ROOT.TVector3)
+    for i in range(300):
+        held = [makers[i // 100]() for _ in range(i % 3)]
+        alike = [ROOT.TNamed("n", "t") for _ in range(i % 2)]
+        array.Clear()
+        one.Clear()
+        for place, each in enumerate(held):
+            array.AddAtAndExpand(each, 2 * place)
+        for each in alike:
+            one.Add(each)
+        tree.Fill()
+        if i % 50 == 49:
+            tree.FlushBaskets()
+    tree.Write()
+    file.Close()
+
+
 def write_singles(path: str, memberwise: bool) -> None:
     """Objects at keys of their own."""
     ROOT.TVirtualStreamerInfo.SetStreamMemberWise(memberwise)
@@ -123,6 +147,7 @@ def main(folder: str) -> None:
         write(os.path.join(folder, f"{name}.root"), *kind)
     for memberwise in (False, True):
         write_singles(os.path.join(folder, f"singles_{memberwise}.root"), memberwise)
+    write_classes(os.path.join(folder, "classes.root"))
     write_efficiencies(os.path.join(folder, "efficiencies.root"))
     for split in (0, 1, 99):
         for memberwise in (False, True):

@@ -45,22 +45,25 @@ pub async fn write(
     let bar = progress(entries.end - entries.start);
     let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
     // The first batch decides which columns there are.
-    let mut writer = match batches.next().await {
-        None => begin(source.arrow_schema()?)?,
+    let (mut writer, schema) = match batches.next().await {
+        None => {
+            let schema = source.arrow_schema()?;
+            (begin(schema.clone())?, schema)
+        }
         Some(first) => {
             let first = first?;
             warn_of(&first);
             let first = first.into_arrow()?;
             let mut writer = begin(first.schema())?;
             writer.write(&first).map_err(failed)?;
-            writer
+            (writer, first.schema())
         }
     };
     while let Some(batch) = batches.next().await {
         let batch = batch?;
         bar.set_position(batch.entries.end.saturating_sub(start));
         bar.set_message(size(engine.report().bytes_received));
-        writer.write(&batch.into_arrow()?).map_err(failed)?;
+        writer.write(&batch.into_arrow_as(&schema)?).map_err(failed)?;
     }
     writer.close().map_err(failed)?;
     std::fs::rename(&unfinished.0, path).map_err(|error| cannot(&error))?;

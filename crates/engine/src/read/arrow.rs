@@ -15,6 +15,7 @@ use arrow_array::{
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef, UnionFields};
+use rootfile::array::Mark;
 use rootfile::{Array, Numbers};
 
 use super::batches::Batches;
@@ -75,7 +76,7 @@ impl Iterator for ArrowReader {
             return Some(Ok(first));
         }
         let batch = self.engine.block_on(self.batches.next())?;
-        let record = batch.and_then(Batch::into_arrow);
+        let record = batch.and_then(|batch| batch.into_arrow_as(&self.schema));
         Some(record.map_err(|error| ArrowError::ExternalError(Box::new(error))))
     }
 }
@@ -105,6 +106,27 @@ impl Batch {
         let rows = usize::try_from(self.len()).ok();
         record_batch(self.columns, rows)
     }
+
+    /// As [`Batch::into_arrow`], with the types of the batches before.
+    ///
+    /// # Errors
+    /// As there; `Unsupported` for objects of other classes than before: a container may hold any,
+    /// and streams and files have one type for a column.
+    pub fn into_arrow_as(self, schema: &SchemaRef) -> Result<RecordBatch> {
+        let record = self.into_arrow()?;
+        let found = record.schema();
+        let mut pairs = schema.fields().iter().zip(found.fields());
+        let Some((_, field)) = pairs.find(|(known, found)| known != found) else {
+            return Ok(record);
+        };
+        let what = format!(
+            "{} holds objects of other classes than before: a column of Arrow or Parquet has one type",
+            field.name()
+        );
+        Err(Error::new(ErrorKind::Unsupported, what).with_advice(
+            "read larger batches, so that the first has every class, or leave out the column",
+        ))
+    }
 }
 
 fn record_batch(columns: Vec<(String, Array)>, rows: Option<usize>) -> Result<RecordBatch> {
@@ -128,7 +150,7 @@ fn of_column(name: &str, error: &ArrowError) -> Error {
 
 /// An array as Arrow's, with the types of Python's `library="arrow"`.
 fn arrow(array: Array) -> std::result::Result<ArrayRef, ArrowError> {
-    Ok(match array {
+    Ok(match array.simplified() {
         Array::Numbers { numbers, shape } => shaped(arrow_numbers(numbers), &shape)?,
         Array::List { offsets, content } => {
             let field = item(&content);
@@ -158,6 +180,8 @@ fn arrow(array: Array) -> std::result::Result<ArrayRef, ArrowError> {
 fn is_nullable(array: &Array) -> bool {
     match array {
         Array::Option { .. } | Array::Union { .. } => true,
+        // Whether there are null pointers may differ from batch to batch.
+        Array::Marked { mark: Mark::Objects, .. } => true,
         Array::Marked { content, .. } => is_nullable(content),
         _ => false,
     }

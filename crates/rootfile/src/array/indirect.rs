@@ -91,6 +91,19 @@ pub(super) fn append_objects(objects: &mut Array, more: &Array) -> Result<()> {
     Ok(())
 }
 
+/// Objects that are all of one class without the union, optional where there are null pointers;
+/// others as they are.
+pub(super) fn of_one_class(objects: Array) -> Array {
+    let Array::Union { tags, index, mut contents } = objects else { return objects };
+    if contents.len() != 1 {
+        let content = Box::new(Array::Union { tags, index, contents });
+        return Array::Marked { mark: Mark::Objects, content };
+    }
+    let content = contents.swap_remove(0);
+    let in_order = index.len() == content.len() && index.iter().zip(0..).all(|(at, i)| *at == i);
+    if in_order { content } else { Array::Option { index, content: Box::new(content) } }
+}
+
 /// Which of the alternatives holds what `like` does; a new one where none does.
 ///
 /// # Errors

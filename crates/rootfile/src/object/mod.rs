@@ -94,6 +94,15 @@ impl Objects {
     pub fn get(&self, id: ObjectId) -> ObjectRef<'_> {
         ObjectRef { objects: self, id }
     }
+
+    /// The members of each object, as [`ObjectRef::members`] names them, without copying the
+    /// numbers in them.
+    pub fn into_members(self) -> impl Iterator<Item = Vec<(Arc<str>, Value)>> {
+        self.objects.into_iter().map(|object| {
+            let names = object.layout.members.iter().map(|member| member.name.clone());
+            names.zip(object.values).collect()
+        })
+    }
 }
 
 /// One object among others.

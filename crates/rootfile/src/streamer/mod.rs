@@ -13,7 +13,9 @@ mod special;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use crate::tree::interpret::layout::Classes;
 
 pub(crate) use collection::basic;
 pub use collection::{Collection, Item};
@@ -123,6 +125,8 @@ pub struct Streamers {
     ids: BTreeMap<Arc<str>, ClassId>,
     /// Of template classes, whose names are spelled in several ways.
     regular: BTreeMap<String, ClassId>,
+    /// What containers of objects of any class may hold, once somebody has asked.
+    nameable: OnceLock<Arc<Classes>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -151,8 +155,12 @@ impl Streamers {
     /// Compiles `infos`, and the builtin ones for what they do not say. Versions that ROOT itself
     /// reads by hand are builtin first.
     pub fn new(infos: Vec<StreamerInfo>) -> Streamers {
-        let mut streamers =
-            Streamers { classes: Vec::new(), ids: BTreeMap::new(), regular: BTreeMap::new() };
+        let mut streamers = Streamers {
+            classes: Vec::new(),
+            ids: BTreeMap::new(),
+            regular: BTreeMap::new(),
+            nameable: OnceLock::new(),
+        };
         for (name, special) in Special::ALL {
             let id = streamers.intern(name);
             let layout = Layout::of_names(Arc::from(*name), special.members());
@@ -188,6 +196,12 @@ impl Streamers {
     pub(crate) fn versions(&self, class: &str) -> impl Iterator<Item = &StreamerInfo> {
         let class = self.id(class).map(|id| &self.classes[id.0 as usize]);
         class.into_iter().flat_map(|class| class.versions.iter().map(|version| &version.info))
+    }
+
+    /// How objects of every class that data may name are read: compiled once, however many branches
+    /// hold such.
+    pub(crate) fn nameable(&self, compile: impl FnOnce() -> Classes) -> Arc<Classes> {
+        self.nameable.get_or_init(|| Arc::new(compile())).clone()
     }
 
     /// Names of the classes that derive from one.

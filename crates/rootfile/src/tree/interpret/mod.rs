@@ -65,7 +65,7 @@ impl Interpretation {
         };
         let mut interpretation = outcome.map_err(|e| e.within(&this.name))?;
         if interpretation.layout.names_classes() {
-            interpretation.classes = Some(Arc::new(class::nameable(classes)));
+            interpretation.classes = Some(classes.nameable(|| class::nameable(classes)));
         }
         Ok(interpretation)
     }
