@@ -125,7 +125,7 @@ LOCAL_FARROOT = Peer("farroot", "farroot_arrays", "local", environment=ONE_THREA
 LOCAL_FARROOT_TWO = Peer(
     "farroot, two threads", "farroot_arrays", "local", environment={"FARROOT_DECODE_THREADS": "2"}
 )
-LOCAL_FLOOR = Peer("zstd alone", "zstd_alone", "local", is_bound=True)
+LOCAL_FLOOR = Peer("zstd alone", "codec_alone", "local", is_bound=True)
 LOCAL_ARRAYS = (LOCAL_ROOT, LOCAL_UPROOT, LOCAL_FARROOT, LOCAL_FARROOT_TWO, LOCAL_FLOOR)
 NANO_COLUMNS = ("Muon_pt", "Jet_pt", "flat_00")
 SPLIT_COLUMNS = tuple(
@@ -319,6 +319,19 @@ EXPERIMENTS = {
         file="flat100",
         peers=LOCAL_ARRAYS,
     ),
+    **{
+        f"local-{codec}": Experiment(
+            about=f"the same branches, {about}, one thread",
+            file=f"flat100-{codec}",
+            peers=(*LOCAL_ARRAYS[:-1], replace(LOCAL_FLOOR, name=floor)),
+        )
+        for codec, about, floor in (
+            ("zlib", "zlib level 1, ROOT's default", "libdeflate alone"),
+            ("lz4", "LZ4 level 4", "LZ4 alone"),
+            ("lzma", "LZMA level 7", "LZMA alone"),
+            ("none", "not compressed", "one copy alone"),
+        )
+    },
     "nested": Experiment(
         about="a local file, std::vector<std::vector<float>>, one thread",
         file="nested",
