@@ -187,3 +187,22 @@ def test_a_map_has_every_page(name: str) -> None:
     pages = [record for record in records if record.classname == "page"]
     assert {record.name.split("/")[1].split(".")[0] for record in pages} >= {"i32", "hits"}
     assert all(record.compression for record in pages)
+
+
+def test_lists_of_the_same_lengths_have_one_set_of_offsets(tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    counts = random.poisson(1.5, 9000)
+    other = random.permutation(counts)
+    columns = {
+        "x": ak.unflatten(random.normal(size=counts.sum()), counts),
+        "y": ak.unflatten(random.integers(0, 99, counts.sum(), dtype=np.int32), counts),
+        "z": ak.unflatten(random.normal(size=other.sum()), other),
+    }
+    with uproot.recreate(tmp_path / "lists.root") as file:
+        ntuple = file.mkrntuple("n", {name: each[:5000] for name, each in columns.items()})
+        ntuple.extend({name: each[5000:] for name, each in columns.items()})
+    ours = farroot.open(f"{tmp_path / 'lists.root'}:n").arrays()
+    for name, column in columns.items():
+        assert ak.array_equal(ours[name], column), name
+    offsets = {name: ours[name].layout.offsets.data for name in columns}
+    assert offsets["x"].ctypes.data == offsets["y"].ctypes.data != offsets["z"].ctypes.data

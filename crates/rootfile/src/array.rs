@@ -358,6 +358,16 @@ impl Array {
         Ok(Some(joined))
     }
 
+    /// The addresses of the memory that is there for further numbers of a column of numbers or of
+    /// lists of them: for whoever makes it ready before it is written to.
+    pub fn spare(&self) -> Range<usize> {
+        match self {
+            Array::Numbers { numbers, .. } => numbers.spare(),
+            Array::List { content, .. } => content.spare(),
+            _ => 0..0,
+        }
+    }
+
     /// Makes room for `entries` more entries that take about `bytes` in the file. Only a hint: what
     /// a file says of its size may be a lie, and too much is not taken.
     pub fn reserve(&mut self, entries: usize, bytes: usize) {

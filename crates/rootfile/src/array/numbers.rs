@@ -182,6 +182,15 @@ impl Numbers {
         map_any!(self, vec => gather(vec, runs))
     }
 
+    /// The addresses behind the numbers for which there is room.
+    pub(super) fn spare(&self) -> Range<usize> {
+        fn of<T>(numbers: &Vec<T>) -> Range<usize> {
+            let first = numbers.as_ptr().addr();
+            first + size_of_val(&numbers[..])..first + numbers.capacity() * size_of::<T>()
+        }
+        for_any!(self, vec => of(vec))
+    }
+
     pub(crate) fn reserve(&mut self, additional: usize) {
         for_any!(self, vec => super::reserve(vec, additional));
     }

@@ -59,7 +59,12 @@ pub fn agree(common: &mut Vec<i64>, first: usize, ends: &[i64]) -> bool {
     let (there, begun) = (&common[first..], ends[0]);
     let shift = there[0] - begun;
     let known = there.len().min(ends.len());
-    if there.iter().zip(ends).any(|(there, end)| *there != end + shift) {
+    if there[known - 1] != ends[known - 1] + shift {
+        return false;
+    }
+    // All are looked at, many at a time.
+    let difference = |(there, end): (&i64, &i64)| there ^ (end + shift);
+    if there.iter().zip(ends).map(difference).fold(0, |all, one| all | one) != 0 {
         return false;
     }
     common.extend(ends[known..].iter().map(|end| end + shift));

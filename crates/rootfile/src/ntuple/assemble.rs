@@ -307,7 +307,7 @@ impl Reader<'_> {
             }
             (Layout::List { ends, item }, Array::List { offsets, content }) => {
                 let (more, items) = self.offsets(*ends, range)?;
-                append_offsets(offsets.to_mut(), &more);
+                append_own(offsets, more);
                 self.append(item, items, content)
             }
             (Layout::Option { ends, item }, Array::Option { index, content }) => {
@@ -436,23 +436,35 @@ impl Reader<'_> {
         }
         let before = range.start.min(1);
         // The first collection begins at zero, each other one where the one before ends.
-        let mut numbers = Numbers::I64(vec![0; 1 - before as usize]);
+        let mut own = vec![0; 1 - before as usize];
+        let count = usize_of(range.end - range.start + before)?;
+        let _ = own.try_reserve(count.min(self.elements_there(slot)));
+        let mut numbers = Numbers::I64(own);
         self.numbers(slot, range.start - before..range.end, &mut numbers)?;
         let Numbers::I64(mut offsets) = numbers else { return Err(different_types()) };
         let base = offsets[0];
-        let mut falls = false;
-        let mut last = 0;
-        for offset in &mut offsets {
-            *offset = offset.wrapping_sub(base);
-            falls |= *offset < last;
-            last = *offset;
+        if base != 0 {
+            offsets.iter_mut().for_each(|offset| *offset = offset.wrapping_sub(base));
         }
+        // All are looked at, without a branch each.
+        let falls = offsets.windows(2).fold(false, |falls, two| falls | (two[1] < two[0]));
+        let last = offsets[offsets.len() - 1];
         match (u64::try_from(base), u64::try_from(last)) {
             (Ok(base), Ok(last)) if !falls && base.checked_add(last).is_some() => {
                 Ok((offsets, base..base + last))
             }
             _ => Err(Error::corrupt("offsets of collections that run backwards")),
         }
+    }
+
+    /// How many elements of a slot the pages at hand have, or there are zeros for.
+    fn elements_there(&self, slot: usize) -> usize {
+        let Source { zeros, pages } = self.sources[slot];
+        let stored = pages.iter().map(|(used, stored)| {
+            let trusted = (stored.len() as u64).saturating_mul(EXPANSION_TRUSTED);
+            u64::from(used.page.elements).min(trusted)
+        });
+        usize::try_from(stored.fold(zeros, u64::saturating_add)).unwrap_or(0)
     }
 
     /// Numbers of the alternatives from zero on, -1 for none, and positions in them.
@@ -472,6 +484,18 @@ impl Reader<'_> {
         let tags = tags.into_iter().map(|tag| (i64::from(tag) - 1) as i8).collect();
         Ok((tags, index))
     }
+}
+
+/// Adds offsets; where there are none yet, nothing is copied.
+fn append_own(offsets: &mut Offsets, mut more: Vec<i64>) {
+    let begun = offsets[offsets.len() - 1];
+    if offsets.len() > 1 || offsets.to_mut().capacity() >= more.len() {
+        return append_offsets(offsets.to_mut(), &more);
+    }
+    if begun != 0 {
+        more.iter_mut().for_each(|offset| *offset += begun);
+    }
+    *offsets = more.into();
 }
 
 /// Adds positions of the values that are there, -1 where there is none. The values come behind

@@ -22,7 +22,7 @@ use crate::read::Decoders;
 use crate::read::batches::{Batches, Maker, Parcel};
 use crate::read::columns::Batch;
 use crate::read::cut::within;
-use crate::read::pipeline::filling::Filling;
+use crate::read::pipeline::filling::{Company, Filling};
 use crate::read::pipeline::shelf::Shelf;
 use crate::read::tree::Rank;
 
@@ -216,10 +216,11 @@ impl Pipeline {
                 array
             };
             let count = (entries.end - entries.start) as usize;
+            let bytes = how.decoded_bytes(&ntuple.schema, &cluster);
             let decode = |array: &mut Array| {
                 how.append(&ntuple.schema, &cluster, entries, &pages, codecs, array)
             };
-            let nbytes = put(&places, count, own, decode)
+            let nbytes = put(&places, count, bytes as usize, own, decode)
                 .map_err(|error| Error::from(error.within(&where_)).with_url(url));
             let _ = done.send(Put { part: at, stored, nbytes, permits });
         });
@@ -322,10 +323,12 @@ fn new_shelves(plan: &Plan, columns: &[FieldColumn], batch: usize) -> Vec<Arc<Sh
     for part in parts.filter(goes_in_whole) {
         pages[part.column].extend(&part.pages);
     }
+    let entries = &plan.batches[batch].entries;
+    let company = Company::of(usize::try_from(entries.end - entries.start).unwrap_or(0));
     let shelf = |(column, pages): (&FieldColumn, Vec<&PageUse>)| {
         let mut array = column.interpretation.empty();
         column.interpretation.reserve(pages.into_iter(), &mut array);
-        Arc::new(Shelf::new(0, Filling::alone(array)))
+        Arc::new(Shelf::new(0, Filling::new(array, company.as_ref())))
     };
     columns.iter().zip(pages).map(shelf).collect()
 }
@@ -335,13 +338,17 @@ fn new_shelves(plan: &Plan, columns: &[FieldColumn], batch: usize) -> Vec<Arc<Sh
 fn put(
     places: &[Place],
     count: usize,
+    bytes: usize,
     own: impl Fn() -> Array,
     decode: impl FnOnce(&mut Array) -> rootfile::Result<()>,
 ) -> rootfile::Result<usize> {
     if let [Place { shelf, number, runs }] = places
         && *runs == [0..count]
     {
-        return shelf.put(*number..number + 1, own, |column| decode(column.array()));
+        return shelf.put(*number..number + 1, own, |column| {
+            column.expect(bytes);
+            column.fill(decode)
+        });
     }
     let mut whole = own();
     decode(&mut whole)?;

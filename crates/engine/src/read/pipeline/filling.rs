@@ -1,19 +1,35 @@
 //! A column that is being filled, whose offsets may be those of other columns, too.
 //!
-//! Columns of lists that have one counter have the same offsets. The first to reach an entry adds
-//! its offset for all; those that follow verify that they have the same, and write none. One that has
-//! others goes on alone.
+//! Columns of lists often have the same lengths: those of one counter, the members of one
+//! collection. The first to reach an entry adds its offset for all; those that follow verify that they
+//! have the same, and write none. One that has others goes on alone. Which columns belong together
+//! shows in their first lists: nothing that a file says of it is believed.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::ready::Ready;
 use parking_lot::Mutex;
 use rootfile::array::{Offsets, agree};
 use rootfile::tree::{Basket, Interpretation};
 use rootfile::{Array, Result};
 
-/// The offsets of some columns of one batch.
-pub struct Common {
+/// Batches of fewer entries are not worth looking for companions.
+const LISTS_MIN: usize = 4096;
+/// Lists that have to be alike: fewer are by chance.
+const ALIKE_MIN: usize = 256;
+/// Different lengths that are kept for others to be compared with.
+const COMMON_MAX: usize = 64;
+
+/// The offsets that columns of one batch have in common.
+pub struct Company {
+    found: Mutex<Vec<Arc<Common>>>,
+    /// Lists of each column.
+    lists: usize,
+}
+
+/// The offsets of some columns.
+struct Common {
     /// Not shared with anybody before the batch is complete.
     offsets: Mutex<Arc<Vec<i64>>>,
 }
@@ -21,24 +37,61 @@ pub struct Common {
 /// A column as far as it has been filled.
 pub struct Filling {
     array: Array,
-    /// What has its offsets, as long as they are the same: the array has none then.
-    common: Option<Arc<Common>>,
-    /// Lists whose offsets are there.
+    whose: Whose,
+    /// Lists whose offsets are not in the array.
     lists: usize,
     /// Bytes that it has added to what it has in common with others.
     added: usize,
+    ready: Ready,
+}
+
+/// Where a column's offsets are.
+enum Whose {
+    /// In the array.
+    Own,
+    /// It has none yet, and may find companions.
+    Open(Arc<Company>),
+    Common(Arc<Common>),
+}
+
+impl Company {
+    /// For columns of so many entries.
+    pub fn of(lists: usize) -> Option<Arc<Self>> {
+        (lists >= LISTS_MIN).then(|| Arc::new(Company { found: Mutex::default(), lists }))
+    }
+
+    /// Those among whom there are lists like these, the first of a column; they are joined.
+    fn join(
+        &self,
+        lists: usize,
+        mut agree: impl FnMut(&mut Vec<i64>) -> Result<bool>,
+    ) -> Result<Option<Arc<Common>>> {
+        let mut found = self.found.lock();
+        for common in &*found {
+            let mut offsets = common.offsets.lock();
+            let alike = lists.min(offsets.len() - 1);
+            if alike >= ALIKE_MIN.min(self.lists) && agree(Arc::make_mut(&mut offsets))? {
+                drop(offsets);
+                return Ok(Some(common.clone()));
+            }
+        }
+        if found.len() == COMMON_MAX {
+            return Ok(None);
+        }
+        let mut offsets = Vec::new();
+        // Only a hint: where there is no room, adding will say so.
+        let _ = offsets.try_reserve(self.lists + 1);
+        offsets.push(0);
+        if !agree(&mut offsets)? {
+            return Ok(None);
+        }
+        let common = Arc::new(Common { offsets: Mutex::new(Arc::new(offsets)) });
+        found.push(common.clone());
+        Ok(Some(common))
+    }
 }
 
 impl Common {
-    /// With room for so many lists.
-    pub fn with_room(lists: usize) -> Self {
-        let mut offsets = Vec::new();
-        // Only a hint: where there is no room, adding will say so.
-        let _ = offsets.try_reserve(lists.saturating_add(1));
-        offsets.push(0);
-        Common { offsets: Mutex::new(Arc::new(offsets)) }
-    }
-
     /// The offsets of the first lists.
     fn of(&self, lists: usize) -> Offsets {
         let offsets = self.offsets.lock();
@@ -53,17 +106,26 @@ impl Common {
 impl Filling {
     /// A column on its own.
     pub fn alone(array: Array) -> Self {
-        Filling { array, common: None, lists: 0, added: 0 }
+        Filling { array, whose: Whose::Own, lists: 0, added: 0, ready: Ready::default() }
     }
 
-    /// A column without entries, of lists whose items can be decoded apart from their offsets.
-    pub fn together(array: Array, common: Arc<Common>) -> Self {
-        Filling { common: Some(common), ..Filling::alone(array) }
+    /// A column without entries, which may have offsets in common with others.
+    pub fn new(array: Array, company: Option<&Arc<Company>>) -> Self {
+        let whose = match (&array, company) {
+            (Array::List { .. }, Some(company)) => Whose::Open(company.clone()),
+            _ => Whose::Own,
+        };
+        Filling { whose, ..Filling::alone(array) }
     }
 
     /// Bytes that it takes.
     pub fn nbytes(&self) -> usize {
         self.array.nbytes() + self.added
+    }
+
+    /// About so many bytes come next.
+    pub fn expect(&mut self, bytes: usize) {
+        self.ready.make(self.array.spare(), bytes);
     }
 
     /// Appends some entries of a basket.
@@ -73,60 +135,98 @@ impl Filling {
         basket: &Basket<'_>,
         entries: Range<usize>,
     ) -> Result<()> {
-        let lists = entries.len();
-        let agreed = self.agreed(lists, |first, common| {
+        self.expect(basket.data.len());
+        if !interpretation.has_bare_lists() {
+            return self.fill(|array| interpretation.decode(basket, entries, array));
+        }
+        let agree = |first, common: &mut Vec<i64>| {
             interpretation.agree(basket, entries.clone(), first, common)
-        })?;
+        };
+        let agreed = self.agreed(entries.len(), agree)?;
         match (agreed, &mut self.array) {
             (true, Array::List { content, .. }) => {
                 interpretation.decode_items(basket, entries, content)
             }
-            _ => interpretation.decode(basket, entries, self.array()),
+            _ => interpretation.decode(basket, entries, self.on_its_own()),
         }
+    }
+
+    /// Appends what `fill` appends to an array of this type: it sees those entries only that it has added
+    /// itself, where the items before them are.
+    pub fn fill(&mut self, fill: impl FnOnce(&mut Array) -> Result<()>) -> Result<()> {
+        let (Array::List { offsets, content }, false) =
+            (&mut self.array, matches!(self.whose, Whose::Own))
+        else {
+            return fill(&mut self.array);
+        };
+        *offsets = vec![content.len() as i64].into();
+        fill(&mut self.array)?;
+        let Array::List { offsets, .. } = &mut self.array else { return Ok(()) };
+        let ends = std::mem::replace(offsets, Offsets::none()).into_vec();
+        if !self.agreed(ends.len() - 1, |first, common| Ok(agree(common, first, &ends)))?
+            && let Array::List { offsets, .. } = self.on_its_own()
+        {
+            offsets.to_mut().extend_from_slice(&ends[1..]);
+        }
+        Ok(())
     }
 
     /// Appends entries that have been decoded.
     pub fn append(&mut self, part: &Array) -> Result<()> {
-        let Array::List { offsets, content } = part else { return self.array().append(part) };
-        let agreed = self.agreed(part.len(), |first, common| Ok(agree(common, first, offsets)))?;
-        match (agreed, &mut self.array) {
-            (true, Array::List { content: items, .. }) => items.append(content),
-            _ => self.array().append(part),
-        }
-    }
-
-    /// The column on its own, for whoever appends to it.
-    pub fn array(&mut self) -> &mut Array {
-        if let (Some(common), Array::List { offsets, .. }) = (self.common.take(), &mut self.array) {
-            *offsets = common.of(self.lists).into_vec().into();
-        }
-        &mut self.array
+        self.fill(|array| array.append(part))
     }
 
     /// The whole column.
     pub fn whole(mut self) -> Array {
-        if let (Some(common), Array::List { offsets, .. }) = (&self.common, &mut self.array) {
+        if let (Whose::Common(common), Array::List { offsets, .. }) = (&self.whose, &mut self.array)
+        {
             *offsets = common.of(self.lists);
         }
         self.array
+    }
+
+    /// The array with offsets of its own.
+    fn on_its_own(&mut self) -> &mut Array {
+        let whose = std::mem::replace(&mut self.whose, Whose::Own);
+        if let (Whose::Common(common), Array::List { offsets, .. }) = (whose, &mut self.array) {
+            *offsets = common.of(self.lists).into_vec().into();
+        }
+        &mut self.array
     }
 
     /// Whether so many more lists are as long as those of others; they may be the first.
     fn agreed(
         &mut self,
         lists: usize,
-        agree: impl FnOnce(usize, &mut Vec<i64>) -> Result<bool>,
+        agree: impl Fn(usize, &mut Vec<i64>) -> Result<bool>,
     ) -> Result<bool> {
-        let Some(common) = &self.common else { return Ok(false) };
-        let mut offsets = common.offsets.lock();
-        // A batch is complete when it is shared: nobody adds to it.
-        let offsets = Arc::make_mut(&mut offsets);
-        let before = offsets.len();
-        if !agree(self.lists, offsets)? {
-            return Ok(false);
+        let added = |before: usize, offsets: &Vec<i64>| (offsets.len() - before) * size_of::<i64>();
+        match &self.whose {
+            Whose::Own => return Ok(false),
+            Whose::Open(company) => {
+                let mut grown = 0;
+                let joined = company.join(lists, |offsets| {
+                    let before = offsets.len();
+                    let agreed = agree(0, offsets)?;
+                    grown = added(before, offsets);
+                    Ok(agreed)
+                })?;
+                let Some(common) = joined else { return Ok(false) };
+                self.added += grown;
+                self.whose = Whose::Common(common);
+            }
+            Whose::Common(common) => {
+                let mut offsets = common.offsets.lock();
+                // A batch is complete when it is shared: nobody adds to it.
+                let offsets = Arc::make_mut(&mut offsets);
+                let before = offsets.len();
+                if !agree(self.lists, offsets)? {
+                    return Ok(false);
+                }
+                self.added += added(before, offsets);
+            }
         }
         self.lists += lists;
-        self.added += (offsets.len() - before) * size_of::<i64>();
         Ok(true)
     }
 }
@@ -147,8 +247,8 @@ mod tests {
     }
 
     fn columns<const N: usize>() -> [Filling; N] {
-        let common = Arc::new(Common::with_room(5));
-        std::array::from_fn(|_| Filling::together(lists(&[]), common.clone()))
+        let company = Arc::new(Company { found: Mutex::default(), lists: 1 });
+        std::array::from_fn(|_| Filling::new(lists(&[]), Some(&company)))
     }
 
     fn offsets(array: &Array) -> &Offsets {

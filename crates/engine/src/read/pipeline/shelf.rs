@@ -10,10 +10,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rootfile::tree::BranchId;
 use rootfile::{Array, Result};
 
-use super::filling::{Common, Filling};
+use super::filling::{Company, Filling};
 use crate::read::columns::Column;
 use crate::read::plan::{Item, Plan};
 
@@ -89,41 +88,16 @@ fn new_shelves(plan: &Plan, columns: &[Arc<Column>], batch: usize) -> Vec<Arc<Sh
             *sum = sum.saturating_add(room);
         }
     }
-    let mut counters = counters(columns);
+    let entries = usize::try_from(batch.entries.end - batch.entries.start).unwrap_or(0);
+    let company = Company::of(entries);
     let shelf = |(column, room): (&Arc<Column>, u64)| {
         let mut array = column.interpretation.empty();
-        let entries = (batch.entries.end - batch.entries.start).min(room);
-        let entries = usize::try_from(entries).unwrap_or(0);
-        let shared = counter(column).and_then(|counter| counters.get_mut(&counter));
-        let common = shared.map(|(_, common)| {
-            common.get_or_insert_with(|| Arc::new(Common::with_room(entries))).clone()
-        });
-        array.reserve(
-            if common.is_some() { 0 } else { entries },
-            usize::try_from(room).unwrap_or(0),
-        );
-        let column = match common {
-            Some(common) => Filling::together(array, common),
-            None => Filling::alone(array),
-        };
-        Arc::new(Shelf::new(batch.entries.start, column))
+        let room = usize::try_from(room).unwrap_or(0);
+        let shares = company.is_some() && matches!(array, Array::List { .. });
+        array.reserve(if shares { 0 } else { entries.min(room) }, room);
+        Arc::new(Shelf::new(batch.entries.start, Filling::new(array, company.as_ref())))
     };
     columns.iter().zip(rooms).map(shelf).collect()
-}
-
-/// What counts the lists of a column, where their offsets may be those of other columns.
-fn counter(column: &Column) -> Option<BranchId> {
-    column.interpretation.counter().filter(|_| column.interpretation.has_bare_lists())
-}
-
-/// What counts the lists of several columns, with how many it is and what they have in common.
-fn counters(columns: &[Arc<Column>]) -> BTreeMap<BranchId, (usize, Option<Arc<Common>>)> {
-    let mut counters = BTreeMap::new();
-    for counter in columns.iter().filter_map(|column| counter(column)) {
-        counters.entry(counter).or_insert((0, None)).0 += 1;
-    }
-    counters.retain(|_, (columns, _)| *columns > 1);
-    counters
 }
 
 impl Shelf {
