@@ -382,3 +382,26 @@ fn friends_and_indices() {
     assert_eq!((indexed.entry(0, 100), indexed.entry(0, 101)), (Some(29), None));
     assert_eq!(tree(&file, "beside").unwrap().index.unwrap(), None);
 }
+
+#[test]
+fn chains_of_files() {
+    let file = testdata("chain.root");
+    let (mut known, opened) = open(&file);
+    let opened = opened.unwrap();
+    let mut chain = |path: &str| {
+        feed::until_ready(&file, &mut known, |known| opened.chain(known, path)).unwrap()
+    };
+    let series = chain("series");
+    assert_eq!((&*series.name, &*series.title), ("events", "of two files"));
+    assert_eq!(series.aliases, [("twice".to_owned(), "x * 2".to_owned())]);
+    let links: Vec<_> = series.links.iter().map(|l| (&*l.tree, &*l.file, l.entries)).collect();
+    assert_eq!(links[0], ("events", "chain_1.root", None));
+    assert_eq!(links[1], ("events", "/elsewhere/chain_2.root", None));
+    let friends = series.friends.unwrap();
+    assert_eq!((&*friends[0].name, &*friends[0].file), ("weights", "chain_weights.root"));
+    let counts: Vec<_> = chain("counted").links.iter().map(|link| link.entries).collect();
+    assert_eq!(counts, [Some(40), Some(60)]);
+    assert_eq!(chain("nothing").links, []);
+    let error = tree(&file, "series").unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Unsupported(_)), "{error}");
+}

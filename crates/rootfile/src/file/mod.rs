@@ -19,7 +19,7 @@ use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
 use crate::object::{Objects, read_object};
 use crate::streamer::Streamers;
-use crate::tree::{self, Tree};
+use crate::tree::{self, Chain, Tree};
 
 pub use open::{HEAD_LEN, TREE_LEN_GUESS};
 pub use recover::Recovery;
@@ -176,8 +176,27 @@ impl File {
 
     /// Whether the key's object is a tree with data. A `TChain` is one by name only.
     pub fn is_tree(&self, key: &Key) -> bool {
-        let is = |class| self.streamers.inherits(&key.class, class);
-        is("TTree") && !is("TChain")
+        self.streamers.inherits(&key.class, "TTree") && !self.is_chain(key)
+    }
+
+    /// The chain at a path.
+    ///
+    /// # Errors
+    /// As [`File::tree`].
+    pub fn chain(&self, known: &Known, path: &str) -> Result<Progress<Chain>> {
+        let key = ready!(self.find(known, path)?);
+        if !self.is_chain(&key) {
+            let what = format!("of class {}, not a TChain", key.class);
+            return Err(Error::unsupported(what).within(path));
+        }
+        let objects = ready!(self.object_of(known, &key)?);
+        let chain = tree::read_chain(&objects);
+        Ok(Progress::Ready(chain.map_err(|error| error.within(path).at(key.seek))?))
+    }
+
+    /// Whether the key's object names trees of many files.
+    pub fn is_chain(&self, key: &Key) -> bool {
+        self.streamers.inherits(&key.class, "TChain")
     }
 
     /// The object at a path, with all that is in it.

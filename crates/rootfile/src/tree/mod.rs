@@ -1,6 +1,7 @@
 //! TTree: its metadata as plain data, its baskets, and what they mean.
 
 pub mod basket;
+mod chain;
 mod cluster;
 mod decode;
 pub mod interpret;
@@ -9,6 +10,8 @@ mod read;
 pub mod related;
 
 pub use basket::Basket;
+pub(crate) use chain::read_chain;
+pub use chain::{Chain, Link};
 pub use interpret::Interpretation;
 pub use model::*;
 pub(crate) use read::read_tree;

@@ -329,7 +329,7 @@ fn clusters(tree: ObjectRef<'_>, entries: u64, baskets_max: usize) -> Result<Vec
     Ok(cluster_starts(entries, &ranges, auto_flush, baskets_max))
 }
 
-fn aliases(tree: ObjectRef<'_>) -> Result<Vec<(String, String)>> {
+pub(super) fn aliases(tree: ObjectRef<'_>) -> Result<Vec<(String, String)>> {
     if tree.member("fAliases").is_none() {
         return Ok(Vec::new());
     }

@@ -75,6 +75,11 @@ impl Interpretation {
         Self::new(typename, Layout::Text(layout::Text::Whole), Entry::Value)
     }
 
+    /// Whether entries come as their bytes.
+    pub fn is_of_bytes(&self) -> bool {
+        matches!(self.layout, Layout::Text(layout::Text::Whole))
+    }
+
     fn new(typename: impl Into<String>, layout: Layout, entry: Entry) -> Self {
         Interpretation { typename: typename.into(), layout, entry, counter: None, classes: None }
     }
