@@ -9,10 +9,11 @@ The names are uproot's. NumPy, Awkward and pandas are imported when they are fir
 
 from __future__ import annotations
 
+from ._befriended import Link
 from ._config import config
 from ._registry import register, unregister
 from .copying import Copied, copy
-from .dataset import Files, Report, Skipped, Steps, concatenate, iterate, num_entries
+from .dataset import Files, Report, Skipped, Steps, chain, concatenate, iterate, num_entries
 from .errors import (
     ConnectionFailedError,
     CorruptError,
@@ -34,6 +35,7 @@ from .file import Directory, File, open  # noqa: A004
 from .friends import Friends, Index
 from .ntuple import Field, Ntuple
 from .objects import Graph, Object, Parameter
+from .plans import Planned, PlannedColumn
 from .report import ReadReport, report
 from .tree import Branch, Tree
 
@@ -53,11 +55,14 @@ __all__ = [
     "InvalidArgumentError",
     "KeyInFileError",
     "LimitReachedError",
+    "Link",
     "NotFoundError",
     "Ntuple",
     "Object",
     "Parameter",
     "PermissionDeniedError",
+    "Planned",
+    "PlannedColumn",
     "ReadError",
     "ReadReport",
     "RecoveredWarning",
@@ -70,6 +75,7 @@ __all__ = [
     "UnauthenticatedError",
     "UnreadableWarning",
     "UnsupportedError",
+    "chain",
     "concatenate",
     "config",
     "copy",

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ._formulas import Cut, Formula
     from ._registry import Decoder
     from .branches import HasBranches
-    from .tree import Branch
+    from .friends import OfFriend
+    from .ntuple import Ntuple
+    from .tree import Branch, Tree
 
 
 class Leaf(Protocol):
@@ -71,6 +73,9 @@ class Table(Protocol):
 
     def _live(self) -> Any:
         """The engine's own."""
+
+    def _live_friends(self) -> Any:
+        """Friends that were added, as the engine has them."""
 
     def _asked(self, key: Any, optional: bool) -> Any:
         """What the engine is told of a column; an optional one may be left out."""
@@ -192,7 +197,7 @@ class Choice:
         return names
 
 
-def branches_chosen(place: HasBranches, choice: Choice) -> list[Chosen | Computed]:
+def branches_chosen(place: HasBranches, choice: Choice) -> Sequence[Chosen | Computed | OfFriend]:
     """The columns that a call means, each under another name.
 
     Raises:
@@ -201,7 +206,7 @@ def branches_chosen(place: HasBranches, choice: Choice) -> list[Chosen | Compute
     if choice.expressions is None:
         return [*_named(_accepted(_filtered(place, choice)))]
     aliases = choice.all_aliases(place)
-    found: list[Chosen | Computed] = []
+    found: list[Chosen | Computed | OfFriend] = []
     for name in choice.names():
         found.extend(_expressed(place, name, aliases))
     return _named(found)
@@ -221,16 +226,14 @@ def _filtered(place: HasBranches, choice: Choice) -> list[tuple[str, Branch]]:
 
 def _expressed(
     place: HasBranches, text: str, aliases: Mapping[str, str]
-) -> Sequence[Chosen | Computed]:
-    branch = None if text in aliases else place.find(text) or place.of_friend(text)
+) -> Sequence[Chosen | Computed | OfFriend]:
+    branch = None if text in aliases else place.find(text)
     if branch is not None:
         return [one(text, branch)]
+    if text not in aliases and (others := columns_of_friends(place.tree, text)):
+        return others
     if is_glob(text):
         matching = _accepted(place.items(filter_name=text, full_paths=False))
-        if not matching and "." in text:
-            from .friends import joined_items
-
-            matching = _accepted(joined_items(place.tree, text))
         if matching:
             return matching
     if text not in aliases and not is_computed(text):
@@ -240,6 +243,28 @@ def _expressed(
     from ._formulas import formula
 
     return [Computed(text, formula(text, place, aliases))]
+
+
+def columns_of_friends(place: Ntuple | Tree, text: str) -> list[Chosen | OfFriend]:
+    """The columns of friends that a name, or a glob with a friend's name before it, means."""
+    from .friends import OfFriend
+
+    friends = place.friends
+    if not len(friends) or (is_computed(text) and not is_glob(text)):
+        return []
+    column = None if is_glob(text) else friends.column(text)
+    if isinstance(column, OfFriend):
+        return [column]
+    if column is not None:
+        return [one(text, column)]
+    found: list[Chosen | OfFriend] = []
+    branches: list[tuple[str, Branch]] = []
+    for each in friends.items_like(text) if is_glob(text) else ():
+        if isinstance(each, OfFriend):
+            found.append(each)
+        else:
+            branches.append(each)
+    return [*found, *_accepted(branches)]
 
 
 def is_computed(text: str) -> bool:
@@ -298,7 +323,7 @@ def _warn(unreadable: list[Branch]) -> None:
     )
 
 
-Column = TypeVar("Column", "Chosen", "Computed", "Chosen | Computed")
+Column = TypeVar("Column", "Chosen", "Chosen | Computed | OfFriend")
 
 
 def _named(chosen: Sequence[Column]) -> list[Column]:
@@ -308,9 +333,9 @@ def _named(chosen: Sequence[Column]) -> list[Column]:
         before = taken.get(each.name)
         if before is None:
             taken[each.name] = each
-        elif isinstance(each, Computed) or isinstance(before, Computed):
+        elif not isinstance(each, Chosen) or not isinstance(before, Chosen):
             continue
-        elif before.branch.number == each.branch.number:
+        elif before.branch.key == each.branch.key:
             taken[each.name] = replace(before, optional=before.optional and each.optional)
         elif each.branch.path not in taken:
             taken[each.branch.path] = replace(each, name=each.branch.path)
@@ -391,6 +416,11 @@ class Selection:
         return [of_table(key, key not in named) for key in self.keys]
 
     @property
+    def asked(self) -> list[Any]:
+        """The columns as they are asked for of the table itself."""
+        return self._asked(self.table._asked)
+
+    @property
     def asked_everywhere(self) -> list[Any]:
         """The columns as they are asked for in any file."""
         return self._asked(self.table._asked_everywhere)
@@ -410,8 +440,9 @@ class Selection:
 
     def read(self, start: int, stop: int) -> Any:
         """Columns of the entries ``start`` to ``stop``, all at once."""
-        asked = self._asked(self.table._asked)
-        survivors, columns = self.table._live().read(asked, start, stop, self.decision)
+        friends = self.table._live_friends()
+        core = self.table._live()
+        survivors, columns = core.read(self.asked, start, stop, self.decision, friends=friends)
         self.warn_of(columns)
         return self.assemble(columns, Rows(start, stop, survivors))
 
@@ -432,8 +463,9 @@ class Selection:
         """
         if not self.chosen:
             return iter(())
-        asked = self._asked(self.table._asked)
-        batches = self.table._live().batches(asked, start, stop, self.decision, **step)
+        friends = self.table._live_friends()
+        core = self.table._live()
+        batches = core.batches(self.asked, start, stop, self.decision, friends=friends, **step)
         return self._steps(batches, offset, report)
 
     def _steps(
@@ -462,12 +494,9 @@ class Selection:
         """As `steps`, of columns that are read when somebody looks at them."""
         from ._virtual import column
 
-        if any(
-            isinstance(each, Chosen) and each.branch.tree is not self.table for each in self.chosen
-        ):
-            raise InvalidArgumentError("virtual=True reads no columns of friends")
         keys = self.keys
-        lazy = self.table._live().lazy(keys, start, stop, **step)
+        friends = self.table._live_friends()
+        lazy = self.table._live().lazy(keys, start, stop, friends=friends, **step)
 
         def unread(leaf: Leaf, begin: int, end: int) -> Any:
             return column(lazy, leaf, keys.index(leaf.key), begin, end, log)

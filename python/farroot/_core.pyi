@@ -26,6 +26,7 @@ __all__ = [
     "Strings",
     "Tree",
     "Union",
+    "chain",
     "configure",
     "copy",
     "main",
@@ -132,6 +133,26 @@ Column = Numbers | List | Strings | Record | Regular | Optional | Union | Marked
 
 #: A field in the lists that it is in or, with fields to keep, one at the top with only those.
 FieldKey = tuple[int, Sequence[int] | None]
+#: A column of a friend: that one's name, the path in it and, of a field, those in it to keep.
+FriendKey = tuple[str, str] | tuple[str, str, Sequence[str] | None]
+BranchKey = int | FriendKey
+AnyFieldKey = FieldKey | FriendKey
+#: Friends that are open, by name.
+NamedFriends = Sequence[tuple[str, "Tree | Ntuple"]]
+#: Address and path of a table; of each column its name, pieces, stored and decoded bytes, first and
+#: last byte; the ranges of bytes.
+Outline = tuple[
+    str,
+    str,
+    list[tuple[str, int, int, int, tuple[int, int] | None]],
+    list[tuple[int, int]],
+]
+#: Address and path of a table, and itself where it is open.
+Where = tuple[str, str | None, "Tree | Ntuple | None"]
+#: The same, which of its entries, if not all, and its friends.
+Located = tuple[
+    str, str | None, "Tree | Ntuple | None", tuple[int, int] | None, Sequence[tuple[str, Where]]
+]
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
 Mask = Callable[[list[Column], int], NDArray[np.bool_]]
 #: First and last entry (half open) of each run of entries that a cut has left; None without a cut.
@@ -197,8 +218,11 @@ class Tree:
     def friend_places(self) -> list[tuple[str, str, str]]:
         """Name, path in its file and file of each friend; no file for the tree's own."""
 
-    def friend(self, name: str) -> Tree:
+    def friend(self, name: str) -> Tree | Ntuple:
         """Opens a friend."""
+
+    def links(self) -> list[tuple[str, str, int, int]] | None:
+        """Address, path and entries (half open) of each tree of a chain."""
 
     def index(
         self,
@@ -211,33 +235,47 @@ class Tree:
 
     def read(
         self,
-        branches: Sequence[tuple[int | tuple[str, str], bool]],
+        branches: Sequence[tuple[BranchKey, bool]],
         start: int,
         stop: int,
-        cut: tuple[Sequence[int | tuple[str, str]], Mask] | None = None,
+        cut: tuple[Sequence[BranchKey], Mask] | None = None,
+        *,
+        friends: NamedFriends = ...,
     ) -> tuple[Survivors, list[Column | LeftOut]]:
         """Survivors and columns of branches, each with whether it may be left out."""
 
     def batches(
         self,
-        branches: Sequence[tuple[int | tuple[str, str], bool]],
+        branches: Sequence[tuple[BranchKey, bool]],
         start: int,
         stop: int,
-        cut: tuple[Sequence[int | tuple[str, str]], Mask] | None = None,
+        cut: tuple[Sequence[BranchKey], Mask] | None = None,
         *,
+        friends: NamedFriends = ...,
         step_entries: int | None = None,
         step_bytes: int | None = None,
     ) -> Batches: ...
     def lazy(
         self,
-        branches: Sequence[int],
+        branches: Sequence[BranchKey],
         start: int,
         stop: int,
         *,
+        friends: NamedFriends = ...,
         step_entries: int | None = None,
         step_bytes: int | None = None,
     ) -> Lazy:
         """Batches of which nothing is read before it is asked for."""
+
+    def plan(
+        self,
+        branches: Sequence[tuple[BranchKey, bool]],
+        start: int,
+        stop: int,
+        *,
+        friends: NamedFriends = ...,
+    ) -> list[Outline]:
+        """What reading would fetch, table by table."""
 
 @final
 class Lazy:
@@ -270,31 +308,48 @@ class Ntuple:
 
     def read(
         self,
-        wanted: Sequence[FieldKey],
+        wanted: Sequence[AnyFieldKey],
         start: int,
         stop: int,
-        cut: tuple[Sequence[FieldKey], Mask] | None = None,
+        cut: tuple[Sequence[AnyFieldKey], Mask] | None = None,
+        *,
+        friends: NamedFriends = ...,
     ) -> tuple[Survivors, list[Column]]: ...
     def batches(
         self,
-        wanted: Sequence[FieldKey],
+        wanted: Sequence[AnyFieldKey],
         start: int,
         stop: int,
-        cut: tuple[Sequence[FieldKey], Mask] | None = None,
+        cut: tuple[Sequence[AnyFieldKey], Mask] | None = None,
         *,
+        friends: NamedFriends = ...,
         step_entries: int | None = None,
         step_bytes: int | None = None,
     ) -> Batches: ...
     def lazy(
         self,
-        wanted: Sequence[FieldKey],
+        wanted: Sequence[AnyFieldKey],
         start: int,
         stop: int,
         *,
+        friends: NamedFriends = ...,
         step_entries: int | None = None,
         step_bytes: int | None = None,
     ) -> Lazy:
         """Batches of which nothing is read before it is asked for."""
+
+    def plan(
+        self,
+        wanted: Sequence[AnyFieldKey],
+        start: int,
+        stop: int,
+        *,
+        friends: NamedFriends = ...,
+    ) -> list[Outline]:
+        """What reading would fetch, table by table."""
+
+    def links(self) -> list[tuple[str, str, int, int]] | None:
+        """Address, path and entries (half open) of each RNTuple of a chain."""
 
 @final
 class Batches:
@@ -313,6 +368,9 @@ class Parts:
     def skipped(self) -> list[tuple[int, str | None, tuple[int, int] | None, Error]]:
         """What has been left out since this was asked last."""
 
+def chain(places: Sequence[Located]) -> Tree | Ntuple:
+    """The tables of many places as one, those without a known number of entries opened."""
+
 def matching(pattern: str) -> list[str]: ...
 def open_file(url: str) -> File: ...
 def open_table(url: str, path: str | None) -> Tree | Ntuple:
@@ -322,8 +380,8 @@ def open_tables(places: Sequence[tuple[str, str | None]]) -> Opens: ...
 def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: ...
 def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(
-    places: Sequence[tuple[str, str | None, Tree | Ntuple | None, tuple[int, int] | None]],
-    columns: Sequence[tuple[str, bool, bool]] | Sequence[tuple[str, Sequence[str] | None]],
+    places: Sequence[Located],
+    columns: Sequence[tuple[str, bool, bool, Sequence[str] | None]],
     cut: tuple[Sequence[str], Mask] | None = None,
     *,
     on_error_report: bool = False,

@@ -151,7 +151,8 @@ def _flat(array: Any, text: str) -> NDArray[Any]:
         raise _not_a_cut(text, str(array.type))
     import awkward as ak
 
-    return np.asarray(ak.to_numpy(array))
+    # Where a friend lacks an entry, nothing is true of it.
+    return np.asarray(ak.to_numpy(ak.fill_none(array, False)))
 
 
 def _not_a_cut(text: str, found: str) -> InvalidArgumentError:

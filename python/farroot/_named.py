@@ -97,6 +97,9 @@ class Named(Generic[Column]):
             shown = ", ".join(map(repr, keys[:10])) + (", ..." if len(keys) > 10 else "")
             hint = f"there are {shown}" if keys else "there are none"
         place = self._in()
+        if others := list(getattr(place, "friends", ())):
+            shown = f"{others[0]}.{where}"
+            hint += f"; nor has a friend ({', '.join(others)}) one: {shown!r} says whose is meant"
         error = KeyInFileError(f"no {self._kind} is called {where!r}; {hint}; in {place.address}")
         error.url = place.url
         return error

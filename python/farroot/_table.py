@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from . import _core
+from ._befriended import Befriended
 from ._entries import StepSize
 from ._process import Live, NothingToClose
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 Core = TypeVar("Core", bound=_core.Tree | _core.Ntuple)
 
 
-class InFile(NothingToClose, Generic[Core]):
+class InFile(NothingToClose, Befriended, Generic[Core]):
     """Something with entries in an open file."""
 
     def __init__(self, core: Core, url: str, object_path: str, again: Callable[[], Core]) -> None:
@@ -42,7 +43,7 @@ class InFile(NothingToClose, Generic[Core]):
     @property
     def url(self) -> str:
         """The file's address, without secrets."""
-        return self._live().file.url
+        return self._url if self.is_chain else self._live().file.url
 
     #: As uproot calls it.
     file_path = url
@@ -84,10 +85,13 @@ class InFile(NothingToClose, Generic[Core]):
         return stream(nothing.schema, iter(()))
 
     def report(self) -> ReadReport:
-        """What reading the file has cost so far: bytes, requests, round trips, time."""
+        """What reading the file has cost so far: bytes, requests, round trips, time.
+
+        Of a chain, what everything has cost that this process has read.
+        """
         from .report import ReadReport
 
-        return ReadReport(_core.report(self._live().file))
+        return ReadReport(_core.report(None if self.is_chain else self._live().file))
 
     def _report(self, start: int, stop: int) -> Report:
         """Which entries a step holds."""

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._choice import Choice, Chosen, Computed, Wish, branches_chosen
+from ._choice import Choice, Computed, Leaf, OneColumn, Wish, branches_chosen
 from ._entries import StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
@@ -15,6 +15,7 @@ from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from .dataset import Steps
+    from .friends import OfFriend
     from .tree import Branch, Tree
 
 
@@ -170,24 +171,21 @@ class HasBranches(Named["Branch"]):
                 return branch
         return None
 
-    def leaf(self, name: str, text: str) -> Branch:
+    def leaf(self, name: str, text: str) -> Leaf:
         """The branch of a name in the formula ``text``."""
-        branch = self.find(name) or self.find(name.replace(".", "/")) or self.of_friend(name)
-        if branch is None:
+        branch = self.find(name) or self.find(name.replace(".", "/"))
+        found = self.of_friend(name) if branch is None else branch
+        if found is None:
             raise self.no_such(name)
-        if branch.is_group:
+        if found.is_group:
             raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
-        return branch
+        return found
 
-    def of_friend(self, name: str) -> Branch | None:
-        """The branch that ``friend.branch`` means, or None."""
-        if "." not in name:
-            return None
-        from .friends import joined_branch
+    def of_friend(self, name: str) -> Branch | OfFriend | None:
+        """The column that ``friend.branch`` means, or ``branch`` where one friend has it."""
+        return self._tree.friends.column(name) if len(self._tree.friends) else None
 
-        return joined_branch(self._tree, name)
-
-    def chosen(self, choice: Choice) -> list[Chosen | Computed]:
+    def chosen(self, choice: Choice) -> Sequence[OneColumn | Computed]:
         """The columns that a call means."""
         return branches_chosen(self, choice)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from . import _core, _libraries
@@ -134,11 +136,36 @@ class _Place:
     table: Tree | Ntuple | None = None
     #: Which of its entries (half open), where not all.
     entries: tuple[int, int] | None = None
+    #: Others whose entries belong to its own, by name.
+    friends: tuple[tuple[str, _Place], ...] = ()
 
     def opened(self) -> Tree | Ntuple:
-        if self.table is not None:
-            return self.table
-        return as_table(_core.open_table(self.url, self.path), self.url, self.path)
+        table = self.table
+        if table is None:
+            table = as_table(_core.open_table(self.url, self.path), self.url, self.path)
+        return _befriended(table, {name: place.opened() for name, place in self.friends})
+
+    def located(self) -> Any:
+        """What the engine is told of it."""
+        added = () if self.table is None else self.table._added.items()
+        with_table = {name: _Place(one._url, one.object_path, one) for name, one in added}
+        friends = {**with_table, **dict(self.friends)}
+        where = (self.url, self.path, None if self.table is None else self.table._live())
+        return *where, self.entries, [(name, one.located()[:3]) for name, one in friends.items()]
+
+
+def _befriended(table: Tree | Ntuple, friends: dict[str, Tree | Ntuple]) -> Tree | Ntuple:
+    """The same table with more friends."""
+    if not friends:
+        return table
+    more = copy.copy(table)
+    more._added = {**table._added, **friends}
+    more._known_friends = None
+    if isinstance(more, Tree):
+        more._tree = more
+    else:
+        more._ntuple = more
+    return more
 
 
 def iterate(
@@ -155,6 +182,7 @@ def iterate(
     how: How = None,
     report: bool = False,
     on_error: Literal["raise", "report"] = "raise",
+    friends: Mapping[str, Files] | None = None,
 ) -> Steps:
     """Reads columns of many files, step by step; no step reaches over the end of a file.
 
@@ -171,6 +199,9 @@ def iterate(
         on_error: ``"report"`` goes on behind what cannot be read. Exactly those steps are left out
             that hold it, or the rest of a file whose server is gone; each with a
             :class:`SkippedWarning`, and as :class:`Skipped` in the iterator's ``skipped``.
+        friends: Files of friends by name, each as ``files`` and as many: the first belongs to the
+            first of these, and so on. Their columns are ``friend.branch`` (see
+            :meth:`Tree.add_friend`).
 
     The other arguments are those of :meth:`Tree.iterate`.
 
@@ -181,7 +212,7 @@ def iterate(
     choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
     wish = Wish.checked(choice, library, how)
     goes_on = is_report(on_error)
-    places, skipped = _places(files), list[Skipped]()
+    places, skipped = _beside(_places(files), friends), list[Skipped]()
     steps = _steps(places, wish, step(step_size), report, skipped, goes_on=goes_on)
     return Steps(steps, skipped)
 
@@ -203,7 +234,8 @@ def _steps(
     selection = wish.of(table)
     if not selection.chosen:
         return
-    opened = [replace(places[first], table=table), *places[first + 1 :]]
+    # Its friends are among what it has.
+    opened = [replace(places[first], table=table, friends=()), *places[first + 1 :]]
     parts = _parts(opened, selection, step, goes_on=goes_on)
     yield from _made(parts, account, first, selection, report)
 
@@ -211,12 +243,8 @@ def _steps(
 def _parts(
     places: list[_Place], selection: Selection, step: dict[str, int], *, goes_on: bool
 ) -> _core.Parts:
-    located = [
-        (each.url, each.path, None if each.table is None else each.table._live(), each.entries)
-        for each in places
-    ]
     return _core.parts(
-        located,
+        [each.located() for each in places],
         selection.asked_everywhere,
         selection.decision_by_path,
         on_error_report=goes_on,
@@ -305,6 +333,7 @@ def concatenate(
     library: str = "ak",
     how: How = None,
     on_error: Literal["raise", "report"] = "raise",
+    friends: Mapping[str, Files] | None = None,
 ) -> Any:
     """Reads columns of many files into one array each.
 
@@ -316,12 +345,13 @@ def concatenate(
             a list of :class:`Skipped`. Left out are runs of entries that take about 10 MB decoded,
             or the rest of a file whose server is gone, each with a :class:`SkippedWarning`. It is
             for all entries of the files: those of a missing one cannot be counted.
+        friends: See :func:`iterate`.
 
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
     """
     choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
     wish = Wish.checked(choice, library, how)
-    goes_on, places = is_report(on_error), _places(files)
+    goes_on, places = is_report(on_error), _beside(_places(files), friends)
     if goes_on:
         if (entry_start, entry_stop) != (None, None):
             raise InvalidArgumentError('on_error="report" takes no entry_start and entry_stop')
@@ -385,6 +415,41 @@ def _opened(places: list[_Place]) -> Iterator[Tree | Ntuple]:
             yield place.table
         elif (core := opens.next()) is not None:
             yield as_table(core, place.url, place.path)
+
+
+def chain(files: Files) -> Tree | Ntuple:
+    """Trees or RNTuples of many files as one (``TChain``): the first says what columns there are.
+
+    They are opened side by side to be counted. What it gives is read as one tree is, by entries of
+    all files together; no step of an iteration reaches over the end of a file.
+
+    Args:
+        files: See :func:`iterate`.
+    """
+    places = _places(files)
+    located = [place.located() for place in places]
+    core = _core.chain(located)
+    links = core.links() or []
+    reopened: list[Any] = [(*link[:2], None, None, []) for link in links]
+    url, path = places[0].url, core.path or links[0][1]
+    again: Any = partial(_core.chain, reopened)
+    if isinstance(core, _core.Ntuple):
+        return Ntuple(core, url, path, again)
+    return Tree(core, url, path, again)
+
+
+def _beside(places: list[_Place], friends: Mapping[str, Files] | None) -> list[_Place]:
+    """Places with the friends that belong to each."""
+    for name, files in (friends or {}).items():
+        others = _places(files)
+        if len(others) != len(places):
+            raise InvalidArgumentError(
+                f"the friend {name!r} has {len(others)} files for {len(places)}; "
+                "farroot.chain() takes them all as one"
+            )
+        pairs = zip(places, others, strict=True)
+        places = [replace(one, friends=(*one.friends, (name, other))) for one, other in pairs]
+    return places
 
 
 def _places(files: Files) -> list[_Place]:

@@ -1,12 +1,15 @@
-"""Friends of a tree: other trees whose entries belong to its own; and indices of entries."""
+"""Friends: trees and RNTuples whose entries belong to those of another; indices of entries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .errors import KeyInFileError
+from ._filters import is_glob
+from .errors import Error, InvalidArgumentError, KeyInFileError
+from .ntuple import Ntuple
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
@@ -14,32 +17,39 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from . import _core
+    from ._entries import Rows
+    from ._libraries import Library
 
 
-class Friends(Mapping[str, Tree]):
+class Friends(Mapping[str, Tree | Ntuple]):
     """The friends of a tree by the names that stand before their branches: ``friend.branch``.
 
-    Each is opened when it is first asked for. Its entries are its own: which of them belong to
-    those of the tree is seen to where both are read together, with
-    ``tree.arrays(["x", "friend.y"])``.
+    First those that were added, then those that the file names; each of these is opened when it is
+    first asked for. Its entries are its own: which of them belong to those of the tree is seen to
+    where both are read together, with ``tree.arrays(["x", "friend.y"])``.
     """
 
-    def __init__(self, tree: Tree) -> None:
-        self._of = tree
-        self._names = [name for name, *_ in tree._live().friend_places()]
-        self._open: dict[str, Tree] = {}
+    def __init__(self, of: Tree | Ntuple) -> None:
+        self._of = of
+        self._in_file = of._friends_in_file()
+        self._open: dict[str, Tree | Ntuple] = {}
 
-    def __getitem__(self, name: str) -> Tree:
+    @property
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys([*self._of._added, *self._in_file]))
+
+    def __getitem__(self, name: str) -> Tree | Ntuple:
         """The friend of that name.
 
         Raises:
             KeyInFileError: where there is none, also none in the file that it is said to be in.
         """
-        return self._opened(name, Tree)
+        from .file import as_table
 
-    def _opened(self, name: str, kind: type[Tree]) -> Tree:
-        core = self._of._live().friend(name)
-        return kind(core, core.file.url, core.path)
+        if name in self._of._added:
+            return self._of._added[name]
+        core = self._of._live_friend(name)
+        return as_table(core, core.file.url, core.path)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -50,19 +60,97 @@ class Friends(Mapping[str, Tree]):
     def __repr__(self) -> str:
         return f"<Friends {self._names} of {self._of!r}>"
 
-    def joined(self, text: str) -> tuple[JoinedTree, str] | None:
+    def _joined(self, name: str) -> Tree | Ntuple:
+        """The friend of that name, to be read with the tree."""
+        known = self._open.get(name)
+        friend = self[name] if known is None else known
+        if known is None and isinstance(friend, Tree):
+            joined = JoinedTree(friend._live(), friend._url, friend._object_path)
+            joined.joined_as = name
+            friend = joined
+        self._open[name] = friend
+        return friend
+
+    def _behind(self, text: str) -> tuple[str, str] | None:
         """The friend that a text such as ``friend.branch`` is about, and what follows its name."""
         for name in self._names:
             if text.startswith(f"{name}."):
-                if name not in self._open:
-                    friend = self._opened(name, JoinedTree)
-                    assert isinstance(friend, JoinedTree)
-                    friend.joined_as = name
-                    self._open[name] = friend
-                found = self._open[name]
-                assert isinstance(found, JoinedTree)
-                return found, text[len(name) + 1 :]
+                return name, text[len(name) + 1 :]
         return None
+
+    def column(self, text: str) -> Branch | OfFriend | None:
+        """The column that a name means: ``friend.branch``, or only one friend's ``branch``.
+
+        Raises:
+            InvalidArgumentError: for a name without a friend's that several of them have.
+        """
+        found = self._behind(text)
+        if found is not None:
+            return _column(found[0], self._joined(found[0]), found[1], text)
+        having = {}
+        for name in self._names:
+            try:
+                column = _column(name, self._joined(name), text, text)
+            except Error:
+                # It cannot be opened, which is told where it is named.
+                continue
+            if column is not None:
+                having[name] = column
+        if len(having) > 1:
+            spelled = " or ".join(repr(f"{name}.{text}") for name in having)
+            raise InvalidArgumentError(f"several friends have {text!r}; say which: {spelled}")
+        return next(iter(having.values()), None)
+
+    def items_like(self, text: str) -> list[tuple[str, Branch]] | list[OfFriend]:
+        """The columns of a friend that a glob means, by their names among the tree's own."""
+        found = self._behind(text)
+        if found is None:
+            return []
+        name, pattern = found
+        friend = self._joined(name)
+        if isinstance(friend, Ntuple):
+            fields = friend.items(filter_name=pattern, recursive=False)
+            return [OfFriend(f"{name}.{path}", (name, path, None)) for path, _ in fields]
+        items = friend.items(filter_name=pattern, full_paths=False)
+        return [(f"{name}.{last}", branch) for last, branch in items]
+
+
+def _column(name: str, friend: Tree | Ntuple, column: str, text: str) -> Branch | OfFriend | None:
+    if isinstance(friend, Ntuple):
+        if column not in friend:
+            return None
+        return OfFriend(text, (name, friend[column].path, None))
+    return friend.find(column) or friend.find(column.replace(".", "/"))
+
+
+@dataclass(frozen=True)
+class OfFriend:
+    """A field of a friend that is an RNTuple, as a column of the result."""
+
+    name: str
+    #: The friend, the field's path and, of a field at the top, those in it that are kept.
+    key: tuple[str, str, tuple[str, ...] | None]
+    optional: bool = False
+
+    @property
+    def decoder(self) -> None:
+        """Types of fields are not registered."""
+
+    @property
+    def path(self) -> str:
+        """As it is called among the tree's own."""
+        return f"{self.key[0]}.{self.key[1]}"
+
+    #: A field has no further ones that would be columns of their own.
+    is_group = False
+
+    def leaves(self) -> Iterator[OfFriend]:
+        """What is read for it."""
+        yield self
+
+    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+        """Its array, from decoded columns by key."""
+        return into.array(columns[self.key], rows)
 
 
 class JoinedTree(Tree):
@@ -124,20 +212,22 @@ class Index:
         return int(self.entries[at])
 
 
-def joined_branch(tree: Tree, text: str) -> Branch | None:
-    """The branch of a friend that a name means."""
-    found = tree.friends.joined(text)
-    if found is None:
-        return None
-    friend, name = found
-    return friend.find(name) or friend.find(name.replace(".", "/"))
+def opened(other: Any) -> Tree | Ntuple:
+    """What somebody names as a friend: something open, an address, or several files.
 
+    Raises:
+        InvalidArgumentError: for what has no entries.
+    """
+    if isinstance(other, (Tree, Ntuple)):
+        return other
+    if isinstance(other, (str, os.PathLike)) and not is_glob(os.fspath(other)):
+        from . import _core
+        from .file import as_table, split
 
-def joined_items(tree: Tree, text: str) -> list[tuple[str, Any]]:
-    """The branches of a friend that a glob means, by their names among the tree's own."""
-    found = tree.friends.joined(text)
-    if found is None:
-        return []
-    friend, pattern = found
-    items = friend.items(filter_name=pattern, full_paths=False)
-    return [(f"{friend.joined_as}.{name}", branch) for name, branch in items]
+        url, path = split(other)
+        return as_table(_core.open_table(url, path), url, path)
+    if isinstance(other, (str, os.PathLike, Iterable)):
+        from .dataset import chain
+
+        return chain(other)
+    raise InvalidArgumentError(f"a friend is a tree, an RNTuple or an address, not {other!r}")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _core, _libraries
-from ._choice import Choice, Computed, OneColumn, Wish, is_computed
+from ._befriended import Link
+from ._choice import Choice, Computed, Leaf, OneColumn, Wish, columns_of_friends, is_computed
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
@@ -166,11 +167,25 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
     when first used.
+
+    A chain of RNTuples is one too, with the fields of the first and the entries of all.
     """
 
-    def __init__(self, core: _core.Ntuple, url: str, object_path: str) -> None:
-        super().__init__(core, url, object_path, lambda: _core.open_file(url).ntuple(object_path))
+    def __init__(
+        self,
+        core: _core.Ntuple,
+        url: str,
+        object_path: str,
+        again: Callable[[], _core.Ntuple] | None = None,
+    ) -> None:
+        reopen = again or (lambda: cast("_core.Ntuple", _core.open_file(url).table(object_path)))
+        super().__init__(core, url, object_path, reopen)
         self._num_entries = core.num_entries
+        links = core.links()
+        self._links = None if links is None else [Link(*link) for link in links]
+        #: Not kept in a file.
+        self._made_here = again is not None
+        self._added = {}
         self._all = core.fields()
         self._children: dict[int | None, list[int]] = {}
         for number, (_, parent, _, _) in enumerate(self._all):
@@ -296,9 +311,14 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             return steps_with_gaps(self, selection, entries, size, report)
         return Steps(selection.steps(*entries, size, report=told), [])
 
-    def leaf(self, name: str, text: str) -> Field:
+    def leaf(self, name: str, text: str) -> Leaf:
         """The field of a name in the formula ``text``."""
-        return self[name]
+        found = None if name in self else self.friends.column(name)
+        if found is None:
+            return self[name]
+        if found.is_group:
+            raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
+        return found
 
     def chosen(self, choice: Choice) -> list[OneColumn | Computed]:
         """The columns that a call means: fields in the order of the file, then formulas."""
@@ -310,11 +330,14 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             )
             return [*self._readable(self._pruned(accepted))]
         fields: list[Field] = []
-        computed: dict[str, Computed] = {}
+        computed: dict[str, OneColumn | Computed] = {}
         aliases = choice.all_aliases(self)
         for name in choice.names():
             matching = [] if name in aliases else self._matching(name)
-            if not matching and (name in aliases or is_computed(name)):
+            others = [] if matching or name in aliases else columns_of_friends(self, name)
+            if others:
+                computed.update((each.name, each) for each in others)
+            elif not matching and (name in aliases or is_computed(name)):
                 from ._formulas import formula
 
                 computed[name] = Computed(name, formula(name, self, aliases))
@@ -347,10 +370,16 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
     def _asked(self, key: _Key, optional: bool) -> _Key:
         return key
 
-    def _asked_everywhere(self, key: _Key, optional: bool) -> tuple[str, list[str] | None]:
+    def _asked_everywhere(
+        self, key: Any, optional: bool
+    ) -> tuple[str, bool, bool, Sequence[str] | None]:
+        if isinstance(key[0], str):
+            friend, path, *kept = key
+            return f"{friend}.{path}", optional, False, kept[0] if kept else None
         number, keep = key
         path = Field(self, number).path
-        return path, None if keep is None else [Field(self, each).path for each in keep]
+        kept = None if keep is None else [Field(self, each).path for each in keep]
+        return path, False, False, kept
 
     def _is_readable(self, key: _Key) -> bool:
         try:
@@ -360,14 +389,15 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         return True
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._url, self._object_path)
+        from .tree import _chained, _reopen
+
+        if self._made_here:
+            return _chained, ([link[:2] for link in self.links], self._added)
+        return _reopen, (self._url, self._object_path, self._added)
 
     def __repr__(self) -> str:
-        return f"<Ntuple {self._object_path!r} ({len(self)} fields) in {self.url}>"
-
-
-def _reopen(url: str, object_path: str) -> Ntuple:
-    return Ntuple(_core.open_file(url).ntuple(object_path), url, object_path)
+        what = f"{len(self)} fields" + (f", {len(self.links)} files" if self.is_chain else "")
+        return f"<Ntuple {self._object_path!r} ({what}) in {self.url}>"
 
 
 class Field(HasFields):

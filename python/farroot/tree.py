@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from . import _core, _libraries
+from ._befriended import Link
 from ._choice import Selection, one
 from ._entries import entry_range
 from ._registry import Decoder, registered
@@ -14,10 +16,11 @@ from .branches import HasBranches
 from .errors import KeyInFileError, RecoveredWarning, UnsupportedError, warn
 
 if TYPE_CHECKING:
-    from .friends import Friends, Index
+    from .friends import Index
 
-#: What the engine calls a column: the number of a branch, or a friend's name and the path in it.
-Key = int | tuple[str, str]
+#: What the engine calls a column: the number of a branch, or a friend's name, the path in it and,
+#: of a field, those in it to keep.
+Key = int | tuple[str, str] | tuple[str, str, tuple[str, ...] | None]
 
 
 class Tree(InFile[_core.Tree], HasBranches):
@@ -25,11 +28,25 @@ class Tree(InFile[_core.Tree], HasBranches):
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
     when first used.
+
+    A TChain is one too, with the branches of its first tree and the entries of all.
     """
 
-    def __init__(self, core: _core.Tree, url: str, object_path: str) -> None:
-        super().__init__(core, url, object_path, lambda: _core.open_file(url).tree(object_path))
+    def __init__(
+        self,
+        core: _core.Tree,
+        url: str,
+        object_path: str,
+        again: Callable[[], _core.Tree] | None = None,
+    ) -> None:
+        reopen = again or (lambda: cast("_core.Tree", _core.open_file(url).table(object_path)))
+        super().__init__(core, url, object_path, reopen)
         self._num_entries = core.num_entries
+        links = core.links()
+        self._links = None if links is None else [Link(*link) for link in links]
+        #: Not kept in a file.
+        self._made_here = again is not None
+        self._added = {}
         self._names = core.branches()
         self._below: dict[int | None, list[int]] = {}
         self._by_name: dict[str, list[int]] = {}
@@ -43,7 +60,6 @@ class Tree(InFile[_core.Tree], HasBranches):
             self._by_path.setdefault(path, number)
         self._tree = self
         self._number = None
-        self._known_friends: Friends | None = None
         self._known_index: Index | None = None
         warn_if_recovered(core.file)
 
@@ -63,10 +79,22 @@ class Tree(InFile[_core.Tree], HasBranches):
     def _asked(self, key: Key, optional: bool) -> tuple[Key, bool]:
         return key, optional
 
-    def _asked_everywhere(self, key: Key, optional: bool) -> tuple[str, bool, bool]:
-        name = self._paths[key] if isinstance(key, int) else ".".join(key)
-        branch = self._branch(key) if isinstance(key, int) else self.of_friend(name)
-        return name, optional, branch is not None and branch.decoder is not None
+    def _asked_everywhere(
+        self, key: Key, optional: bool
+    ) -> tuple[str, bool, bool, Sequence[str] | None]:
+        if isinstance(key, int):
+            return self._paths[key], optional, self._branch(key).decoder is not None, None
+        friend, path, *kept = key
+        keep = kept[0] if kept else None
+        column = self.friends.column(f"{friend}.{path}")
+        decoder = None if column is None else column.decoder
+        return f"{friend}.{path}", optional, decoder is not None, keep
+
+    def _friends_in_file(self) -> list[str]:
+        return [name for name, *_ in self._live().friend_places()]
+
+    def _live_friend(self, name: str) -> _core.Tree | _core.Ntuple:
+        return self._live().friend(name)
 
     @property
     def title(self) -> str:
@@ -90,18 +118,6 @@ class Tree(InFile[_core.Tree], HasBranches):
         from .objects import read
 
         return read(self._live().file, self._object_path)
-
-    @property
-    def friends(self) -> Friends:
-        """Other trees whose entries belong to those of this one (``TTree::AddFriend``).
-
-        Their columns are read with those of the tree: ``tree.arrays(["x", "friend.y"])``.
-        """
-        if self._known_friends is None:
-            from .friends import Friends
-
-            self._known_friends = Friends(self)
-        return self._known_friends
 
     @property
     def index(self) -> Index | None:
@@ -139,10 +155,13 @@ class Tree(InFile[_core.Tree], HasBranches):
         return text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._url, self._object_path)
+        if self._made_here:
+            return _chained, ([link[:2] for link in self.links], self._added)
+        return _reopen, (self._url, self._object_path, self._added)
 
     def __repr__(self) -> str:
-        return f"<Tree {self._object_path!r} ({len(self)} branches) in {self.url}>"
+        what = f"{len(self)} branches" + (f", {len(self.links)} files" if self.is_chain else "")
+        return f"<Tree {self._object_path!r} ({what}) in {self.url}>"
 
 
 def warn_if_recovered(file: _core.File) -> None:
@@ -154,8 +173,20 @@ def warn_if_recovered(file: _core.File) -> None:
         )
 
 
-def _reopen(url: str, object_path: str) -> Tree:
-    return Tree(_core.open_file(url).tree(object_path), url, object_path)
+def _reopen(url: str, object_path: str, added: dict[str, Any]) -> Any:
+    from .file import as_table
+
+    table = as_table(_core.open_table(url, object_path), url, object_path)
+    table._added.update(added)
+    return table
+
+
+def _chained(files: list[tuple[str, str]], added: dict[str, Any]) -> Any:
+    from .dataset import chain
+
+    table = chain([{url: path} for url, path in files])
+    table._added.update(added)
+    return table
 
 
 class Branch(HasBranches):
@@ -195,7 +226,7 @@ class Branch(HasBranches):
     @property
     def num_entries(self) -> int:
         """Number of entries, which differs from the tree's where filling was not finished."""
-        if self.is_group:
+        if self.is_group or self._tree.is_chain:
             return self._tree.num_entries
         return self._tree._live().branch_entries(self._number)
 

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use crate::error::exception;
 use crate::members;
 use crate::ntuple::Ntuple;
-use crate::runtime::{Owned, engine, wait};
-use crate::steps::in_use;
+use crate::runtime::{Owned, engine, invalid, wait};
+use crate::steps::{Located, in_use, located};
 use crate::tree::Tree;
 
 /// An open file.
@@ -73,15 +73,14 @@ impl File {
         let file = self.inner(py)?;
         let tree =
             wait(py, &engine(py)?, file.tree(path))?.map_err(|error| exception(py, &error))?;
-        Ok(Tree::new(tree))
+        Ok(Tree::new(tree, None))
     }
 
     /// The tree or RNTuple of that path.
     fn table(&self, py: Python<'_>, path: &str) -> PyResult<Py<PyAny>> {
-        let file = self.inner(py)?;
-        let table =
-            wait(py, &engine(py)?, file.table(path))?.map_err(|error| exception(py, &error))?;
-        object(py, table)
+        let (file, engine) = (self.inner(py)?, engine(py)?);
+        let table = wait(py, &engine, engine.table_in(file, path))?;
+        object(py, table.map_err(|error| exception(py, &error))?)
     }
 
     /// The class of what is at that path.
@@ -102,14 +101,21 @@ impl File {
         let file = self.inner(py)?;
         let ntuple =
             wait(py, &engine(py)?, file.ntuple(path))?.map_err(|error| exception(py, &error))?;
-        Ok(Ntuple::new(ntuple))
+        Ok(Ntuple::new(ntuple, None))
     }
 }
 
-fn object(py: Python<'_>, table: engine::Table) -> PyResult<Py<PyAny>> {
-    Ok(match table {
-        engine::Table::Tree(tree) => Py::new(py, Tree::new(tree))?.into_any(),
-        engine::Table::Ntuple(ntuple) => Py::new(py, Ntuple::new(ntuple))?.into_any(),
+/// A tree, an RNTuple or a chain of either.
+pub fn object(py: Python<'_>, table: engine::Table) -> PyResult<Py<PyAny>> {
+    use engine::Table::{Chain, Ntuple as OneNtuple, Tree as OneTree};
+    let (first, chain) = match table {
+        Chain(chain) => (chain.first().clone(), Some(chain)),
+        one => (one, None),
+    };
+    Ok(match first {
+        OneTree(tree) => Py::new(py, Tree::new(tree, chain))?.into_any(),
+        OneNtuple(ntuple) => Py::new(py, Ntuple::new(ntuple, chain))?.into_any(),
+        Chain(_) => return Err(invalid(py, "the first table of a chain is a chain")),
     })
 }
 
@@ -155,6 +161,15 @@ pub fn open_tables(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyR
         places.into_iter().map(|(url, path)| Place { url, path, ..Place::default() }).collect();
     let opens = engine(py)?.open_tables(places);
     Ok(Opens { opens: Owned::new(Mutex::new(opens)) })
+}
+
+/// Tables of many files as one; those of whom no number of entries is known are opened.
+#[pyfunction]
+pub fn chain(py: Python<'_>, places: Vec<Located>) -> PyResult<Py<PyAny>> {
+    let places = places.into_iter().map(|place| located(py, place)).collect::<PyResult<_>>()?;
+    let engine = engine(py)?;
+    let chain = wait(py, &engine, engine.chain(places))?;
+    object(py, engine::Table::Chain(chain.map_err(|error| exception(py, &error))?))
 }
 
 /// The files that a pattern names.

@@ -39,7 +39,9 @@ impl Lazy {
     /// First and last entry, half open, of the next batch.
     fn next(&self, py: Python<'_>) -> PyResult<Option<(u64, u64)>> {
         let batches = self.batches.here(py)?;
-        Ok(wait(py, &engine(py)?, batches.next())?.map(|entries| (entries.start, entries.end)))
+        let next = wait(py, &engine(py)?, batches.next())?;
+        let next = next.transpose().map_err(|error| exception(py, &error))?;
+        Ok(next.map(|entries| (entries.start, entries.end)))
     }
 
     /// The values of the column at a position for some entries.

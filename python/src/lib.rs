@@ -17,6 +17,7 @@ mod ntuple;
 mod objects;
 mod report;
 mod runtime;
+mod selected;
 mod steps;
 mod tree;
 
@@ -31,7 +32,9 @@ mod _core {
     #[pymodule_export]
     use super::copy::copy;
     #[pymodule_export]
-    use super::file::{File, Opens, matching, open_file, open_table, open_tables, split_tree};
+    use super::file::{
+        File, Opens, chain, matching, open_file, open_table, open_tables, split_tree,
+    };
     #[pymodule_export]
     use super::lazy::Lazy;
     #[pymodule_export]

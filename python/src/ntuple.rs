@@ -1,6 +1,6 @@
 //! RNTuples and reading them.
 
-use engine::{Cut, FieldColumn};
+use engine::{Chosen, Cut, FieldColumn, Selected, Table};
 use pyo3::prelude::*;
 
 use crate::cut::{Raised, by_function};
@@ -8,30 +8,50 @@ use crate::error::exception;
 use crate::file::File;
 use crate::lazy::Lazy;
 use crate::runtime::{Owned, engine, invalid, wait};
+use crate::selected::{LinkTuple, NamedFriend, OfFriend, OutlineTuple, links, outlines, select};
 use crate::steps::{Batches, Survivors, handed_out, step};
 
-/// An RNTuple of an open file.
+/// An RNTuple of an open file, or a chain of which this is the first RNTuple.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Ntuple {
     ntuple: Owned<engine::Ntuple>,
+    chain: Option<Owned<engine::Chain>>,
 }
 
 /// A field in the lists that it is in or, with fields to keep, one at the top with only those.
-type Wanted = (usize, Option<Vec<usize>>);
+type Own = (usize, Option<Vec<usize>>);
+
+/// What is read: a field of the RNTuple itself, or a column of a friend.
+#[derive(FromPyObject)]
+pub enum Key {
+    Own(Own),
+    Friends(OfFriend),
+}
+
+/// What decides, and how.
+type Decision = (Vec<Key>, Py<PyAny>);
 
 /// Name, number of the field above, C++ type and description.
 type Field = (String, Option<usize>, String, String);
 
 impl Ntuple {
-    pub fn new(ntuple: engine::Ntuple) -> Self {
-        Ntuple { ntuple: Owned::new(ntuple) }
+    pub fn new(ntuple: engine::Ntuple, chain: Option<engine::Chain>) -> Self {
+        Ntuple { ntuple: Owned::new(ntuple), chain: chain.map(Owned::new) }
     }
 
     pub fn inner(&self, py: Python<'_>) -> PyResult<&engine::Ntuple> {
         self.ntuple.here(py)
     }
 
-    fn column(&self, py: Python<'_>, (field, keep): &Wanted) -> PyResult<FieldColumn> {
+    /// What is read.
+    pub fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        Ok(match &self.chain {
+            Some(chain) => Table::Chain(chain.here(py)?.clone()),
+            None => Table::Ntuple(self.inner(py)?.clone()),
+        })
+    }
+
+    fn column(&self, py: Python<'_>, (field, keep): &Own) -> PyResult<FieldColumn> {
         let ntuple = self.inner(py)?;
         let column = match keep {
             None => ntuple.column(*field),
@@ -40,19 +60,57 @@ impl Ntuple {
         column.map_err(|error| exception(py, &error))
     }
 
-    fn cut(
-        &self,
-        py: Python<'_>,
-        cut: Option<(Vec<Wanted>, Py<PyAny>)>,
-    ) -> PyResult<(Option<Cut>, Raised)> {
-        let Some((fields, function)) = cut else { return Ok(Default::default()) };
-        let names = self.inner(py)?.names().all();
-        let path = |(field, _): &Wanted| match names.get(*field) {
+    fn path_of(&self, py: Python<'_>, field: usize) -> PyResult<String> {
+        match self.inner(py)?.names().all().get(field) {
             Some(named) => Ok(named.path.clone()),
             None => Err(invalid(py, &format!("there is no field number {field}"))),
+        }
+    }
+
+    /// The columns that are asked for.
+    fn selected(
+        &self,
+        py: Python<'_>,
+        asked: Vec<Key>,
+        friends: Vec<NamedFriend>,
+        cut: Option<&Cut>,
+    ) -> PyResult<Selected> {
+        let ntuple = self.inner(py)?;
+        let of_friends = |name: &String| ntuple.find(name).is_none();
+        let by_name = self.chain.is_some()
+            || asked.iter().any(|key| matches!(key, Key::Friends(_)))
+            || cut.is_some_and(|cut| cut.columns.iter().any(of_friends));
+        if by_name {
+            let chosen = asked.iter().map(|key| self.chosen(py, key)).collect::<PyResult<_>>()?;
+            return select(py, &self.table(py)?, friends, chosen, cut);
+        }
+        let own = |key: &Key| match key {
+            Key::Own(own) => Some(self.column(py, own)),
+            Key::Friends(_) => None,
         };
-        let paths = fields.iter().map(path).collect::<PyResult<_>>()?;
-        Ok(by_function(Some((paths, function))))
+        let columns = asked.iter().filter_map(own).collect::<PyResult<_>>()?;
+        Ok(Selected::Ntuple(ntuple.clone(), columns))
+    }
+
+    fn chosen(&self, py: Python<'_>, key: &Key) -> PyResult<Chosen> {
+        let (field, keep) = match key {
+            Key::Own(own) => own,
+            Key::Friends(key) => return Ok(key.chosen(false)),
+        };
+        let paths = |keep: &Vec<usize>| keep.iter().map(|field| self.path_of(py, *field)).collect();
+        let keep = keep.as_ref().map(paths).transpose()?;
+        let name = self.path_of(py, *field)?;
+        Ok(Chosen { name, optional: false, as_bytes: false, keep })
+    }
+
+    fn cut(&self, py: Python<'_>, cut: Option<Decision>) -> PyResult<(Option<Cut>, Raised)> {
+        let Some((keys, function)) = cut else { return Ok(Default::default()) };
+        let name = |key: &Key| match key {
+            Key::Own((field, _)) => self.path_of(py, *field),
+            Key::Friends(key) => Ok(key.name()),
+        };
+        let names = keys.iter().map(name).collect::<PyResult<_>>()?;
+        Ok(by_function(Some((names, function))))
     }
 }
 
@@ -69,8 +127,8 @@ impl Ntuple {
     }
 
     #[getter]
-    fn path(&self, py: Python<'_>) -> PyResult<&str> {
-        Ok(self.inner(py)?.path())
+    fn path(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.table(py)?.path().to_owned())
     }
 
     #[getter]
@@ -80,7 +138,12 @@ impl Ntuple {
 
     #[getter]
     fn num_entries(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.inner(py)?.num_entries())
+        Ok(self.table(py)?.num_entries())
+    }
+
+    /// Address, path, first and last entry (half open) of each RNTuple of a chain.
+    fn links(&self, py: Python<'_>) -> PyResult<Option<Vec<LinkTuple>>> {
+        self.chain.as_ref().map(|chain| Ok(links(chain.here(py)?))).transpose()
     }
 
     /// The fields that can be asked for, each followed by those in it.
@@ -96,73 +159,76 @@ impl Ntuple {
     }
 
     /// The type of an entry, in Awkward's spelling.
-    fn datashape(&self, py: Python<'_>, column: Wanted) -> PyResult<String> {
+    fn datashape(&self, py: Python<'_>, column: Own) -> PyResult<String> {
         Ok(self.column(py, &column)?.datashape())
     }
 
-    #[pyo3(signature = (wanted, start, stop, cut = None))]
+    #[pyo3(signature = (wanted, start, stop, cut = None, *, friends = Vec::new()))]
     fn read(
         &self,
         py: Python<'_>,
-        wanted: Vec<Wanted>,
+        wanted: Vec<Key>,
         start: u64,
         stop: u64,
-        cut: Option<(Vec<Wanted>, Py<PyAny>)>,
+        cut: Option<Decision>,
+        friends: Vec<NamedFriend>,
     ) -> PyResult<(Survivors, Vec<Py<PyAny>>)> {
-        let ntuple = self.inner(py)?;
-        let wanted = wanted.iter().map(|each| self.column(py, each)).collect::<PyResult<_>>()?;
         let (cut, raised) = self.cut(py, cut)?;
-        let read = async {
-            match &cut {
-                Some(cut) => ntuple.read_where(wanted, cut, start..stop).await,
-                None => ntuple.read(wanted, start..stop).await,
-            }
-        };
+        let selected = self.selected(py, wanted, friends, cut.as_ref())?;
+        let read = selected.read_where(cut.as_ref(), start..stop);
         let batch = wait(py, &engine(py)?, read)?.map_err(|error| raised.or(py, &error))?;
         let (_, _, survivors, columns) = handed_out(py, batch)?;
         Ok((survivors, columns))
     }
 
-    #[pyo3(signature = (wanted, start, stop, cut = None, *, step_entries = None, step_bytes = None))]
+    #[pyo3(signature = (wanted, start, stop, cut = None, *, friends = Vec::new(), step_entries = None, step_bytes = None))]
     #[expect(clippy::too_many_arguments, reason = "they are the arguments of the Python method")]
     fn batches(
         &self,
         py: Python<'_>,
-        wanted: Vec<Wanted>,
+        wanted: Vec<Key>,
         start: u64,
         stop: u64,
-        cut: Option<(Vec<Wanted>, Py<PyAny>)>,
+        cut: Option<Decision>,
+        friends: Vec<NamedFriend>,
         step_entries: Option<u64>,
         step_bytes: Option<u64>,
     ) -> PyResult<Batches> {
-        let ntuple = self.inner(py)?;
-        let wanted = wanted.iter().map(|each| self.column(py, each)).collect::<PyResult<_>>()?;
         let (cut, raised) = self.cut(py, cut)?;
-        let step = step(step_entries, step_bytes);
-        let begin = async {
-            match &cut {
-                Some(cut) => ntuple.batches_where(wanted, cut, start..stop, step).await,
-                None => ntuple.batches(wanted, start..stop, step).await,
-            }
-        };
+        let selected = self.selected(py, wanted, friends, cut.as_ref())?;
+        let begin = selected.batches(start..stop, step(step_entries, step_bytes), cut.as_ref());
         let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
         Ok(Batches::new(batches, raised))
     }
 
     /// Batches of which nothing is read before it is asked for; a step in bytes is the size that
     /// these columns together would have.
-    #[pyo3(signature = (wanted, start, stop, *, step_entries = None, step_bytes = None))]
+    #[pyo3(signature = (wanted, start, stop, *, friends = Vec::new(), step_entries = None, step_bytes = None))]
+    #[expect(clippy::too_many_arguments, reason = "they are the arguments of the Python method")]
     fn lazy(
         &self,
         py: Python<'_>,
-        wanted: Vec<Wanted>,
+        wanted: Vec<Key>,
         start: u64,
         stop: u64,
+        friends: Vec<NamedFriend>,
         step_entries: Option<u64>,
         step_bytes: Option<u64>,
     ) -> PyResult<Lazy> {
-        let columns = wanted.iter().map(|each| self.column(py, each)).collect::<PyResult<_>>()?;
-        let columns = engine::Selected::Ntuple(self.inner(py)?.clone(), columns);
+        let columns = self.selected(py, wanted, friends, None)?;
         Lazy::start(py, &columns, start..stop, step(step_entries, step_bytes))
+    }
+
+    /// What reading would fetch, table by table.
+    #[pyo3(signature = (wanted, start, stop, *, friends = Vec::new()))]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        wanted: Vec<Key>,
+        start: u64,
+        stop: u64,
+        friends: Vec<NamedFriend>,
+    ) -> PyResult<Vec<OutlineTuple>> {
+        outlines(py, &self.selected(py, wanted, friends, None)?, start..stop)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Chosen, OnError, Place, Skipped, Step, Table, Wanted, Wish};
+use engine::{Chosen, OnError, Place, PlacedFriend, Skipped, Step, Table, Wanted, Wish};
 use numpy::PyArray1;
 use parking_lot::Mutex;
 use pyo3::exceptions::PyBaseException;
@@ -128,24 +128,35 @@ pub enum Open {
 }
 
 impl Open {
-    fn table(&self, py: Python<'_>) -> PyResult<Table> {
-        Ok(match self {
-            Open::Tree(tree) => Table::Tree(tree.get().inner(py)?.clone()),
-            Open::Ntuple(ntuple) => Table::Ntuple(ntuple.get().inner(py)?.clone()),
-        })
+    pub fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        match self {
+            Open::Tree(tree) => tree.get().table(py),
+            Open::Ntuple(ntuple) => ntuple.get().table(py),
+        }
     }
 }
 
-/// Which columns: branches by name, each with whether nobody has named it and whether its bytes are
-/// wanted, or paths of fields with those to keep of each.
-#[derive(FromPyObject)]
-pub enum Columns {
-    Branches(Vec<(String, bool, bool)>),
-    Fields(Vec<(String, Option<Vec<String>>)>),
-}
+/// A column by its name, whether nobody has named it, whether its bytes are wanted, and, of a field,
+/// those in it to keep.
+type Wished = (String, bool, bool, Option<Vec<String>>);
 
-/// URL, path, the table itself where it is open, and which of its entries, if not all.
-type Located = (String, Option<String>, Option<Open>, Option<(u64, u64)>);
+/// URL, path, and the table itself where it is open.
+type Where = (String, Option<String>, Option<Open>);
+
+/// The same, which of its entries, if not all, and its friends.
+pub type Located = (String, Option<String>, Option<Open>, Option<(u64, u64)>, Vec<(String, Where)>);
+
+/// Where a table is.
+pub fn located(py: Python<'_>, (url, path, open, entries, friends): Located) -> PyResult<Place> {
+    let open = open.map(|open| open.table(py)).transpose()?;
+    let entries = entries.map(|(start, stop)| start..stop);
+    let friend = |(name, (url, path, open)): (String, Where)| {
+        let open = open.map(|open| open.table(py)).transpose()?;
+        Ok(PlacedFriend::new(&name, Place { url, path, open, ..Place::default() }))
+    };
+    let friends = friends.into_iter().map(friend).collect::<PyResult<_>>()?;
+    Ok(Place { url, path, open, entries, friends, ..Place::default() })
+}
 
 /// Reads the same columns of many tables.
 #[pyfunction]
@@ -153,26 +164,16 @@ type Located = (String, Option<String>, Option<Open>, Option<(u64, u64)>);
 pub fn parts(
     py: Python<'_>,
     places: Vec<Located>,
-    columns: Columns,
+    columns: Vec<Wished>,
     cut: Option<(Vec<String>, Py<PyAny>)>,
     on_error_report: bool,
     step_entries: Option<u64>,
     step_bytes: Option<u64>,
 ) -> PyResult<Parts> {
-    let mut located = Vec::with_capacity(places.len());
-    for (url, path, open, entries) in places {
-        let open = open.map(|open| open.table(py)).transpose()?;
-        let entries = entries.map(|(start, stop)| start..stop);
-        located.push(Place { url, path, open, entries });
-    }
+    let located = places.into_iter().map(|place| located(py, place)).collect::<PyResult<_>>()?;
     let (cut, raised) = by_function(cut);
-    let wanted = match columns {
-        Columns::Branches(branches) => {
-            let chosen = |(name, optional, as_bytes)| Chosen { name, optional, as_bytes };
-            Wanted::Chosen(branches.into_iter().map(chosen).collect())
-        }
-        Columns::Fields(fields) => Wanted::Fields(fields),
-    };
+    let chosen = |(name, optional, as_bytes, keep)| Chosen { name, optional, as_bytes, keep };
+    let wanted = Wanted::Chosen(columns.into_iter().map(chosen).collect());
     let skipped: Arc<Mutex<Vec<Skipped>>> = Arc::default();
     let told = skipped.clone();
     let on_error = match on_error_report {

@@ -1,27 +1,29 @@
 //! Trees and reading them.
 
-use engine::{BranchId, Chosen, Column, Cut, Selected, Step, Table, Wanted};
+use engine::{BranchId, Chosen, Column, Cut, Selected, Step, Table};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::cut::{Raised, by_function};
 use crate::error::exception;
-use crate::file::File;
+use crate::file::{File, object};
 use crate::lazy::Lazy;
 use crate::runtime::{Owned, engine, invalid, wait};
+use crate::selected::{LinkTuple, NamedFriend, OfFriend, OutlineTuple, links, outlines, select};
 use crate::steps::{Batches, Survivors, handed_out, step};
 
-/// A tree of an open file.
+/// A tree of an open file, or a chain of which this is the first tree.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Tree {
     tree: Owned<engine::Tree>,
+    chain: Option<Owned<engine::Chain>>,
 }
 
-/// What is read: a branch of the tree itself, or of a friend by that one's name and the path in it.
+/// What is read: a branch of the tree itself, or a column of a friend.
 #[derive(FromPyObject)]
 pub enum Key {
     Own(u32),
-    Friends((String, String)),
+    Friends(OfFriend),
 }
 
 /// Branches, and whether they may be left out.
@@ -34,8 +36,16 @@ type Decision = (Vec<Key>, Py<PyAny>);
 type Index = (String, String, Py<PyArray1<i64>>, Py<PyArray1<i64>>, Py<PyArray1<i64>>);
 
 impl Tree {
-    pub fn new(tree: engine::Tree) -> Self {
-        Tree { tree: Owned::new(tree) }
+    pub fn new(tree: engine::Tree, chain: Option<engine::Chain>) -> Self {
+        Tree { tree: Owned::new(tree), chain: chain.map(Owned::new) }
+    }
+
+    /// What is read.
+    pub fn table(&self, py: Python<'_>) -> PyResult<Table> {
+        Ok(match &self.chain {
+            Some(chain) => Table::Chain(chain.here(py)?.clone()),
+            None => Table::Tree(self.inner(py)?.clone()),
+        })
     }
 
     pub fn inner(&self, py: Python<'_>) -> PyResult<&engine::Tree> {
@@ -60,21 +70,22 @@ impl Tree {
     }
 
     /// The columns that are asked for; friends that they are of are opened.
-    fn selected(&self, py: Python<'_>, asked: Asked, cut: Option<&Cut>) -> PyResult<Selected> {
+    fn selected(
+        &self,
+        py: Python<'_>,
+        asked: Asked,
+        friends: Vec<NamedFriend>,
+        cut: Option<&Cut>,
+    ) -> PyResult<Selected> {
         let tree = self.inner(py)?;
         let of_friends = |name: &String| tree.names().find(name).is_none();
-        let joined = asked.iter().any(|(key, _)| matches!(key, Key::Friends(_)))
+        let by_name = self.chain.is_some()
+            || asked.iter().any(|(key, _)| matches!(key, Key::Friends(_)))
             || cut.is_some_and(|cut| cut.columns.iter().any(of_friends));
-        if joined {
-            let chosen = |(key, optional): &(Key, bool)| {
-                // Whoever wants bytes has told the tree, or the friend, itself.
-                let (name, optional, as_bytes) = (self.name_of(py, key)?, *optional, false);
-                Ok(Chosen { name, optional, as_bytes })
-            };
-            let wanted = Wanted::Chosen(asked.iter().map(chosen).collect::<PyResult<_>>()?);
-            let (engine, table) = (engine(py)?, Table::Tree(tree.clone()));
-            let select = engine.select_for(&table, &wanted, cut);
-            return wait(py, &engine, select)?.map_err(|error| exception(py, &error));
+        if by_name {
+            let chosen = |(key, optional): &(Key, bool)| self.chosen(py, key, *optional);
+            let chosen = asked.iter().map(chosen).collect::<PyResult<_>>()?;
+            return select(py, &self.table(py)?, friends, chosen, cut);
         }
         let mut columns = Vec::with_capacity(asked.len());
         for (key, optional) in asked {
@@ -85,11 +96,30 @@ impl Tree {
         Ok(Selected::Tree(tree.clone(), columns))
     }
 
+    fn chosen(&self, py: Python<'_>, key: &Key, optional: bool) -> PyResult<Chosen> {
+        let of_friend = match key {
+            Key::Own(_) => None,
+            Key::Friends(key) => Some(key.chosen(optional)),
+        };
+        let own = || {
+            // Of a tree, whoever wants bytes has told it.
+            let (name, as_bytes, keep) = (self.name_of(py, key)?, self.is_of_bytes(py, key)?, None);
+            Ok(Chosen { name, optional, as_bytes, keep })
+        };
+        of_friend.map_or_else(own, Ok)
+    }
+
+    /// Whether a branch of a chain is read as bytes, in each of its trees.
+    fn is_of_bytes(&self, py: Python<'_>, key: &Key) -> PyResult<bool> {
+        let Key::Own(branch) = key else { return Ok(false) };
+        Ok(self.chain.is_some() && self.inner(py)?.is_read_as_bytes(self.branch(py, *branch)?))
+    }
+
     /// What a column is called.
     fn name_of(&self, py: Python<'_>, key: &Key) -> PyResult<String> {
         Ok(match key {
             Key::Own(branch) => self.inner(py)?.names().path(self.branch(py, *branch)?).to_owned(),
-            Key::Friends((friend, path)) => format!("{friend}.{path}"),
+            Key::Friends(key) => key.name(),
         })
     }
 
@@ -118,18 +148,27 @@ impl Tree {
     }
 
     #[getter]
-    fn path(&self, py: Python<'_>) -> PyResult<&str> {
-        Ok(self.inner(py)?.path())
+    fn path(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.table(py)?.path().to_owned())
     }
 
     #[getter]
     fn num_entries(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.inner(py)?.num_entries())
+        Ok(self.table(py)?.num_entries())
     }
 
     #[getter]
     fn aliases(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
-        Ok(self.inner(py)?.metadata().aliases.clone())
+        let mut aliases = self.inner(py)?.metadata().aliases.clone();
+        if let Some(chain) = &self.chain {
+            aliases.extend_from_slice(chain.here(py)?.aliases());
+        }
+        Ok(aliases)
+    }
+
+    /// Address, path, first and last entry (half open) of each tree of a chain.
+    fn links(&self, py: Python<'_>) -> PyResult<Option<Vec<LinkTuple>>> {
+        self.chain.as_ref().map(|chain| Ok(links(chain.here(py)?))).transpose()
     }
 
     /// Name and parent of each branch, by number.
@@ -178,15 +217,15 @@ impl Tree {
 
     /// Name, path and file of each friend.
     fn friend_places(&self, py: Python<'_>) -> PyResult<Vec<(String, String, String)>> {
-        let places = self.inner(py)?.friend_places().map_err(|error| exception(py, &error))?;
+        let places = self.table(py)?.friend_places().map_err(|error| exception(py, &error))?;
         Ok(places.into_iter().map(|place| (place.name, place.tree, place.file)).collect())
     }
 
     /// Opens a friend.
-    fn friend(&self, py: Python<'_>, name: &str) -> PyResult<Tree> {
-        let (tree, engine) = (self.inner(py)?, engine(py)?);
-        let friend = wait(py, &engine, engine.friend(tree, name))?;
-        Ok(Tree::new(friend.map_err(|error| exception(py, &error))?.tree))
+    fn friend(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+        let (table, engine) = (self.table(py)?, engine(py)?);
+        let friend = wait(py, &engine, engine.friend(&table, name))?;
+        object(py, friend.map_err(|error| exception(py, &error))?.table)
     }
 
     /// Expressions of the major and the minor number, these, and their entries.
@@ -200,7 +239,7 @@ impl Tree {
         }))
     }
 
-    #[pyo3(signature = (branches, start, stop, cut = None))]
+    #[pyo3(signature = (branches, start, stop, cut = None, *, friends = Vec::new()))]
     fn read(
         &self,
         py: Python<'_>,
@@ -208,16 +247,17 @@ impl Tree {
         start: u64,
         stop: u64,
         cut: Option<Decision>,
+        friends: Vec<NamedFriend>,
     ) -> PyResult<(Survivors, Vec<Py<PyAny>>)> {
         let (cut, raised) = self.cut(py, cut)?;
-        let selected = self.selected(py, branches, cut.as_ref())?;
+        let selected = self.selected(py, branches, friends, cut.as_ref())?;
         let read = selected.read_where(cut.as_ref(), start..stop);
         let batch = wait(py, &engine(py)?, read)?.map_err(|error| raised.or(py, &error))?;
         let (_, _, survivors, columns) = handed_out(py, batch)?;
         Ok((survivors, columns))
     }
 
-    #[pyo3(signature = (branches, start, stop, cut = None, *, step_entries = None, step_bytes = None))]
+    #[pyo3(signature = (branches, start, stop, cut = None, *, friends = Vec::new(), step_entries = None, step_bytes = None))]
     #[expect(clippy::too_many_arguments, reason = "they are the arguments of the Python method")]
     fn batches(
         &self,
@@ -226,11 +266,12 @@ impl Tree {
         start: u64,
         stop: u64,
         cut: Option<Decision>,
+        friends: Vec<NamedFriend>,
         step_entries: Option<u64>,
         step_bytes: Option<u64>,
     ) -> PyResult<Batches> {
         let (cut, raised) = self.cut(py, cut)?;
-        let selected = self.selected(py, branches, cut.as_ref())?;
+        let selected = self.selected(py, branches, friends, cut.as_ref())?;
         let step: Step = step(step_entries, step_bytes);
         let begin = selected.batches(start..stop, step, cut.as_ref());
         let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
@@ -239,19 +280,33 @@ impl Tree {
 
     /// Batches of which nothing is read before it is asked for; a step in bytes is the size that
     /// these branches together would have.
-    #[pyo3(signature = (branches, start, stop, *, step_entries = None, step_bytes = None))]
+    #[pyo3(signature = (branches, start, stop, *, friends = Vec::new(), step_entries = None, step_bytes = None))]
+    #[expect(clippy::too_many_arguments, reason = "they are the arguments of the Python method")]
     fn lazy(
         &self,
         py: Python<'_>,
-        branches: Vec<u32>,
+        branches: Vec<Key>,
         start: u64,
         stop: u64,
+        friends: Vec<NamedFriend>,
         step_entries: Option<u64>,
         step_bytes: Option<u64>,
     ) -> PyResult<Lazy> {
-        let columns = self.columns(py, &branches)?;
-        let step = step(step_entries, step_bytes);
-        let columns = engine::Selected::Tree(self.inner(py)?.clone(), columns);
-        Lazy::start(py, &columns, start..stop, step)
+        let asked = branches.into_iter().map(|key| (key, false)).collect();
+        let columns = self.selected(py, asked, friends, None)?;
+        Lazy::start(py, &columns, start..stop, step(step_entries, step_bytes))
+    }
+
+    /// What reading would fetch, table by table.
+    #[pyo3(signature = (branches, start, stop, *, friends = Vec::new()))]
+    fn plan(
+        &self,
+        py: Python<'_>,
+        branches: Asked,
+        start: u64,
+        stop: u64,
+        friends: Vec<NamedFriend>,
+    ) -> PyResult<Vec<OutlineTuple>> {
+        outlines(py, &self.selected(py, branches, friends, None)?, start..stop)
     }
 }

@@ -170,8 +170,10 @@ def test_a_friend_by_index(tree: farroot.Tree) -> None:
 
 def test_a_friend_that_lacks_entries(tree: farroot.Tree) -> None:
     assert tree.arrays("short.x", entry_stop=60)["short.x"].to_list() == list(range(60))
-    with pytest.raises(farroot.InvalidArgumentError, match="has 60 entries"):
-        tree.arrays("short.x")
+    missing = [*range(60), *[None] * 40]
+    assert tree.arrays("short.x")["short.x"].to_list() == missing
+    steps = list(tree.iterate(["short.x", "event"], "event % 2 == 0", step_size=7))
+    assert [x for step in steps for x in step["short.x"].to_list()] == missing[::2]
 
 
 def test_what_friends_do_not_have(tree: farroot.Tree) -> None:
@@ -182,8 +184,15 @@ def test_what_friends_do_not_have(tree: farroot.Tree) -> None:
     with pytest.raises(farroot.NotFoundError):
         tree.arrays(["event", "lost.z"])
     assert tree.arrays("event")["event"].to_list()[:2] == [1000, 1001]
-    with pytest.raises(farroot.InvalidArgumentError, match="friends"):
-        tree.arrays(["event", "s.z"], virtual=True)
+
+
+def test_columns_of_friends_when_they_are_looked_at(tree: farroot.Tree) -> None:
+    """Beside each other: by entry, by index, and one that is too short."""
+    steps = list(tree.iterate(["event", "s.z", "found.w", "short.x"], step_size=7, virtual=True))
+    whole = tree.arrays(["event", "s.z", "found.w", "short.x"])
+    for name in ("found.w", "event", "short.x", "s.z"):
+        got = [entry for step in steps for entry in step[name].to_list()]
+        assert got == whole[name].to_list(), name
 
 
 @pytest.mark.timeout(120)

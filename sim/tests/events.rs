@@ -157,7 +157,7 @@ fn lazy_batches_fetch_ahead_what_is_looked_at() {
         let looked_at =
             ["large_1", "small_1", "small_7"].map(|name| position(name).expect("is there"));
         let mut read = Vec::new();
-        while let Some(batch) = batches.next().await {
+        while let Some(batch) = batches.next().await.transpose().expect("goes on") {
             for column in looked_at {
                 let array = batches.get(column, batch.clone()).await.expect("reads");
                 read.push((column, batch.clone(), array));

@@ -39,7 +39,7 @@ fn what_is_looked_at_is_read_on() {
             let started = tokio::time::Instant::now();
             let mut read = Vec::new();
             let mut end = 7;
-            while let Some(batch) = batches.next().await {
+            while let Some(batch) = batches.next().await.transpose().expect("goes on") {
                 assert_eq!(batch.start, end);
                 end = batch.end;
                 for column in looked_at {
@@ -71,7 +71,7 @@ fn what_is_no_longer_looked_at_is_let_go() {
         let all = Selected::Ntuple(ntuple, columns);
         let batches = all.lazy_batches(0..u64::MAX, Step::Entries(300)).await.expect("plans");
         let mut number = 0;
-        while let Some(batch) = batches.next().await {
+        while let Some(batch) = batches.next().await.transpose().expect("goes on") {
             let column = usize::from(number > 1 && number % 5 != 0);
             let array = batches.get(column, batch.clone()).await.expect("reads");
             let whole = all.pick(&[column]).read(batch).await.expect("reads");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Cut, Engine, Numbers, Selected, Step, Table, Tree, Wanted};
+use engine::{Array, Cut, Engine, Friend, Numbers, Selected, Step, Table, Tree, Wanted};
 use sim::link::Link;
 use sim::network::World;
 use sim::round_trips;
@@ -30,7 +30,7 @@ async fn open(engine: &Engine) -> Tree {
 async fn select(engine: &Engine, tree: &Tree, names: &[&str], cut: Option<&Cut>) -> Selected {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     let table = Table::Tree(tree.clone());
-    engine.select_for(&table, &Wanted::Named(names), cut).await.expect("are there")
+    engine.select_for(&table, &[], &Wanted::Named(names), cut).await.expect("are there")
 }
 
 fn doubles(array: &Array) -> Vec<Option<f64>> {
@@ -112,5 +112,82 @@ fn cuts_see_friends() {
         assert_eq!(survivors, (21..30).collect::<Vec<u64>>());
         let even = |entry: u64| entry.is_multiple_of(2).then_some(entry as f64 / 4.0);
         assert_eq!(weights, (21..30).map(even).collect::<Vec<_>>());
+    });
+}
+
+/// A window of a tree's baskets and of its friend's, between both of which a cut on the friend's
+/// decides: what nothing survives of is asked for of neither.
+#[test]
+fn a_cut_spares_baskets_of_all_tables() {
+    const EVENTS: &[u8] = include_bytes!("../testdata/small_nano.root");
+    let read = async |text: &'static str| {
+        let world = World::default();
+        let link = Link { rate: Some(200_000), ..Link::delay(RTT) };
+        let accepted = world.host("server", 1094, link);
+        let files = ["/own.root", "/friend.root"].map(|path| (path.to_owned(), EVENTS.into()));
+        xrootd_host::serve(accepted, Arc::new(files.into()), Behaviour::default());
+        let engine = sim::engine(&world);
+        let open = async |name| {
+            let url = format!("root://server:1094//{name}.root");
+            engine.open_table(&url, Some("Events")).await.expect("opens")
+        };
+        let (table, friend) = (open("own").await, open("friend").await);
+        let friends = [Friend::new("f", friend)];
+        let names = ["*", "f.Muon_*", "f.flat_*"].map(String::from).to_vec();
+        let cut = Cut::parse(text).expect("is one");
+        let wanted = Wanted::Named(names);
+        let selected = engine.select_for(&table, &friends, &wanted, Some(&cut)).await;
+        let selected = selected.expect("are there");
+        let before = engine.report().bytes_received;
+        let batch = selected.read_where(Some(&cut), 0..6_000).await.expect("reads");
+        let bytes = engine.report().bytes_received - before;
+        let log = sim::log::lines(&engine.trace().records(), RTT);
+        let whole = selected.read(0..6_000).await.expect("reads");
+        let kept: Vec<_> = batch.survivors.clone().expect("a cut");
+        let local: Vec<_> = kept.iter().map(|run| run.start as usize..run.end as usize).collect();
+        for ((name, array), (_, all)) in batch.columns.iter().zip(&whole.columns) {
+            assert_eq!(*array, all.gather(&local), "{name}");
+        }
+        (bytes, batch.len(), log)
+    };
+    sim::run(async {
+        let (all, ..) = read("get(\"f.flat_5\") >= 0").await;
+        let (few, entries, log) =
+            read("(get(\"f.flat_5\") < 0.001) & ~(get(\"f.flat_5\") > 0.0005)").await;
+        assert!((1..20).contains(&entries), "{entries}");
+        assert!(few * 2 < all, "{few} of {all} bytes where {entries} entries survive");
+        let (none, ..) = read("get(\"f.flat_5\") > 1").await;
+        assert!(none * 3 < all, "{none} of {all} bytes where nothing survives");
+        sim::log::golden("xrootd_friends_cut", &log);
+    });
+}
+
+/// Deciding window by window, each waiting for its own cut, would cost a round trip a window.
+#[test]
+fn only_the_first_decision_of_friends_is_waited_for() {
+    const EVENTS: &[u8] = include_bytes!("../testdata/small_nano.root");
+    sim::run(async {
+        for step in [Step::Whole, Step::Entries(500)] {
+            let world = World::default();
+            let accepted = world.host("server", 1094, Link::delay(RTT));
+            let files = [("/own.root".to_owned(), EVENTS.into())];
+            xrootd_host::serve(accepted, Arc::new(files.into()), Behaviour::default());
+            let engine = sim::engine(&world);
+            let url = "root://server:1094//own.root";
+            let table = engine.open_table(url, Some("Events")).await.expect("opens");
+            let friends = [Friend::new("f", table.clone())];
+            let names = ["flat_*", "f.Muon_*", "f.flat_1"].map(String::from).to_vec();
+            let cut = Cut::parse("get(\"f.flat_5\") < 0.001").expect("is one");
+            let selected =
+                engine.select_for(&table, &friends, &Wanted::Named(names), Some(&cut)).await;
+            let selected = selected.expect("are there");
+            let started = tokio::time::Instant::now();
+            let mut batches = selected.batches(0..6_000, step, Some(&cut)).await.expect("plans");
+            while let Some(batch) = batches.next().await {
+                batch.expect("reads");
+            }
+            let took = round_trips(started.elapsed(), RTT);
+            assert!(took < 2.01, "{took:.3} round trips for {step:?}");
+        }
     });
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Batch, Config, Cut, Engine, OnError, Place, Step, Wanted, Wish};
+use engine::{Array, Batch, Chosen, Config, Cut, Engine, OnError, Place, Step, Wanted, Wish};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -165,7 +165,10 @@ fn several_files_are_read_as_one() {
             path: None,
             ..Place::default()
         };
-        let wanted = Wanted::Fields(vec![("Muon_pt".into(), Some(vec!["Muon_pt".into()]))]);
+        let keep = Some(vec!["Muon_pt".into()]);
+        let (optional, as_bytes) = (false, false);
+        let wanted =
+            Wanted::Chosen(vec![Chosen { name: "Muon_pt".into(), optional, as_bytes, keep }]);
         let wish = Wish {
             wanted,
             entries: 0..u64::MAX,

@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use engine::{Engine, Error, ErrorKind, OnError, Part, Place, Skipped, Step, Table, Wanted, Wish};
+use engine::{
+    Chosen, Engine, Error, ErrorKind, OnError, Part, Place, Skipped, Step, Table, Wanted, Wish,
+};
 use parking_lot::Mutex;
 use sim::{engine_beside, numbered};
 
@@ -31,6 +33,7 @@ async fn spoilt(content: &'static [u8], column: &str, nth: usize) -> (Bytes, Ran
             let item = &plan.items[nth];
             ((item.range.start + item.range.end) / 2, plan.parts[item.part].entries.clone())
         }
+        Table::Chain(_) => panic!("is one file"),
     };
     let mut bytes = content.to_vec();
     let at = usize::try_from(at).expect("small");
@@ -135,7 +138,12 @@ fn a_mistake_of_the_callers_is_never_left_out() {
     sim::run(async {
         let engine = engine_beside(&[Bytes::from_static(TREE)]);
         let wish = Wish {
-            wanted: Wanted::Fields(Vec::new()),
+            wanted: Wanted::Chosen(vec![Chosen {
+                name: "flat_0".into(),
+                optional: false,
+                as_bytes: false,
+                keep: Some(Vec::new()),
+            }]),
             entries: 0..u64::MAX,
             step: Step::Whole,
             cut: None,

@@ -70,7 +70,7 @@ fn list(records: Vec<Record>, json: bool) -> Outcome {
 }
 
 async fn draw(engine: &Engine, arguments: &Arguments, path: &Path) -> Outcome {
-    let columns = arguments.selection.selected(engine).await?;
+    let columns = arguments.selection.selected(engine, None).await?;
     if arguments.read {
         let entries = arguments.selection.entries(columns.num_entries());
         let mut batches = columns.batches(entries, Step::Bytes(BATCH_BYTES), None).await?;

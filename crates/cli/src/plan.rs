@@ -1,6 +1,7 @@
 //! `farroot plan FILE:TREE -c A,B`: what a read would fetch, and about how long it would take.
 
 use std::io::Write;
+use std::ops::Range;
 use std::time::Duration;
 
 use clap::Args;
@@ -28,23 +29,39 @@ pub struct Arguments {
 /// Opens the tree or RNTuple, and prints the plan.
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
-        let selected = arguments.selection.selected(engine).await?;
+        let selected = arguments.selection.selected(engine, None).await?;
         let entries = arguments.selection.entries(selected.num_entries());
-        let outline = selected.outline(entries).await?;
+        let outlines = selected.outlines(entries).await?;
         let pieces = match selected {
-            Selected::Tree(..) | Selected::Joined(..) => "baskets",
+            Selected::Tree(..) => "baskets",
             Selected::Ntuple(..) => "pages",
+            Selected::Joined(_) | Selected::Chain(_) => "pieces",
         };
-        let mut out = text(&per_column(&outline, pieces));
-        out.push_str(&totals(engine, selected.file(), &outline, pieces, arguments.rate));
-        if arguments.ranges {
-            for range in &outline.ranges {
-                out.push_str(&format!("{}-{}\n", range.start, range.end));
+        let mut out = String::new();
+        for outline in &outlines {
+            if outlines.len() > 1 {
+                out.push_str(&format!("{}:{}\n", outline.url, outline.path));
             }
+            out.push_str(&text(&per_column(outline, pieces)));
+            if arguments.ranges && outlines.len() > 1 {
+                out.push_str(&listed(outline));
+            }
+        }
+        out.push_str(&totals(engine, selected.file(), &outlines, pieces, arguments.rate));
+        if let [only] = &outlines[..]
+            && arguments.ranges
+        {
+            out.push_str(&listed(only));
         }
         std::io::stdout().write_all(out.as_bytes())?;
         Ok(())
     })
+}
+
+/// One line a range.
+fn listed(outline: &Outline) -> String {
+    let line = |range: &Range<u64>| format!("{}-{}\n", range.start, range.end);
+    outline.ranges.iter().map(line).collect()
 }
 
 fn per_column(outline: &Outline, pieces: &str) -> comfy_table::Table {
@@ -65,15 +82,19 @@ fn per_column(outline: &Outline, pieces: &str) -> comfy_table::Table {
     listed
 }
 
-fn totals(engine: &Engine, file: &File, outline: &Outline, pieces: &str, rate: u64) -> String {
+fn totals(engine: &Engine, file: &File, outlines: &[Outline], pieces: &str, rate: u64) -> String {
     let report = engine.report();
+    let stored_bytes = outlines.iter().map(Outline::stored_bytes).sum();
+    let of = match outlines {
+        [_] => format!("of {}", size(file.size())),
+        several => format!("of {} trees and RNTuples", several.len()),
+    };
     let mut out = format!(
-        "{} of {} in {} {pieces}, {} ranges where neighbours are joined\n\
+        "{} {of} in {} {pieces}, {} ranges where neighbours are joined\n\
          opened with {} in {} requests and {} serial round trips\n",
-        size(outline.stored_bytes()),
-        size(file.size()),
-        outline.pieces(),
-        outline.ranges.len(),
+        size(stored_bytes),
+        outlines.iter().map(Outline::pieces).sum::<usize>(),
+        outlines.iter().map(|outline| outline.ranges.len()).sum::<usize>(),
         size(report.bytes_received),
         report.requests,
         report.serial_round_trips,
@@ -83,7 +104,7 @@ fn totals(engine: &Engine, file: &File, outline: &Outline, pieces: &str, rate: u
     if let Some(rtt) = measured.and_then(|rtt| Duration::try_from_secs_f64(rtt).ok())
         && !file.url().starts_with("file:")
     {
-        let time = predicted(outline.stored_bytes(), rtt, rate, connections);
+        let time = predicted(stored_bytes, rtt, rate, connections);
         out.push_str(&format!(
             "about {:.2} s from here, at {}/s over {connections} connections and {:.1} ms a round trip\n",
             time.as_secs_f64(),

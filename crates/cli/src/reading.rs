@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine::address::split_tree;
-use engine::{Config, Engine, File, Selected, Table, Wanted};
+use engine::{Config, Cut, Engine, File, Friend, Selected, Table, Wanted};
 
 use crate::outcome::{Failure, Outcome};
 
@@ -43,6 +43,10 @@ pub struct Selection {
     /// Columns: names, paths and globs such as 'Jet_*', separated by commas
     #[arg(short, long, value_delimiter = ',')]
     columns: Vec<String>,
+    /// Another tree or RNTuple whose entries belong to these, with columns NAME.COLUMN; may be given
+    /// several times
+    #[arg(long = "friend", value_name = "NAME=FILE:TREE", value_parser = named)]
+    friends: Vec<(String, String)>,
     /// First entry
     #[arg(long, default_value_t = 0, value_name = "N")]
     entry_start: u64,
@@ -72,12 +76,17 @@ impl Selection {
 
     /// Opens the tree or RNTuple, and chooses the columns that were named, or all that can be
     /// read.
-    pub async fn selected(&self, engine: &Engine) -> engine::Result<Selected> {
+    pub async fn selected(&self, engine: &Engine, cut: Option<&Cut>) -> engine::Result<Selected> {
         let wanted = match self.columns.is_empty() {
             true => Wanted::All,
             false => Wanted::Named(self.columns.clone()),
         };
-        engine.select(&self.table(engine).await?, &wanted).await
+        let mut friends = Vec::with_capacity(self.friends.len());
+        for (name, address) in &self.friends {
+            let (file, path) = split_tree(address);
+            friends.push(Friend::new(name, engine.open_table(file, path).await?));
+        }
+        engine.select_for(&self.table(engine).await?, &friends, &wanted, cut).await
     }
 
     /// The entries that were named, as far as there are any.
@@ -94,6 +103,14 @@ impl Selection {
     /// The names that were given, none for all.
     pub fn patterns(&self) -> &[String] {
         &self.columns
+    }
+}
+
+/// `NAME=FILE:TREE`
+fn named(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, address)) if !name.is_empty() => Ok((name.to_owned(), address.to_owned())),
+        _ => Err("a friend is NAME=FILE:TREE".to_owned()),
     }
 }
 

@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
 }
 
 fn shown(described: &Described) -> String {
-    let is_tree = described.kind == "TTree";
+    let is_tree = described.kind != "RNTuple";
     let mut headings = vec!["name", "type"];
     headings.extend(if is_tree { [">baskets"].as_slice() } else { &["entry", ">pages"] });
     headings.extend([">stored", ">content", ">ratio", ""]);
@@ -56,7 +56,27 @@ fn shown(described: &Described) -> String {
         size(described.stored_bytes),
         size(described.content_bytes),
     );
-    format!("{}{summary}", text(&listed))
+    if described.files.is_empty() {
+        return format!("{}{summary}", text(&listed));
+    }
+    let mut files = table(&["file", ">entries"]);
+    for file in &described.files {
+        files.add_row([format!("{}:{}", file.url, file.path), file.entries.to_string()]);
+    }
+    format!("{}{}", text(&listed), text(&files)) + &chain_summary(described)
+}
+
+/// Sizes are those of the first file.
+fn chain_summary(described: &Described) -> String {
+    format!(
+        "{}: {} entries in {} files, {} branches; in the first file {} stored, {} uncompressed\n",
+        described.path,
+        described.entries,
+        described.files.len(),
+        described.columns_all,
+        size(described.stored_bytes),
+        size(described.content_bytes),
+    )
 }
 
 fn row(column: &DescribedColumn, is_tree: bool) -> Vec<String> {

@@ -226,6 +226,33 @@ fn cat_with_a_cut_prints_what_survives() {
 }
 
 #[test]
+fn chains_are_shown_planned_and_read() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../rootfile/testdata");
+    let chain = format!("{}:series", folder.join("chain.root").display());
+    let shown = printed(&["show", &chain]);
+    assert!(shown.contains("chain_2.root:events       60"), "{shown}");
+    assert!(shown.contains("series: 100 entries in 2 files, 2 branches"), "{shown}");
+    assert!(printed(&["show", "--json", &chain]).contains("\"kind\":\"TChain\""));
+    let range = ["--entry-start", "38", "--entry-stop", "41"];
+    let values = printed(&[&["cat", &chain, "-c", "x,weights.w,xs"], &range[..]].concat());
+    let expected = "\
+x,weights.w,xs
+38,38,\"[38, 38.25]\"
+39,39,[]
+40,40,[40]
+";
+    assert_eq!(values, expected);
+    let cut = printed(&["cat", &chain, "-c", "x", "--cut", "(w > 88) & (x < 95)"]);
+    assert_eq!(cut, "x\n89\n");
+    let friend = format!("f={}:weights", folder.join("chain_weights.root").display());
+    let arguments = ["--friend", &friend, "-c", "f.w", "--cut", "(f.w > 1) & (x < 4)", "--csv"];
+    assert_eq!(printed(&[&["cat", &chain][..], &arguments].concat()), "f.w\n2\n3\n");
+    let planned = printed(&["plan", &chain, "-c", "x,w"]);
+    assert_eq!(planned.lines().filter(|line| line.contains(".root:")).count(), 4, "{planned}");
+    assert!(planned.contains("of 4 trees and RNTuples"), "{planned}");
+}
+
+#[test]
 fn cat_tells_where_the_time_went_and_draws_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let picture = folder.path().join("read.svg");

@@ -38,10 +38,11 @@ pub use error::{Error, ErrorKind, Result};
 #[cfg(feature = "arrow")]
 pub use read::arrow::ArrowReader;
 pub use read::batches::Batches;
+pub use read::chain::{Chain, ChainColumns};
 pub use read::columns::{Batch, Column, LeftOut};
 pub use read::cut::{Cut, Predicate};
-pub use read::dataset::{Opens, Part, Parts, Place, Wish};
-pub use read::describe::{Described, DescribedColumn};
+pub use read::dataset::{Opens, Part, Parts, Place, PlacedFriend, Wish};
+pub use read::describe::{Described, DescribedColumn, DescribedFile};
 pub use read::events::{Event, Events, Value};
 pub use read::exercise::{Exercise, Form, Outcome};
 pub use read::file::{File, KeyInfo};
@@ -240,11 +241,10 @@ impl Engine {
     }
 
     async fn table_of(&self, file: &File, address: &str, path: Option<&str>) -> Result<Table> {
-        if let Some(path) = path {
-            return file.table(path).await;
+        match path {
+            Some(path) => self.table_in(file, path).await,
+            None => self.table_in(file, only(&file.table_paths().await?, address)?).await,
         }
-        let paths = file.table_paths().await?;
-        file.table(only(&paths, address)?).await
     }
 
     /// Opens many trees and RNTuples side by side, as many at a time as the configuration says.

@@ -47,7 +47,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
         let cut = arguments.cut.as_deref().map(Cut::parse).transpose()?;
-        let source = arguments.selection.selected(engine).await?;
+        let source = arguments.selection.selected(engine, cut.as_ref()).await?;
         if source.names().is_empty() {
             let path = source.path();
             return Err(format!("no column of {path} was named that can be read").into());

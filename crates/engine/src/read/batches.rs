@@ -98,6 +98,14 @@ impl Maker {
         Parcel { batch, counted }
     }
 
+    /// Hands a batch over when the one before has been taken; whether somebody still reads.
+    pub async fn hand_over(&mut self, batch: Batch) -> bool {
+        let Ok(slot) = self.sender.clone().reserve_owned().await else { return false };
+        self.tell(Phase::Joining);
+        slot.send(Ok(self.parcel(batch)));
+        true
+    }
+
     /// Tells the report what the consumer waits for, if it does.
     pub fn tell(&mut self, phase: Phase) {
         if self.told.replace(phase) != Some(phase) {

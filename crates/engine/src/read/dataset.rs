@@ -4,18 +4,21 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::Duration;
 
+use futures::future::{try_join, try_join_all};
+
 use super::ahead::{Ahead, Pace};
 use super::batches::Batches;
 use super::columns::{Batch, LeftOut};
 use super::cut::Cut;
 use super::file::{Guesses, Series};
+use super::friends::Friend;
 use super::pipeline::too_late;
 use super::plan::Step;
 use super::skip::{OnError, Reach, Skipped};
 use super::table::{Selected, Table, Wanted};
 use super::tree::Rank;
 use crate::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// One tree or RNTuple in one file.
 #[derive(Clone, Default)]
@@ -27,6 +30,29 @@ pub struct Place {
     pub open: Option<Table>,
     /// Which of its entries, where these are others than the wish's.
     pub entries: Option<Range<u64>>,
+    /// How many entries it is said to have; it is an error where it has another number.
+    pub count: Option<u64>,
+    /// Other tables whose entries belong to its own.
+    pub friends: Vec<PlacedFriend>,
+}
+
+/// A friend beside a table.
+#[derive(Clone)]
+pub struct PlacedFriend {
+    /// What comes before the dot in `friend.branch`.
+    pub name: String,
+    pub place: Place,
+    /// Number of its entry that belongs to the first of the table.
+    pub(super) shift: i64,
+    /// It is one of several that are read one after the other, of which some lack entries.
+    pub(super) lacks: bool,
+}
+
+impl PlacedFriend {
+    /// A table whose entries belong to those of the one that it is placed beside.
+    pub fn new(name: &str, place: Place) -> Self {
+        PlacedFriend { name: name.to_owned(), place, shift: 0, lacks: false }
+    }
 }
 
 impl Place {
@@ -35,10 +61,46 @@ impl Place {
     }
 
     pub(crate) async fn open(&self, engine: &Engine, guesses: Guesses) -> Result<Table> {
-        match &self.open {
-            Some(table) => Ok(table.clone()),
-            None => engine.open_table_with(&self.url, self.path.as_deref(), guesses).await,
+        let table = match &self.open {
+            Some(table) => table.clone(),
+            None => engine.open_table_with(&self.url, self.path.as_deref(), guesses).await?,
+        };
+        self.expect(&table)?;
+        Ok(table)
+    }
+
+    /// Whether a table is what it is said to be.
+    ///
+    /// # Errors
+    /// `Corrupt` where it has another number of entries.
+    pub(super) fn expect(&self, table: &Table) -> Result<()> {
+        match self.count.filter(|count| *count != table.num_entries()) {
+            None => Ok(()),
+            Some(count) => {
+                let there = table.num_entries();
+                let what =
+                    format!("{} is said to have {count} entries, and has {there}", table.path());
+                let error = Error::new(ErrorKind::Corrupt, what).with_url(&*self.url);
+                Err(error.with_advice("the file was made anew, or the count is an old one"))
+            }
         }
+    }
+
+    /// Opens the table and its friends, all at the same time.
+    pub(super) async fn open_with_friends(&self, engine: &Engine) -> Result<(Table, Vec<Friend>)> {
+        let guesses = Guesses::Welcome;
+        let friends = self.open_friends(engine, &guesses);
+        try_join(self.open(engine, guesses.clone()), friends).await
+    }
+
+    /// Opens the friends, all at the same time.
+    async fn open_friends(&self, engine: &Engine, guesses: &Guesses) -> Result<Vec<Friend>> {
+        let open = async |placed: &PlacedFriend| {
+            let table = Box::pin(placed.place.open(engine, guesses.clone())).await?;
+            let friend = Friend::new(&placed.name, table);
+            Ok(Friend { shift: placed.shift, sometimes_lacks: placed.lacks, ..friend })
+        };
+        try_join_all(self.friends.iter().map(open)).await
     }
 }
 
@@ -139,10 +201,19 @@ impl Parts {
 
     /// The next batch; `None` after the last one of the last file.
     pub async fn next(&mut self) -> Option<Result<Part>> {
+        self.next_for(true).await
+    }
+
+    /// As [`Parts::next`], for a part of another read, whose own consumer may not be waiting.
+    pub(super) async fn next_unreported(&mut self) -> Option<Result<Part>> {
+        self.next_for(false).await
+    }
+
+    async fn next_for(&mut self, reported: bool) -> Option<Result<Part>> {
         loop {
             self.open_ahead();
             if let Some(present) = &mut self.present {
-                match present.next(&self.wish, &mut self.left_out).await {
+                match present.next(&self.wish, &mut self.left_out, reported).await {
                     Some(Ok(batch)) => {
                         let (file, url) = (present.file, present.url.clone());
                         return Some(Ok(Part { file, url, batch }));
@@ -194,11 +265,13 @@ impl Started {
         &mut self,
         wish: &Wish,
         left_out: &mut Option<Vec<LeftOut>>,
+        reported: bool,
     ) -> Option<Result<Batch>> {
         loop {
             let next = match self.searching {
                 true => self.next_step(wish).await,
-                false => self.batches.next().await,
+                false if reported => self.batches.next().await,
+                false => self.batches.next_unreported().await,
             };
             match next?.and_then(|batch| without(batch, left_out)) {
                 Ok(batch) => {
@@ -270,7 +343,7 @@ impl Started {
     }
 
     fn rank(&self) -> Rank {
-        Rank { order: self.file as u64, urgent: true }
+        Rank { order: self.file as u64, ..Rank::FIRST }
     }
 }
 
@@ -316,16 +389,17 @@ async fn start(
 ) -> Result<Started> {
     let begun = engine.trace().now();
     let urgent = matches!(guesses, Guesses::Welcome);
-    let rank = Rank { order: file as u64, urgent };
+    let rank = Rank { order: file as u64, urgent, ahead: 0 };
     let remembered = match &place.open {
-        None => start_presumed(&engine, &place, &wish, rank).await?,
-        Some(_) => None,
+        None if place.friends.is_empty() => start_presumed(&engine, &place, &wish, rank).await?,
+        _ => None,
     };
     let (selected, batches) = match remembered {
         Some(started) => started,
         None => {
-            let table = place.open(&engine, guesses).await?;
-            read(&engine, &table, &place, &wish, rank).await?
+            let opened = place.open(&engine, guesses.clone());
+            let (table, friends) = try_join(opened, place.open_friends(&engine, &guesses)).await?;
+            read(&engine, &table, &friends, &place, &wish, rank).await?
         }
     };
     let opening_took = engine.trace().now().saturating_sub(begun);
@@ -358,7 +432,8 @@ async fn start_presumed(
     let Some(presumed) = engine.open_presumed(&place.url).await? else { return Ok(None) };
     let started = async {
         let table = engine.table_of(&presumed.file, &place.url, place.path.as_deref()).await?;
-        read(engine, &table, place, wish, rank).await
+        place.expect(&table)?;
+        read(engine, &table, &[], place, wish, rank).await
     };
     // An error may be the other file's.
     let started = started.await;
@@ -368,11 +443,12 @@ async fn start_presumed(
 async fn read(
     engine: &Engine,
     table: &Table,
+    friends: &[Friend],
     place: &Place,
     wish: &Wish,
     rank: Rank,
 ) -> Result<(Selected, Batches)> {
-    let selected = engine.select_for(table, &wish.wanted, wish.cut.as_ref()).await;
+    let selected = engine.select_for(table, friends, &wish.wanted, wish.cut.as_ref()).await;
     let selected = selected.map_err(|error| error.with_url(&*place.url))?;
     let batches = selected.start(wish.cut.as_ref(), place.entries(wish), wish.step, rank).await?;
     Ok((selected, batches))

@@ -1,5 +1,7 @@
 //! What is in a tree or an RNTuple: types, entries, sizes, clusters.
 
+use std::ops::Range;
+
 use rootfile::ntuple::Cluster;
 use serde::Serialize;
 
@@ -12,7 +14,7 @@ use crate::error::Result;
 /// A tree or an RNTuple.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Described {
-    /// `TTree` or `RNTuple`.
+    /// `TTree`, `RNTuple`, or `TChain`: then all but the entries is of its first file.
     pub kind: String,
     /// Where it is in the file, without the cycle.
     pub path: String,
@@ -26,6 +28,18 @@ pub struct Described {
     pub columns_all: usize,
     /// Those that were asked for.
     pub columns: Vec<DescribedColumn>,
+    /// The files of a chain.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<DescribedFile>,
+}
+
+/// A file of a chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DescribedFile {
+    pub url: String,
+    /// Where the tree is in it.
+    pub path: String,
+    pub entries: u64,
 }
 
 /// A branch or a field.
@@ -55,6 +69,21 @@ impl Table {
         match self {
             Table::Tree(tree) => branches(tree, patterns),
             Table::Ntuple(ntuple) => fields(ntuple, patterns).await,
+            Table::Chain(chain) => {
+                let lead = Box::pin(chain.lead().describe(patterns)).await?;
+                let file = |(url, path, entries): (&str, &str, Range<u64>)| DescribedFile {
+                    url: url.to_owned(),
+                    path: path.to_owned(),
+                    entries: entries.end - entries.start,
+                };
+                Ok(Described {
+                    kind: "TChain".into(),
+                    path: chain.name().to_owned(),
+                    entries: chain.num_entries(),
+                    files: chain.links().map(file).collect(),
+                    ..lead
+                })
+            }
         }
     }
 }
@@ -84,6 +113,7 @@ fn branches(tree: &Tree, patterns: &[String]) -> Result<Described> {
         clusters: metadata.cluster_starts.clone(),
         columns_all: metadata.branches.len(),
         columns: tree.names().select(patterns)?.into_iter().map(column).collect(),
+        files: Vec::new(),
     })
 }
 
@@ -152,6 +182,7 @@ async fn fields(ntuple: &Ntuple, patterns: &[String]) -> Result<Described> {
         clusters: clusters.iter().map(|cluster| cluster.entries.start).collect(),
         columns_all: all.len(),
         columns: chosen.into_iter().map(column).collect(),
+        files: Vec::new(),
     })
 }
 

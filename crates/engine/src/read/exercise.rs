@@ -166,7 +166,7 @@ impl Exercise {
         let columns = all.names().len();
         let reader = all.lazy_batches_with(0..events, Step::Entries(1), learning).await?;
         let mut bytes = 0;
-        while let Some(event) = reader.next().await {
+        while let Some(event) = reader.next().await.transpose()? {
             let touched = if self.is_whole(event.start) { columns } else { each };
             for column in 0..touched {
                 bytes += content(&reader.get(column, event.clone()).await?);

@@ -329,20 +329,24 @@ impl File {
         }
     }
 
-    /// The tree or RNTuple at `path`.
+    /// The tree or RNTuple at `path`; `None` for a chain, which [`Engine::table_in`] opens.
     ///
     /// # Errors
     /// As [`File::tree`].
-    pub async fn table(&self, path: &str) -> Result<Table> {
+    ///
+    /// [`Engine::table_in`]: crate::Engine::table_in
+    pub async fn table(&self, path: &str) -> Result<Option<Table>> {
         let key = self.reading(|file, known| file.find(known, path)).await?;
-        if rootfile::ntuple::is_class(&key.class) {
-            Ok(Table::Ntuple(self.ntuple(path).await?))
+        Ok(if rootfile::ntuple::is_class(&key.class) {
+            Some(Table::Ntuple(self.ntuple(path).await?))
+        } else if self.inner.file.is_chain(&key) {
+            None
         } else {
-            Ok(Table::Tree(self.tree(path).await?))
-        }
+            Some(Table::Tree(self.tree(path).await?))
+        })
     }
 
-    /// Paths of the trees and RNTuples in the file, each once.
+    /// Paths of the trees, chains and RNTuples in the file, each once.
     pub async fn table_paths(&self) -> Result<Vec<String>> {
         let mut paths = self.tree_paths().await?;
         for key in self.keys(true).await? {
@@ -353,7 +357,7 @@ impl File {
         Ok(paths)
     }
 
-    /// Paths of the trees in the file, each once.
+    /// Paths of the trees and chains in the file, each once.
     pub async fn tree_paths(&self) -> Result<Vec<String>> {
         let streamers = &self.inner.file.streamers;
         let mut paths = Vec::new();

@@ -18,6 +18,7 @@
 mod parse;
 mod value;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use rootfile::Array;
@@ -121,9 +122,50 @@ impl Expression {
 }
 
 impl Predicate for Formula {
+    /// Nothing is true of entries that lack a value.
     fn decide(&self, columns: Batch) -> Result<Vec<bool>> {
         let entries = columns.len() as usize;
-        match self.value(&self.root, &columns)? {
+        let Some(there) = without_missing(&columns) else { return self.mask(&columns) };
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for entry in (0..entries).filter(|entry| there[*entry]) {
+            match runs.last_mut() {
+                Some(last) if last.end == entry => last.end = entry + 1,
+                _ => runs.push(entry..entry + 1),
+            }
+        }
+        let full = |(name, array): &(String, Array)| (name.clone(), present(array, &runs));
+        let rest = columns.columns.iter().map(full).collect();
+        let count = there.iter().filter(|there| **there).count();
+        let rest = Batch { entries: 0..count as u64, survivors: None, columns: rest, ..columns };
+        let mut mask = self.mask(&rest)?.into_iter();
+        Ok(there.into_iter().map(|there| there && mask.next().unwrap_or(false)).collect())
+    }
+}
+
+/// Which entries have a value in each column; `None` where all have.
+fn without_missing(columns: &Batch) -> Option<Vec<bool>> {
+    let mut there: Option<Vec<bool>> = None;
+    for (_, array) in &columns.columns {
+        let Array::Option { index, .. } = array else { continue };
+        let there = there.get_or_insert_with(|| vec![true; index.len()]);
+        there.iter_mut().zip(index).for_each(|(there, at)| *there &= *at >= 0);
+    }
+    there
+}
+
+/// Runs of entries, none of which is missing.
+fn present(array: &Array, runs: &[Range<usize>]) -> Array {
+    let Array::Option { index, content } = array else { return array.gather(runs) };
+    let at = runs.iter().cloned().flat_map(|run| index[run].iter());
+    let places: Vec<Range<usize>> =
+        at.filter_map(|at| usize::try_from(*at).ok()).map(|at| at..at + 1).collect();
+    content.gather(&places)
+}
+
+impl Formula {
+    fn mask(&self, columns: &Batch) -> Result<Vec<bool>> {
+        let entries = columns.len() as usize;
+        match self.value(&self.root, columns)? {
             Value::Bools(mask) if mask.len() == entries => Ok(mask),
             other => {
                 let found = format!("gives {} instead of true or false an entry", other.name());
@@ -131,9 +173,7 @@ impl Predicate for Formula {
             }
         }
     }
-}
 
-impl Formula {
     fn value(&self, node: &Node, columns: &Batch) -> Result<Value> {
         let value = match node {
             Node::Int(value) => Ok(Value::Int(*value)),
@@ -185,6 +225,26 @@ mod tests {
         ];
         let mask = decide(text, &columns).unwrap_or_else(|error| panic!("{error}"));
         mask.iter().map(|stays| if *stays { '1' } else { '0' }).collect()
+    }
+
+    #[test]
+    fn nothing_is_true_of_what_lacks_a_value() {
+        let numbers = Array::Numbers { numbers: Numbers::I32(vec![5, 7]), shape: vec![] };
+        let some = Array::Option { index: vec![1, -1, 0, 1], content: numbers.into() };
+        let all = Array::Numbers { numbers: Numbers::I32(vec![0, 1, 2, 3]), shape: vec![] };
+        for (text, expected) in [
+            ("some > 5", [true, false, false, true]),
+            ("~(some > 5)", [false, false, true, false]),
+            ("(some > 5) | (all < 3)", [true, false, true, true]),
+        ] {
+            let cut = Cut::parse(text).unwrap();
+            let named = |name: &String| {
+                (name.clone(), if name == "some" { some.clone() } else { all.clone() })
+            };
+            let columns = cut.columns.iter().map(named).collect();
+            let batch = Batch { entries: 10..14, survivors: None, columns, left_out: Vec::new() };
+            assert_eq!(cut.predicate.decide(batch).unwrap(), expected, "{text}");
+        }
     }
 
     #[test]

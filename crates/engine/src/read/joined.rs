@@ -1,30 +1,36 @@
-//! Columns of a tree and of its friends, entry by entry.
+//! Columns of a table and of its friends, entry by entry.
 //!
-//! Each tree is read by a pipeline of its own, in the same steps; they are served side by side, since
-//! what is wanted is ordered by its entry. A friend with an index is read where the numbers of
-//! the tree's entries say so, one step behind them.
+//! Each is read by a pipeline of its own, in the same steps; they are served side by side, since
+//! what is wanted is ordered by its entry (`joined/run.rs`). A friend with an index is read where the
+//! numbers of the table's entries say so, one step behind them (`joined/lookup.rs`). A cut decides
+//! window by window, and each pipeline is told what is left (`joined/cutting.rs`).
 
-use std::collections::BTreeSet;
+mod cutting;
+mod lazy;
+mod lookup;
+mod run;
+
+pub(super) use lazy::LazyJoined;
+pub(super) use lookup::optional;
+
 use std::ops::Range;
 
 use rootfile::Array;
-use rootfile::tree::TreeIndex;
-use tokio::sync::oneshot;
 
-use super::batches::{Batches, Maker, Parcel};
-use super::columns::{Batch, Column};
-use super::cut::{self, Cut};
-use super::formula::Expression;
+use super::batches::Batches;
+use super::columns::Batch;
+use super::cut::Cut;
 use super::friends::{Alignment, Friend};
+use super::outline::Outline;
 use super::plan::{self, Step};
-use super::tree::{Rank, Tree};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::ledger::Phase;
+use super::table::{Selected, Table};
+use super::tree::Rank;
+use crate::error::Result;
 
-/// Columns of a tree and of friends. Cheap to clone.
+/// Columns of a table and of friends. Cheap to clone.
 #[derive(Clone)]
 pub struct Joined {
-    /// The tree itself, and then those of its friends that something is read of.
+    /// The table itself, and then those of its friends that something is read of.
     parts: Vec<Part>,
     /// What is read: which of a part.
     columns: Vec<JoinedColumn>,
@@ -34,49 +40,48 @@ pub struct Joined {
 struct Part {
     friend: Friend,
     alignment: Alignment,
+    columns: Selected,
 }
 
-/// A column of the tree itself, or of a friend.
+/// A column of the table itself, or of a friend.
 #[derive(Debug, Clone)]
 pub struct JoinedColumn {
-    /// As the user gets it: the branch's path, with `friend.` before it.
+    /// As the user gets it: the column's path, with `friend.` before it where it was asked for so.
     pub name: String,
+    place: Place,
+}
+
+/// Which part, and which of its columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
     part: usize,
-    column: Column,
+    at: usize,
 }
 
-/// What is read of one part.
-struct Reading {
-    alignment: Alignment,
-    friend: Friend,
-    columns: Vec<Column>,
-    /// `None` where entries are looked up.
-    batches: Option<Batches>,
-}
-
-/// A read that has begun.
-struct Run {
-    readings: Vec<Reading>,
-    /// Which column of which reading, for those that are handed out and for those that decide.
-    shown: Vec<(String, usize, usize)>,
-    deciding: Vec<(usize, usize)>,
-    cut: Option<Cut>,
-    /// First entries of the batches and, last, the end.
-    starts: Vec<u64>,
-}
+/// Names of the table's columns that say which entries of a friend are meant, and where they are
+/// among what is read of it.
+type Keys = Vec<(String, usize)>;
 
 impl Joined {
-    pub(super) fn new(tree: &Tree) -> Self {
-        let own = Friend { name: String::new(), tree: tree.clone() };
-        Joined {
-            parts: vec![Part { friend: own, alignment: Alignment::Entry }],
-            columns: Vec::new(),
-        }
+    pub(super) fn new(table: &Table) -> Self {
+        Joined::of(Selected::none(table))
     }
 
-    /// The tree itself.
-    pub fn tree(&self) -> &Tree {
-        &self.parts[0].friend.tree
+    /// Columns of one table alone.
+    pub(super) fn of(columns: Selected) -> Self {
+        let name = |(at, name): (usize, &str)| JoinedColumn {
+            name: name.to_owned(),
+            place: Place { part: 0, at },
+        };
+        let named = columns.names().into_iter().enumerate().map(name).collect();
+        let friend = Friend::new("", columns.table());
+        let own = Part { friend, alignment: Alignment::Entry, columns };
+        Joined { parts: vec![own], columns: named }
+    }
+
+    /// The table itself.
+    pub fn table(&self) -> &Table {
+        &self.parts[0].friend.table
     }
 
     pub fn columns(&self) -> &[JoinedColumn] {
@@ -85,24 +90,57 @@ impl Joined {
 
     /// The columns without entries, by name.
     pub(super) fn empty_columns(&self) -> impl Iterator<Item = (String, Array)> {
-        self.columns.iter().map(|column| (column.name.clone(), self.empty(column)))
+        self.columns.iter().map(|column| (column.name.clone(), self.empty(column.place)))
     }
 
-    /// Adds a column of the tree itself. None is left out here because its data cannot be read.
-    pub(super) fn add_own(&mut self, column: Column) {
-        let column = Column { optional: false, ..column };
-        self.columns.push(JoinedColumn { name: column.name.clone(), part: 0, column });
+    /// What reading entries would fetch of each table.
+    pub(super) async fn outlines(&self, entries: Range<u64>) -> Result<Vec<Outline>> {
+        let entries = self.there(entries);
+        let mut outlines = Vec::with_capacity(self.parts.len());
+        for (part, columns) in self.parts.iter().zip(self.lists_with_keys()?.0) {
+            let there = part.there();
+            let own = match part.alignment {
+                Alignment::Entry => {
+                    let (start, end) = (entries.start.min(there), entries.end.min(there));
+                    part.friend.own(start)..part.friend.own(end)
+                }
+                Alignment::Index(..) => 0..u64::MAX,
+            };
+            outlines.push(columns.outline(own).await?);
+        }
+        Ok(outlines)
     }
 
-    /// Adds a column of a friend.
+    /// Names of the friends.
+    pub(super) fn friends(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().skip(1).map(|part| &*part.friend.name)
+    }
+
+    /// What is read of each table: of the table itself, then of the friends.
+    pub(super) fn selections(&self) -> impl Iterator<Item = (&str, Selected)> {
+        let lists = self.lists().0.into_iter();
+        self.parts.iter().zip(lists).map(|(part, columns)| (&*part.friend.name, columns))
+    }
+
+    /// Adds columns of the table itself. None is left out here because its data cannot be read.
+    pub(super) fn add_own(&mut self, columns: &Selected) {
+        for (at, name) in columns.names().into_iter().enumerate() {
+            let place = Place { part: 0, at: self.parts[0].columns.add(columns, at) };
+            self.columns.push(JoinedColumn { name: name.to_owned(), place });
+        }
+    }
+
+    /// Adds columns of a friend, under their own names or with the friend's before them.
     ///
     /// # Errors
     /// Why the friend's index cannot be used.
-    pub(super) fn add(&mut self, friend: &Friend, column: Column) -> Result<()> {
+    pub(super) fn add(&mut self, friend: &Friend, columns: &Selected, prefix: bool) -> Result<()> {
         let part = self.part(friend)?;
-        let name = format!("{}.{}", friend.name, column.name);
-        let column = Column { optional: false, ..column };
-        self.columns.push(JoinedColumn { name, part, column });
+        for (at, name) in columns.names().into_iter().enumerate() {
+            let place = Place { part, at: self.parts[part].columns.add(columns, at) };
+            let name = if prefix { format!("{}.{name}", friend.name) } else { name.to_owned() };
+            self.columns.push(JoinedColumn { name, place });
+        }
         Ok(())
     }
 
@@ -111,8 +149,9 @@ impl Joined {
         if let Some(known) = known {
             return Ok(known + 1);
         }
-        let alignment = Alignment::of(self.tree(), friend)?;
-        self.parts.push(Part { friend: friend.clone(), alignment });
+        let alignment = Alignment::of(self.table(), friend)?;
+        let columns = Selected::none(&friend.table);
+        self.parts.push(Part { friend: friend.clone(), alignment, columns });
         Ok(self.parts.len() - 1)
     }
 
@@ -126,370 +165,164 @@ impl Joined {
         Joined { parts: self.parts.clone(), columns }
     }
 
-    /// Entries of a step.
-    pub(super) fn step_entries(&self, step: Step, total: u64) -> u64 {
-        let bytes = |column: &JoinedColumn| {
-            let tree = self.parts[column.part].friend.tree.metadata();
-            plan::decoded_bytes_per_entry(tree, &column.column)
+    /// The columns of each part that something is read of, and the place of each column among them.
+    fn lists(&self) -> (Vec<Selected>, Vec<Place>) {
+        let mut lists: Vec<Selected> =
+            self.parts.iter().map(|part| Selected::none(&part.friend.table)).collect();
+        let place = |column: &JoinedColumn| {
+            let Place { part, at } = column.place;
+            Place { part, at: lists[part].add(&self.parts[part].columns, at) }
         };
-        step.entries(total, || self.columns.iter().map(bytes).sum())
+        let places = self.columns.iter().map(place).collect();
+        (lists, places)
+    }
+
+    /// As [`Joined::lists`], with what the entries of each part are looked up by.
+    fn lists_with_keys(&self) -> Result<(Vec<Selected>, Vec<Place>, Vec<Keys>)> {
+        let (mut lists, places) = self.lists();
+        let mut keys = vec![Keys::new(); lists.len()];
+        for (at, part) in self.parts.iter().enumerate() {
+            if lists[at].names().is_empty() {
+                continue;
+            }
+            for name in part.alignment.columns() {
+                let column = self.table().the(name)?;
+                keys[at].push((name.clone(), lists[0].add(&column, 0)));
+            }
+        }
+        Ok((lists, places, keys))
+    }
+
+    /// Bytes that an entry of these columns takes decoded.
+    async fn bytes_per_entry(&self) -> Result<f64> {
+        let mut bytes = 0.0;
+        for list in self.lists().0 {
+            bytes += list.bytes_per_entry().await?;
+        }
+        Ok(bytes)
+    }
+
+    /// Entries of a step.
+    ///
+    /// # Errors
+    /// Of RNTuples those of reading page lists.
+    pub(super) async fn step_entries(&self, step: Step, total: u64) -> Result<u64> {
+        let bytes = match step {
+            Step::Bytes(_) => self.bytes_per_entry().await?,
+            Step::Whole | Step::Entries(_) => 0.0,
+        };
+        Ok(step.entries(total, || bytes))
     }
 
     /// First entries of the steps and, last, the end.
-    pub(super) fn starts(&self, entries: &Range<u64>, step: Step) -> Vec<u64> {
-        let total = entries.end.saturating_sub(entries.start);
-        plan::borders(entries, self.step_entries(step, total), &[])
-    }
-
-    /// The first of the steps; `None` where there are none.
-    pub(super) fn first_step(&self, entries: Range<u64>, step: Step) -> Option<Range<u64>> {
-        let starts = self.starts(&self.there(entries), step);
-        starts.first_chunk().map(|[start, end]| *start..*end)
+    ///
+    /// # Errors
+    /// As [`Joined::step_entries`].
+    pub(super) async fn starts(&self, entries: Range<u64>, step: Step) -> Result<Vec<u64>> {
+        let entries = self.there(entries);
+        let total = entries.end - entries.start;
+        Ok(plan::borders(&entries, self.step_entries(step, total).await?, &[]))
     }
 
     fn there(&self, entries: Range<u64>) -> Range<u64> {
-        let end = entries.end.min(self.tree().num_entries());
+        let end = entries.end.min(self.table().num_entries());
         entries.start.min(end)..end
     }
 
     /// Reads a range of entries (cut to those there are), all at once.
     ///
     /// # Errors
-    /// As [`Tree::read_where`], and `InvalidArgument` for entries that a friend does not have.
+    /// As [`Selected::read_where`].
     pub async fn read(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
         let entries = self.there(entries);
         let nothing = Batch::empty(entries.clone(), cut, self.empty_columns());
-        let mut batches = self.start(cut, entries, Step::Whole, Rank::FIRST)?;
+        let mut batches = self.start(cut, entries, Step::Whole, Rank::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 
-    fn empty(&self, column: &JoinedColumn) -> Array {
-        self.parts[column.part].alignment.empty(&column.column)
+    fn empty(&self, place: Place) -> Array {
+        let part = &self.parts[place.part];
+        let empty = part.columns.empty_at(place.at);
+        if part.lacks(self.table()) { lookup::optional(empty) } else { empty }
     }
 
     /// Starts reading in steps.
     ///
     /// # Errors
     /// As [`Joined::read`].
-    pub(super) fn start(
+    pub(super) async fn start(
         &self,
         cut: Option<&Cut>,
         entries: Range<u64>,
         step: Step,
         rank: Rank,
     ) -> Result<Batches> {
-        let entries = self.there(entries);
-        let starts = self.starts(&entries, step);
-        let step = Step::Entries(self.step_entries(step, entries.end - entries.start));
-        let mut read: Vec<Vec<Column>> = vec![Vec::new(); self.parts.len()];
-        let mut place = |part: usize, column: &Column| {
-            let known = read[part].iter().position(|other| other.branch == column.branch);
-            let at = known.unwrap_or(read[part].len());
-            if known.is_none() {
-                read[part].push(column.clone());
-            }
-            (part, at)
-        };
-        let shown = self.columns.iter().map(|column| {
-            let (part, at) = place(column.part, &column.column);
-            (column.name.clone(), part, at)
-        });
-        let shown = shown.collect();
-        let mut deciding = Vec::new();
-        for name in cut.iter().flat_map(|cut| &cut.columns) {
-            let (part, column) = self.named(name)?;
-            deciding.push(place(part, &column));
-        }
-        for part in &self.parts {
-            for name in part.alignment.columns() {
-                place(0, &self.tree().column(self.tree().names().the(name)?)?);
-            }
-        }
-        let parts = self.parts.iter().zip(read);
-        let begin = |(part, columns): (&Part, Vec<Column>)| {
-            part.begin(columns, &entries, step, rank, self.tree())
-        };
-        let readings = parts.map(begin).collect::<Result<Vec<Reading>>>()?;
-        let run = Run { readings, shown, deciding, cut: cut.cloned(), starts };
-        Ok(Batches::start(self.tree().file().remote(), |maker| run.run(maker)))
+        let starts = self.starts(entries, step).await?;
+        self.start_at(cut, starts, rank).await
     }
 
-    /// The column of a name in a cut.
-    fn named(&self, name: &str) -> Result<(usize, Column)> {
-        for (at, part) in self.parts.iter().enumerate().skip(1) {
-            let prefix = name.strip_prefix(&*part.friend.name);
-            if let Some(branch) = prefix.and_then(|rest| rest.strip_prefix('.'))
-                && self.tree().names().find(name).is_none()
-            {
-                let tree = &part.friend.tree;
-                return Ok((at, tree.column(tree.names().the(branch)?)?));
-            }
+    /// As [`Joined::start`], in batches that begin at `starts`, whose last is the end.
+    pub(super) async fn start_at(
+        &self,
+        cut: Option<&Cut>,
+        starts: Vec<u64>,
+        rank: Rank,
+    ) -> Result<Batches> {
+        match cut {
+            None => run::start(self, starts, rank).await,
+            Some(cut) => cutting::start(self, cut, starts, rank).await,
         }
-        Ok((0, self.tree().column(self.tree().names().the(name)?)?))
-    }
-}
-
-impl Alignment {
-    /// Names of the tree's columns that say which entries of the friend are meant.
-    fn columns(&self) -> impl Iterator<Item = &String> {
-        let both: &[Expression] = match self {
-            Alignment::Entry => &[],
-            Alignment::Index(_, both) => &both[..],
-        };
-        both.iter().flat_map(|one| &one.columns)
     }
 
-    fn empty(&self, column: &Column) -> Array {
-        let empty = column.interpretation.empty();
-        match self {
-            Alignment::Entry => empty,
-            Alignment::Index(..) => Array::Option { index: Vec::new(), content: Box::new(empty) },
+    /// The columns of names in a cut.
+    ///
+    /// # Errors
+    /// `NotInFile` where there is none, `Unsupported` where it cannot be read.
+    fn deciding(&self, cut: &Cut) -> Result<Joined> {
+        let mut deciding = Joined { parts: self.parts.clone(), columns: Vec::new() };
+        for name in &cut.columns {
+            let part = self.part_of(name);
+            let own = match part {
+                0 => name,
+                part => {
+                    name.strip_prefix(&format!("{}.", self.parts[part].friend.name)).unwrap_or(name)
+                }
+            };
+            let column = self.parts[part].friend.table.the(own)?;
+            let at = deciding.parts[part].columns.add(&column, 0);
+            let place = Place { part, at };
+            deciding.columns.push(JoinedColumn { name: name.clone(), place });
         }
+        Ok(deciding)
+    }
+
+    /// The part that a name is about: the table itself where it has such a column, the friend whose
+    /// name is before the dot, or the one that has such a column.
+    fn part_of(&self, name: &str) -> usize {
+        if self.table().has(name) {
+            return 0;
+        }
+        let friends = || self.parts.iter().enumerate().skip(1);
+        let named = friends().find(|(_, part)| part.friend.behind(name).is_some());
+        let having = || friends().find(|(_, part)| part.friend.table.has(name));
+        named.or_else(having).map_or(0, |(at, _)| at)
     }
 }
 
 impl Part {
-    fn begin(
-        &self,
-        columns: Vec<Column>,
-        entries: &Range<u64>,
-        step: Step,
-        rank: Rank,
-        own: &Tree,
-    ) -> Result<Reading> {
-        let Part { friend, alignment } = self.clone();
-        let batches = match &alignment {
-            Alignment::Entry if !columns.is_empty() => {
-                let there = friend.tree.num_entries();
-                if entries.end > there {
-                    let what = format!(
-                        "the friend \"{}\" has {there} entries, {} has {}",
-                        friend.name,
-                        own.path(),
-                        own.num_entries()
-                    );
-                    return Err(Error::new(ErrorKind::InvalidArgument, what)
-                        .with_url(friend.tree.file().url())
-                        .with_advice("entry_stop leaves out those that it lacks"));
-                }
-                Some(friend.tree.start(columns.clone(), None, entries.clone(), step, rank)?)
-            }
-            _ => None,
-        };
-        Ok(Reading { alignment, friend, columns, batches })
-    }
-}
-
-impl Run {
-    async fn run(self, maker: Maker) -> Result<()> {
-        let closed = maker.sender.clone();
-        tokio::select! {
-            done = self.hand_out(maker) => done,
-            () = closed.closed() => Ok(()),
+    /// Entries of the table for which the friend has one.
+    fn there(&self) -> u64 {
+        match self.alignment {
+            Alignment::Entry => self.friend.there(),
+            Alignment::Index(..) => u64::MAX,
         }
     }
 
-    async fn hand_out(mut self, mut maker: Maker) -> Result<()> {
-        let starts = std::mem::take(&mut self.starts);
-        for pair in starts.windows(2) {
-            let Ok(slot) = maker.sender.clone().reserve_owned().await else { return Ok(()) };
-            maker.tell(Phase::Bytes);
-            let entries = pair[0]..pair[1];
-            let read = self.columns_of(&entries).await?;
-            let parcel = self.batch(entries, read, &maker).await?;
-            slot.send(Ok(parcel));
+    /// Whether it may lack entries of the table, which are then missing values.
+    fn lacks(&self, table: &Table) -> bool {
+        match self.alignment {
+            Alignment::Entry => self.friend.lacks(table.num_entries()),
+            Alignment::Index(..) => true,
         }
-        Ok(())
-    }
-
-    /// The columns of each part for some entries.
-    async fn columns_of(&mut self, entries: &Range<u64>) -> Result<Vec<Vec<Array>>> {
-        let mut read: Vec<Vec<Array>> = Vec::with_capacity(self.readings.len());
-        for reading in &mut self.readings {
-            let mut columns = Vec::new();
-            if let Some(batches) = &mut reading.batches {
-                let batch = batches.next_unreported().await.transpose()?;
-                let batch = batch.filter(|batch| batch.entries == *entries).ok_or_else(|| {
-                    let what =
-                        format!("{} ends before entry {}", reading.friend.tree.path(), entries.end);
-                    Error::new(ErrorKind::Corrupt, what).with_url(reading.friend.tree.file().url())
-                })?;
-                columns = batch.columns.into_iter().map(|(_, array)| array).collect();
-            }
-            read.push(columns);
-        }
-        for at in 1..self.readings.len() {
-            let reading = &self.readings[at];
-            if let Alignment::Index(index, both) = &reading.alignment {
-                let own = self.readings[0].columns.iter().zip(&read[0]);
-                let own: Vec<_> = own.collect();
-                let wanted = looked_up(index, both, &own, entries)?;
-                read[at] = reading.looked_up(&wanted).await?;
-            }
-        }
-        Ok(read)
-    }
-
-    async fn batch(
-        &self,
-        entries: Range<u64>,
-        read: Vec<Vec<Array>>,
-        maker: &Maker,
-    ) -> Result<Parcel> {
-        let survivors = match &self.cut {
-            None => None,
-            Some(cut) => {
-                let named = cut.columns.iter().zip(&self.deciding);
-                let columns =
-                    named.map(|(name, (part, at))| (name.clone(), read[*part][*at].clone()));
-                let deciding = Batch {
-                    entries: entries.clone(),
-                    survivors: None,
-                    columns: columns.collect(),
-                    left_out: Vec::new(),
-                };
-                Some(cut::survivors(&entries, &self.mask(cut, deciding).await?)?)
-            }
-        };
-        let local = |run: &Range<u64>| {
-            (run.start - entries.start) as usize..(run.end - entries.start) as usize
-        };
-        let runs: Option<Vec<Range<usize>>> =
-            survivors.as_ref().map(|runs| runs.iter().map(local).collect());
-        let column = |(name, part, at): &(String, usize, usize)| {
-            let array = &read[*part][*at];
-            let array = match &runs {
-                Some(runs) => array.gather(runs),
-                None => array.clone(),
-            };
-            (name.clone(), array)
-        };
-        let columns = self.shown.iter().map(column).collect();
-        Ok(maker.parcel(Batch { entries, survivors, columns, left_out: Vec::new() }))
-    }
-
-    /// What the predicate says, on a decoding thread.
-    async fn mask(&self, cut: &Cut, batch: Batch) -> Result<Vec<bool>> {
-        let (said, mask) = oneshot::channel();
-        let predicate = cut.predicate.clone();
-        let file = self.readings[0].friend.tree.file();
-        file.decoders().run(file.remote().tag(), move |_| {
-            // Who does not wait any more has been dropped.
-            let _ = said.send(predicate.decide(batch));
-        });
-        let gone = || Error::new(ErrorKind::Cancelled, "the cut has gone without an answer");
-        mask.await.map_err(|_| gone())?
-    }
-}
-
-/// The entry of an index for each of some entries.
-fn looked_up(
-    index: &TreeIndex,
-    both: &[Expression; 2],
-    own: &[(&Column, &Array)],
-    entries: &Range<u64>,
-) -> Result<Vec<Option<u64>>> {
-    let count = (entries.end - entries.start) as usize;
-    let numbers = |expression: &Expression| {
-        let column = |name: &String| {
-            let found = own.iter().find(|(column, _)| is_called(column, name));
-            let (_, array) = found.ok_or_else(|| {
-                Error::new(
-                    ErrorKind::NotInFile,
-                    format!("no column {name} to look entries up with"),
-                )
-            })?;
-            Ok((name.clone(), (*array).clone()))
-        };
-        let columns = expression.columns.iter().map(column).collect::<Result<_>>()?;
-        let left_out = Vec::new();
-        let batch = Batch { entries: entries.clone(), survivors: None, columns, left_out };
-        expression.integers(&batch, count)
-    };
-    let (major, minor) = (numbers(&both[0])?, numbers(&both[1])?);
-    Ok(major.into_iter().zip(minor).map(|(major, minor)| index.entry(major, minor)).collect())
-}
-
-/// Whether a name means a column: by its path, or by the last part of that.
-fn is_called(column: &Column, name: &str) -> bool {
-    column.name == name || column.name.rsplit('/').next() == Some(name)
-}
-
-impl Reading {
-    /// The columns for these entries of the friend, missing where there is none.
-    async fn looked_up(&self, wanted: &[Option<u64>]) -> Result<Vec<Array>> {
-        let tree = &self.friend.tree;
-        let entries: BTreeSet<u64> = wanted.iter().flatten().copied().collect();
-        if let Some(last) = entries.last().filter(|last| **last >= tree.num_entries()) {
-            let what = format!("the index of \"{}\" names entry {last}", self.friend.name);
-            return Err(Error::new(ErrorKind::Corrupt, what).with_url(tree.file().url()));
-        }
-        let runs = self.runs(&entries);
-        let start = |run: &Range<u64>| {
-            tree.start(self.columns.clone(), None, run.clone(), Step::Whole, Rank::FIRST)
-        };
-        // All are on their way before the first is waited for.
-        let begun = runs.iter().map(start).collect::<Result<Vec<Batches>>>()?;
-        let mut parts: Vec<Vec<Array>> = vec![Vec::new(); self.columns.len()];
-        for mut batches in begun {
-            let Some(batch) = batches.next_unreported().await.transpose()? else { continue };
-            for (parts, (_, array)) in parts.iter_mut().zip(batch.columns) {
-                parts.push(array);
-            }
-        }
-        let index = positions(&runs, wanted);
-        let columns = self.columns.iter().zip(parts).map(|(column, parts)| {
-            let content = Array::concat(parts)?.unwrap_or_else(|| column.interpretation.empty());
-            Ok(Array::Option { index: index.clone(), content: Box::new(content) })
-        });
-        columns.collect()
-    }
-
-    /// Runs of entries that hold all of `entries`, with gaps that spare a basket of each column.
-    fn runs(&self, entries: &BTreeSet<u64>) -> Vec<Range<u64>> {
-        let branches = &self.friend.tree.metadata().branches;
-        let baskets = |column: &Column, entry: u64| {
-            plan::baskets_of(&branches[column.branch.0 as usize], &(entry..entry + 1)).start
-        };
-        let apart = |before: u64, after: u64| {
-            self.columns.iter().all(|column| baskets(column, before) != baskets(column, after))
-        };
-        let mut runs: Vec<Range<u64>> = Vec::new();
-        for entry in entries {
-            match runs.last_mut() {
-                Some(last) if last.end == *entry || !apart(last.end - 1, *entry) => {
-                    last.end = entry + 1;
-                }
-                _ => runs.push(*entry..entry + 1),
-            }
-        }
-        runs
-    }
-}
-
-/// Where entries are in runs that follow each other; -1 for none.
-fn positions(runs: &[Range<u64>], wanted: &[Option<u64>]) -> Vec<i64> {
-    let mut before = Vec::with_capacity(runs.len());
-    let mut total = 0;
-    for run in runs {
-        before.push(total);
-        total += run.end - run.start;
-    }
-    let position = |entry: u64| {
-        let at = runs.partition_point(|run| run.end <= entry);
-        (before[at] + entry - runs[at].start) as i64
-    };
-    wanted.iter().map(|entry| entry.map_or(-1, position)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positions_in_runs() {
-        let runs = [3..5, 10..12];
-        let wanted = [Some(11), None, Some(3), Some(10), Some(4), Some(11)];
-        assert_eq!(positions(&runs, &wanted), [3, -1, 0, 2, 1, 3]);
     }
 }

@@ -4,6 +4,8 @@ mod ahead;
 #[cfg(feature = "arrow")]
 pub mod arrow;
 pub mod batches;
+pub mod chain;
+mod circle;
 pub mod columns;
 pub mod cut;
 pub mod dataset;

@@ -1,9 +1,9 @@
 //! An RNTuple that can be read.
 
-mod cut;
 pub(super) mod follow;
 mod pipeline;
 mod plan;
+pub(super) mod told;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,8 +17,11 @@ use super::batches::Batches;
 use super::columns::{Batch, datashape};
 use super::cut::Cut;
 use super::file::File;
+use super::joined::Joined;
+use super::pipeline::Told;
 use super::plan::Step;
 use super::select::{Glob, is_glob, no_such};
+use super::table::{Chosen, Selected};
 use super::tree::Rank;
 use crate::error::{Error, ErrorKind, Result};
 use pipeline::Job;
@@ -150,14 +153,13 @@ impl Ntuple {
         top.filter_map(|(field, _)| self.column(field).ok()).collect()
     }
 
-    /// A field by its path: in the lists that it is in or, with paths of fields to keep, one at
-    /// the top with only those.
+    /// A field as it is wanted, by its path.
     ///
     /// # Errors
     /// As [`Ntuple::columns`].
-    pub fn field(&self, (path, keep): &(String, Option<Vec<String>>)) -> Result<FieldColumn> {
-        let field = self.the(path)?;
-        match keep {
+    pub(super) fn chosen(&self, chosen: &Chosen) -> Result<FieldColumn> {
+        let field = self.the(&chosen.name)?;
+        match &chosen.keep {
             None => self.column(field),
             Some(keep) => {
                 let keep: Vec<usize> =
@@ -239,8 +241,40 @@ impl Ntuple {
                 let plan = self.plan(&columns, entries, step).await?;
                 Ok(pipeline::start(self.job(columns, rank), plan))
             }
-            Some(cut) => cut::start(self, columns, cut, entries, step, rank).await,
+            Some(_) => {
+                let entries = self.there(entries)?;
+                let clusters = self.clusters(&entries).await?;
+                let schema = &self.inner.ntuple.schema;
+                let starts = plan::starts(schema, &columns, &clusters, &entries, step);
+                Joined::of(Selected::Ntuple(self.clone(), columns))
+                    .start_at(cut, starts, rank)
+                    .await
+            }
         }
+    }
+
+    /// Reads in batches that begin at `starts`, whose last is the end: all entries or, of windows,
+    /// what is told.
+    pub(super) async fn start_at(
+        &self,
+        columns: Vec<FieldColumn>,
+        starts: &[u64],
+        told: Option<(&[u64], Told)>,
+        rank: Rank,
+    ) -> Result<Batches> {
+        if let Some((windows, told)) = told {
+            return told::start(self, columns, starts, windows, told, rank).await;
+        }
+        let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
+        let clusters = self.clusters(&entries).await?;
+        let plan = self.planned(&columns, clusters, starts.to_vec(), None)?;
+        Ok(pipeline::start(self.job(columns, rank), plan))
+    }
+
+    /// Bytes that an entry takes decoded.
+    pub(super) async fn bytes_per_entry(&self, columns: &[FieldColumn]) -> Result<f64> {
+        let clusters = self.clusters(&(0..self.num_entries())).await?;
+        Ok(plan::decoded_bytes_per_entry(&self.inner.ntuple.schema, columns, &clusters))
     }
 
     /// Plans batches that begin at `starts`, whose last is the end; with runs of entries only
@@ -345,7 +379,7 @@ impl Ntuple {
         Ok(all.filter(within).cloned().collect())
     }
 
-    fn the(&self, path: &str) -> Result<usize> {
+    pub(super) fn the(&self, path: &str) -> Result<usize> {
         self.find(path).ok_or_else(|| self.no_such(path))
     }
 

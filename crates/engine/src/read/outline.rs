@@ -3,12 +3,16 @@
 use std::ops::Range;
 
 use super::columns::Column;
-use super::ntuple::FieldColumn;
+use super::ntuple::{FieldColumn, Ntuple};
 use super::plan::Plan;
+use super::tree::Tree;
 
 /// What a read would fetch, without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
+    /// The file's address, without secrets, and the table in it.
+    pub url: String,
+    pub path: String,
     pub columns: Vec<OutlineColumn>,
     /// In the file's order, neighbours joined.
     pub ranges: Vec<Range<u64>>,
@@ -30,22 +34,27 @@ pub struct OutlineColumn {
 }
 
 impl Outline {
-    pub(super) fn of_tree(columns: &[Column], plan: &Plan) -> Self {
+    pub(super) fn of_tree(tree: &Tree, columns: &[Column], plan: &Plan) -> Self {
         let names = columns.iter().map(|column| &column.name);
         let pieces = plan.items.iter().map(|item| (item.column, item.range.as_ref(), item.decoded));
-        Outline::new(names, pieces)
+        Outline::new((tree.file().url(), tree.path()), names, pieces)
     }
 
-    pub(super) fn of_ntuple(columns: &[FieldColumn], plan: &super::ntuple::Plan) -> Self {
+    pub(super) fn of_ntuple(
+        ntuple: &Ntuple,
+        columns: &[FieldColumn],
+        plan: &super::ntuple::Plan,
+    ) -> Self {
         let names = columns.iter().map(|column| &column.name);
         let pieces = plan.items.iter().map(|item| {
             let column = plan.parts[item.part].column;
             (column, Some(&item.range), item.decoded)
         });
-        Outline::new(names, pieces)
+        Outline::new((ntuple.file().url(), ntuple.path()), names, pieces)
     }
 
     fn new<'a>(
+        (url, path): (&str, &str),
         names: impl Iterator<Item = &'a String>,
         pieces: impl Iterator<Item = (usize, Option<&'a Range<u64>>, u64)>,
     ) -> Self {
@@ -73,7 +82,8 @@ impl Outline {
         for column in &mut columns {
             column.ranges = joined(std::mem::take(&mut column.ranges));
         }
-        Outline { columns, ranges: joined(ranges) }
+        let (url, path) = (url.to_owned(), path.to_owned());
+        Outline { url, path, columns, ranges: joined(ranges) }
     }
 
     pub fn pieces(&self) -> usize {
@@ -106,7 +116,7 @@ mod tests {
     fn pieces_add_up_and_neighbours_join() {
         let names = ["a".to_owned(), "b".to_owned()];
         let pieces = [(1, Some(&(30..40)), 20), (0, None, 5), (1, Some(&(10..30)), 50)];
-        let outline = Outline::new(names.iter(), pieces.into_iter());
+        let outline = Outline::new(("f.root", "t"), names.iter(), pieces.into_iter());
         assert_eq!((outline.pieces(), outline.stored_bytes()), (3, 30));
         assert_eq!((outline.columns[0].pieces, &outline.columns[0].span), (1, &None));
         assert_eq!(outline.columns[1].span, Some(10..40));

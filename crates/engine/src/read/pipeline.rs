@@ -32,6 +32,7 @@ use super::columns::Column;
 use super::cut::Predicate;
 use super::decoders::Decoders;
 use super::plan::{DECIDED_AHEAD, Item, Plan};
+use super::tree::Rank;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
@@ -58,10 +59,7 @@ pub struct Job {
     pub counters: Vec<Option<Arc<Column>>>,
     pub decision: Option<Decision>,
     pub decoders: Decoders,
-    /// Where this read stands among others: lower comes first.
-    pub order: u64,
-    /// Somebody already waits for the first batch.
-    pub urgent: bool,
+    pub(super) rank: Rank,
 }
 
 /// Who decides which entries are read.
@@ -69,8 +67,12 @@ pub struct Job {
 pub struct Decision {
     /// Positions of the columns that the predicate gets, in its order.
     pub columns: Vec<usize>,
-    pub predicate: Arc<dyn Predicate>,
+    /// `None`: somebody else, who tells.
+    pub predicate: Option<Arc<dyn Predicate>>,
 }
+
+/// What a cut has left of window after window, in entries of the table that listens.
+pub type Told = mpsc::UnboundedReceiver<Vec<Range<u64>>>;
 
 /// What other threads have done.
 enum Work {
@@ -123,21 +125,22 @@ struct Pipeline {
     done: mpsc::UnboundedSender<Work>,
 }
 
-/// Starts reading on the present tokio runtime.
-pub fn start(job: Job, plan: Plan) -> Batches {
+/// Starts reading on the present tokio runtime; `told` is there where somebody else decides.
+pub fn start(job: Job, plan: Plan, told: Option<Told>) -> Batches {
     let remote = job.remote.clone();
     Batches::start(&remote, |maker| {
         let (done, work) = mpsc::unbounded_channel();
-        Pipeline::new(job, plan, done).run(work, maker)
+        // Nobody tells anything.
+        let told = told.unwrap_or_else(|| mpsc::unbounded_channel().1);
+        Pipeline::new(job, plan, done).run(work, told, maker)
     })
 }
 
 impl Pipeline {
     fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Work>) -> Self {
-        let deciding = job
-            .decision
-            .clone()
-            .map(|decision| Deciding::new(decision, &plan, job.urgent, job.remote.pipe_bytes()));
+        let deciding = job.decision.clone().map(|decision| {
+            Deciding::new(decision, &plan, job.rank.urgent, job.remote.pipe_bytes())
+        });
         let mut lacking = vec![0; plan.batches.len()];
         let mut slots = Vec::with_capacity(plan.items.len());
         for item in &plan.items {
@@ -160,7 +163,7 @@ impl Pipeline {
             Some(_) => job.remote.want(Vec::new()),
             None => job.remote.want_in_order(Vec::new()),
         };
-        let awaited = usize::from(job.urgent);
+        let awaited = usize::from(job.rank.urgent);
         Pipeline {
             job,
             plan,
@@ -183,6 +186,7 @@ impl Pipeline {
     async fn run(
         mut self,
         mut work: mpsc::UnboundedReceiver<Work>,
+        mut told: Told,
         mut maker: Maker,
     ) -> Result<()> {
         self.expect_counts()?;
@@ -207,7 +211,12 @@ impl Pipeline {
                         self.wants.decoded(stored(&self.plan.items[item]));
                         self.refuse(item, error);
                     }
-                    Work::Decided { window, mask } => self.settle(window, &mask?)?,
+                    Work::Decided { window, mask } => self.hear(window, &mask?)?,
+                },
+                runs = told.recv(), if self.listens() => match runs {
+                    Some(runs) => self.told(runs),
+                    // Who decides has failed, and says so itself.
+                    None => return Ok(()),
                 },
                 slot = maker.sender.reserve(), if self.is_complete(self.next) => {
                     let Ok(slot) = slot else { return Ok(()) };
@@ -270,7 +279,7 @@ impl Pipeline {
                     cost: (range.end - range.start) + item.decoded,
                     range,
                     urgency: if urgent { Urgency::Demand } else { Urgency::Hint },
-                    order: (self.job.order << 32) + turn.min(u64::from(u32::MAX)),
+                    order: self.job.rank.place(turn),
                 });
             }
             self.slots[at].counts = counts;

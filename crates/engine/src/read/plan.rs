@@ -92,7 +92,12 @@ impl Plan {
     /// # Errors
     /// `Corrupt` where a branch has no basket for some of the entries.
     pub fn new(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
-        let mut plan = Plan::unordered(tree, columns, entries, step)?;
+        Plan::at(tree, columns, &starts(tree, columns, entries, step))
+    }
+
+    /// As [`Plan::new`], with batches that begin at `starts`, whose last is the end.
+    pub(super) fn at(tree: &Tree, columns: &[Column], starts: &[u64]) -> Result<Plan> {
+        let mut plan = Plan::unordered(tree, columns, starts)?;
         plan.items.sort_by_key(|item| (item.batches.start, place(item), item.column));
         plan.list();
         Ok(plan)
@@ -112,34 +117,62 @@ impl Plan {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Plan> {
-        let mut plan = Plan::unordered(tree, columns, entries, step)?;
+        let starts = starts(tree, columns, entries, step);
+        let mut plan = Plan::unordered(tree, columns, &starts)?;
         let deciding = columns.iter().zip(decides).filter(|(_, decides)| **decides);
         let per_entry = deciding.map(|(column, _)| decoded_bytes_per_entry(tree, column)).sum();
-        plan.windows = windows(&plan.batches, per_entry);
-        let mut items = std::mem::take(&mut plan.items);
+        plan.list_windows(&windows_starts(&starts, per_entry), decides);
+        Ok(plan)
+    }
+
+    /// Plans reading `columns` where somebody else decides about entries, over windows that begin
+    /// at `windows`: all `starts` are among these.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub(super) fn told(
+        tree: &Tree,
+        columns: &[Column],
+        starts: &[u64],
+        windows: &[u64],
+    ) -> Result<Plan> {
+        let mut plan = Plan::unordered(tree, columns, starts)?;
+        plan.list_windows(windows, &vec![false; columns.len()]);
+        Ok(plan)
+    }
+
+    /// Divides the batches into windows, and orders the items by them.
+    fn list_windows(&mut self, starts: &[u64], decides: &[bool]) {
+        let batch_of = |start: u64| {
+            self.batches.partition_point(|batch: &BatchPlan| batch.entries.end <= start)
+        };
+        let window = |pair: &[u64]| Window {
+            entries: pair[0]..pair[1],
+            batch: batch_of(pair[0]),
+            items: Vec::new(),
+        };
+        self.windows = starts.windows(2).map(window).collect();
+        let mut items = std::mem::take(&mut self.items);
         items.sort_by_cached_key(|item| {
             let ahead = if decides[item.column] { 0 } else { DECIDED_AHEAD };
-            (plan.window_of(item) + ahead, place(item), item.column)
+            (self.window_of(item) + ahead, place(item), item.column)
         });
-        plan.items = items;
-        plan.list();
-        for (at, item) in plan.items.iter().enumerate() {
-            let from = window_at(&plan.windows, item);
-            let touched = plan.windows[from..].iter_mut();
+        self.items = items;
+        self.list();
+        for (at, item) in self.items.iter().enumerate() {
+            let from = window_at(&self.windows, item);
+            let touched = self.windows[from..].iter_mut();
             touched
                 .take_while(|window| window.entries.start < item.entries.end)
                 .for_each(|window| window.items.push(at));
         }
-        Ok(plan)
     }
 
-    fn unordered(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
-        let there = entries_there(tree, columns);
-        let entries = entries.start.min(there)..entries.end.min(there);
-        let starts = batch_starts(tree, columns, &entries, step);
+    fn unordered(tree: &Tree, columns: &[Column], starts: &[u64]) -> Result<Plan> {
+        let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
         let mut items = Vec::new();
         for at in 0..columns.len() {
-            column_items(tree, columns, at, &entries, &starts, &mut items)?;
+            column_items(tree, columns, at, &entries, starts, &mut items)?;
         }
         let batches = starts
             .windows(2)
@@ -176,18 +209,19 @@ fn place(item: &Item) -> u64 {
     item.range.as_ref().map_or(0, |range| range.start)
 }
 
-/// Divides batches into windows of about [`WINDOW_BYTES`] of the deciding columns.
-fn windows(batches: &[BatchPlan], bytes_per_entry: f64) -> Vec<Window> {
+/// Divides batches into windows of about [`WINDOW_BYTES`] of the deciding columns; the first entries
+/// and, last, the end.
+pub(super) fn windows_starts(batches: &[u64], bytes_per_entry: f64) -> Vec<u64> {
     let step = ((WINDOW_BYTES / bytes_per_entry.max(1e-3)) as u64).max(1);
-    let mut windows = Vec::new();
-    for (batch, BatchPlan { entries, .. }) in batches.iter().enumerate() {
-        for number in 0..(entries.end - entries.start).div_ceil(step) {
-            let start = entries.start + number * step;
-            let end = start.saturating_add(step).min(entries.end);
-            windows.push(Window { entries: start..end, batch, items: Vec::new() });
+    let mut starts: Vec<u64> = batches.first().copied().into_iter().collect();
+    for pair in batches.windows(2) {
+        let mut start = pair[0];
+        while start < pair[1] {
+            start = start.saturating_add(step).min(pair[1]);
+            starts.push(start);
         }
     }
-    windows
+    starts
 }
 
 /// The baskets of a branch that hold some of `entries`, by position.
@@ -205,13 +239,15 @@ pub(super) fn entries_there(tree: &Tree, columns: &[Column]) -> u64 {
 }
 
 /// First entries of the batches and, last, the end.
-fn batch_starts(tree: &Tree, columns: &[Column], entries: &Range<u64>, step: Step) -> Vec<u64> {
+fn starts(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> Vec<u64> {
+    let there = entries_there(tree, columns);
+    let entries = entries.start.min(there)..entries.end.min(there);
     let total = entries.end.saturating_sub(entries.start);
     let clusters = match step {
         Step::Bytes(_) => tree.cluster_starts.as_slice(),
         Step::Whole | Step::Entries(_) => &[],
     };
-    borders(entries, step_entries(tree, columns, step, total), clusters)
+    borders(&entries, step_entries(tree, columns, step, total), clusters)
 }
 
 /// Divides entries into steps of at most so many. A step ends early where a cluster does in its

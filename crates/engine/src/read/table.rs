@@ -3,18 +3,21 @@
 use std::ops::Range;
 
 use rootfile::Array;
+use rootfile::tree::FriendPlace;
 
 use super::batches::Batches;
+use super::chain::{Chain, ChainColumns};
 use super::columns::{Batch, Column};
 use super::cut::Cut;
 use super::file::File;
 pub use super::friends::Friend;
+use super::friends::FriendBook;
 pub use super::joined::{Joined, JoinedColumn};
 use super::ntuple::{FieldColumn, Ntuple};
 use super::outline::Outline;
-use super::plan::Step;
+use super::pipeline::Told;
+use super::plan::{self, Step};
 use super::tree::{Rank, Tree};
-use crate::Engine;
 use crate::error::{Error, ErrorKind, Result};
 
 /// What has entries to be read.
@@ -22,6 +25,8 @@ use crate::error::{Error, ErrorKind, Result};
 pub enum Table {
     Tree(Tree),
     Ntuple(Ntuple),
+    /// Tables of many files, one after the other.
+    Chain(Chain),
 }
 
 /// Which columns of a table.
@@ -31,14 +36,11 @@ pub enum Wanted {
     All,
     /// Names, paths and globs.
     Named(Vec<String>),
-    /// Branches, each with how it is wanted.
+    /// Branches or fields, each with how it is wanted.
     Chosen(Vec<Chosen>),
-    /// Fields of an RNTuple by their paths: each in the lists that it is in or, with paths of
-    /// fields to keep, one at the top with only those.
-    Fields(Vec<(String, Option<Vec<String>>)>),
 }
 
-/// A branch, and how it is wanted.
+/// A branch or a field, and how it is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
     /// Name or path.
@@ -47,6 +49,9 @@ pub struct Chosen {
     pub optional: bool,
     /// As the bytes of its entries: see [`Tree::read_as_bytes`].
     pub as_bytes: bool,
+    /// A field comes in the lists that it is in or, with paths of fields to keep, is one at the top
+    /// with only those.
+    pub keep: Option<Vec<String>>,
 }
 
 /// Columns of a tree or of an RNTuple. Cheap to clone.
@@ -56,6 +61,8 @@ pub enum Selected {
     /// Columns of a tree and of its friends.
     Joined(Joined),
     Ntuple(Ntuple, Vec<FieldColumn>),
+    /// Columns of a chain, and of friends of it.
+    Chain(ChainColumns),
 }
 
 impl Table {
@@ -63,6 +70,16 @@ impl Table {
         match self {
             Table::Tree(tree) => tree.file(),
             Table::Ntuple(ntuple) => ntuple.file(),
+            Table::Chain(chain) => chain.lead().file(),
+        }
+    }
+
+    /// Where it is in the file, without the cycle.
+    pub fn path(&self) -> &str {
+        match self {
+            Table::Tree(tree) => tree.path(),
+            Table::Ntuple(ntuple) => ntuple.path(),
+            Table::Chain(chain) => chain.name(),
         }
     }
 
@@ -70,7 +87,68 @@ impl Table {
         match self {
             Table::Tree(tree) => tree.num_entries(),
             Table::Ntuple(ntuple) => ntuple.num_entries(),
+            Table::Chain(chain) => chain.num_entries(),
         }
+    }
+
+    /// Where the friends are that its file names, or of a chain also its first table's;
+    /// [`Engine::friends`] opens them.
+    ///
+    /// # Errors
+    /// Why the file's list of them cannot be read.
+    ///
+    /// [`Engine::friends`]: crate::Engine::friends
+    pub fn friend_places(&self) -> Result<Vec<FriendPlace>> {
+        let places = self.friend_books().into_iter().map(FriendBook::places);
+        Ok(places.collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    pub(super) fn friend_books(&self) -> Vec<&FriendBook> {
+        match self {
+            Table::Tree(tree) => vec![tree.friend_book()],
+            Table::Ntuple(_) => Vec::new(),
+            Table::Chain(chain) => {
+                let mut books = vec![chain.friend_book()];
+                books.extend(chain.lead().friend_books());
+                books
+            }
+        }
+    }
+
+    /// Whether there is a branch or a field of that path or, of a branch, that last name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        match self {
+            Table::Tree(tree) => tree.names().find(name).is_some(),
+            Table::Ntuple(ntuple) => ntuple.find(name).is_some(),
+            Table::Chain(chain) => chain.lead().has(name),
+        }
+    }
+
+    /// The column of a name.
+    ///
+    /// # Errors
+    /// `NotInFile` and `Unsupported`.
+    pub(super) fn the(&self, name: &str) -> Result<Selected> {
+        Ok(match self {
+            Table::Tree(tree) => {
+                let column = tree.column(tree.names().the(name)?)?;
+                Selected::Tree(tree.clone(), vec![column])
+            }
+            Table::Ntuple(ntuple) => {
+                let column = ntuple.column(ntuple.the(name)?)?;
+                Selected::Ntuple(ntuple.clone(), vec![column])
+            }
+            Table::Chain(chain) => return chain.lead().the(name),
+        })
+    }
+
+    /// The columns that a pattern, or a choice of that name, means.
+    pub(super) fn meant(&self, pattern: &str, chosen: Option<&Chosen>) -> Result<Selected> {
+        let name = pattern.to_owned();
+        self.select(&match chosen {
+            Some(chosen) => Wanted::Chosen(vec![Chosen { name, ..chosen.clone() }]),
+            None => Wanted::Named(vec![name]),
+        })
     }
 
     /// Chooses columns.
@@ -84,10 +162,12 @@ impl Table {
                 let columns = match wanted {
                     Wanted::All => tree.all_columns(),
                     Wanted::Named(patterns) => tree.columns(patterns)?,
+                    Wanted::Chosen(chosen) if chosen.iter().any(|each| each.keep.is_some()) => {
+                        return Err(another_kind(tree));
+                    }
                     Wanted::Chosen(chosen) => {
                         chosen.iter().map(|each| tree.chosen(each)).collect::<Result<_>>()?
                     }
-                    Wanted::Fields(_) => return Err(another_kind(tree)),
                 };
                 Selected::Tree(tree.clone(), columns)
             }
@@ -96,120 +176,19 @@ impl Table {
                     Wanted::All => ntuple.all_columns(),
                     Wanted::Named(patterns) => ntuple.columns(patterns)?,
                     Wanted::Chosen(chosen) => {
-                        let names = chosen.iter().map(|each| each.name.clone());
-                        ntuple.columns(&names.collect::<Vec<_>>())?
-                    }
-                    Wanted::Fields(fields) => {
-                        fields.iter().map(|each| ntuple.field(each)).collect::<Result<_>>()?
+                        chosen.iter().map(|each| ntuple.chosen(each)).collect::<Result<_>>()?
                     }
                 };
                 Selected::Ntuple(ntuple.clone(), columns)
             }
+            Table::Chain(chain) => Selected::Chain(chain.columns(wanted)?),
         })
     }
 }
 
-impl Engine {
-    /// Chooses columns of a table, also of a tree's friends: `friend.branch`. A friend is opened
-    /// where a name needs it.
-    ///
-    /// # Errors
-    /// As [`Table::select`] and [`Engine::friends`].
-    pub async fn select(&self, table: &Table, wanted: &Wanted) -> Result<Selected> {
-        self.select_for(table, wanted, None).await
-    }
-
-    /// As [`Engine::select`], with the friends that a cut is about.
-    ///
-    /// # Errors
-    /// As [`Engine::select`].
-    pub async fn select_for(
-        &self,
-        table: &Table,
-        wanted: &Wanted,
-        cut: Option<&Cut>,
-    ) -> Result<Selected> {
-        let Table::Tree(tree) = table else { return table.select(wanted) };
-        let patterns: Vec<(&str, Option<&Chosen>)> = match wanted {
-            Wanted::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
-            Wanted::Chosen(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
-            _ => return table.select(wanted),
-        };
-        let decide = cut.iter().flat_map(|cut| &cut.columns).map(|name| &**name);
-        let names = patterns.iter().map(|(name, _)| *name).chain(decide);
-        let friends = self.friends_in(tree, names).await?;
-        if friends.is_empty() {
-            return table.select(wanted);
-        }
-        let mut joined = Joined::new(tree);
-        for (pattern, chosen) in patterns {
-            match of_friend(tree, &friends, pattern) {
-                Some((friend, branches)) => {
-                    for column in meant(&friend.tree, branches, chosen)? {
-                        joined.add(friend, column)?;
-                    }
-                }
-                None => {
-                    let columns = meant(tree, pattern, chosen)?;
-                    columns.into_iter().for_each(|column| joined.add_own(column));
-                }
-            }
-        }
-        friends.iter().try_for_each(|friend| joined.admit(friend))?;
-        Ok(Selected::Joined(joined))
-    }
-
-    /// The friends that names are about, opened side by side.
-    async fn friends_in<'a>(
-        &self,
-        tree: &Tree,
-        mut names: impl Iterator<Item = &'a str>,
-    ) -> Result<Vec<Friend>> {
-        let unknown = |name: &&str| name.contains('.') && tree.names().find(name).is_none();
-        let places = match tree.friend_places() {
-            Ok(places) if places.is_empty() => return Ok(Vec::new()),
-            Ok(places) => places,
-            // What reads nothing of friends is not concerned.
-            Err(error) => {
-                return if names.any(|name| unknown(&name)) { Err(error) } else { Ok(Vec::new()) };
-            }
-        };
-        let mut named: Vec<String> = Vec::new();
-        for name in names.filter(unknown) {
-            for place in &places {
-                if behind(name, &place.name).is_some() && !named.contains(&place.name) {
-                    named.push(place.name.clone());
-                }
-            }
-        }
-        self.some_friends(tree, named).await
-    }
-}
-
-/// The columns of a tree that a pattern, or a choice of that name, means.
-fn meant(tree: &Tree, pattern: &str, chosen: Option<&Chosen>) -> Result<Vec<Column>> {
-    let name = pattern.to_owned();
-    match chosen {
-        Some(chosen) => Ok(vec![tree.chosen(&Chosen { name, ..chosen.clone() })?]),
-        None => tree.columns(&[name]),
-    }
-}
-
-/// The friend that a pattern is about, and its branches.
-fn of_friend<'a>(
-    tree: &Tree,
-    friends: &'a [Friend],
-    pattern: &'a str,
-) -> Option<(&'a Friend, &'a str)> {
-    if tree.names().find(pattern).is_some() {
-        return None;
-    }
-    friends.iter().find_map(|friend| Some((friend, behind(pattern, &friend.name)?)))
-}
-
-/// What follows `friend.`
-fn behind<'a>(name: &'a str, friend: &str) -> Option<&'a str> {
-    name.strip_prefix(friend)?.strip_prefix('.')
+fn not_one(table: &Table) -> Error {
+    let what = format!("it takes one table: {} is of several, or read with friends", table.path());
+    Error::new(ErrorKind::Unsupported, what).with_url(table.file().url())
 }
 
 fn another_kind(tree: &Tree) -> Error {
@@ -218,11 +197,117 @@ fn another_kind(tree: &Tree) -> Error {
 }
 
 impl Selected {
+    /// No column of a table.
+    pub(super) fn none(table: &Table) -> Self {
+        match table {
+            Table::Tree(tree) => Selected::Tree(tree.clone(), Vec::new()),
+            Table::Ntuple(ntuple) => Selected::Ntuple(ntuple.clone(), Vec::new()),
+            Table::Chain(chain) => Selected::none(chain.lead()),
+        }
+    }
+
+    /// What the columns are of.
+    pub fn table(&self) -> Table {
+        match self {
+            Selected::Tree(tree, _) => Table::Tree(tree.clone()),
+            Selected::Joined(joined) => joined.table().clone(),
+            Selected::Ntuple(ntuple, _) => Table::Ntuple(ntuple.clone()),
+            Selected::Chain(columns) => Table::Chain(columns.chain().clone()),
+        }
+    }
+
+    /// The same columns by their names, for other tables.
+    pub(super) fn chosen(&self) -> Vec<Chosen> {
+        let optional = |at: usize| match self {
+            Selected::Tree(_, columns) => columns[at].optional,
+            _ => false,
+        };
+        let chosen = |(at, name): (usize, &str)| Chosen {
+            name: name.to_owned(),
+            optional: optional(at),
+            as_bytes: false,
+            keep: None,
+        };
+        self.names().into_iter().enumerate().map(chosen).collect()
+    }
+
+    /// Where the column at a position of `others` is among these.
+    pub(super) fn position(&self, others: &Selected, at: usize) -> Option<usize> {
+        match (self, others) {
+            (Selected::Tree(_, columns), Selected::Tree(_, others)) => {
+                columns.iter().position(|column| column.branch == others[at].branch)
+            }
+            (Selected::Ntuple(_, columns), Selected::Ntuple(_, others)) => {
+                let same =
+                    |column: &FieldColumn| column.interpretation == others[at].interpretation;
+                columns.iter().position(same)
+            }
+            _ => None,
+        }
+    }
+
+    /// Adds the column at a position of `others`, of the same table, if it is not there; where it
+    /// is. It is then one that somebody has named.
+    pub(super) fn add(&mut self, others: &Selected, at: usize) -> usize {
+        if let Some(known) = self.position(others, at) {
+            return known;
+        }
+        match (&mut *self, others) {
+            (Selected::Tree(_, columns), Selected::Tree(_, others)) => {
+                columns.push(Column { optional: false, ..others[at].clone() });
+            }
+            (Selected::Ntuple(_, columns), Selected::Ntuple(_, others)) => {
+                columns.push(others[at].clone());
+            }
+            _ => {}
+        }
+        self.names().len() - 1
+    }
+
+    /// The column at a position without entries.
+    pub(super) fn empty_at(&self, at: usize) -> Array {
+        self.pick(&[at]).empty().swap_remove(0).1
+    }
+
+    /// Bytes that an entry of columns of one table takes decoded.
+    ///
+    /// # Errors
+    /// Of an RNTuple those of reading page lists.
+    pub(super) async fn bytes_per_entry(&self) -> Result<f64> {
+        match self {
+            Selected::Tree(tree, columns) => {
+                let bytes = |column| plan::decoded_bytes_per_entry(tree.metadata(), column);
+                Ok(columns.iter().map(bytes).sum())
+            }
+            Selected::Joined(_) | Selected::Chain(_) => Err(not_one(&self.table())),
+            Selected::Ntuple(_, columns) if columns.is_empty() => Ok(0.0),
+            Selected::Ntuple(ntuple, columns) => ntuple.bytes_per_entry(columns).await,
+        }
+    }
+
+    /// Reads columns of one table in batches that begin at `starts`, whose last is the end: all
+    /// entries or, of windows, what is told.
+    pub(super) async fn start_at(
+        &self,
+        starts: &[u64],
+        told: Option<(&[u64], Told)>,
+        rank: Rank,
+    ) -> Result<Batches> {
+        match self {
+            Selected::Tree(tree, columns) => tree.start_at(columns.clone(), starts, told, rank),
+            Selected::Ntuple(ntuple, columns) => {
+                ntuple.start_at(columns.clone(), starts, told, rank).await
+            }
+            Selected::Joined(_) | Selected::Chain(_) => Err(not_one(&self.table())),
+        }
+    }
+
     pub fn file(&self) -> &File {
         match self {
             Selected::Tree(tree, _) => tree.file(),
-            Selected::Joined(joined) => joined.tree().file(),
+            Selected::Joined(joined) => joined.table().file(),
             Selected::Ntuple(ntuple, _) => ntuple.file(),
+            Selected::Chain(columns) => columns.lead().file(),
         }
     }
 
@@ -230,16 +315,18 @@ impl Selected {
     pub fn path(&self) -> &str {
         match self {
             Selected::Tree(tree, _) => tree.path(),
-            Selected::Joined(joined) => joined.tree().path(),
+            Selected::Joined(joined) => joined.table().path(),
             Selected::Ntuple(ntuple, _) => ntuple.path(),
+            Selected::Chain(columns) => columns.chain().name(),
         }
     }
 
     pub fn num_entries(&self) -> u64 {
         match self {
             Selected::Tree(tree, _) => tree.num_entries(),
-            Selected::Joined(joined) => joined.tree().num_entries(),
+            Selected::Joined(joined) => joined.table().num_entries(),
             Selected::Ntuple(ntuple, _) => ntuple.num_entries(),
+            Selected::Chain(columns) => columns.chain().num_entries(),
         }
     }
 
@@ -249,6 +336,7 @@ impl Selected {
             Selected::Tree(_, columns) => columns.iter().map(|column| &*column.name).collect(),
             Selected::Joined(joined) => joined.columns().iter().map(|c| &*c.name).collect(),
             Selected::Ntuple(_, columns) => columns.iter().map(|column| &*column.name).collect(),
+            Selected::Chain(columns) => columns.lead().names(),
         }
     }
 
@@ -261,6 +349,7 @@ impl Selected {
             }
             Selected::Joined(joined) => joined.empty_columns().collect(),
             Selected::Ntuple(_, columns) => columns.iter().map(FieldColumn::empty).collect(),
+            Selected::Chain(columns) => columns.lead().empty(),
         }
     }
 
@@ -280,25 +369,39 @@ impl Selected {
                 ntuple.clone(),
                 positions.iter().map(|p| columns[*p].clone()).collect(),
             ),
+            Selected::Chain(columns) => Selected::Chain(columns.pick(positions)),
         }
     }
 
-    /// What reading entries would fetch.
+    /// What reading entries of columns of one table would fetch.
     ///
     /// # Errors
     /// Those of planning; of an RNTuple also those of reading page lists.
-    pub async fn outline(&self, entries: Range<u64>) -> Result<Outline> {
+    pub(super) async fn outline(&self, entries: Range<u64>) -> Result<Outline> {
         match self {
-            Selected::Joined(joined) => {
-                let what = "friends are in other files, where they are planned by themselves";
-                Err(Error::new(ErrorKind::Unsupported, what).with_url(joined.tree().file().url()))
-            }
             Selected::Tree(tree, columns) => {
-                Ok(Outline::of_tree(columns, &tree.plan(columns, entries, Step::Whole)?))
+                let plan = tree.plan(columns, entries, Step::Whole)?;
+                Ok(Outline::of_tree(tree, columns, &plan))
             }
             Selected::Ntuple(ntuple, columns) => {
-                Ok(Outline::of_ntuple(columns, &ntuple.plan(columns, entries, Step::Whole).await?))
+                let plan = ntuple.plan(columns, entries, Step::Whole).await?;
+                Ok(Outline::of_ntuple(ntuple, columns, &plan))
             }
+            Selected::Joined(_) | Selected::Chain(_) => Err(not_one(&self.table())),
+        }
+    }
+
+    /// What reading entries would fetch of each table: of the table itself and then of its friends,
+    /// of a chain file after file. Of a friend whose entries are looked up it is what all take.
+    ///
+    /// # Errors
+    /// Those of planning; of RNTuples also those of reading page lists, of a chain those of opening
+    /// its files.
+    pub async fn outlines(&self, entries: Range<u64>) -> Result<Vec<Outline>> {
+        match self {
+            Selected::Joined(joined) => joined.outlines(entries).await,
+            Selected::Chain(columns) => columns.outlines(entries).await,
+            one => Ok(vec![one.outline(entries).await?]),
         }
     }
 
@@ -314,10 +417,11 @@ impl Selected {
     pub(super) async fn step_entries_of(&self, step: Step, total: u64) -> Result<u64> {
         match self {
             Selected::Tree(tree, columns) => {
-                Ok(super::plan::step_entries(tree.metadata(), columns, step, total))
+                Ok(plan::step_entries(tree.metadata(), columns, step, total))
             }
-            Selected::Joined(joined) => Ok(joined.step_entries(step, total)),
+            Selected::Joined(joined) => joined.step_entries(step, total).await,
             Selected::Ntuple(ntuple, columns) => ntuple.step_entries(columns, step, total).await,
+            Selected::Chain(columns) => Box::pin(columns.lead().step_entries_of(step, total)).await,
         }
     }
 
@@ -335,11 +439,15 @@ impl Selected {
                 let plan = tree.plan(columns, entries, step)?;
                 plan.batches.first().map(|batch| batch.entries.clone())
             }
-            Selected::Joined(joined) => joined.first_step(entries, step),
+            Selected::Joined(joined) => {
+                let starts = joined.starts(entries, step).await?;
+                starts.first_chunk().map(|[start, end]| *start..*end)
+            }
             Selected::Ntuple(ntuple, columns) => {
                 let plan = ntuple.plan(columns, entries, step).await?;
                 plan.batches.first().map(|batch| batch.entries.clone())
             }
+            Selected::Chain(columns) => columns.first_step(entries, step).await?,
         })
     }
 
@@ -352,6 +460,7 @@ impl Selected {
             Selected::Tree(tree, columns) => tree.read(columns.clone(), entries).await,
             Selected::Joined(joined) => joined.read(None, entries).await,
             Selected::Ntuple(ntuple, columns) => ntuple.read(columns.clone(), entries).await,
+            Selected::Chain(columns) => columns.read(None, entries).await,
         }
     }
 
@@ -369,6 +478,7 @@ impl Selected {
             (Selected::Ntuple(ntuple, columns), Some(cut)) => {
                 ntuple.read_where(columns.clone(), cut, entries).await
             }
+            (Selected::Chain(columns), cut) => columns.read(cut, entries).await,
         }
     }
 
@@ -394,10 +504,11 @@ impl Selected {
     ) -> Result<Batches> {
         match self {
             Selected::Tree(tree, columns) => tree.start(columns.clone(), cut, entries, step, rank),
-            Selected::Joined(joined) => joined.start(cut, entries, step, rank),
+            Selected::Joined(joined) => joined.start(cut, entries, step, rank).await,
             Selected::Ntuple(ntuple, columns) => {
                 ntuple.start(columns.clone(), cut, entries, step, rank).await
             }
+            Selected::Chain(columns) => Ok(columns.start(cut, entries, step)),
         }
     }
 }

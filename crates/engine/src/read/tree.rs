@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rootfile::tree::{BranchId, FriendPlace, Interpretation, TreeIndex};
+use rootfile::tree::{BranchId, Interpretation, TreeIndex};
 
 use super::batches::Batches;
 use super::columns::{Batch, Column};
 use super::cut::Cut;
 use super::file::File;
-use super::friends::Friend;
-use super::pipeline::{self, Decision, Job};
+use super::friends::FriendBook;
+use super::pipeline::{self, Decision, Job, Told};
 use super::plan::{Plan, Step};
 use super::select::Names;
 use super::table::Chosen;
@@ -26,10 +26,18 @@ pub(crate) struct Rank {
     pub order: u64,
     /// Somebody waits for the first batch.
     pub urgent: bool,
+    /// By how much numbers of its entries are ahead of those of the table that it is read beside.
+    pub ahead: i64,
 }
 
 impl Rank {
-    pub(super) const FIRST: Rank = Rank { order: 0, urgent: true };
+    pub(super) const FIRST: Rank = Rank { order: 0, urgent: true, ahead: 0 };
+
+    /// The place of an entry among all wants.
+    pub(super) fn place(self, entry: u64) -> u64 {
+        let entry = entry.checked_add_signed(self.ahead.saturating_neg()).unwrap_or(0);
+        (self.order << 32) + entry.min(u64::from(u32::MAX))
+    }
 }
 
 /// A TTree of an open file. Cheap to clone.
@@ -44,16 +52,16 @@ struct Inner {
     tree: Arc<rootfile::tree::Tree>,
     names: Names,
     interpretations: Mutex<Vec<Option<Interpreted>>>,
-    /// Those that have been opened.
-    friends: Mutex<Vec<Friend>>,
+    friends: FriendBook,
 }
 
 impl Tree {
     pub(crate) fn new(file: File, path: &str, tree: rootfile::tree::Tree) -> Self {
         let names = Names::new(&tree);
         let interpretations = Mutex::new(vec![None; tree.branches.len()]);
-        let path = path.split(';').next().unwrap_or(path).into();
-        let (tree, friends) = (Arc::new(tree), Mutex::default());
+        let path = path.split(';').next().unwrap_or(path);
+        let friends = FriendBook::new(file.clone(), path, tree.friends.clone());
+        let (path, tree) = (path.into(), Arc::new(tree));
         Tree { inner: Arc::new(Inner { file, path, tree, names, interpretations, friends }) }
     }
 
@@ -79,17 +87,6 @@ impl Tree {
         &self.inner.names
     }
 
-    /// Where the friends of the tree are; [`Engine::friends`] opens them.
-    ///
-    /// # Errors
-    /// Why the file's list of them cannot be read.
-    ///
-    /// [`Engine::friends`]: crate::Engine::friends
-    pub fn friend_places(&self) -> Result<Vec<FriendPlace>> {
-        let places = self.inner.tree.friends.clone();
-        places.map_err(|error| Error::from(error).with_url(self.inner.file.url()))
-    }
-
     /// Which entry has which numbers, where the file says (`TTree::BuildIndex`).
     ///
     /// # Errors
@@ -99,15 +96,8 @@ impl Tree {
         index.map_err(|error| Error::from(error).with_url(self.inner.file.url()))
     }
 
-    pub(super) fn known_friend(&self, name: &str) -> Option<Friend> {
-        self.inner.friends.lock().iter().find(|friend| friend.name == name).cloned()
-    }
-
-    pub(super) fn remember_friend(&self, friend: Friend) {
-        let mut known = self.inner.friends.lock();
-        if known.iter().all(|other| other.name != friend.name) {
-            known.push(friend);
-        }
+    pub(super) fn friend_book(&self) -> &FriendBook {
+        &self.inner.friends
     }
 
     /// How a branch is read.
@@ -133,6 +123,12 @@ impl Tree {
     pub fn read_as_bytes(&self, branch: BranchId) {
         let interpretation = Interpretation::of_bytes(self.typename(branch));
         self.inner.interpretations.lock()[branch.0 as usize] = Some(Ok(Arc::new(interpretation)));
+    }
+
+    /// Whether a branch is read as the bytes of its entries since somebody has asked for that.
+    pub fn is_read_as_bytes(&self, branch: BranchId) -> bool {
+        let known = self.inner.interpretations.lock();
+        matches!(&known[branch.0 as usize], Some(Ok(how)) if how.is_of_bytes())
     }
 
     /// The type of a branch, spelled as uproot does, also of one that cannot be read.
@@ -267,13 +263,39 @@ impl Tree {
                     .map_err(|error| error.with_url(self.inner.file.url()))?
             }
         };
+        let decision =
+            cut.map(|cut| Decision { columns: deciding, predicate: Some(cut.predicate.clone()) });
+        Ok(pipeline::start(self.job(read, shown, decision, rank), plan, None))
+    }
+
+    /// Reads in batches that begin at `starts`, whose last is the end: all entries or, of windows,
+    /// what is told.
+    pub(super) fn start_at(
+        &self,
+        columns: Vec<Column>,
+        starts: &[u64],
+        told: Option<(&[u64], Told)>,
+        rank: Rank,
+    ) -> Result<Batches> {
+        let (plan, decision, told) = match told {
+            None => (Plan::at(&self.inner.tree, &columns, starts), None, None),
+            Some((windows, told)) => {
+                let decision = Decision { columns: Vec::new(), predicate: None };
+                let plan = Plan::told(&self.inner.tree, &columns, starts, windows);
+                (plan, Some(decision), Some(told))
+            }
+        };
+        let plan = plan.map_err(|error| error.with_url(self.inner.file.url()))?;
+        let shown = columns.len();
+        Ok(pipeline::start(self.job(columns, shown, decision, rank), plan, told))
+    }
+
+    fn job(&self, read: Vec<Column>, shown: usize, decision: Option<Decision>, rank: Rank) -> Job {
         let counter = |column: &Column| {
             let counter = column.interpretation.counter().filter(|id| *id != column.branch)?;
             self.column(counter).ok().map(Arc::new)
         };
-        let decision =
-            cut.map(|cut| Decision { columns: deciding, predicate: cut.predicate.clone() });
-        let job = Job {
+        Job {
             remote: self.inner.file.remote().clone(),
             known: self.inner.file.known(),
             tree: self.inner.tree.clone(),
@@ -283,10 +305,8 @@ impl Tree {
             shown,
             decision,
             decoders: self.inner.file.decoders().clone(),
-            order: rank.order,
-            urgent: rank.urgent,
-        };
-        Ok(pipeline::start(job, plan))
+            rank,
+        }
     }
 
     fn forwards(&self, entries: &Range<u64>) -> Result<()> {

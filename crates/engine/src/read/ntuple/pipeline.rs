@@ -117,12 +117,12 @@ impl Pipeline {
         let want = |item: &super::plan::Item| {
             let batch = plan.parts[item.part].batches.start;
             // A number of an entry, so that reads side by side are served side by side.
-            let turn = plan.batches[batch].entries.start.min(u64::from(u32::MAX));
+            let turn = plan.batches[batch].entries.start;
             Want {
                 cost: (item.range.end - item.range.start) + item.decoded,
                 range: item.range.clone(),
                 urgency: if batch < awaited { Urgency::Demand } else { Urgency::Hint },
-                order: (job.rank.order << 32) + turn,
+                order: job.rank.place(turn),
             }
         };
         let wants = job.remote.want_in_order(plan.items.iter().map(want).collect());

@@ -156,7 +156,8 @@ pub fn step_entries(
     step.entries(total, || decoded_bytes_per_entry(schema, columns, clusters))
 }
 
-fn decoded_bytes_per_entry(
+/// Bytes that an entry takes decoded, on the average of clusters.
+pub fn decoded_bytes_per_entry(
     schema: &Schema,
     columns: &[FieldColumn],
     clusters: &[Arc<Cluster>],

@@ -1,238 +1,154 @@
-//! Select, then read: the columns that decide about entries come first, window by window, and of
-//! the others what survives.
+//! Columns of an RNTuple of which somebody else decides, window after window, which entries are read.
 //!
-//! A window is the share of a cluster in a batch, since nothing less of a collection can be
-//! fetched. Deciding goes on ahead of what the consumer waits for; what is decided and not handed
-//! out is bounded here, and what is fetched for it by the engine's budget, as anything.
+//! What is read at a time is the share of a cluster in a batch, since nothing less of a collection
+//! can be fetched: as soon as all about it is told, and long before the consumer comes to it.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use rootfile::Array;
 use rootfile::ntuple::Cluster;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::mpsc;
 
-use super::{FieldColumn, Ntuple, pipeline, plan};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::HandedOut;
+use super::{FieldColumn, Ntuple, pipeline};
+use crate::error::Result;
 use crate::fetch::ledger::Phase;
 use crate::read::batches::{Batches, Maker};
 use crate::read::columns::Batch;
-use crate::read::cut::{Cut, Predicate, survivors};
-use crate::read::plan::Step;
+use crate::read::cut::{add, within};
+use crate::read::pipeline::Told;
 use crate::read::tree::Rank;
 
-/// Bytes of deciding columns that may wait to be handed out, and at most which part of the memory
-/// budget, of which they are.
-const WAITING_BYTES: u64 = 32 << 20;
-const WAITING_PART: u64 = 8;
-/// What each window counts for beside them: a read that has been begun.
-const WINDOW_BYTES: u64 = 64 << 10;
-
-/// A read with a cut.
-struct Cutting {
+struct Listening {
     ntuple: Ntuple,
     columns: Vec<FieldColumn>,
-    /// Columns that the predicate gets, in its order.
-    deciding: Vec<FieldColumn>,
-    /// Where a column is among the deciding ones; such a one is not read again.
-    decides: Vec<Option<usize>>,
-    predicate: Arc<dyn Predicate>,
     clusters: Vec<Arc<Cluster>>,
     /// First entries of the batches and, last, the end.
     starts: Vec<u64>,
+    /// The same of what is read at a time.
+    shares: Vec<u64>,
     rank: Rank,
 }
 
-/// A window about which all is decided.
-struct Window {
+/// A share about which all is told.
+struct Share {
     runs: Vec<Range<u64>>,
-    /// Columns that decided, what has survived of them.
-    decided: Vec<Option<Array>>,
-    /// The others, on their way; `None` where there is nothing to read.
-    rest: Option<Batches>,
-    /// Its share of [`WAITING_BYTES`], and what it holds of the budget.
-    room: OwnedSemaphorePermit,
-    counted: HandedOut,
+    /// On its way; `None` where there is nothing to read.
+    batches: Option<Batches>,
 }
 
+/// Reads in batches that begin at `starts`, whose last is the end; `windows` are what is told of,
+/// and all `starts` are among them.
 pub async fn start(
     ntuple: &Ntuple,
     columns: Vec<FieldColumn>,
-    cut: &Cut,
-    entries: Range<u64>,
-    step: Step,
+    starts: &[u64],
+    windows: &[u64],
+    told: Told,
     rank: Rank,
 ) -> Result<Batches> {
-    let deciding: Vec<FieldColumn> =
-        cut.columns.iter().map(|path| ntuple.column(ntuple.the(path)?)).collect::<Result<_>>()?;
-    let entries = ntuple.there(entries)?;
+    let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
     let clusters = ntuple.clusters(&entries).await?;
-    let schema = &ntuple.metadata().schema;
-    let starts = plan::starts(schema, &columns, &clusters, &entries, step);
-    let decides = columns.iter().map(|column| {
-        let same = |other: &FieldColumn| other.interpretation == column.interpretation;
-        deciding.iter().position(same)
-    });
-    let cutting = Cutting {
-        ntuple: ntuple.clone(),
-        decides: decides.collect(),
-        columns,
-        deciding,
-        predicate: cut.predicate.clone(),
-        clusters,
-        starts,
-        rank,
-    };
+    let shares = with_clusters(starts, &clusters);
+    let (ntuple, starts, windows) = (ntuple.clone(), starts.to_vec(), windows.to_vec());
     let remote = ntuple.file().remote().clone();
-    Ok(Batches::start(&remote, async move |maker: Maker| cutting.run(maker).await))
+    let listening = Listening { ntuple, columns, clusters, starts, shares, rank };
+    Ok(Batches::start(&remote, async move |maker: Maker| listening.run(windows, told, maker).await))
 }
 
-impl Cutting {
-    async fn run(self, mut maker: Maker) -> Result<()> {
-        let (ready, mut windows) = mpsc::unbounded_channel();
-        let windows_starts = self.windows_starts();
-        let (cutting, closed) = (Arc::new(self), maker.sender.clone());
-        let decide = cutting.clone().decide(windows_starts.clone(), ready);
+/// Borders and, between them, those of clusters.
+pub fn with_clusters(borders: &[u64], clusters: &[Arc<Cluster>]) -> Vec<u64> {
+    let (Some(first), Some(end)) = (borders.first(), borders.last()) else { return Vec::new() };
+    let inside = clusters.iter().map(|cluster| cluster.entries.start);
+    let inside = inside.filter(|start| (*first..*end).contains(start));
+    let mut all: Vec<u64> = borders.iter().copied().chain(inside).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+impl Listening {
+    async fn run(self, windows: Vec<u64>, told: Told, mut maker: Maker) -> Result<()> {
+        let (ready, mut shares) = mpsc::unbounded_channel();
+        let closed = maker.sender.clone();
         let hand_out = async {
-            for pair in cutting.starts.windows(2) {
+            for pair in self.starts.windows(2) {
                 let Ok(slot) = maker.sender.clone().reserve_owned().await else { return Ok(()) };
                 maker.tell(Phase::Bytes);
-                let first = windows_starts.partition_point(|start| *start < pair[0]);
-                let last = windows_starts.partition_point(|start| *start < pair[1]);
+                let first = self.shares.partition_point(|start| *start < pair[0]);
+                let last = self.shares.partition_point(|start| *start < pair[1]);
                 let mut parts = Vec::with_capacity(last - first);
                 for _ in first..last {
-                    // None: deciding has failed, and says so itself.
-                    let Some(window) = windows.recv().await else { return Ok(()) };
-                    parts.push(cutting.read(window).await?);
+                    // None: listening has failed, and says so itself.
+                    let Some(share) = shares.recv().await else { return Ok(()) };
+                    parts.push(self.read(share).await?);
                 }
                 maker.tell(Phase::Joining);
-                let batch = cutting.joined(pair[0]..pair[1], parts)?;
-                slot.send(Ok(maker.parcel(batch)));
+                slot.send(Ok(maker.parcel(self.joined(pair[0]..pair[1], parts)?)));
             }
             Ok(())
         };
         tokio::select! {
-            done = async { tokio::try_join!(decide, hand_out) } => done.map(|_| ()),
+            done = async { tokio::try_join!(self.listen(&windows, told, ready), hand_out) } => {
+                done.map(|_| ())
+            }
             () = closed.closed() => Ok(()),
         }
     }
 
-    /// First entries of the windows and, last, the end.
-    fn windows_starts(&self) -> Vec<u64> {
-        let (Some(first), Some(end)) = (self.starts.first(), self.starts.last()) else {
-            return Vec::new();
-        };
-        let inside = self.clusters.iter().map(|cluster| cluster.entries.start);
-        let inside = inside.filter(|start| (*first..*end).contains(start));
-        let mut starts: Vec<u64> = self.starts.iter().copied().chain(inside).collect();
-        starts.sort_unstable();
-        starts.dedup();
-        starts
-    }
-
-    /// Reads the deciding columns, and begins reading what survives of the others.
-    async fn decide(
-        self: Arc<Self>,
-        starts: Vec<u64>,
-        ready: mpsc::UnboundedSender<Window>,
+    /// Begins to read each share when all about it is told.
+    async fn listen(
+        &self,
+        windows: &[u64],
+        mut told: Told,
+        ready: mpsc::UnboundedSender<Share>,
     ) -> Result<()> {
-        let clusters = self.clusters.clone();
-        let plan = self.ntuple.planned(&self.deciding, clusters, starts, None)?;
-        let job = self.ntuple.job(self.deciding.clone(), self.rank);
-        let mut batches = pipeline::start(job, plan);
-        let budget = self.ntuple.file().remote().fetcher().memory_bytes_max();
-        // Less than four gigabytes.
-        let waiting = WAITING_BYTES.min(budget / WAITING_PART).max(1) as u32;
-        let room = Arc::new(Semaphore::new(waiting as usize));
-        while let Some(batch) = batches.next_unreported().await {
-            let batch = batch?;
-            let bytes = (batch.nbytes() as u64).saturating_add(WINDOW_BYTES);
-            let bytes = u32::try_from(bytes).unwrap_or(waiting).min(waiting);
-            // Never closed.
-            let Ok(room) = room.clone().acquire_many_owned(bytes).await else { break };
-            if ready.send(self.window(batch, room).await?).is_err() {
+        let mut heard: Vec<Range<u64>> = Vec::new();
+        let mut number = 0;
+        for pair in self.shares.windows(2) {
+            while windows.get(number).is_some_and(|until| *until < pair[1]) {
+                // None: who decides has failed, and says so itself.
+                let Some(runs) = told.recv().await else { return Ok(()) };
+                runs.into_iter().for_each(|run| add(&mut heard, run));
+                number += 1;
+            }
+            let entries = pair[0]..pair[1];
+            let runs: Vec<Range<u64>> = within(&heard, &entries).collect();
+            heard.retain(|run| run.end > entries.end);
+            let batches = match runs.is_empty() {
+                true => None,
+                false => Some(self.begin(&entries, runs.clone())?),
+            };
+            if ready.send(Share { runs, batches }).is_err() {
                 break;
             }
         }
         Ok(())
     }
 
-    async fn window(&self, batch: Batch, room: OwnedSemaphorePermit) -> Result<Window> {
-        let entries = batch.entries.clone();
-        let kept: Vec<Option<Array>> = self
-            .decides
-            .iter()
-            .map(|decides| decides.map(|at| batch.columns[at].1.clone()))
-            .collect();
-        let mask = self.mask(batch).await?;
-        let runs = survivors(&entries, &mask)?;
-        let local: Vec<Range<usize>> = runs
-            .iter()
-            .map(|run| (run.start - entries.start) as usize..(run.end - entries.start) as usize)
-            .collect();
-        let decided: Vec<Option<Array>> =
-            kept.into_iter().map(|array| array.map(|array| array.gather(&local))).collect();
-        let bytes = decided.iter().flatten().map(|array| array.nbytes() as u64).sum();
-        let counted = self.ntuple.file().remote().fetcher().hand_out(bytes);
-        let rest = self.rest();
-        let rest = match runs.is_empty() || rest.is_empty() {
-            true => None,
-            false => {
-                let starts = vec![entries.start, entries.end];
-                let clusters = self.clusters_of(&entries);
-                let plan = self.ntuple.planned(&rest, clusters, starts, Some(runs.clone()))?;
-                let rank = Rank { urgent: false, ..self.rank };
-                Some(pipeline::start(self.ntuple.job(rest, rank), plan))
-            }
-        };
-        Ok(Window { runs, decided, rest, room, counted })
-    }
-
-    /// What the predicate says, on a decoding thread.
-    async fn mask(&self, batch: Batch) -> Result<Vec<bool>> {
-        let (said, mask) = oneshot::channel();
-        let predicate = self.predicate.clone();
-        let file = self.ntuple.file();
-        file.decoders().run(file.remote().tag(), move |_| {
-            // Who does not wait any more has been dropped.
-            let _ = said.send(predicate.decide(batch));
-        });
-        let gone = || Error::new(ErrorKind::Cancelled, "the cut has gone without an answer");
-        mask.await.map_err(|_| gone())?
-    }
-
-    /// The columns that do not decide.
-    fn rest(&self) -> Vec<FieldColumn> {
-        let columns = self.columns.iter().zip(&self.decides);
-        columns.filter(|(_, decides)| decides.is_none()).map(|(column, _)| column.clone()).collect()
-    }
-
-    fn clusters_of(&self, entries: &Range<u64>) -> Vec<Arc<Cluster>> {
+    fn begin(&self, entries: &Range<u64>, runs: Vec<Range<u64>>) -> Result<Batches> {
         let of = |cluster: &&Arc<Cluster>| {
             cluster.entries.start < entries.end && cluster.entries.end > entries.start
         };
-        self.clusters.iter().filter(of).cloned().collect()
+        let clusters = self.clusters.iter().filter(of).cloned().collect();
+        let starts = vec![entries.start, entries.end];
+        let plan = self.ntuple.planned(&self.columns, clusters, starts, Some(runs))?;
+        let rank = Rank { urgent: false, ..self.rank };
+        Ok(pipeline::start(self.ntuple.job(self.columns.clone(), rank), plan))
     }
 
-    /// All columns of a window, when they have come.
-    async fn read(&self, window: Window) -> Result<(Vec<Range<u64>>, Vec<Array>)> {
-        let mut rest = Vec::new();
-        if let Some(mut batches) = window.rest
+    /// The columns of a share, when they have come.
+    async fn read(&self, share: Share) -> Result<(Vec<Range<u64>>, Vec<Array>)> {
+        let mut columns = Vec::new();
+        if let Some(mut batches) = share.batches
             && let Some(batch) = batches.next_unreported().await
         {
-            rest = batch?.columns;
+            columns = batch?.columns;
         }
-        let mut rest = rest.into_iter();
-        let arrays = window.decided.into_iter().zip(&self.columns).map(|(decided, column)| {
-            let read = decided.or_else(|| rest.next().map(|(_, array)| array));
-            read.unwrap_or_else(|| column.interpretation.empty())
-        });
-        drop((window.room, window.counted));
-        Ok((window.runs, arrays.collect()))
+        Ok((share.runs, columns.into_iter().map(|(_, array)| array).collect()))
     }
 
-    /// The windows of a batch, one after the other.
+    /// The shares of a batch, one after the other.
     fn joined(
         &self,
         entries: Range<u64>,
@@ -241,7 +157,7 @@ impl Cutting {
         let mut by_column: Vec<Vec<Array>> = self.columns.iter().map(|_| Vec::new()).collect();
         let mut survivors = Vec::new();
         for (runs, arrays) in parts {
-            runs.into_iter().for_each(|run| crate::read::cut::add(&mut survivors, run));
+            runs.into_iter().for_each(|run| add(&mut survivors, run));
             for (parts, array) in by_column.iter_mut().zip(arrays) {
                 parts.push(array);
             }

@@ -5,6 +5,8 @@
 //! at once, long before the consumer comes to it: only the first window's decision is a wait that
 //! nothing hides.
 //!
+//! The predicate may also be somebody else's, who reads other tables for it: then each window is told.
+//!
 //! Two kinds of items are not kept waiting for a decision: the first ones, as many bytes as the link
 //! brings in the round trip that waiting takes, where that is little; and all, once nearly
 //! everything has survived so far.
@@ -80,7 +82,8 @@ impl Pipeline {
         let bytes_max = UNDECIDED_BYTES.max(pipe_bytes.saturating_mul(2));
         while let Some(deciding) = &mut self.deciding {
             let window = deciding.asked;
-            let needed = window <= deciding.decided + 1 || deciding.undecided_bytes < bytes_max;
+            let needed = window <= deciding.decided + 1
+                || (deciding.decision.predicate.is_some() && deciding.undecided_bytes < bytes_max);
             if window == self.plan.windows.len() || !needed {
                 return;
             }
@@ -99,7 +102,8 @@ impl Pipeline {
             deciding.unseen_bytes = if little { deciding.unseen_bytes - unseen } else { 0 };
             let nearly_all =
                 deciding.seen > 0 && deciding.kept / NEARLY_ALL.0 >= deciding.seen / NEARLY_ALL.1;
-            let lacks_nothing = deciding.lacking[window] == 0;
+            let lacks_nothing =
+                deciding.lacking[window] == 0 && deciding.decision.predicate.is_some();
             let mut items = first;
             if little || nearly_all {
                 items.extend(others);
@@ -136,6 +140,7 @@ impl Pipeline {
     /// Calls the predicate for a window.
     fn decide(&mut self, number: usize) {
         let Some(deciding) = &self.deciding else { return };
+        let Some(predicate) = deciding.decision.predicate.clone() else { return };
         let window = &self.plan.windows[number];
         let entries = window.entries.clone();
         let mut columns = Vec::with_capacity(deciding.decision.columns.len());
@@ -152,7 +157,7 @@ impl Pipeline {
             parts.sort_by_key(|(held, _)| held.start);
             columns.push((self.job.columns[*column].clone(), parts));
         }
-        let (predicate, done) = (deciding.decision.predicate.clone(), self.done.clone());
+        let done = self.done.clone();
         self.job.decoders.run(self.job.remote.tag(), move |_| {
             let join = || {
                 let mut joined = Vec::with_capacity(columns.len());
@@ -173,11 +178,32 @@ impl Pipeline {
     }
 
     /// The predicate has spoken.
-    pub(super) fn settle(&mut self, number: usize, mask: &[bool]) -> Result<()> {
-        let Some(deciding) = &mut self.deciding else { return Ok(()) };
+    pub(super) fn hear(&mut self, number: usize, mask: &[bool]) -> Result<()> {
+        let runs = cut::survivors(&self.plan.windows[number].entries, mask)?;
+        self.settle(number, runs);
+        Ok(())
+    }
+
+    /// Who decides elsewhere has told what is left of the next window.
+    pub(super) fn told(&mut self, runs: Vec<Range<u64>>) {
+        if let Some(number) = self.deciding.as_ref().map(|deciding| deciding.decided) {
+            self.settle(number, runs);
+        }
+    }
+
+    /// Whether somebody else has still to tell about some window.
+    pub(super) fn listens(&self) -> bool {
+        let of_others = |deciding: &Deciding| deciding.decision.predicate.is_none();
+        self.deciding.as_ref().is_some_and(|deciding| {
+            of_others(deciding) && deciding.decided < self.plan.windows.len()
+        })
+    }
+
+    /// These runs of a window are left.
+    fn settle(&mut self, number: usize, runs: Vec<Range<u64>>) {
+        let Some(deciding) = &mut self.deciding else { return };
         let window = &self.plan.windows[number];
-        let (entries, batch) = (window.entries.clone(), window.batch);
-        let runs = cut::survivors(&entries, mask)?;
+        let batch = window.batch;
         let (mut needed, mut gone) = (Vec::new(), Vec::new());
         for at in window.items.clone() {
             let item = &self.plan.items[at];
@@ -214,7 +240,6 @@ impl Pipeline {
         }
         self.ask(needed);
         gone.into_iter().for_each(|at| self.forget(at));
-        Ok(())
     }
 
     /// Nothing of an item has survived, or it has served to decide.

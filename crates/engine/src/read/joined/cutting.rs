@@ -1,0 +1,348 @@
+//! Select, then read: the columns that decide about entries come first, window by window, whichever
+//! table they are of, and of the others what survives.
+//!
+//! Deciding goes on ahead of what the consumer waits for; what is decided and not handed out is
+//! bounded here, and what is fetched for it by the engine's budget, as anything.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rootfile::Array;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+
+use super::super::batches::{Batches, Maker};
+use super::super::columns::Batch;
+use super::super::cut::{self, Cut, Predicate};
+use super::super::ntuple::told::with_clusters;
+use super::super::plan;
+use super::super::table::{Selected, Table};
+use super::super::tree::Rank;
+use super::run::{self, Reading};
+use super::{Joined, Place};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::HandedOut;
+use crate::fetch::ledger::Phase;
+
+/// Bytes of deciding columns that may wait to be handed out, and at most which part of the memory
+/// budget, of which they are.
+const WAITING_BYTES: u64 = 32 << 20;
+const WAITING_PART: u64 = 8;
+/// What each window counts for beside them: a read that has been begun.
+const WINDOW_BYTES: u64 = 64 << 10;
+
+/// A read with a cut.
+struct Cutting {
+    table: Table,
+    predicate: Arc<dyn Predicate>,
+    /// Where the columns come from that are handed out.
+    shown: Vec<(String, Source)>,
+    /// For each part the names of what its entries are looked up by.
+    keys: Vec<Vec<(String, Source)>>,
+    /// Of each column that decides whether it is needed later, and what it is without entries.
+    kept: Vec<bool>,
+    empty: Vec<Array>,
+    /// First entries of the batches and, last, the end; and the same of the windows.
+    starts: Vec<u64>,
+    windows: Vec<u64>,
+}
+
+/// Where values come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// From what decided.
+    Decided(usize),
+    /// From what is read of entries that are left.
+    Rest(Place),
+}
+
+/// Who is told what is left.
+struct Listener {
+    /// Entries of the table that it has, and how those are numbered there.
+    there: u64,
+    shift: i64,
+    runs: mpsc::UnboundedSender<Vec<Range<u64>>>,
+}
+
+/// What is left of a batch: entries, and columns that decided, where they are needed.
+struct Left {
+    runs: Vec<Range<u64>>,
+    decided: Vec<Array>,
+    /// What it holds of the budget.
+    _counted: Vec<HandedOut>,
+}
+
+/// A window that is put together with others.
+struct Taken {
+    runs: Vec<Range<u64>>,
+    decided: Vec<Option<Array>>,
+    counted: HandedOut,
+}
+
+/// A window about which all is decided.
+struct Window {
+    runs: Vec<Range<u64>>,
+    /// Columns that decided and are needed, what has survived of them.
+    decided: Vec<Option<Array>>,
+    /// Its share of [`WAITING_BYTES`], and what it holds of the budget.
+    room: OwnedSemaphorePermit,
+    counted: HandedOut,
+}
+
+pub async fn start(joined: &Joined, cut: &Cut, starts: Vec<u64>, rank: Rank) -> Result<Batches> {
+    let deciding = joined.deciding(cut)?;
+    let windows = windows(&deciding, &starts).await?;
+    let (all, places) = joined.lists();
+    let mut lists: Vec<Selected> = all.iter().map(|list| list.pick(&[])).collect();
+    let (decided_lists, decided_places) = deciding.lists();
+    let mut kept = vec![false; deciding.columns.len()];
+    let mut source = |part: usize, columns: &Selected, at: usize| {
+        let decided = decided_lists[part].position(columns, at);
+        let decided = decided.map(|at| Place { part, at });
+        match decided.and_then(|place| decided_places.iter().position(|other| *other == place)) {
+            Some(at) => {
+                kept[at] = true;
+                Source::Decided(at)
+            }
+            None => Source::Rest(Place { part, at: lists[part].add(columns, at) }),
+        }
+    };
+    let shown =
+        joined.columns.iter().zip(places).map(|(column, Place { part, at })| {
+            (column.name.clone(), source(part, &all[part], at))
+        });
+    let shown: Vec<(String, Source)> = shown.collect();
+    let mut keys = vec![Vec::new(); joined.parts.len()];
+    for (at, part) in joined.parts.iter().enumerate() {
+        if !shown.iter().any(|(_, source)| source.is_rest_of(at)) {
+            continue;
+        }
+        for name in part.alignment.columns() {
+            keys[at].push((name.clone(), source(0, &joined.table().the(name)?, 0)));
+        }
+    }
+    let (mut readings, mut listeners) = (Vec::new(), Vec::new());
+    for (part, columns) in joined.parts.iter().zip(lists) {
+        let (runs, told) = mpsc::unbounded_channel();
+        let told = Some((&windows[..], told));
+        readings.push(Reading::begin(joined, part, columns, &starts, told, rank).await?);
+        listeners.push(Listener { there: part.there(), shift: part.friend.shift, runs });
+    }
+    let decided = run::start(&deciding, windows.clone(), rank).await?;
+    let table = joined.table().clone();
+    let remote = table.file().remote().clone();
+    let predicate = cut.predicate.clone();
+    let empty = deciding.empty_columns().map(|(_, array)| array).collect();
+    let cutting = Cutting { table, predicate, shown, keys, kept, empty, starts, windows };
+    Ok(Batches::start(&remote, async move |maker: Maker| {
+        cutting.run(decided, listeners, readings, maker).await
+    }))
+}
+
+/// Where windows begin and, last, end: with clusters, or where a tree's deciding columns have some
+/// baskets.
+async fn windows(deciding: &Joined, starts: &[u64]) -> Result<Vec<u64>> {
+    let mut trees_bytes = 0.0;
+    let mut windows = starts.to_vec();
+    for ((_, columns), part) in deciding.selections().zip(&deciding.parts) {
+        match &columns {
+            Selected::Ntuple(ntuple, columns) if !columns.is_empty() => {
+                let (Some(first), Some(end)) = (starts.first(), starts.last()) else { break };
+                let (first, end) = (part.friend.own(*first), part.friend.own(*end));
+                let clusters = ntuple.clusters(&(first..end)).await?;
+                let own: Vec<u64> = windows.iter().map(|start| part.friend.own(*start)).collect();
+                let all = with_clusters(&own, &clusters);
+                windows = all.into_iter().map(|start| part.friend.not_own(start)).collect();
+            }
+            columns => trees_bytes += columns.bytes_per_entry().await?,
+        }
+    }
+    match trees_bytes > 0.0 {
+        true => Ok(plan::windows_starts(&windows, trees_bytes)),
+        false => Ok(windows),
+    }
+}
+
+impl Source {
+    fn is_rest_of(self, number: usize) -> bool {
+        matches!(self, Source::Rest(Place { part, .. }) if part == number)
+    }
+}
+
+impl Cutting {
+    async fn run(
+        self,
+        decided: Batches,
+        listeners: Vec<Listener>,
+        mut readings: Vec<Reading>,
+        mut maker: Maker,
+    ) -> Result<()> {
+        let (ready, mut windows) = mpsc::unbounded_channel::<Window>();
+        let closed = maker.sender.clone();
+        let hand_out = async {
+            for pair in self.starts.windows(2) {
+                let Ok(slot) = maker.sender.clone().reserve_owned().await else { return Ok(()) };
+                maker.tell(Phase::Bytes);
+                let first = self.windows.partition_point(|start| *start < pair[0]);
+                let last = self.windows.partition_point(|start| *start < pair[1]);
+                let mut parts = Vec::with_capacity(last - first);
+                for _ in first..last {
+                    // None: deciding has failed, and says so itself.
+                    let Some(window) = windows.recv().await else { return Ok(()) };
+                    let Window { runs, decided, room, counted } = window;
+                    // Another one may wait in its place.
+                    drop(room);
+                    parts.push(Taken { runs, decided, counted });
+                }
+                let left = Left::of(parts, &self.empty)?;
+                let batch = self.batch(pair[0]..pair[1], left, &mut readings).await?;
+                maker.tell(Phase::Joining);
+                slot.send(Ok(maker.parcel(batch)));
+            }
+            Ok(())
+        };
+        tokio::select! {
+            done = async { tokio::try_join!(self.decide(decided, listeners, ready), hand_out) } => {
+                done.map(|_| ())
+            }
+            () = closed.closed() => Ok(()),
+        }
+    }
+
+    /// Reads the deciding columns, and tells what survives.
+    async fn decide(
+        &self,
+        mut decided: Batches,
+        listeners: Vec<Listener>,
+        ready: mpsc::UnboundedSender<Window>,
+    ) -> Result<()> {
+        let budget = self.table.file().remote().fetcher().memory_bytes_max();
+        // Less than four gigabytes.
+        let waiting = WAITING_BYTES.min(budget / WAITING_PART).max(1) as u32;
+        let room = Arc::new(Semaphore::new(waiting as usize));
+        while let Some(batch) = decided.next_unreported().await {
+            let batch = batch?;
+            let bytes = (batch.nbytes() as u64).saturating_add(WINDOW_BYTES);
+            let bytes = u32::try_from(bytes).unwrap_or(waiting).min(waiting);
+            // Never closed.
+            let Ok(room) = room.clone().acquire_many_owned(bytes).await else { break };
+            let entries = batch.entries.clone();
+            let window = self.window(batch, room).await?;
+            listeners.iter().for_each(|listener| listener.tell(&entries, &window.runs));
+            if ready.send(window).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Cutting {
+    /// What is left of a window.
+    async fn window(&self, batch: Batch, room: OwnedSemaphorePermit) -> Result<Window> {
+        let entries = batch.entries.clone();
+        let columns = batch.columns.iter().zip(&self.kept);
+        let kept: Vec<Option<Array>> =
+            columns.map(|((_, array), kept)| kept.then(|| array.clone())).collect();
+        let runs = cut::survivors(&entries, &self.mask(batch).await?)?;
+        let local = |run: &Range<u64>| {
+            (run.start - entries.start) as usize..(run.end - entries.start) as usize
+        };
+        let local: Vec<Range<usize>> = runs.iter().map(local).collect();
+        let gathered = |array: Option<Array>| array.map(|array| array.gather(&local));
+        let decided: Vec<Option<Array>> = kept.into_iter().map(gathered).collect();
+        let bytes = decided.iter().flatten().map(|array| array.nbytes() as u64).sum();
+        let counted = self.table.file().remote().fetcher().hand_out(bytes);
+        Ok(Window { runs, decided, room, counted })
+    }
+
+    /// What the predicate says, on a decoding thread.
+    async fn mask(&self, batch: Batch) -> Result<Vec<bool>> {
+        let (said, mask) = oneshot::channel();
+        let predicate = self.predicate.clone();
+        let file = self.table.file();
+        file.decoders().run(file.remote().tag(), move |_| {
+            // Who does not wait any more has been dropped.
+            let _ = said.send(predicate.decide(batch));
+        });
+        let gone = || Error::new(ErrorKind::Cancelled, "the cut has gone without an answer");
+        mask.await.map_err(|_| gone())?
+    }
+
+    /// All columns of a batch, when they have come.
+    async fn batch(
+        &self,
+        entries: Range<u64>,
+        left: Left,
+        readings: &mut [Reading],
+    ) -> Result<Batch> {
+        let count = left.runs.iter().map(|run| (run.end - run.start) as usize).sum();
+        let mut read: Vec<Vec<Array>> = Vec::with_capacity(readings.len());
+        for reading in &mut *readings {
+            read.push(reading.take(&entries, count).await?);
+        }
+        for at in 1..readings.len() {
+            let key =
+                |(name, source): &(String, Source)| (name.clone(), left.array(*source, &read));
+            let keys = || self.keys[at].iter().map(key).collect();
+            if let Some(columns) = readings[at].looked_up(keys, count).await? {
+                read[at] = columns;
+            }
+        }
+        let left_out = Vec::new();
+        let mut columns = Vec::with_capacity(self.shown.len());
+        for (at, (name, source)) in self.shown.iter().enumerate() {
+            let again = self.shown[at + 1..].iter().any(|(_, other)| other == source);
+            let array = match source {
+                Source::Rest(Place { part, at }) if !again => {
+                    let rest = read[*part][*at].empty_like();
+                    std::mem::replace(&mut read[*part][*at], rest)
+                }
+                source => left.array(*source, &read),
+            };
+            columns.push((name.clone(), array));
+        }
+        Ok(Batch { entries, survivors: Some(left.runs), columns, left_out })
+    }
+}
+
+impl Left {
+    /// Window after window.
+    fn of(windows: Vec<Taken>, empty: &[Array]) -> Result<Self> {
+        let mut runs = Vec::new();
+        let mut parts: Vec<Vec<Array>> = vec![Vec::new(); empty.len()];
+        let mut counted = Vec::with_capacity(windows.len());
+        for Taken { runs: left, decided, counted: holds } in windows {
+            left.into_iter().for_each(|run| cut::add(&mut runs, run));
+            for (parts, array) in parts.iter_mut().zip(decided) {
+                parts.extend(array);
+            }
+            counted.push(holds);
+        }
+        let joined = parts
+            .into_iter()
+            .zip(empty)
+            .map(|(parts, empty)| Ok(Array::concat(parts)?.unwrap_or_else(|| empty.clone())));
+        Ok(Left { runs, decided: joined.collect::<Result<_>>()?, _counted: counted })
+    }
+
+    fn array(&self, source: Source, read: &[Vec<Array>]) -> Array {
+        match source {
+            Source::Rest(Place { part, at }) => read[part][at].clone(),
+            Source::Decided(at) => self.decided[at].clone(),
+        }
+    }
+}
+
+impl Listener {
+    /// Of these entries of the table some runs are left.
+    fn tell(&self, entries: &Range<u64>, runs: &[Range<u64>]) {
+        if entries.start >= self.there {
+            return;
+        }
+        let there = entries.start..entries.end.min(self.there);
+        let own = |entry: u64| entry.checked_add_signed(self.shift).unwrap_or(0);
+        let own = |run: Range<u64>| own(run.start)..own(run.end);
+        // Who does not listen any more has been dropped.
+        let _ = self.runs.send(cut::within(runs, &there).map(own).collect());
+    }
+}

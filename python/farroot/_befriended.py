@@ -1,0 +1,128 @@
+"""What trees and RNTuples have in common: friends, and being the first of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from . import _core
+    from ._filters import Filter
+    from .friends import Friends
+    from .ntuple import Ntuple
+    from .plans import Planned
+    from .tree import Tree
+
+
+class Link(NamedTuple):
+    """One tree or RNTuple of a chain, and which of the chain's entries (half open) it has."""
+
+    file_path: str
+    object_path: str
+    entry_start: int
+    entry_stop: int
+
+
+class Befriended:
+    """Something with entries to which others belong."""
+
+    #: Those that somebody has added, by name.
+    _added: dict[str, Tree | Ntuple]
+    _known_friends: Friends | None = None
+    _links: list[Link] | None
+
+    def _live(self) -> Any:
+        raise NotImplementedError
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether this is trees of several files, one after the other (``TChain``)."""
+        return self._links is not None
+
+    @property
+    def links(self) -> list[Link]:
+        """The files of a chain; of what is no chain, none."""
+        return self._links or []
+
+    @property
+    def friends(self) -> Friends:
+        """Others whose entries belong to those of this one (``TTree::AddFriend``).
+
+        Their columns are read with its own: ``tree.arrays(["x", "friend.y"])``, or ``"y"`` where
+        only one friend has it and the tree itself has not.
+        """
+        if self._known_friends is None:
+            from .friends import Friends
+
+            self._known_friends = Friends(self)  # type: ignore[arg-type]
+        return self._known_friends
+
+    def add_friend(self, other: Any, name: str | None = None) -> Tree | Ntuple:
+        """Adds another tree whose entries belong to those of this one (``TTree::AddFriend``).
+
+        Args:
+            other: A tree or an RNTuple, open or by its address (``"w.root:weights"``), from any
+                file and server; a chain, or several files as :func:`farroot.chain` takes them.
+            name: What stands before the dot in ``friend.branch``; None is its own name.
+
+        Its entry of the same number belongs to each of the tree's or, where it has an index
+        (``TTree::BuildIndex``) of numbers that the tree has too, the entry with these. Where there
+        is none, values are missing: None. It is added to this object, not to the file.
+
+        Returns:
+            The friend, open.
+
+        Raises:
+            InvalidArgumentError: where there is a friend of that name.
+        """
+        from .friends import opened
+
+        friend = opened(other)
+        called = friend.name if name is None else name
+        if called in self.friends:
+            raise InvalidArgumentError(
+                f"there is a friend {called!r} already; give this one another name"
+            )
+        self._added[called] = friend
+        return friend
+
+    def plan(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        *,
+        filter_name: Filter = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+    ) -> list[Planned]:
+        """What :meth:`arrays` with these arguments would fetch, without reading it.
+
+        Returns:
+            For the tree itself and each of its friends, of a chain file after file: its address,
+            and what is fetched of it, column by column.
+        """
+        from ._choice import Choice, Wish
+        from ._entries import entry_range
+        from .plans import Planned, PlannedColumn
+
+        place: Any = self
+        choice = Choice(expressions, filter_name)
+        selection = Wish.checked(choice, "np", None).of(place)
+        start, stop = entry_range(place.num_entries, entry_start, entry_stop)
+        outlines = self._live().plan(selection.asked, start, stop, friends=self._live_friends())
+        return [
+            Planned(url, path, [PlannedColumn(*column) for column in columns], ranges)
+            for url, path, columns, ranges in outlines
+        ]
+
+    def _friends_in_file(self) -> list[str]:
+        return []
+
+    def _live_friend(self, name: str) -> Any:
+        """The engine's own of a friend that the file names."""
+        raise KeyError(name)
+
+    def _live_friends(self) -> list[tuple[str, _core.Tree | _core.Ntuple]]:
+        """The added ones, as the engine has them."""
+        return [(name, friend._live()) for name, friend in self._added.items()]
