@@ -65,6 +65,23 @@ def test_root_arrays_in_split_collections(written: Path, kind: tuple[int, bool])
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_an_array_of_one_string(written: Path, kind: tuple[int, bool]) -> None:
+    """It has the frame that arrays have, and was read as a string that stands alone. As a branch of
+    its own it is no array, as other arrays of one."""
+    if kind[0] == 99:
+        assert member(written, kind, "items.single[1]") == items(lambda i: "s" * (i % 3))
+    else:
+        assert member(written, kind, "items.single") == items(lambda i: ["s" * (i % 3)])
+
+
+@pytest.mark.parametrize("kind", KINDS[:1])
+def test_string_objects_member_by_member(written: Path, kind: tuple[int, bool]) -> None:
+    """A `TObjString` is its text, and was not known to have the members of an object."""
+    tree = farroot.open(f"{written}/found_{kind[0]}_{kind[1]}.root:tree")
+    assert tree["texts"].array().to_list() == [["o" * (i % 4)] * (i % 3) for i in ENTRIES]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_characters_in_split_collections(written: Path, kind: tuple[int, bool]) -> None:
     """A `char*` was known as a member, and not as a branch of a collection's members."""
     assert member(written, kind, "items.text") == items(lambda i: "c" * (i % 4))

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include <TArrayI.h>
+#include <TClonesArray.h>
 #include <TNamed.h>
+#include <TObjString.h>
 #include <TString.h>
 #include <TTree.h>
 
@@ -27,6 +29,7 @@ struct Item {
   float *counted = nullptr; //[n]
   char *text = nullptr;
   TArrayI array;
+  TString single[1];
   std::vector<Label> labels;
   int last = 0;
 
@@ -36,6 +39,7 @@ struct Item {
     for (int k = 0; k < n; k++)
       counted[k] = 0.5f * i + k;
     text = strdup(std::string(i % 4, 'c').c_str());
+    single[0] = TString('s', i % 3);
     array.Set(i % 3);
     array.Reset(i);
     labels.resize(i % 3);
@@ -82,9 +86,14 @@ void fill_found(TTree *tree, int split) {
   auto found = new Found;
   char text[8];
   tree->Branch("found.", &found, 1000, split);
+  auto texts = new TClonesArray("TObjString");
+  tree->Branch("texts", &texts, 1000, 0);
   tree->Branch("text", text, "text/C", 100);
   for (int i = 0; i < 40; i++) {
     found->fill(i);
+    texts->Clear();
+    for (int k = 0; k < i % 3; k++)
+      ((TObjString *)texts->ConstructedAt(k))->SetString(TString('o', i % 4));
     strcpy(text, std::string(i % 3, 'x').c_str());
     tree->Fill();
   }

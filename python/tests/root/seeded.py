@@ -183,9 +183,9 @@ class Generator:
 
     def fixed(self, cls: Class, name: str) -> None:
         shape = self.random.choice(("[1]", "[2]", "[3]", "[2][2]", "[2][1][3]"))
-        types = [*NUMBERS, *NUMBERS, "std::string", "TString"]
+        types = [*NUMBERS, *NUMBERS]
         if shape != "[1]":
-            types.append("std::vector<short>")
+            types += ["std::string", "TString", "std::vector<short>"]
         other = self.known()
         if other:
             types += [other.name] * 6

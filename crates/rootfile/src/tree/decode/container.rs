@@ -21,7 +21,7 @@ use super::wrong_column;
 use crate::array::Array;
 use crate::array::indirect::alternative;
 use crate::error::{Error, Result};
-use crate::tree::interpret::layout::{Layout, Named, Objects, memberless};
+use crate::tree::interpret::layout::{Layout, Named, Objects, Text, memberless};
 
 /// The last versions without the beginning that `TCollection` has in all.
 const WITHOUT_TOBJECT: u16 = 2;
@@ -129,6 +129,9 @@ fn clones_by_members(
     bytes: &mut Bytes<'_>,
     content: &mut Array,
 ) -> Result<()> {
+    if known.layout == (Layout::Text(Text::Object { header: true })) {
+        return texts_by_members(known, count, bytes, content);
+    }
     let Layout::Record { record, .. } = &known.layout else {
         return Err(Error::unsupported("objects without members, streamed member by member"));
     };
@@ -147,6 +150,23 @@ fn clones_by_members(
     object::members(record, version, Order::Memberwise(count), bytes, fields, target)?;
     *entries = target;
     (first..target as i64).for_each(|at| push(content, tag, at));
+    Ok(())
+}
+
+/// The texts of several `TObjString`: behind what all of them are as a `TObject`.
+fn texts_by_members(
+    known: &Named,
+    count: usize,
+    bytes: &mut Bytes<'_>,
+    content: &mut Array,
+) -> Result<()> {
+    (0..count).try_for_each(|_| object::tobject(bytes).map(drop))?;
+    for _ in 0..count {
+        let (tag, alternative) = of_kind(content, known)?;
+        let at = alternative.len() as i64;
+        value::append(&Layout::Text(Text::Root), bytes, alternative)?;
+        push(content, tag, at);
+    }
     Ok(())
 }
 

@@ -145,6 +145,9 @@ impl Fields<'_> {
         if self.streamer_type == code::STREAM_LOOP {
             return self.counted_objects(&type_name, &mut compiler);
         }
+        if self.is_one_text() {
+            return Ok(self.value("TString", Layout::Text(Text::Standard { framed: true })));
+        }
         let kind = self.kind(&type_name, classes, &compiler)?;
         if self.id < 0 {
             return self.whole(&kind, &mut compiler);
@@ -260,6 +263,10 @@ impl Fields<'_> {
         if self.streamer_type == code::STRING {
             return Ok(Interpretation::new("TString[]", Layout::Text(Text::Root), Entry::Run));
         }
+        if self.is_one_text() {
+            let framed = Layout::Text(Text::Standard { framed: true });
+            return Ok(Interpretation::new("TString[]", framed, Entry::Run));
+        }
         if self.streamer_type == code::CHAR_STAR {
             return Ok(Interpretation::new("char*[]", Layout::Text(Text::Pointed), Entry::Run));
         }
@@ -288,6 +295,11 @@ impl Fields<'_> {
             None => cpp::parse(type_name),
         };
         if type_name.is_empty() { Err(self.unsupported("")) } else { Ok(kind) }
+    }
+
+    /// Whether it is an array of one `TString`, which has a frame as arrays have.
+    fn is_one_text(&self) -> bool {
+        self.streamer_type == code::ARRAY + code::STRING && self.dimensions().is_empty()
     }
 
     /// Of an array of objects.
