@@ -355,3 +355,21 @@ fn a_cut_file_is_an_error() {
         assert!(ntuple.is_err(), "{len} bytes");
     }
 }
+
+/// Writers with a longest record put what does not fit into more of them.
+#[test]
+fn envelopes_in_several_records() {
+    let file = testdata("ntuple_records.root");
+    let opened = support::open(&file, "events").expect("a good file");
+    assert_eq!(opened.ntuple.anchor.max_key_size, 600);
+    let links = [&opened.ntuple.anchor.header, &opened.ntuple.anchor.footer];
+    let lengths = links.map(|link| link.range.end - link.range.start);
+    assert!(lengths[0] > 1200, "{lengths:?}");
+    let groups = opened.ntuple.groups.iter().map(|group| &group.page_list.range);
+    assert!(groups.map(|range| range.end - range.start).all(|length| length > 600));
+    let (x, lists) = (opened.field("x").unwrap(), opened.field("lists").unwrap());
+    for n in 0..100 {
+        assert_eq!(shown(&x, n as usize), n.to_string());
+        assert_eq!(shown(&lists, n as usize), list(n % 4, |k| n + k));
+    }
+}

@@ -24,7 +24,7 @@ pub struct Anchor {
     pub version: [u16; 4],
     pub header: Link,
     pub footer: Link,
-    /// Longest record of the writer; longer pages are split. Zero where it did not say.
+    /// Longest record of the writer; longer envelopes are in several. Zero where it did not say.
     pub max_key_size: u64,
 }
 

@@ -13,7 +13,7 @@ use crate::codec::Codecs;
 use crate::error::{Error, Result};
 
 /// Metadata beyond this are refused: page lists of a million pages take 30 MB.
-const ENVELOPE_LEN_MAX: u64 = 1 << 29;
+pub(super) const ENVELOPE_LEN_MAX: u64 = 1 << 29;
 /// Bytes of the head and of the checksum.
 const FRAME_LEN: usize = 8 + CHECKSUM_LEN;
 pub(super) const CHECKSUM_LEN: usize = 8;

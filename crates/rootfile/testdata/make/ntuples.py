@@ -277,6 +277,27 @@ void streamed(const char *path) {
    }
 }
 
+/// Header, footer and page lists in several records each.
+void records(const char *path) {
+   auto model = RNTupleModel::Create();
+   auto x = model->MakeField<double>("x");
+   auto lists = model->MakeField<std::vector<int>>("lists");
+   for (int i = 0; i < 12; ++i)
+      model->MakeField<float>("one_of_many_fields_" + std::to_string(i));
+   auto small = options(0);
+   small.SetInitialUnzippedPageSize(64);
+   small.SetMaxUnzippedPageSize(256);
+   ROOT::Internal::RNTupleWriteOptionsManip::SetMaxKeySize(small, 600);
+   auto writer = RNTupleWriter::Recreate(std::move(model), "events", path, small);
+   for (int n = 0; n < 100; ++n) {
+      *x = n;
+      lists->clear();
+      for (int k = 0; k < n % 4; ++k) lists->push_back(n + k);
+      writer->Fill();
+      if (n % 25 == 24) writer->CommitCluster(n == 49);
+   }
+}
+
 } // namespace make
 """)
 
@@ -284,3 +305,4 @@ ROOT.make.fields(str(FOLDER / "ntuple_fields.root"), 505, True)
 ROOT.make.fields(str(FOLDER / "ntuple_plain.root"), 0, False)
 ROOT.make.columns(str(FOLDER / "ntuple_columns.root"), 404)
 ROOT.make.streamed(str(FOLDER / "ntuple_streamed.root"))
+ROOT.make.records(str(FOLDER / "ntuple_records.root"))
