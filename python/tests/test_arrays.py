@@ -311,6 +311,10 @@ def test_columns_of_the_same_lengths_have_one_set_of_offsets(
     alone = offsets(ours["lone"]).ctypes.data != common[0].ctypes.data
     assert alone == (stop > 5000)
     assert not any(each.flags.writeable for each in common), "one would change the others"
+    zipped = tree.arrays(["hit_x", "hit_n"], how="zip", entry_start=start, entry_stop=stop)
+    assert zipped.fields == ["hit"]
+    assert same_awkward(zipped["hit", "x"], expected["hit_x"])
+    assert same_awkward(zipped["hit", "n"], expected["hit_n"])
     del tree, ours
     assert common[0][-1] == len(ak.flatten(expected["hit_x"]))
     for number, batch in enumerate(farroot.iterate(f"{counted}:events", step_size=5000)):
