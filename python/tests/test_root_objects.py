@@ -182,6 +182,23 @@ def test_a_canvas_has_what_is_drawn_in_it(file: Any) -> None:
     assert "TGraph" in drawn[1]
 
 
+def test_histograms_of_a_file_that_was_never_closed(written: Path) -> None:
+    """Nothing in such a file describes its classes; the common ones of ROOT are known."""
+    closed = farroot.open(written / "closed.root")
+    with pytest.warns(farroot.RecoveredWarning):
+        unclosed = farroot.open(written / "unclosed.root")
+    for name in ("TH1F", "TH2D", "TH3I", "TProfile"):
+        ours, theirs = unclosed[name], closed[name]
+        for flow in (False, True):
+            np.testing.assert_array_equal(ours.values(flow), theirs.values(flow))
+            np.testing.assert_array_equal(ours.variances(flow), theirs.variances(flow))
+        assert dict(ours).keys() == dict(theirs).keys()
+    assert [each.tolist() for each in unclosed["TGraphErrors"].values()] == [[0, 2, 0], [0, 3, 0]]
+    assert unclosed["TParameter"].value == 1.5
+    with pytest.raises(farroot.UnsupportedError, match="without streamer info"):
+        unclosed["TF1"]["fNpar"]
+
+
 def test_what_is_not_known_still_has_a_name() -> None:
     """`repr` once raised for an object of which a base class could not be read."""
     lacking, whole = Object("TBase", 1), Object("TWhole", 1)

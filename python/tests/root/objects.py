@@ -4,9 +4,30 @@ usage: objects.py FOLDER
 """
 
 import os
+import shutil
 import sys
 
 import ROOT
+
+
+def write_unclosed(folder: str) -> None:
+    """Histograms and graphs in a file that is closed, and in what it was before that."""
+    path = os.path.join(folder, "closed.root")
+    file = ROOT.TFile(path, "RECREATE")
+    for classname in ("TH1F", "TH2D", "TH3I", "TProfile"):
+        bins = {"1": 1, "2": 2, "3": 3}.get(classname[2], 1)
+        histogram = getattr(ROOT, classname)(classname, "", *[4, 0.0, 4.0] * bins)
+        for i in range(20):
+            histogram.Fill(*[i % 5] * max(bins, 2 if classname == "TProfile" else 1))
+        file.WriteObject(histogram, classname)
+    graph = ROOT.TGraphErrors(3)
+    graph.SetPoint(1, 2.0, 3.0)
+    file.WriteObject(graph, "TGraphErrors")
+    file.WriteObject(ROOT.TParameter["double"]("p", 1.5), "TParameter")
+    file.WriteObject(ROOT.TF1("f", "x", 0, 1), "TF1")
+    file.Flush()
+    shutil.copy(path, os.path.join(folder, "unclosed.root"))
+    file.Close()
 
 
 def main(folder: str) -> None:
@@ -17,6 +38,7 @@ def main(folder: str) -> None:
     header = os.path.join(os.path.dirname(os.path.abspath(__file__)), "objects.h")
     if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_objects", folder):
         raise SystemExit("what writes the objects could not be compiled")
+    write_unclosed(folder)
     ROOT.objects.write(os.path.join(folder, "objects.root"), os.path.join(folder, "objects.txt"))
 
 

@@ -1,4 +1,5 @@
-//! Layouts that a file need not carry: those of streamer infos themselves, and of trees.
+//! Layouts that a file need not carry: those of streamer infos themselves, of trees, and of what else
+//! is common in files that were never closed.
 //!
 //! ROOT writes the streamer infos of all classes of a file, but other writers do not, and the list
 //! of streamer infos has to be read before there are any. The table spells members as C++ does:
@@ -27,7 +28,11 @@ pub(super) fn infos() -> Vec<(bool, StreamerInfo)> {
 
 /// One streamer info for each version of a paragraph; none where it is not understood.
 fn paragraph_infos(paragraph: &str) -> Vec<(bool, StreamerInfo)> {
-    let Some((head, members)) = paragraph.split_once(": ") else { return Vec::new() };
+    // A class may have no members.
+    let nothing = || paragraph.trim_end().strip_suffix(':').map(|head| (head, ""));
+    let Some((head, members)) = paragraph.split_once(": ").or_else(nothing) else {
+        return Vec::new();
+    };
     let Some((class, versions)) = head.trim().rsplit_once(' ') else { return Vec::new() };
     let (class, before_file) =
         class.strip_suffix('!').map_or((class, false), |class| (class, true));
