@@ -52,7 +52,12 @@ fn shown(described: &Described) -> String {
         described.path,
         described.entries,
         described.columns_all,
-        if is_tree { "branches" } else { "fields" },
+        match (is_tree, described.columns_all) {
+            (true, 1) => "branch",
+            (true, _) => "branches",
+            (false, 1) => "field",
+            (false, _) => "fields",
+        },
         size(described.stored_bytes),
         size(described.content_bytes),
     );
@@ -90,7 +95,11 @@ fn row(column: &DescribedColumn, is_tree: bool) -> Vec<String> {
         column.pieces.to_string(),
         size(column.stored_bytes),
         size(column.content_bytes),
-        format!("{:.1}", column.content_bytes as f64 / column.stored_bytes.max(1) as f64),
+        match column.stored_bytes {
+            // In the tree's own record, or nowhere.
+            0 => "-".to_owned(),
+            stored => format!("{:.1}", column.content_bytes as f64 / stored as f64),
+        },
         if is_unread { "cannot be read yet" } else { "" }.to_owned(),
     ]);
     row

@@ -1,6 +1,8 @@
 //! Directories: the record that says where the key list is, and the key list.
 //! (ROOT: `TDirectoryFile`; source: `io/doc/TFile/tdirectory.md`, `keyslist.md`.)
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
 use crate::cursor::Cursor;
@@ -46,6 +48,8 @@ pub struct Directory {
     /// Names of the directories from the top to here, joined by `/`; empty for the top.
     pub path: String,
     pub keys: Vec<Key>,
+    /// Where its key list is; empty where there is none.
+    pub range: Range<u64>,
 }
 
 impl Directory {
@@ -61,7 +65,9 @@ impl Directory {
         cursor.skip(content)?;
         let count = cursor.count(KEY_LEN_MIN)?;
         let keys = (0..count).map(|_| Key::read(&mut cursor)).collect::<Result<Vec<Key>>>();
-        Ok(Directory { path: path.into(), keys: keys.map_err(|error| error.within("key list"))? })
+        let keys = keys.map_err(|error| error.within("key list"))?;
+        let range = offset..offset.saturating_add(record.len() as u64);
+        Ok(Directory { path: path.into(), keys, range })
     }
 
     /// The key of that name and cycle; the highest cycle where none is given.

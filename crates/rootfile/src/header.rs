@@ -35,6 +35,9 @@ pub struct Header {
     pub begin: u64,
     /// Offset behind the last record (`fEND`).
     pub end: u64,
+    /// The record of what is free in the file (`fSeekFree`, `fNbytesFree`).
+    pub seek_free: u64,
+    pub free_len: u64,
     /// Bytes from `begin` to the top directory's content (`fNbytesName`).
     pub name_len: u64,
     /// Algorithm * 100 + level (`fCompress`).
@@ -66,13 +69,25 @@ impl Header {
         }
         let begin = u64::from(cursor.u32()?);
         let end = seek(&mut cursor, big)?;
-        let _free = (seek(&mut cursor, big)?, cursor.u32()?, cursor.u32()?);
+        let (seek_free, free_len, _free) =
+            (seek(&mut cursor, big)?, u64::from(cursor.u32()?), cursor.u32()?);
         let name_len = u64::from(cursor.u32()?);
         let _units = cursor.u8()?;
         let compress = cursor.i32()?;
         let seek_info = seek(&mut cursor, big)?;
         let info_len = u64::from(cursor.u32()?);
-        let header = Header { version, big, begin, end, name_len, compress, seek_info, info_len };
+        let header = Header {
+            version,
+            big,
+            begin,
+            end,
+            seek_free,
+            free_len,
+            name_len,
+            compress,
+            seek_info,
+            info_len,
+        };
         header.check().map_err(|error| error.within("header"))
     }
 
@@ -125,6 +140,8 @@ mod tests {
             big: false,
             begin: 100,
             end: 4096,
+            seek_free: 3840,
+            free_len: 61,
             name_len: 58,
             compress: 501,
             seek_info: 2048,

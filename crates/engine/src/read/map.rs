@@ -1,8 +1,8 @@
 //! What lies where in a file: every record that its lists name.
 //!
 //! Keys come from the directories' key lists, baskets from the trees' own tables, pages from page
-//! lists: a few round trips, however many records there are. What none of these names (key lists
-//! themselves, what was deleted) is what lies between.
+//! lists: a few round trips, however many records there are. What none of these names (what was
+//! deleted, above all) is what lies between.
 
 use std::ops::Range;
 
@@ -22,8 +22,8 @@ pub struct Record {
     pub offset: u64,
     /// Bytes in the file.
     pub stored_bytes: u64,
-    /// Class of the object; `page`, `header`, `footer` and `page list` of RNTuples; `gap` where no
-    /// list names anything.
+    /// Class of the object; `header`, `key list` and `free list` of the file; `page`, `header`,
+    /// `footer` and `page list` of RNTuples; `gap` where no list names anything.
     pub class: String,
     /// Path in the file, with the branch of a basket or the field of a page.
     pub name: String,
@@ -45,8 +45,19 @@ impl File {
             let range = header.seek_info..header.seek_info.saturating_add(header.info_len);
             records.push(record(range, "TList", "StreamerInfo".into(), None));
         }
+        if header.free_len > 0 {
+            let range = header.seek_free..header.seek_free.saturating_add(header.free_len);
+            records.push(record(range, "free list", String::new(), None));
+        }
+        if let Ok(range) = self.reading(|file, known| file.top_record(known)).await {
+            records.push(record(range, "TFile", "/".into(), None));
+        }
         let (mut trees, mut ntuples) = (Vec::new(), Vec::new());
         for directory in &directories.readable {
+            if !directory.range.is_empty() {
+                let path = format!("/{}", directory.path);
+                records.push(record(directory.range.clone(), "key list", path, None));
+            }
             for key in &directory.keys {
                 let path = match directory.path.as_str() {
                     "" => format!("{};{}", key.name, key.cycle),

@@ -25,8 +25,12 @@ const FETCHED: (f64, f64) = (8.5, 11.0);
 const ROWS_MAX: u64 = 40;
 /// Smaller marks could not be seen.
 const MARK_MIN: f64 = 0.7;
-/// Columns with a line of their own below the picture.
-const NAMED_MAX: usize = 12;
+/// Columns with a name below the picture, and in one of its two columns.
+const NAMED_MAX: usize = 24;
+const LINES_MAX: usize = 12;
+/// Characters of a name and of a title that have room.
+const NAME_MAX: usize = 36;
+const TITLE_MAX: usize = 100;
 const LINE: f64 = 17.0;
 
 const OTHER_DATA: &str = "#d4d4d4";
@@ -134,10 +138,10 @@ impl Picture {
     fn draw(&self, title: &str) -> String {
         let rows = Rows::of(self.size);
         let named = self.outline.columns.len().min(NAMED_MAX);
-        let lines = named + usize::from(self.outline.columns.len() > named);
+        let lines = named.min(LINES_MAX) + usize::from(self.outline.columns.len() > named);
         let height = rows.foot() + 44.0 + LINE * lines as f64 + 10.0;
         let mut drawing = Drawing::new(WIDTH, height);
-        drawing.text(LEFT, 24.0, Style { size: 15.0, ..PLAIN }, title);
+        drawing.text(LEFT, 24.0, Style { size: 15.0, ..PLAIN }, &shortened(title, TITLE_MAX));
         drawing.text(LEFT, 43.0, Style { fill: "#444", ..PLAIN }, &self.summary());
         keys(&mut drawing);
         axes(&mut drawing, &rows, self.size);
@@ -179,36 +183,53 @@ impl Picture {
         )
     }
 
-    /// One line a column; of many, some between the first and the last.
+    /// The columns by name; of many, those with the most bytes.
     fn legend(&self, drawing: &mut Drawing, top: f64) {
         let columns = &self.outline.columns;
         let style = Style { size: 11.0, ..PLAIN };
-        let named = columns.len().min(NAMED_MAX);
-        for number in 0..named {
-            let at = match columns.len() > named {
-                true => number * (columns.len() - 1) / (named - 1),
-                false => number,
-            };
-            let y = top + LINE * number as f64;
-            drawing.rect((LEFT, LEFT + 10.0), (y, y + 10.0), &colour(at, columns.len()));
-            drawing.text(LEFT + 16.0, y + 9.0, style, &line(&columns[at]));
+        let mut named: Vec<usize> = (0..columns.len()).collect();
+        named.sort_by_key(|at| std::cmp::Reverse(columns[*at].stored_bytes));
+        named.truncate(NAMED_MAX);
+        named.sort_unstable();
+        for (number, at) in named.iter().enumerate() {
+            let x = LEFT + (number / LINES_MAX) as f64 * (WIDTH - LEFT - RIGHT) / 2.0;
+            let y = top + LINE * (number % LINES_MAX) as f64;
+            drawing.rect((x, x + 10.0), (y, y + 10.0), &colour(*at, columns.len()));
+            drawing.text(x + 16.0, y + 9.0, style, &line(&columns[*at]));
         }
-        if columns.len() > named {
-            let text =
-                format!("and {} more between them, coloured in their order", columns.len() - named);
-            drawing.text(LEFT + 16.0, top + LINE * named as f64 + 9.0, style, &text);
+        if columns.len() > named.len() {
+            let text = format!(
+                "and {} with fewer bytes, coloured in the order of the columns",
+                columns.len() - named.len()
+            );
+            drawing.text(LEFT + 16.0, top + LINE * LINES_MAX as f64 + 9.0, style, &text);
         }
     }
 }
 
 fn line(column: &OutlineColumn) -> String {
     let OutlineColumn { name, pieces, stored_bytes, ranges, .. } = column;
+    let name = shortened(name, NAME_MAX);
+    if ranges.is_empty() && *pieces > 0 {
+        return format!("{name}: in the tree's own record");
+    }
     format!(
         "{name}: {} in {} and {}",
         size(*stored_bytes),
         count(*pieces as u64, "piece"),
         count(ranges.len() as u64, "run")
     )
+}
+
+/// A text without its middle, where it is longer than there is room.
+fn shortened(text: &str, most: usize) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= most {
+        return text.to_owned();
+    }
+    let half = most / 2;
+    let (front, back) = (&letters[..half], &letters[letters.len() - half..]);
+    front.iter().chain(&['…']).chain(back).collect()
 }
 
 /// What is drawn whatever the columns.
@@ -281,6 +302,12 @@ mod tests {
             let rows = Rows::of(size);
             assert_eq!((rows.bytes, rows.count), (bytes, count), "{size}");
         }
+    }
+
+    #[test]
+    fn long_names_lose_their_middle() {
+        assert_eq!(shortened("short", 5), "short");
+        assert_eq!(shortened("längere Namen", 6), "län…men");
     }
 
     #[test]

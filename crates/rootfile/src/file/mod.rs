@@ -132,6 +132,21 @@ impl File {
         }
     }
 
+    /// The record of the top directory itself, which is the file's first.
+    ///
+    /// # Errors
+    /// `Corrupt` where there is none.
+    pub fn top_record(&self, known: &Known) -> Result<Progress<Range<u64>>> {
+        let begin = self.header.begin;
+        let bytes = ready!(bytes_of(
+            known,
+            self.header.range(begin, self.header.name_len, "name")?,
+            "name"
+        )?);
+        let key = Key::read(&mut Cursor::new(&bytes, begin))?;
+        self.header.range(begin, key.record_len, "top directory").map(Progress::Ready)
+    }
+
     /// The key at a path such as `dir/Events;2`; of the highest cycle where none is given.
     ///
     /// Names with a slash in them are found too: the longest name that a directory has wins.
@@ -247,7 +262,7 @@ impl File {
             if place.seek_keys == 0 || place.keys_len == 0 {
                 // It was made and never written to, or never closed.
                 let keys = self.unlisted.get(&key.seek).cloned().unwrap_or_default();
-                return Ok(Progress::Ready(Directory { path: path.into(), keys }));
+                return Ok(Progress::Ready(Directory { path: path.into(), keys, range: 0..0 }));
             }
             let range = self.header.range(place.seek_keys, place.keys_len, "key list")?;
             let list = ready!(bytes_of(known, range, "key list")?);

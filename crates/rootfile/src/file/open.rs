@@ -195,6 +195,8 @@ mod tests {
             big: false,
             begin: 100,
             end,
+            seek_free: 0,
+            free_len: 0,
             name_len: 58,
             compress: 101,
             seek_info: infos.start,

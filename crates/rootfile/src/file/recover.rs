@@ -146,7 +146,7 @@ impl Recovery {
         Ok(Progress::Ready(File {
             streamers: streamers(&infos, &header)?,
             header,
-            top: Directory { path: String::new(), keys },
+            top: Directory { path: String::new(), keys, range: 0..0 },
             is_recovered: true,
             unlisted,
         }))
