@@ -250,3 +250,19 @@ def test_unknown_feature_flags_are_refused(
     match = "feature flag" if flag is None else f"feature flag {flag}"
     with pytest.raises(farroot.UnsupportedError, match=match):
         farroot.open(f"{copy}:events")
+
+
+def test_structures_of_arrays(written: Path) -> None:
+    """They are collections of records in the file."""
+    ntuple = farroot.open(f"{written}/arrays.root:events")
+    assert ntuple["spots"].typename == "SpotArrays"
+    expected = [[spot(i + 0.5, k) for k in range(i % 3)] for i in range(120)]
+    assert ntuple["spots"].array().to_list() == expected
+
+
+@pytest.mark.parametrize("compression", [101, 404, 505])
+def test_pages_of_several_blocks(written: Path, compression: int) -> None:
+    ntuple = farroot.open(f"{written}/pages_{compression}.root:events")
+    assert len(records(written / f"pages_{compression}.root", "page")) == 1
+    numbers = ntuple["number"].array(library="np")
+    assert np.array_equal(numbers, np.arange(5_000_000) % 1000)

@@ -117,8 +117,22 @@ struct Unruly {
    TObjArray objects;
 };
 
+/// Spots, and these as structure of arrays.
+struct SpotRecord {
+   float x = 0;
+   int id = 0;
+   ClassDefNV(SpotRecord, 2);
+};
+struct SpotArrays {
+   ROOT::RVec<float> x;
+   ROOT::RVec<int> id;
+   ClassDefNV(SpotArrays, 2);
+};
+
 #ifdef __CLING__
 #pragma link C++ class Spot+;
+#pragma link C++ class SpotRecord+;
+#pragma link C++ options=rntupleSoARecord(SpotRecord) class SpotArrays+;
 #pragma link C++ class First+;
 #pragma link C++ class Second+;
 #pragma link C++ class Box<std::vector<std::string>>+;
@@ -425,6 +439,38 @@ inline void late(const char *path) {
 }
 
 /// Each algorithm and level, several RNTuples beside a tree and in directories.
+/// Spots as structure of arrays, which are a collection of records in the file.
+inline void arrays(const char *path) {
+   auto model = RNTupleModel::Create();
+   model->AddField(RFieldBase::Create("spots", "SpotArrays").Unwrap());
+   auto writer = RNTupleWriter::Recreate(std::move(model), "events", path, options(505));
+   auto filled = writer->GetModel().GetDefaultEntry().GetPtr<SpotArrays>("spots");
+   fill(*writer, 120, [&](int i) {
+      filled->x.resize(i % 3);
+      filled->id.resize(i % 3);
+      for (int k = 0; k < i % 3; ++k) {
+         filled->x[k] = i + 0.5f;
+         filled->id[k] = k;
+      }
+   });
+}
+
+/// Pages that are longer than what one block of compression holds, which is 16 MB.
+inline void pages(const char *path, int compression) {
+   auto model = RNTupleModel::Create();
+   auto number = model->MakeField<double>("number");
+   ROOT::RNTupleWriteOptions large;
+   large.SetCompression(compression);
+   large.SetMaxUnzippedPageSize(64 << 20);
+   large.SetInitialUnzippedPageSize(32 << 20);
+   large.SetMaxUnzippedClusterSize(256 << 20);
+   auto writer = RNTupleWriter::Recreate(std::move(model), "events", path, large);
+   for (int i = 0; i < 5000000; ++i) {
+      *number = i % 1000;
+      writer->Fill();
+   }
+}
+
 inline void several(const char *path) {
    auto file = std::unique_ptr<TFile>(TFile::Open(path, "RECREATE"));
    TTree tree("tree", "a tree");
