@@ -34,7 +34,8 @@ class Record(NamedTuple):
 
     offset: int
     stored_bytes: int
-    #: Class of an object; ``page``, ``header``, ``footer`` and ``page list`` of RNTuples; ``gap``.
+    #: Class of an object; ``header``, ``key list`` and ``free list`` of the file; ``page``,
+    #: ``header``, ``footer`` and ``page list`` of RNTuples; ``gap``.
     classname: str
     #: Path in the file, with the branch of a basket or the field of a page.
     name: str
