@@ -12,7 +12,7 @@ from ._libraries.awkward import to_layout
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -38,6 +38,20 @@ def check(wish: Wish) -> None:
         raise InvalidArgumentError('virtual=True gives Awkward arrays only; library="ak", how=None')
     if wish.choice.cut is not None or wish.choice.aliases:
         raise InvalidArgumentError("virtual=True computes nothing: no cut, no aliases")
+
+
+def whole(steps: Iterator[Any]) -> Any:
+    """The only step of a read; None where it has no entries.
+
+    Raises:
+        InvalidArgumentError: where there are more, as of a chain: steps end with files.
+    """
+    first = next(steps, None)
+    if next(steps, None) is not None:
+        raise InvalidArgumentError(
+            "virtual=True reads no arrays that go on in another file; use iterate(virtual=True)"
+        )
+    return first
 
 
 def _says_all(empty: _core.Column) -> bool:

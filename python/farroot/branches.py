@@ -276,8 +276,12 @@ class HasBranches(Named["Branch"]):
         wish = Wish.checked(choice, library, how)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         steps = wish.virtual_steps(self, (start, stop), {}, virtual=virtual, log=access_log)
-        for arrays in steps or ():
-            return arrays
+        if steps is not None:
+            from ._virtual import whole
+
+            arrays = whole(steps)
+            if arrays is not None:
+                return arrays
         return wish.read(self, start, stop)
 
     def iterate(

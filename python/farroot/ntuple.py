@@ -253,8 +253,13 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
         wish = Wish.checked(choice, library, how)
         entries = entry_range(self.num_entries, entry_start, entry_stop)
-        for arrays in wish.virtual_steps(self, entries, {}, virtual=virtual, log=access_log) or ():
-            return arrays
+        steps = wish.virtual_steps(self, entries, {}, virtual=virtual, log=access_log)
+        if steps is not None:
+            from ._virtual import whole
+
+            arrays = whole(steps)
+            if arrays is not None:
+                return arrays
         return wish.read(self, *entries)
 
     def iterate(

@@ -78,7 +78,9 @@ def test_a_chain_in_steps(chain: farroot.Tree) -> None:
     virtual = list(chain.iterate(["x", "xs"], step_size=25, virtual=True))
     assert [len(step) for step in virtual] == [25, 15, 25, 25, 10]
     assert [x for step in virtual for x in step["x"].to_list()] == list(range(100))
-    assert chain.arrays(virtual=True)["xs"].to_list() == several(range(40))
+    assert chain.arrays(virtual=True, entry_stop=40)["xs"].to_list() == several(range(40))
+    with pytest.raises(farroot.InvalidArgumentError, match="in another file"):
+        chain.arrays(virtual=True)
     assert chain.arrays("xs", "(x > 37) & (x < 43)")["xs"].to_list() == several(range(38, 43))
     assert chain.arrays("x * 2", "x > 97")["x * 2"].to_list() == [196, 198]
 

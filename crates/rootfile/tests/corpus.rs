@@ -81,7 +81,7 @@ fn on_disk(element: &Element) -> i32 {
         code::TOBJECT | code::TNAMED => code::BASE,
         code::COUNTER => code::INT,
         code::LONG => code::LONG64,
-        code::OBJECT => code::ANY,
+        code::OBJECT | code::OBJECT_HELD | code::ANY_HELD => code::ANY,
         code::BASKET_SEEKS => code::COUNTED + code::INT,
         code::UCHAR if matches!(element.type_name.as_str(), "bool" | "Bool_t") => code::BOOL,
         code => code,

@@ -56,6 +56,8 @@ fn element(text: &str) -> Element {
             name: text.into(),
             type_code: code::BASE,
             type_name: "BASE".into(),
+            // The table does not say which: the newest.
+            base_version: -1,
             ..Element::default()
         };
     };
