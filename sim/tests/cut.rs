@@ -95,6 +95,29 @@ fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
     });
 }
 
+/// No entries in the middle of a basket: the task that reads them ended in a panic, which passed for the
+/// end of what there is.
+#[test]
+fn no_entries_end_without_an_error() {
+    sim::run(async {
+        let engine = sim::engine(&world(Link::delay(RTT)));
+        let tree = Table::Tree(open(&engine).await);
+        let ntuple = Table::Ntuple(open_ntuple(&engine).await);
+        for table in [tree, ntuple] {
+            let names = ["Muon_*", "flat_5"].map(String::from).to_vec();
+            let columns = table.select(&Wanted::Named(names)).expect("are there");
+            assert!(columns.read(5..5).await.expect("reads").is_empty());
+            for decision in [None, Some(&cut(|_| true))] {
+                let mut batches =
+                    columns.batches(5..5, Step::Whole, decision).await.expect("plans");
+                while let Some(batch) = batches.next().await {
+                    assert!(batch.expect("reads").is_empty());
+                }
+            }
+        }
+    });
+}
+
 /// One wait for the page lists, one for what decides, one for what survives.
 #[test]
 fn a_cut_of_an_ntuple_waits_once_and_fetches_pages_with_survivors() {

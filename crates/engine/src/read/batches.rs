@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc};
 
 use super::columns::Batch;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Fetcher, HandedOut, RemoteFile};
@@ -46,7 +46,7 @@ impl Batches {
         make: impl FnOnce(Maker) -> F + Send + 'static,
     ) -> Self
     where
-        F: Future<Output = Result<()>> + Send,
+        F: Future<Output = Result<()>> + Send + 'static,
     {
         let (sender, receiver) = mpsc::channel(1);
         let waiting = Arc::new(Notify::new());
@@ -58,10 +58,15 @@ impl Batches {
             told: None,
             fetcher: remote.fetcher().clone(),
         };
+        let made = tokio::spawn(make(maker));
         tokio::spawn(async move {
-            if let Err(error) = make(maker).await {
-                let _ = sender.send(Err(error)).await;
-            }
+            let error = match made.await {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error,
+                Err(end) if end.is_panic() => broken(),
+                Err(_) => Error::new(ErrorKind::Cancelled, "the reader was shut down"),
+            };
+            let _ = sender.send(Err(error)).await;
         });
         Batches { receiver, waiting, errand, in_use: None }
     }
@@ -84,6 +89,11 @@ impl Batches {
             batch
         }))
     }
+}
+
+/// Batches that end without a word would pass for all there are.
+fn broken() -> Error {
+    Error::new(ErrorKind::Io, "reading stopped at a defect of farroot; please report it")
 }
 
 impl Maker {

@@ -171,7 +171,9 @@ impl Plan {
     fn unordered(tree: &Tree, columns: &[Column], starts: &[u64]) -> Result<Plan> {
         let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
         let mut items = Vec::new();
-        for at in 0..columns.len() {
+        // No entries may lie in the middle of a basket, too.
+        let columns_read = if entries.is_empty() { 0 } else { columns.len() };
+        for at in 0..columns_read {
             column_items(tree, columns, at, &entries, starts, &mut items)?;
         }
         let batches = starts
