@@ -242,8 +242,7 @@ class Profile(Histogram):
 
     def _effective(self) -> NDArray[np.float64]:
         weights = np.asarray(self["fBinEntries"], dtype=np.float64)
-        squares = self["fBinSumw2"]
-        return _ratio(weights**2, squares) if len(squares) == self["fNcells"] else weights
+        return _ratio(weights**2, self._squared_weights()) if self.weighted else weights
 
     def values(self, flow: bool = False) -> NDArray[np.float64]:
         """Mean of each bin; 0 where nothing was filled."""
@@ -296,7 +295,11 @@ class Profile(Histogram):
 
     @property
     def weighted(self) -> bool:
-        return bool(len(self["fBinSumw2"]) == self["fNcells"])
+        return bool(len(self._squared_weights()) == self["fNcells"])
+
+    def _squared_weights(self) -> NDArray[np.float64]:
+        """Sums of squared weights; empty without weights; older profiles have no such member."""
+        return np.asarray(self.members.get("fBinSumw2", ()))
 
     def _storage(self, boost: Any) -> Any:
         return boost.storage.WeightedMean() if self.weighted else boost.storage.Mean()
@@ -309,7 +312,7 @@ class Profile(Histogram):
         if self.weighted:
             columns = {
                 "sum_of_weights": weights,
-                "sum_of_weights_squared": np.asarray(self["fBinSumw2"]),
+                "sum_of_weights_squared": self._squared_weights(),
                 "_sum_of_weighted_deltas_squared": deviations,
             }
         for name, flat in {**columns, "value": self._means()}.items():
