@@ -453,23 +453,27 @@ def _beside(places: list[_Place], friends: Mapping[str, Files] | None) -> list[_
 
 
 def _places(files: Files) -> list[_Place]:
-    places = list(dict.fromkeys(_each_place(files)))
+    places = list(_each_place(files))
     if not places:
         raise NotFoundError(f"no file matches {files!r}")
     return places
 
 
 def _each_place(files: Files) -> Iterator[_Place]:
+    """What is listed twice is read twice; but patterns of one address or dict may overlap."""
     if isinstance(files, (Tree, Ntuple)):
         yield _Place(files._url, files.object_path, files)
     elif isinstance(files, (str, os.PathLike)):
         url, path = split(files)
-        yield from (_Place(match, path) for match in _matches(url))
+        yield from dict.fromkeys(_Place(match, path) for match in _matches(url))
     elif isinstance(files, Mapping):
-        for address, path in files.items():
+        for path in files.values():
             if path is not None and not isinstance(path, str):
                 raise InvalidArgumentError(f"the path of a tree is a string, not {path!r}")
-            yield from (_Place(match, path) for match in _matches(os.fspath(address)))
+        matches = (
+            (match, path) for key, path in files.items() for match in _matches(os.fspath(key))
+        )
+        yield from dict.fromkeys(_Place(*match) for match in matches)
     elif isinstance(files, Iterable):
         for each in files:
             yield from _each_place(each)

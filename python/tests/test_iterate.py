@@ -280,3 +280,35 @@ def test_what_is_concatenated_has_gaps_on_demand(several: list[Path], tmp_path: 
     assert (len(nothing["int32"]), len(gaps)) == (0, 1)
     with pytest.warns(farroot.SkippedWarning), pytest.raises(farroot.NotFoundError):
         farroot.concatenate(files[:1], "int32", on_error="report")
+
+
+def test_a_file_that_is_listed_twice_is_read_twice(several: list[Path]) -> None:
+    """Of the same file twice, the entries came once: 300 of 600, without a word."""
+    first, second = (f"{path}:events" for path in several[::2])
+    folder = several[0].parent
+    wholes: list[tuple[Any, int]] = [
+        ([first, first], 600),
+        ([first, second, first], 1100),
+        ([[first, first], [second]], 1100),
+        # Within one of them, what several patterns name is one file, as in uproot.
+        (f"{folder}/part{{0,?}}.root:events", 801),
+        ({several[0]: "events", f"{folder}/part?.root": "events"}, 801),
+        ([f"{folder}/part?.root:events", first], 1101),
+    ]
+    for files, entries in wholes:
+        whole = farroot.concatenate(files, ["int32", "text"])
+        assert len(whole) == entries == len(uproot.concatenate(files, ["int32", "text"]))
+        assert farroot.chain(files).num_entries == entries
+        assert sum(count for *_, count in farroot.num_entries(files)) == entries
+        offset = 0
+        for step, report in farroot.iterate(files, ["int32"], step_size=70, report=True):
+            assert (report.start, report.stop) == (offset, offset + len(step))
+            offset = report.stop
+        assert offset == entries
+    tree = farroot.open(first)
+    assert len(farroot.concatenate([tree, tree], ["int32"])) == 600
+    part = farroot.concatenate([first, second, first], ["int32"], entry_start=700, entry_stop=-100)
+    assert part.int32.to_list() == (
+        farroot.open(second)["int32"].array(entry_start=400).to_list()
+        + tree["int32"].array(entry_stop=200).to_list()
+    )
