@@ -286,7 +286,8 @@ impl Reader<'_> {
     ) -> Result<()> {
         let streamers = self.streamers;
         let Some(known) = class.id.map(|known| streamers.class(known)) else {
-            return Err(cursor.unsupported("a class without streamer info"));
+            let what = format!("class {} without streamer info", class.name);
+            return Err(cursor.unsupported(what));
         };
         let version = i32::from(header.version);
         if let Some((special, layout)) = &known.special {
@@ -299,7 +300,8 @@ impl Reader<'_> {
             _ => known.layout(version),
         };
         let Some(layout) = layout else {
-            return Err(cursor.unsupported(format!("no streamer info for version {version}")));
+            let what = format!("no streamer info for version {version} of class {}", class.name);
+            return Err(cursor.unsupported(what));
         };
         self.charge(layout.members.len())?;
         let mut values = Vec::with_capacity(layout.members.len());
@@ -346,6 +348,10 @@ impl Reader<'_> {
                 ObjectHeader::read(cursor)?;
                 self.texts(*n, cursor)
             }
+            Kind::CountedTexts(count) => {
+                let count = self.count(count, before, layout, cursor)?;
+                self.texts(count.unwrap_or(0), cursor)
+            }
             Kind::CharStar => {
                 let len = cursor.count(1)?;
                 Ok(Value::Text(cursor.take(len)?))
@@ -357,6 +363,9 @@ impl Reader<'_> {
             Kind::Collections(collection, n) => {
                 self.charge(*n)?;
                 self.collections(collection, *n, cursor).map(Value::List)
+            }
+            Kind::BareCollections(collection, n) => {
+                self.many(*n, cursor, |to, at| to.elements(collection, at))
             }
             Kind::Loop { class, pointers, count } => {
                 let count = self.member_count(count, before, layout);
@@ -378,7 +387,17 @@ impl Reader<'_> {
     ) -> Result<Option<usize>> {
         match count {
             Count::Fixed(count) => Ok(Some(*count)),
-            Count::Prefixed => cursor.count(1).map(Some),
+            Count::PrefixedIfThere if cursor.remaining() == 0 => Ok(Some(0)),
+            Count::Prefixed | Count::PrefixedIfThere => cursor.count(1).map(Some),
+            Count::Product(factors) => {
+                let mut numbers = factors.iter().map(|factor| match factor {
+                    Count::Fixed(count) => Some(*count),
+                    member => self.member_count(member, before, layout),
+                });
+                let product = numbers.try_fold(1usize, |all, one| all.checked_mul(one?));
+                let product = product.filter(|count| *count <= cursor.remaining());
+                product.map(Some).ok_or_else(|| cursor.corrupt("an array longer than its object"))
+            }
             Count::Member(name, _) => {
                 let there = cursor.u8()? != 0;
                 match self.member_count(count, before, layout) {
@@ -401,6 +420,7 @@ impl Reader<'_> {
         match value {
             Some(Value::Int(count)) => usize::try_from(count).ok(),
             Some(Value::Uint(count)) => usize::try_from(count).ok(),
+            Some(Value::Numbers(numbers)) => Some(numbers.len()),
             _ => None,
         }
     }

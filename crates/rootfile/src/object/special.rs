@@ -64,6 +64,8 @@ pub(super) fn read(
         }
         Special::SymmetricMatrix(number) => symmetric_matrix(number, cursor),
         Special::TreeIndex => tree_index(version, cursor),
+        Special::NumberMap => number_map(version, cursor),
+        Special::RooList => roo_list(reader, version, cursor),
         Special::Nothing => Ok(Vec::new()),
         // A basket inside of a tree: its bytes are for the basket's own reader.
         Special::Basket => Ok(vec![Value::Text(cursor.take(cursor.remaining())?)]),
@@ -143,6 +145,27 @@ fn tree_index(version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
         Value::Numbers(minors),
         Value::Numbers(entries),
     ])
+}
+
+/// `TExMap`: a slot (since version 2), a hash, a key and a value of each pair.
+fn number_map(version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+    tobject(cursor)?;
+    let with_slots = version > 1;
+    let size = if with_slots { Value::Int(cursor.i32()?.into()) } else { Value::Null };
+    let count = cursor.count(if with_slots { 28 } else { 24 })?;
+    let pairs = (0..count).map(|_| {
+        cursor.skip(if with_slots { 12 } else { 8 })?;
+        Ok((Value::Int(cursor.i64()?), Value::Int(cursor.i64()?)))
+    });
+    Ok(vec![size, Value::Map(pairs.collect::<Result<_>>()?)])
+}
+
+fn roo_list(reader: &mut Reader<'_>, version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+    tobject(cursor)?;
+    let count = cursor.count(4)?;
+    let items = reader.many(count, cursor, Reader::pointer)?;
+    let name = if matches!(version, 2 | 3) { cursor.text()? } else { bytes::Bytes::new() };
+    Ok(vec![Value::Text(name), items])
 }
 
 fn list(reader: &mut Reader<'_>, version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 
+mod by_hand;
+
 use super::*;
 use crate::ErrorKind;
 use crate::streamer::{Element, StreamerInfo, Streamers, code};

@@ -4,7 +4,8 @@
 //! ROOT writes the streamer infos of all classes of a file, but other writers do not, and the list
 //! of streamer infos has to be read before there are any. The table spells members as C++ does:
 //! `T name`, `T name[5]` for a fixed array, `T *name[count]` for a counted one, `T name[]` for one
-//! with its length in front, `T *name` for a pointer to an object, and a base class by its name
+//! with its length in front and `T name[?]` for one that may be missing at the end, `T name[3*count]`
+//! for one with nothing in front, `T *name` for a pointer to an object, and a base class by its name
 //! alone. (Source: streamer infos as written by ROOT 4.00 to 6.40, `io/doc/TFile/ttree.md` for 3.02;
 //! `TBranch::Streamer` and `TTree::Streamer` for versions from before there were streamer infos.)
 
@@ -71,18 +72,20 @@ fn element(text: &str) -> Element {
     let (class, type_code) = match basic_code(type_name) {
         Some(basic) => match (size, pointer) {
             (None, _) => ("TStreamerBasicType", basic),
-            (Some(""), _) => ("TStreamerBasicType", basic + code::PREFIXED),
+            (Some("" | "?"), _) => ("TStreamerBasicType", basic + code::PREFIXED),
+            (Some(size), false) if size.contains('*') => ("TStreamerBasicType", basic + code::BARE),
             (Some(_), false) => ("TStreamerBasicType", basic + code::ARRAY),
             (Some(_), true) => ("TStreamerBasicPointer", basic + code::COUNTED),
         },
         None => match type_name {
+            "TString" if size.is_some() => ("TStreamerString", code::BARE_STRINGS),
             "TString" => ("TStreamerString", code::STRING),
             "Seek_t" => ("TStreamerBasicPointer", code::BASKET_SEEKS),
             _ if pointer => ("TStreamerObjectPointer", code::OBJECT_POINTER),
             _ => ("TStreamerObjectAny", code::ANY),
         },
     };
-    let counted = class == "TStreamerBasicPointer";
+    let counted = array_len == 0;
     Element {
         class: class.into(),
         name: name.into(),

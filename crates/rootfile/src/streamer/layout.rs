@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::collection::{Collection, Item};
+use super::collection::{self, Collection, Item};
 use super::{ClassId, Element, StreamerInfo, code};
 use crate::array::Number;
 use crate::tree::interpret::layout::Scalar;
@@ -38,6 +38,8 @@ pub enum Kind {
     /// ROOT: `TString`.
     Text,
     Texts(usize),
+    /// As many strings as another member says or has, without a header.
+    CountedTexts(Count),
     /// ROOT: `char*`.
     CharStar,
     Object(ClassId),
@@ -47,6 +49,8 @@ pub enum Kind {
     Collection(Collection),
     /// Several collections in a row.
     Collections(Collection, usize),
+    /// The same where each is written as a class's object, which gives collections no header.
+    BareCollections(Collection, usize),
     /// Several arrays of numbers, all of one length: pointers in a fixed array.
     Times(Box<Kind>, usize, Count),
     /// Objects, or pointers to them, that another member counts.
@@ -71,6 +75,10 @@ pub enum Count {
     Member(Arc<str>, Option<usize>),
     /// As the four bytes in front say.
     Prefixed,
+    /// The same, and no numbers where the object ends before these bytes.
+    PrefixedIfThere,
+    /// As many as these together make, with nothing in front of them.
+    Product(Vec<Count>),
 }
 
 impl Layout {
@@ -153,9 +161,21 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
             }
         }
         number @ code::PREFIXED..=-1 => {
-            basic_kind(number - code::PREFIXED, Some(Count::Prefixed), element)
+            let count =
+                if element.count_name == "?" { Count::PrefixedIfThere } else { Count::Prefixed };
+            basic_kind(number - code::PREFIXED, Some(count), element)
+        }
+        code::BARE_STRINGS => Kind::CountedTexts(product(element, before)),
+        number @ code::BARE..code::BASKET_SEEKS => {
+            basic_kind(number - code::BARE, Some(product(element, before)), element)
         }
         number => match number.saturating_sub(code::ARRAY) {
+            code::ANY if collection::is_named(object_name) => {
+                match Collection::parse(object_name, class) {
+                    Ok(collection) => Kind::BareCollections(collection, array),
+                    Err(why) => Kind::Unsupported(why),
+                }
+            }
             code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
                 Kind::Objects(class(object_name), array)
             }
@@ -191,8 +211,21 @@ fn unsupported(element: &Element, what: &str) -> Kind {
 }
 
 fn counter(element: &Element, before: &[Member]) -> Count {
-    let position = before.iter().position(|member| *member.name == *element.count_name);
-    Count::Member(element.count_name.as_str().into(), position)
+    counted_by(&element.count_name, before)
+}
+
+fn counted_by(name: &str, before: &[Member]) -> Count {
+    let position = before.iter().position(|member| *member.name == *name);
+    Count::Member(name.into(), position)
+}
+
+/// `3*fN` of the builtin table.
+fn product(element: &Element, before: &[Member]) -> Count {
+    let factor = |text: &str| match text.parse() {
+        Ok(number) => Count::Fixed(number),
+        Err(_) => counted_by(text, before),
+    };
+    Count::Product(element.count_name.split('*').map(factor).collect())
 }
 
 fn basic_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {

@@ -76,6 +76,10 @@ pub mod code {
     pub const PREFIXED: i32 = -100;
     /// Ours: offsets of baskets, of four or eight bytes as the byte in front says.
     pub const BASKET_SEEKS: i32 = -200;
+    /// Ours, for classes that ROOT writes by hand: added to a basic type's code for an array with
+    /// nothing in front, and strings of the kind.
+    pub const BARE: i32 = -300;
+    pub const BARE_STRINGS: i32 = BARE + STRING;
 }
 
 /// How one version of a class was written.

@@ -19,6 +19,10 @@ pub(crate) enum Special {
     Array(Number),
     /// `TMatrixTSym`: half of its numbers.
     SymmetricMatrix(Number),
+    /// `TExMap`: pairs of numbers, and where in its table they are.
+    NumberMap,
+    /// `RooLinkedList`.
+    RooList,
     /// `TTreeIndex`: arrays whose length is given once.
     TreeIndex,
     Basket,
@@ -57,6 +61,8 @@ impl Special {
         ("TMatrixTSym<double>", Special::SymmetricMatrix(Number::F64)),
         ("TMatrixTSym<float>", Special::SymmetricMatrix(Number::F32)),
         ("TTreeIndex", Special::TreeIndex),
+        ("TExMap", Special::NumberMap),
+        ("RooLinkedList", Special::RooList),
         ("TBasket", Special::Basket),
         ("TQObject", Special::Nothing),
     ];
@@ -69,6 +75,8 @@ impl Special {
             Special::ObjArray => &["fName", "fLowerBound", Special::ITEMS],
             Special::ClonesArray => &["fName", "fClass", "fLowerBound", Special::ITEMS],
             Special::Map | Special::Ordered => &["fName", Special::ITEMS],
+            Special::NumberMap => &["fSize", Special::ITEMS],
+            Special::RooList => &["_name", Special::ITEMS],
             Special::Ref => &["fUniqueID", "fBits", "process"],
             Special::RefArray => &["fName", "fLowerBound", "process", "fUIDs"],
             Special::Datime => &["fDatime"],
@@ -100,6 +108,8 @@ impl Special {
             | Special::Ordered
             | Special::ClonesArray
             | Special::Map
+            | Special::NumberMap
+            | Special::RooList
             | Special::RefArray
             | Special::TreeIndex => true,
             Special::Object
