@@ -117,8 +117,8 @@ class Traits:
         self.discrete = discrete
 
 
-class Histogram(Object):
-    """``TH1``, ``TH2`` and ``TH3`` of any number type."""
+class Binned(Object):
+    """Something with axes, and a number for each bin."""
 
     @property
     def kind(self) -> str:
@@ -127,14 +127,13 @@ class Histogram(Object):
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        number = next(n for n in (3, 2, 1) if self.inherits(f"TH{n}"))
-        return tuple(self[f"f{name.upper()}axis"] for name in _NAMES[:number])
+        """The axes, x first."""
+        raise NotImplementedError
 
     def axis(self, axis: int | str = 0) -> Axis:
         """One axis by number or name (``"x"``)."""
-        number = (
-            dict(zip(_NAMES, range(3), strict=True)).get(axis) if isinstance(axis, str) else axis
-        )
+        names = dict(zip(_NAMES, range(3), strict=True))
+        number = names.get(axis) if isinstance(axis, str) else axis
         if number is None or number not in range(-len(self.axes), len(self.axes)):
             raise InvalidArgumentError(f"no axis {axis!r} in {self!r}")
         return self.axes[number]
@@ -142,29 +141,27 @@ class Histogram(Object):
     @property
     def weighted(self) -> bool:
         """Whether sums of squared weights are kept."""
-        return bool(len(self["fSumw2"]) == self["fNcells"])
+        raise NotImplementedError
 
-    def _bins(self, flat: NDArray[Any], flow: bool) -> NDArray[Any]:
-        """An array of one number a cell in the shape of the axes."""
-        lengths = [len(axis) + 2 for axis in self.axes]
-        cells = np.asarray(flat).reshape(lengths[::-1]).T
-        return cells if flow else cells[(slice(1, -1),) * len(lengths)]
+    def _cells(self) -> NDArray[Any]:
+        """Content of all bins, those below and above too, in the shape of the axes."""
+        raise NotImplementedError
+
+    def _squares(self) -> NDArray[np.float64]:
+        """Squares of their errors."""
+        contents = np.asarray(self._cells(), dtype=np.float64)
+        return np.where(contents > 0, contents, 0.0)
+
+    def _within(self, cells: NDArray[Any], flow: bool) -> NDArray[Any]:
+        return cells if flow else cells[(slice(1, -1),) * cells.ndim]
 
     def values(self, flow: bool = False) -> NDArray[Any]:
         """Content of each bin."""
-        return self._bins(self._contents(), flow)
-
-    def _contents(self) -> NDArray[Any]:
-        contents: NDArray[Any] = _array_part(self)
-        return contents
+        return self._within(self._cells(), flow)
 
     def variances(self, flow: bool = False) -> NDArray[np.float64]:
         """Square of each bin's error: the sum of squared weights, or the content."""
-        return self._bins(self._squares(), flow)
-
-    def _squares(self) -> NDArray[np.float64]:
-        source = self["fSumw2"] if self.weighted else self._contents()
-        return np.asarray(source, dtype=np.float64)
+        return self._within(self._squares(), flow)
 
     def errors(self, flow: bool = False) -> NDArray[np.float64]:
         """Error of each bin."""
@@ -172,7 +169,7 @@ class Histogram(Object):
 
     def counts(self, flow: bool = False) -> NDArray[Any]:
         """As :meth:`values`, as in uproot."""
-        return self.values(flow)
+        return self.values(flow=flow)
 
     def to_numpy(self, flow: bool = False, dd: bool = False) -> Any:
         """Contents and edges as ``np.histogram`` gives them, or with ``dd`` as ``histogramdd``."""
@@ -188,7 +185,7 @@ class Histogram(Object):
             metadata: Attributes of the result, and the members that they come from.
             axis_metadata: The same of its axes.
         """
-        boost = _import("boost_histogram")
+        boost = imported("boost_histogram")
         of_axes = _METADATA if axis_metadata is None else axis_metadata
         axes = [_boost_axis(boost, axis, of_axes) for axis in self.axes]
         out = boost.Histogram(*axes, storage=self._storage(boost))
@@ -204,7 +201,7 @@ class Histogram(Object):
     def _storage(self, boost: Any) -> Any:
         if self.weighted:
             return boost.storage.Weight()
-        whole = np.issubdtype(self._contents().dtype, np.integer)
+        whole = np.issubdtype(self._cells().dtype, np.integer)
         return boost.storage.Int64() if whole else boost.storage.Double()
 
     def _copy_to(self, view: Any, cells: tuple[slice, ...]) -> None:
@@ -218,11 +215,39 @@ class Histogram(Object):
         self, metadata: dict[str, str] | None = None, axis_metadata: dict[str, str] | None = None
     ) -> Any:
         """As a histogram of hist; see :meth:`to_boost`."""
-        return _import("hist").Hist(self.to_boost(metadata, axis_metadata))
+        return imported("hist").Hist(self.to_boost(metadata, axis_metadata))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         values = self.values()
         return values if dtype is None else values.astype(dtype)
+
+
+class Histogram(Binned):
+    """``TH1``, ``TH2`` and ``TH3`` of any number type."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        number = next(n for n in (3, 2, 1) if self.inherits(f"TH{n}"))
+        return tuple(self[f"f{name.upper()}axis"] for name in _NAMES[:number])
+
+    @property
+    def weighted(self) -> bool:
+        """Whether sums of squared weights are kept."""
+        return bool(len(self["fSumw2"]) == self["fNcells"])
+
+    def _shaped(self, flat: NDArray[Any]) -> NDArray[Any]:
+        """An array of one number a cell in the shape of the axes."""
+        lengths = [len(axis) + 2 for axis in self.axes]
+        return np.asarray(flat).reshape(lengths[::-1]).T
+
+    def _cells(self) -> NDArray[Any]:
+        return self._shaped(_array_part(self))
+
+    def _squares(self) -> NDArray[np.float64]:
+        if not self.weighted:
+            return super()._squares()
+        squares = self._shaped(np.asarray(self["fSumw2"], dtype=np.float64))
+        return np.where(squares > 0, squares, 0.0)
 
 
 class Profile(Histogram):
@@ -234,19 +259,24 @@ class Profile(Histogram):
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        number = {"TProfile": 1, "TProfile2D": 2, "TProfile3D": 3}[self.classname]
+        number = next(
+            n for n, of in ((2, "2D"), (3, "3D"), (1, "")) if self.inherits(f"TProfile{of}")
+        )
         return tuple(self[f"f{name.upper()}axis"] for name in _NAMES[:number])
 
     def _means(self) -> NDArray[np.float64]:
-        return _ratio(_array_part(self), self["fBinEntries"])
+        return ratio(_array_part(self), self["fBinEntries"])
 
     def _effective(self) -> NDArray[np.float64]:
         weights = np.asarray(self["fBinEntries"], dtype=np.float64)
-        return _ratio(weights**2, self._squared_weights()) if self.weighted else weights
+        return ratio(weights**2, self._squared_weights()) if self.weighted else weights
 
     def values(self, flow: bool = False) -> NDArray[np.float64]:
         """Mean of each bin; 0 where nothing was filled."""
         return self._bins(self._means(), flow)
+
+    def _bins(self, flat: NDArray[Any], flow: bool) -> NDArray[Any]:
+        return self._within(self._shaped(flat), flow)
 
     def counts(self, flow: bool = False) -> NDArray[np.float64]:
         """Effective number of entries in each bin."""
@@ -267,7 +297,7 @@ class Profile(Histogram):
     def _errors(self, mode: int) -> NDArray[np.float64]:
         weights = np.asarray(self["fBinEntries"], dtype=np.float64)
         if mode == 3:
-            return np.sqrt(_ratio(np.ones(len(weights)), weights))
+            return np.sqrt(ratio(np.ones(len(weights)), weights))
         spread = np.sqrt(self._deviations())
         if mode == 1:
             return spread
@@ -275,7 +305,7 @@ class Profile(Histogram):
         spread_or_bin = np.where((mode == 2) & (spread == 0), np.sqrt(1 / 12), spread)
         return np.where(
             weights != 0,
-            spread_or_bin * np.sqrt(_ratio(np.ones(len(weights)), self._effective())),
+            spread_or_bin * np.sqrt(ratio(np.ones(len(weights)), self._effective())),
             0.0,
         )
 
@@ -284,7 +314,7 @@ class Profile(Histogram):
         squares = self["fSumw2"]
         if len(squares) != self["fNcells"]:
             squares = np.zeros(self["fNcells"])
-        deviations = np.abs(_ratio(squares, self["fBinEntries"]) - self._means() ** 2)
+        deviations = np.abs(ratio(squares, self["fBinEntries"]) - self._means() ** 2)
         return np.where(np.asarray(self["fBinEntries"]) != 0, deviations, 0.0)
 
     def variances(
@@ -299,7 +329,7 @@ class Profile(Histogram):
 
     def _squared_weights(self) -> NDArray[np.float64]:
         """Sums of squared weights; empty without weights; older profiles have no such member."""
-        return np.asarray(self.members.get("fBinSumw2", ()))
+        return np.asarray(self.get("fBinSumw2", ()))
 
     def _storage(self, boost: Any) -> Any:
         return boost.storage.WeightedMean() if self.weighted else boost.storage.Mean()
@@ -319,30 +349,7 @@ class Profile(Histogram):
             view[name] = self._bins(flat, flow=True)[cells]
 
 
-class Efficiency(Object):
-    """``TEfficiency``: the part of all entries that passed, in each bin."""
-
-    @property
-    def passed(self) -> Histogram:
-        histogram: Histogram = self["fPassedHistogram"]
-        return histogram
-
-    @property
-    def total(self) -> Histogram:
-        histogram: Histogram = self["fTotalHistogram"]
-        return histogram
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        return self.total.axes
-
-    def values(self, flow: bool = False) -> NDArray[np.float64]:
-        """What passed of all in each bin; 0 where there was nothing."""
-        passed, total = self.passed.values(flow), self.total.values(flow)
-        return _ratio(passed.reshape(-1), total.reshape(-1)).reshape(passed.shape)
-
-
-def _ratio(above: Any, below: Any) -> NDArray[np.float64]:
+def ratio(above: Any, below: Any) -> NDArray[np.float64]:
     """The quotient, 0 where the divisor is."""
     above, below = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
     return np.asarray(np.divide(above, below, out=np.zeros(len(above)), where=below != 0))
@@ -383,7 +390,8 @@ def _reached(axes: Sequence[Axis]) -> tuple[slice, ...]:
     return tuple(slice(1, None) if axis.labels() else slice(None) for axis in axes)
 
 
-def _import(name: str) -> Any:
+def imported(name: str) -> Any:
+    """A module that is only needed here; raises ``ImportError`` that says how to have it."""
     import importlib
 
     try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import operator
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from .errors import KeyInFileError, UnsupportedError
+from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
 
 
 class Object:
@@ -65,9 +66,47 @@ class Object:
                 found |= base.all_members
         return found | self.members
 
-    def member(self, name: str) -> Any:
-        """As ``self[name]``; uproot's name for it."""
+    def member(self, name: str, all: bool = True, none_if_missing: bool = False) -> Any:  # noqa: A002
+        """As ``self[name]``; uproot's name for it.
+
+        Args:
+            name: What the member is called.
+            all: Whether members of base classes count too.
+            none_if_missing: Whether a member that is not there is None, and no error.
+        """
+        if none_if_missing and not self.has_member(name, all=all):
+            return None
+        if not all and name not in self._known():
+            raise self._no_such(name)
         return self[name]
+
+    def has_member(self, name: str, all: bool = True) -> bool:  # noqa: A002
+        """Whether there is a member of that name; with ``all`` in base classes too."""
+        return name in (Object.keys(self) if all else self._known())
+
+    @property
+    def member_names(self) -> list[str]:
+        """Names of the members of the class itself."""
+        return list(self._known())
+
+    @property
+    def instance_version(self) -> int:
+        """As :attr:`class_version`; uproot's name for it."""
+        return self._version
+
+    def base(self, *classnames: str) -> list[Any]:
+        """The parts that are of base classes, at any depth, or of those of these names."""
+        found: list[Any] = []
+        for base in self._bases:
+            if isinstance(base, Object):
+                if not classnames or base.classname in classnames:
+                    found.append(_kinded(base))
+                found += base.base(*classnames)
+        return found
+
+    def is_instance(self, *classnames: str) -> bool:
+        """Whether the object is of one of these classes, or of one that derives from it."""
+        return any(self.inherits(name) for name in classnames)
 
     def _known(self) -> dict[str, Any]:
         if self._lacking is not None:
@@ -86,7 +125,10 @@ class Object:
         for base in self._bases:
             if isinstance(base, Object) and name in base:
                 return base[name]
-        raise KeyInFileError(f"no member is called {name!r} in a {self._classname}")
+        raise self._no_such(name)
+
+    def _no_such(self, name: str) -> KeyInFileError:
+        return KeyInFileError(f"no member is called {name!r} in a {self._classname}")
 
     def keys(self) -> list[str]:
         """Names of all members."""
@@ -168,6 +210,68 @@ class Datime(Object):
 _DATIME = ((26, 6), (22, 4), (17, 5), (12, 5), (6, 6), (0, 6))
 
 
+class _Counted(Object):
+    """Arrays and collections, whose number of items has a name in ROOT too."""
+
+    def fill(self, members: dict[str, Any], bases: list[Any]) -> None:
+        for items, count in (("fArray", "fN"), ("items", "fSize"), ("fUIDs", "fSize")):
+            if items in members:
+                members.setdefault(count, len(members[items]))
+        super().fill(members, bases)
+
+
+class Table(Object):
+    """``TTable``, of STAR's data: rows of numbers."""
+
+    @property
+    def data(self) -> Any:
+        """The rows as a NumPy array of records."""
+        import numpy as np
+
+        columns = np.frombuffer(self["descriptor"]["columns"], dtype=_COLUMN)
+        formats: list[Any] = []
+        for column in columns:
+            kind = _COLUMN_TYPES.get(int(column["type"]))
+            if kind is None:
+                raise UnsupportedError(f"a column of type {int(column['type'])} in {self!r}")
+            number = np.dtype(kind)
+            many = int(column["size"]) // number.itemsize
+            formats.append((number, (many,)) if column["dimensions"] else number)
+        layout = {
+            "names": [column["name"].decode() for column in columns],
+            "formats": formats,
+            "offsets": [int(column["offset"]) for column in columns],
+            "itemsize": self["fSize"],
+        }
+        return np.frombuffer(self["rows"], dtype=np.dtype(layout))  # type: ignore[call-overload]
+
+
+#: How a column of a ``TTable`` is described: 64 bytes each.
+_COLUMN = [
+    ("name", "S32"),
+    ("index", ">i4", (3,)),
+    ("offset", ">i4"),
+    ("size", ">i4"),
+    ("type_size", ">i4"),
+    ("dimensions", ">i4"),
+    ("type", ">i4"),
+]
+#: Numbers of a column's type (ROOT: ``TTable::EColumnType``).
+_COLUMN_TYPES = {
+    1: ">f4",
+    2: ">i4",
+    3: ">i8",
+    4: ">i2",
+    5: ">f8",
+    6: ">u4",
+    7: ">u8",
+    8: ">u2",
+    9: "u1",
+    10: "i1",
+    12: "?",
+}
+
+
 class Graph(Object):
     """``TGraph`` and those with errors."""
 
@@ -178,26 +282,33 @@ class Graph(Object):
         return self[_member(axis, "fX", "fY")]
 
     def errors(self, which: str = "mean", axis: str | int = "both") -> Any:
-        """What the points may be off by: ``which`` is ``"low"``, ``"high"`` or ``"mean"``."""
+        """What the points may be off by.
+
+        Args:
+            which: ``"low"``, ``"high"``, their ``"mean"``, or ``"diff"``, by how much the high one
+                is larger.
+            axis: See :meth:`values`.
+        """
         if axis == "both":
             return self.errors(which, "x"), self.errors(which, "y")
+        if which not in ("low", "high", "mean", "diff"):
+            raise InvalidArgumentError(f"errors are low, high, mean or diff, not {which!r}")
         if "fEX" in self:
-            return self[_member(axis, "fEX", "fEY")]
+            both = self[_member(axis, "fEX", "fEY")]
+            return both - both if which == "diff" else both
         if "fEXlow" not in self:
             raise UnsupportedError(f"{self!r} has no errors")
         low, high = (
             self[_member(axis, "fEXlow", "fEYlow")],
             self[_member(axis, "fEXhigh", "fEYhigh")],
         )
-        if which not in ("low", "high", "mean"):
-            raise KeyInFileError(f"errors are low, high or mean, not {which!r}")
-        return {"low": low, "high": high, "mean": (low + high) / 2}[which]
+        return {"low": low, "high": high, "mean": (low + high) / 2, "diff": high - low}[which]
 
 
 def _member(axis: str | int, x: str, y: str) -> str:
     names = {"x": x, 0: x, "y": y, 1: y, -1: y, -2: x}
     if axis not in names:
-        raise KeyInFileError(f"a graph has the axes x and y, not {axis!r}")
+        raise InvalidArgumentError(f"a graph has the axes x and y, not {axis!r}")
     return names[axis]
 
 
@@ -228,6 +339,16 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _kinded(value: Object) -> Object:
+    """The object, with the methods of the base class that has any."""
+    if type(value) is Object:
+        for base in value._bases:
+            if isinstance(base, Object) and type(_kinded(base)) not in (Object, _Counted):
+                value.__class__ = type(base)
+                break
+    return value
+
+
 def _plain_object(value: Object) -> Any:
     if _ELEMENTS in value._members:
         return _plain(value._members[_ELEMENTS])
@@ -239,33 +360,47 @@ def _plain_object(value: Object) -> Any:
         case "TMap":
             pairs = [(_plain(key), _plain(item)) for key, item in value._members["items"]]
             return dict(pairs)
+        case "TExMap":
+            return value._members["items"]
         case name if re.fullmatch(r"TArray(C|S|I|L|L64|F|D)", name):
             return value._members["fArray"]
         case "TString" | "string":
             return value._members["text"]
-    return value
+    return _kinded(value)
 
 
 def make(classname: str, version: int) -> Object:
     """An object of a class, to be filled."""
-    from .histograms import Axis, Efficiency, Histogram, Profile
+    return _kind(classname)(classname, version)
 
-    kind: type[Object] = Object
-    if re.fullmatch(r"TH[123][CSIFDL]|TH1K", classname):
-        kind = Histogram
-    elif re.fullmatch(r"TProfile([23]D)?", classname):
-        kind = Profile
-    elif classname == "TAxis":
-        kind = Axis
-    elif classname == "TEfficiency":
-        kind = Efficiency
-    elif classname.startswith("TGraph") and not classname.startswith(("TGraph2D", "TGraphTime")):
-        kind = Graph
-    elif classname.startswith("TParameter<"):
-        kind = Parameter
-    elif classname == "TDatime":
-        kind = Datime
-    return kind(classname, version)
+
+@functools.cache
+def _kind(classname: str) -> type[Object]:
+    """What has the methods of a class; of those that derive from others, see `_kinded`."""
+    from . import histograms, manifold, roofit
+
+    for pattern, kind in (
+        (r"TH[123][CSIFDL]|TH1K", histograms.Histogram),
+        (r"TProfile([23]D)?", histograms.Profile),
+        (r"TAxis", histograms.Axis),
+        (r"TEfficiency", manifold.Efficiency),
+        (r"THnSparseT?(<.*>)?", manifold.Sparse),
+        (r"THnT(<.*>)?", manifold.Dense),
+        (r"TH2Poly|TProfile2Poly", manifold.Polygons),
+        (r"RooCurve", roofit.Curve),
+        (r"RooHist", roofit.Points),
+        (r"TGraph(Errors|AsymmErrors|BentErrors|MultiErrors|Polar|QQ)?|TCutG", Graph),
+        (r"TParameter<.*>", Parameter),
+        (r"TDatime", Datime),
+        (r"TTable", Table),
+        (
+            r"TArray.*|T(Hash|Sorted)?List|TObjArray|TOrdCollection|TClonesArray|TMap|TRefArray",
+            _Counted,
+        ),
+    ):
+        if re.fullmatch(pattern, classname):
+            return kind
+    return Object
 
 
 def read(file: Any, path: str) -> Any:

@@ -1,0 +1,214 @@
+"""What is more, or less, than a histogram of one to three dimensions, and efficiencies."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InvalidArgumentError, LimitReachedError, UnsupportedError
+from .histograms import Axis, Binned, Histogram, ratio
+from .objects import Object
+
+#: Bins of a sparse histogram that are laid out at most: 1 GiB of doubles.
+DENSE_MAX = 1 << 27
+
+
+class Dense(Binned):
+    """``THn``: a histogram of any number of dimensions."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(self["fAxes"])
+
+    @property
+    def weighted(self) -> bool:
+        return bool(self["fTsumw2"] >= 0)
+
+    def _shaped(self, name: str) -> NDArray[Any]:
+        lengths = [len(axis) + 2 for axis in self.axes]
+        array = self[name]
+        data = array["fData"]
+        # Nothing was ever filled.
+        return np.zeros(lengths) if data is None or len(data) == 0 else data.reshape(lengths)
+
+    def _cells(self) -> NDArray[Any]:
+        return self._shaped("fArray")
+
+    def _squares(self) -> NDArray[np.float64]:
+        if not self.weighted:
+            return super()._squares()
+        return np.asarray(self._shaped("fSumw2"), dtype=np.float64)
+
+
+class Sparse(Binned):
+    """``THnSparse``: a histogram of any number of dimensions that keeps only bins with content.
+
+    :attr:`coordinates` and :attr:`contents` are those; :meth:`values` and what else gives an array
+    of all bins raises :class:`~farroot.LimitReachedError` above 2**27 of them.
+    """
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(self["fAxes"])
+
+    @property
+    def weighted(self) -> bool:
+        return bool(self["fTsumw2"] >= 0)
+
+    @property
+    def coordinates(self) -> NDArray[np.int64]:
+        """The bins with content, as an array of shape (bins, dimensions).
+
+        Along an axis 0 is below, 1 the first bin, and one more than the last bin above.
+        """
+        counts = [len(axis) + 2 for axis in self.axes]
+        widths = [count.bit_length() for count in counts]
+        found = []
+        for chunk in self["fBinContent"]:
+            size = chunk["fSingleCoordinateSize"]
+            packed = np.asarray(chunk["fCoordinates"]).view(np.uint8).reshape(-1, size)
+            # The first axis is in the lowest bits.
+            bits = np.unpackbits(packed, axis=1, bitorder="little")
+            starts = np.cumsum([0, *widths])
+            columns = [
+                bits[:, start:stop] @ (1 << np.arange(stop - start, dtype=np.int64))
+                for start, stop in pairwise(starts)
+            ]
+            found.append(np.stack(columns, axis=1))
+        none = np.empty((0, len(counts)), dtype=np.int64)
+        return np.concatenate([none, *found])[: self["fFilledBins"]]
+
+    @property
+    def contents(self) -> NDArray[Any]:
+        """What the bins of :attr:`coordinates` hold."""
+        return self._of_chunks("fContent")
+
+    def _of_chunks(self, name: str) -> NDArray[Any]:
+        found = []
+        for chunk in self["fBinContent"]:
+            filled = chunk["fCoordinatesSize"] // chunk["fSingleCoordinateSize"]
+            found.append(np.asarray(chunk[name])[:filled])
+        return np.concatenate(found)[: self["fFilledBins"]] if found else np.empty(0)
+
+    def _laid_out(self, contents: NDArray[Any]) -> NDArray[Any]:
+        lengths = [len(axis) + 2 for axis in self.axes]
+        total = int(np.prod(lengths, dtype=object))
+        if total > DENSE_MAX:
+            raise LimitReachedError(
+                f"{self!r} has {total} bins, of which {len(contents)} have content: "
+                "see its coordinates and contents"
+            )
+        cells = np.zeros(lengths, dtype=contents.dtype)
+        cells[tuple(self.coordinates.T)] = contents
+        return cells
+
+    def _cells(self) -> NDArray[Any]:
+        return self._laid_out(self.contents)
+
+    def _squares(self) -> NDArray[np.float64]:
+        if not self.weighted:
+            return super()._squares()
+        return self._laid_out(np.asarray(self._of_chunks("fSumw2"), dtype=np.float64))
+
+
+class Polygons(Object):
+    """``TH2Poly`` and ``TProfile2Poly``: bins of any shape in a plane, which is no grid."""
+
+    @property
+    def kind(self) -> str:
+        """``"COUNT"``; ``"MEAN"`` for profiles."""
+        return "MEAN" if self.inherits("TProfile2Poly") else "COUNT"
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """What the plane reaches along x and y; their bins are not those of the histogram."""
+        return self["fXaxis"], self["fYaxis"]
+
+    def axis(self, axis: int | str) -> Axis:
+        """One axis by number or name."""
+        names = {0: 0, -2: 0, "x": 0, 1: 1, -1: 1, "y": 1}
+        if axis not in names:
+            raise InvalidArgumentError(f"no axis {axis!r} in {self!r}")
+        return self.axes[names[axis]]
+
+    def _bins(self) -> list[Any]:
+        return sorted(self["fBins"] or [], key=lambda each: each["fNumber"])
+
+    @property
+    def polygons(self) -> list[Any]:
+        """The bins in the order of their numbers: a ``TGraph``, or a ``TMultiGraph`` of several."""
+        return [each["fPoly"] for each in self._bins()]
+
+    def values(self) -> NDArray[np.float64]:
+        """Content of each of :attr:`polygons`; of profiles their mean."""
+        return np.array([each["fContent"] for each in self._bins()], dtype=np.float64)
+
+    def errors(self) -> NDArray[np.float64]:
+        """Error of each of :attr:`polygons`."""
+        if self.kind == "MEAN":
+            return np.array([each["fError"] for each in self._bins()], dtype=np.float64)
+        return np.sqrt(self.variances())
+
+    def variances(self) -> NDArray[np.float64]:
+        """Square of each error: the sum of squared weights, or the content."""
+        if self.kind == "MEAN":
+            return np.square(self.errors())
+        squares = self["fSumw2"]
+        if len(squares) == 0:
+            return np.maximum(self.values(), 0.0)
+        # The first nine are of what lies outside, but for versions that had none of them.
+        outside = len(squares) - len(self._bins())
+        return np.asarray(squares[max(outside, 0) :], dtype=np.float64)
+
+    def to_hist(self, **_: Any) -> Any:
+        """Not there: hist and boost_histogram know rectangles only."""
+        raise UnsupportedError(f"the bins of {self!r} are polygons; see its polygons and values()")
+
+    to_boost = to_numpy = to_hist
+
+
+class Efficiency(Binned):
+    """``TEfficiency``: the part of all entries that passed, in each bin."""
+
+    @property
+    def passed(self) -> Histogram:
+        histogram: Histogram = self["fPassedHistogram"]
+        return histogram
+
+    @property
+    def total(self) -> Histogram:
+        histogram: Histogram = self["fTotalHistogram"]
+        return histogram
+
+    @property
+    def kind(self) -> str:
+        return "MEAN"
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return self.total.axes
+
+    @property
+    def weighted(self) -> bool:
+        """True: the variances are not the contents."""
+        return True
+
+    def _cells(self) -> NDArray[np.float64]:
+        """What passed of all in each bin; 0 where there was nothing."""
+        passed, total = self.passed.values(flow=True), self.total.values(flow=True)
+        return ratio(passed.reshape(-1), total.reshape(-1)).reshape(passed.shape)
+
+    def _squares(self) -> NDArray[np.float64]:
+        """Normal approximation (ROOT: ``kFNormal``), also of weights."""
+        efficiency = self._cells()
+        passed, total = self.passed.variances(flow=True), self.total.variances(flow=True)
+        spread = passed * (1 - 2 * efficiency) + total * efficiency**2
+        sums = np.asarray(self.total.values(flow=True), dtype=np.float64) ** 2
+        return ratio(np.abs(spread).reshape(-1), sums.reshape(-1)).reshape(efficiency.shape)
+
+    def counts(self, flow: bool = False) -> NDArray[Any]:
+        """Number of all entries in each bin, passed or not."""
+        return self.total.values(flow)
