@@ -6,6 +6,7 @@
 
 mod bytes;
 mod container;
+mod leaves;
 mod object;
 mod shared;
 mod value;
@@ -61,6 +62,7 @@ impl Interpretation {
                 self.decode_arrays(basket, entries, offsets.to_mut(), content)
             }
             Entry::Value => self.decode_values(basket, entries, column),
+            Entry::Leaves => self.decode_leaves(basket, entries, column),
         }
     }
 
@@ -70,7 +72,9 @@ impl Interpretation {
         basket.entries > 0
             && match self.entry {
                 Entry::Items { header: 0, .. } => basket.entry_offsets.is_none(),
-                Entry::Arrays => basket.lengths.is_none(),
+                Entry::Arrays | Entry::Leaves => {
+                    self.always_needs_counts() && basket.lengths.is_none()
+                }
                 _ => false,
             }
     }
@@ -81,8 +85,17 @@ impl Interpretation {
     /// # Errors
     /// `Corrupt` where counts and bytes disagree.
     pub fn take_counts(&self, basket: &mut Basket<'_>, counts: &Array) -> Result<()> {
+        let counts = of_leaf(counts, self.counter_leaf);
         if self.entry == Entry::Arrays {
             basket.lengths = Some(lists_of_counts(counts, basket.entries)?);
+            return Ok(());
+        }
+        if self.entry == Entry::Leaves {
+            let counts = integers(counts)?;
+            if counts.len() != basket.entries {
+                return Err(no_lengths());
+            }
+            basket.lengths = Some(counts.into_iter().map(|count| vec![count]).collect());
             return Ok(());
         }
         let size = self.layout.fixed_size().ok_or_else(no_offsets)?;
@@ -443,6 +456,14 @@ fn has_referenced_objects(bytes: &[u8]) -> bool {
 
 fn entries_fill(basket: &Basket<'_>, size: usize) -> bool {
     basket.entries.checked_mul(size) == Some(basket.data.len())
+}
+
+/// The leaf that counts, where its branch has several.
+fn of_leaf(counts: &Array, leaf: usize) -> &Array {
+    match counts {
+        Array::Record { fields, .. } => fields.get(leaf).map_or(counts, |(_, column)| column),
+        counts => counts,
+    }
 }
 
 /// Counts as a counter's branch holds them.

@@ -6,7 +6,7 @@ use super::{integer, wrong_column};
 use crate::array::{Array, Numbers};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::interpret::layout::{
-    Counted, Layout, NumberRun, Part, Pointer, Prefix, Record, Version,
+    Counted, Counter, Layout, NumberRun, Part, Pointer, Prefix, Record, Version,
 };
 
 const CLASS_MASK: u32 = 0x8000_0000;
@@ -224,7 +224,11 @@ fn lengths(layout: &Layout, order: Order, fields: &Fields, target: usize) -> Res
         },
         _ => return Ok(Vec::new()),
     };
-    let Some((name, Array::Numbers { numbers, .. })) = fields.get(counted.by) else {
+    let field = match counted.by {
+        Counter::Field(at) => fields.get(at),
+        Counter::Branch => None,
+    };
+    let Some((name, Array::Numbers { numbers, .. })) = field else {
         return Err(Error::corrupt("an array that no number counts"));
     };
     let all = target.saturating_sub(order.count())..target;

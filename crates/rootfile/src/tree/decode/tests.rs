@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::array::{Mark, Number};
 use crate::tree::interpret::layout::{
-    Classes, Counted, Frame as ListFrame, List, Named, Objects, Prefix, Text, Version,
+    Classes, Counted, Counter, Frame as ListFrame, List, Named, Objects, Prefix, Text, Version,
 };
 
 /// `x[n]/F` of three entries: nothing, one, two.
@@ -240,7 +240,7 @@ fn counted_pointers_in_an_array_share_a_flag() {
     let bytes = [0, 0, 0, 2, 1, 0, 1, 0, 2, 0, 3, 0, 4, 0, 0, 0, 0, 0];
     let prefix = Prefix::Flag;
     let item = Box::new(Layout::number(Number::I16));
-    let counted = Layout::Counted(Counted { by: 0, triangle: false, prefix, item });
+    let counted = Layout::Counted(Counted { by: Counter::Field(0), triangle: false, prefix, item });
     let both = Layout::Regular { framed: false, length: 2, item: Box::new(counted) };
     let members = vec![("n".into(), Layout::number(Number::I32)), ("a".into(), both)];
     let record = Arc::new(Record::of_members(None, members));
@@ -485,7 +485,7 @@ fn arrays_of_split_objects_are_counted_elsewhere() {
         0, 0, 1, 0, 12,
     ];
     let counted = Counted {
-        by: 0,
+        by: Counter::Branch,
         triangle: false,
         prefix: Prefix::Flag,
         item: Box::new(Layout::number(Number::I16)),
@@ -523,4 +523,91 @@ fn a_text_of_a_leaf_may_have_no_byte() {
     let basket = basket(&[1, b'a', 2, b'b', b'c'], Some(&[0, 0, 2, 2, 5, 5]), 5);
     let expected = Array::Strings { offsets: vec![0, 0, 1, 1, 3, 3], bytes: b"abc".to_vec() };
     assert_eq!(decode(&interpretation, &basket, 0..5).unwrap(), expected);
+}
+
+/// `n/b:x[n]/S`, and a string between the two where `with_text`.
+fn leaves(by: Counter, with_text: bool) -> Interpretation {
+    let item = Box::new(Layout::number(Number::I16));
+    let counted = Counted { by, triangle: false, prefix: Prefix::Nothing, item };
+    let mut members = vec![("n".to_owned(), Layout::number(Number::U8))];
+    if with_text {
+        members.push(("text".into(), Layout::Text(Text::Leaf)));
+        members.push(("more".into(), Layout::Text(Text::Leaf)));
+    }
+    members.push(("x".into(), Layout::Counted(counted)));
+    let record = Arc::new(Record::of_members(None, members));
+    interpretation(Layout::Record { header: false, record }, Entry::Leaves)
+}
+
+fn field(column: &Array, name: &str) -> Array {
+    let Array::Record { fields, .. } = column else { panic!("no record") };
+    fields.iter().find(|(own, _)| own == name).map(|(_, field)| field.clone()).unwrap()
+}
+
+fn text(offsets: &[i64], bytes: &[u8]) -> Array {
+    Array::Strings { offsets: offsets.to_vec(), bytes: bytes.to_vec() }
+}
+
+fn shorts(offsets: &[i64], numbers: &[i16]) -> Array {
+    Array::List {
+        offsets: offsets.to_vec().into(),
+        content: Box::new(Array::Numbers {
+            numbers: Numbers::I16(numbers.to_vec()),
+            shape: vec![],
+        }),
+    }
+}
+
+#[test]
+fn leaves_of_one_branch_count_each_other() {
+    let interpretation = leaves(Counter::Field(0), false);
+    let bytes = [0, 2, 0, 1, 0, 2, 1, 0, 3];
+    let whole = basket(&bytes, Some(&[0, 1, 6, 9]), 3);
+    let column = decode(&interpretation, &whole, 0..3).unwrap();
+    assert_eq!(field(&column, "x"), shorts(&[0, 0, 2, 3], &[1, 2, 3]));
+    let part = decode(&interpretation, &whole, 1..2).unwrap();
+    assert_eq!((part.len(), field(&part, "x")), (1, shorts(&[0, 2], &[1, 2])));
+    for wrong in [[0, 2, 6, 9], [0, 1, 5, 9], [0, 1, 7, 9]] {
+        assert!(decode(&interpretation, &basket(&bytes, Some(&wrong), 3), 0..3).is_err());
+    }
+    assert!(decode(&interpretation, &basket(&bytes, None, 3), 0..3).is_err());
+}
+
+#[test]
+fn strings_without_bytes_show_in_the_length_of_an_entry() {
+    let interpretation = leaves(Counter::Field(0), true);
+    let one = |bytes: &[u8]| {
+        let offsets = [0, bytes.len() as u32];
+        decode(&interpretation, &basket(bytes, Some(&offsets), 1), 0..1)
+    };
+    let neither = one(&[1, 0x20, 0]).unwrap();
+    assert_eq!(field(&neither, "text"), text(&[0, 0], b""));
+    assert_eq!(field(&neither, "x"), shorts(&[0, 1], &[0x2000]));
+    let both = one(&[1, 1, b'a', 2, b'b', b'c', 0, 1]).unwrap();
+    assert_eq!(field(&both, "text"), text(&[0, 1], b"a"));
+    assert_eq!(field(&both, "more"), text(&[0, 2], b"bc"));
+    // Either of the two may be the one with a letter.
+    let error = one(&[1, 1, b'a', 0, 1]).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Unsupported(_)), "{error}");
+    assert!(one(&[1, 9, b'a', 0, 1]).is_err());
+}
+
+#[test]
+fn leaves_that_another_branch_counts() {
+    let mut interpretation = leaves(Counter::Branch, false);
+    interpretation.expect_counter();
+    let bytes = [7, 0, 1, 8, 0, 2, 0, 3];
+    let mut counted = basket(&bytes, Some(&[0, 3, 8]), 2);
+    assert!(interpretation.needs_counts(&counted));
+    assert!(decode(&interpretation, &counted, 0..2).is_err());
+    let counts =
+        |numbers: Vec<i32>| Array::Numbers { numbers: Numbers::I32(numbers), shape: vec![] };
+    assert!(interpretation.take_counts(&mut counted, &counts(vec![1])).is_err());
+    interpretation.take_counts(&mut counted, &counts(vec![2, 1])).unwrap();
+    assert!(decode(&interpretation, &counted, 0..2).is_err());
+    let all =
+        Array::Record { class: None, entries: 2, fields: vec![("n".into(), counts(vec![1, 2]))] };
+    interpretation.take_counts(&mut counted, &all).unwrap();
+    let column = decode(&interpretation, &counted, 0..2).unwrap();
+    assert_eq!(field(&column, "x"), shorts(&[0, 1, 3], &[1, 2, 3]));
 }

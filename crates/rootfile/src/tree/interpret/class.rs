@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::cpp::{self, Type};
 use super::element::{Basic, shaped};
 use super::layout::{
-    Classes, Counted, Frame, List, Named, Objects, Pointer, Prefix, Text, Version,
+    Classes, Counted, Counter, Frame, List, Named, Objects, Pointer, Prefix, Text, Version,
 };
 use super::{Layout, Part, Record, Scalar};
 use crate::array::{Mark, Number};
@@ -436,7 +436,7 @@ fn special(class: &str) -> Option<Layout> {
         }
         "TRefArray" => {
             let by_size = Counted {
-                by: 1,
+                by: Counter::Field(1),
                 triangle: false,
                 prefix: Prefix::Nothing,
                 item: Box::new(Layout::number(Number::I32)),
@@ -475,7 +475,7 @@ fn symmetric_matrix(class: &str, number: Number) -> Layout {
     const BASE_VERSION: i32 = 5;
     let int = || Layout::number(Number::I32);
     let half = Counted {
-        by: 0,
+        by: Counter::Field(0),
         triangle: true,
         prefix: Prefix::Nothing,
         item: Box::new(Layout::number(number)),
@@ -559,6 +559,7 @@ impl Fields<'_> {
                 element.count_name
             ))
         })?;
+        let by = Counter::Field(by);
         Ok(Layout::Counted(Counted { by, triangle: false, prefix, item: Box::new(item) }))
     }
 }

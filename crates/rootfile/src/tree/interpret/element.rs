@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::class::{self, Compiler};
-use super::layout::{Counted, Frame, List, Prefix, Text};
+use super::layout::{Counted, Counter, Frame, List, Prefix, Text};
 use super::plain::brackets;
 use super::reduced::{Reduced, Target};
 use super::{Entry, Interpretation, Layout, Number, Record, Scalar, cpp, is_group, shape_of};
@@ -204,7 +204,12 @@ impl Fields<'_> {
         let (Some(counter), false) = (counter, is_array) else {
             return Err(self.unsupported(type_name));
         };
-        let layout = Layout::Counted(Counted { by: 0, triangle: false, prefix, item: item.into() });
+        let layout = Layout::Counted(Counted {
+            by: Counter::Branch,
+            triangle: false,
+            prefix,
+            item: item.into(),
+        });
         let name = format!("{}[]", cpp::spelled(type_name));
         let mut arrays = Interpretation::new(name, layout, Entry::Arrays);
         arrays.counter = Some(counter);

@@ -22,6 +22,9 @@ pub enum Entry {
     Run,
     /// One value that knows its own length.
     Value,
+    /// A structure of C of which some members are counted arrays or strings, without anything
+    /// between them.
+    Leaves,
 }
 
 /// What is written for a value, and what becomes of it.
@@ -122,12 +125,20 @@ pub struct List {
 /// An array behind a pointer, with its length in another member.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counted {
-    /// Field that counts, in the object that this array is a member of.
-    pub by: usize,
+    pub by: Counter,
     /// Whether what is counted are the rows of half a symmetric matrix, and not the items.
     pub triangle: bool,
     pub prefix: Prefix,
     pub item: Box<Layout>,
+}
+
+/// What says how long an array is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counter {
+    /// A field of the object that the array is a member of.
+    Field(usize),
+    /// Another branch.
+    Branch,
 }
 
 /// What is in front of a counted array.

@@ -34,6 +34,8 @@ pub struct Interpretation {
     pub(crate) layout: Layout,
     pub(crate) entry: Entry,
     counter: Option<BranchId>,
+    /// Which leaf of that branch it is, where it has several.
+    pub(crate) counter_leaf: usize,
     /// Those that the data may name, where they name any.
     pub(crate) classes: Option<Arc<layout::Classes>>,
 }
@@ -50,7 +52,7 @@ impl Interpretation {
             .get(branch.0 as usize)
             .ok_or_else(|| Error::not_found(format!("branch number {}", branch.0)))?;
         let outcome = match &this.kind {
-            BranchKind::Plain => plain::interpret(this),
+            BranchKind::Plain => plain::interpret(branch, this),
             BranchKind::Element { .. } => element::interpret(tree, this, classes),
             BranchKind::Object { .. } if is_group(this) => {
                 Err(Error::unsupported("group of branches, without a column of its own"))
@@ -81,17 +83,27 @@ impl Interpretation {
     }
 
     fn new(typename: impl Into<String>, layout: Layout, entry: Entry) -> Self {
-        Interpretation { typename: typename.into(), layout, entry, counter: None, classes: None }
+        let (counter, counter_leaf, classes) = (None, 0, None);
+        Interpretation { typename: typename.into(), layout, entry, counter, counter_leaf, classes }
     }
 
     /// Whether no basket can be decoded without the values of [`Interpretation::counter`].
     pub fn always_needs_counts(&self) -> bool {
-        self.entry == Entry::Arrays
+        match self.entry {
+            Entry::Arrays => true,
+            Entry::Leaves => self.counter.is_some(),
+            _ => false,
+        }
     }
 
     #[cfg(test)]
     pub(crate) fn for_tests(layout: Layout, entry: Entry) -> Self {
         Self::new("", layout, entry)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn expect_counter(&mut self) {
+        self.counter = Some(BranchId(1));
     }
 
     /// The type of the column in uproot's spelling: `float`, `uint8_t[3]`, `std::vector<float>`.
@@ -112,7 +124,7 @@ impl Interpretation {
             Entry::Items { .. } | Entry::Run | Entry::Arrays => {
                 Array::List { offsets: Offsets::none(), content: Box::new(item) }
             }
-            Entry::Fixed | Entry::Value => item,
+            Entry::Fixed | Entry::Value | Entry::Leaves => item,
         }
     }
 }

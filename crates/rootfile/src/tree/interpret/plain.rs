@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use super::layout::Text;
+use super::layout::{Counted, Counter, Prefix, Text};
 use super::reduced::{Reduced, Target};
 use super::{Entry, Interpretation, Layout, Number, Record, Scalar, shape_of};
 use crate::error::{Error, Result};
-use crate::tree::model::{Branch, Leaf, LeafKind};
+use crate::tree::model::{Branch, BranchId, Leaf, LeafKind};
 
-pub(super) fn interpret(branch: &Branch) -> Result<Interpretation> {
+pub(super) fn interpret(id: BranchId, branch: &Branch) -> Result<Interpretation> {
     match &branch.leaves[..] {
         [] => Err(Error::not_found("a branch without leaves holds nothing")),
         [leaf] => single(branch, leaf),
-        leaves => leaf_list(leaves),
+        leaves => leaf_list(id, leaves),
     }
 }
 
@@ -29,7 +29,7 @@ fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
     let shape = shape_of(dimensions, leaf.len)?;
     let inner = brackets(&shape);
     let layout = Layout::Scalars { scalar, shape };
-    let Some((counter, _)) = leaf.count else {
+    let Some((counter, counter_leaf)) = leaf.count else {
         return Ok(Interpretation::new(
             format!("{}{inner}", scalar.typename()),
             layout,
@@ -38,30 +38,58 @@ fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
     };
     let entry = Entry::Items { header: 0, counted: false };
     let mut jagged = Interpretation::new(format!("{}[]{inner}", scalar.typename()), layout, entry);
-    jagged.counter = Some(counter);
+    (jagged.counter, jagged.counter_leaf) = (Some(counter), counter_leaf as usize);
     Ok(jagged)
 }
 
 /// Several leaves, one after the other in each entry: a structure of C.
-fn leaf_list(leaves: &[Leaf]) -> Result<Interpretation> {
+fn leaf_list(id: BranchId, leaves: &[Leaf]) -> Result<Interpretation> {
     let mut members = Vec::with_capacity(leaves.len());
     let mut names = Vec::with_capacity(leaves.len());
+    let mut counter = None;
     for leaf in leaves {
-        if leaf.count.is_some() || leaf.kind == LeafKind::Chars {
-            return Err(Error::unsupported(format!(
-                "leaf {} of variable size among the {} of one branch",
-                leaf.name,
-                leaves.len()
-            )));
-        }
-        let scalar = scalar_of(leaf).map_err(|e| e.within(&leaf.name))?;
-        let shape = shape_of(&leaf.title, leaf.len)?;
-        names.push(format!("{}{} {};", scalar.typename(), brackets(&shape), leaf.name));
-        members.push((leaf.name.clone(), Layout::Scalars { scalar, shape }));
+        let (typename, layout) = member(id, leaf, &mut counter)?;
+        names.push(format!("{typename} {};", leaf.name));
+        members.push((leaf.name.clone(), layout));
     }
+    let fixed = members.iter().all(|(_, layout)| layout.fixed_size().is_some());
     let record = Arc::new(Record::of_members(None, members));
     let layout = Layout::Record { header: false, record };
-    Ok(Interpretation::new(format!("struct {{{}}}", names.join(" ")), layout, Entry::Fixed))
+    let entry = if fixed { Entry::Fixed } else { Entry::Leaves };
+    let typename = format!("struct {{{}}}", names.join(" "));
+    let mut structure = Interpretation::new(typename, layout, entry);
+    if let Some((branch, leaf)) = counter {
+        (structure.counter, structure.counter_leaf) = (Some(branch), leaf as usize);
+    }
+    Ok(structure)
+}
+
+/// One of several leaves; `outside` is what counts its numbers in another branch.
+fn member(
+    id: BranchId,
+    leaf: &Leaf,
+    outside: &mut Option<(BranchId, u32)>,
+) -> Result<(String, Layout)> {
+    if leaf.kind == LeafKind::Chars {
+        return Ok(("char*".into(), Layout::Text(Text::Leaf)));
+    }
+    let scalar = scalar_of(leaf).map_err(|e| e.within(&leaf.name))?;
+    let shape = shape_of(&leaf.title, leaf.len)?;
+    let inner = brackets(&shape);
+    let numbers = Layout::Scalars { scalar, shape };
+    let by = match leaf.count {
+        None => return Ok((format!("{}{inner}", scalar.typename()), numbers)),
+        Some((branch, at)) if branch == id => Counter::Field(at as usize),
+        Some(other) => match outside.replace(other) {
+            Some(before) if before != other => {
+                return Err(Error::unsupported("leaves that several other branches count"));
+            }
+            _ => Counter::Branch,
+        },
+    };
+    let (triangle, prefix, item) = (false, Prefix::Nothing, Box::new(numbers));
+    let layout = Layout::Counted(Counted { by, triangle, prefix, item });
+    Ok((format!("{}[]{inner}", scalar.typename()), layout))
 }
 
 fn scalar_of(leaf: &Leaf) -> Result<Scalar> {

@@ -206,8 +206,14 @@ fn leaf_lists_are_structures() {
     let interpretation = assert_reads(plain(leaves.clone()), name, Entry::Fixed);
     assert_eq!(interpretation.layout.fixed_size(), Some(21));
     let mut counted = leaves;
-    counted[1].count = Some((BranchId(0), 0));
-    assert_unsupported(plain(counted), "variable size");
+    counted[1].count = Some((BranchId(0), 2));
+    let name = "struct {double x; int32_t[][3] y; int8_t z;}";
+    assert_eq!(assert_reads(plain(counted.clone()), name, Entry::Leaves).counter(), None);
+    counted[1].count = Some((BranchId(7), 2));
+    let outside = assert_reads(plain(counted.clone()), name, Entry::Leaves);
+    assert_eq!((outside.counter(), outside.always_needs_counts()), (Some(BranchId(7)), true));
+    counted[0].count = Some((BranchId(8), 0));
+    assert_unsupported(plain(counted), "several other branches");
 }
 
 #[test]
