@@ -260,6 +260,25 @@ def test_structures_of_arrays(written: Path) -> None:
     assert ntuple["spots"].array().to_list() == expected
 
 
+@pytest.mark.parametrize("compression", [0, 505])
+def test_pages_in_several_records(written: Path, compression: int) -> None:
+    """Numbers were taken from behind the end of the first record, keys and places among them."""
+    ntuple = farroot.open(f"{written}/records_{compression}.root:events")
+    i = np.arange(20000, dtype=np.uint64)
+    numbers = i * np.uint64(2654435761) * np.uint64(2654435761)
+    assert np.array_equal(ntuple["number"].array(library="np"), numbers)
+    part = ntuple["number"].array(entry_start=9000, entry_stop=9100, library="np")
+    assert np.array_equal(part, numbers[9000:9100])
+    expected = [[np.float32(np.float32(0.7) * n)] * (n % 3) for n in range(20000)]
+    assert ntuple["reals"].array().to_list() == expected
+    kept = ntuple.arrays(["number"], "number % 1000 == 0", library="np")["number"]
+    assert np.array_equal(kept, numbers[numbers % np.uint64(1000) == 0])
+    stored = [
+        page.stored_bytes for page in records(written / f"records_{compression}.root", "page")
+    ]
+    assert max(stored) <= 5000 < sum(stored)
+
+
 @pytest.mark.parametrize("compression", [101, 404, 505])
 def test_pages_of_several_blocks(written: Path, compression: int) -> None:
     ntuple = farroot.open(f"{written}/pages_{compression}.root:events")

@@ -438,7 +438,6 @@ inline void late(const char *path) {
    add({{"never", "std::vector<float>"}, {"nothing", "double"}});
 }
 
-/// Each algorithm and level, several RNTuples beside a tree and in directories.
 /// Spots as structure of arrays, which are a collection of records in the file.
 inline void arrays(const char *path) {
    auto model = RNTupleModel::Create();
@@ -471,6 +470,27 @@ inline void pages(const char *path, int compression) {
    }
 }
 
+/// Envelopes and pages that are longer than the longest record: the rest is in others.
+inline void records(const char *path, int compression) {
+   auto model = RNTupleModel::Create();
+   auto number = model->MakeField<std::uint64_t>("number");
+   auto reals = model->MakeField<std::vector<float>>("reals");
+   auto name = std::string(300, 'x');
+   for (int i = 0; i < 20; ++i) model->MakeField<std::int32_t>(name + std::to_string(i));
+   auto small = options(compression);
+   small.SetMaxUnzippedPageSize(40000);
+   small.SetInitialUnzippedPageSize(16000);
+   ROOT::Internal::RNTupleWriteOptionsManip::SetMaxKeySize(small, 5000);
+   auto writer = RNTupleWriter::Recreate(std::move(model), "events", path, small);
+   for (std::uint64_t i = 0; i < 20000; ++i) {
+      *number = i * 2654435761u * 2654435761u;
+      reals->assign(i % 3, 0.7f * i);
+      writer->Fill();
+      if (i % 7000 == 6999) writer->CommitCluster();
+   }
+}
+
+/// Each algorithm and level, several RNTuples beside a tree and in directories.
 inline void several(const char *path) {
    auto file = std::unique_ptr<TFile>(TFile::Open(path, "RECREATE"));
    TTree tree("tree", "a tree");

@@ -28,6 +28,8 @@ def main(folder: str) -> None:
     write.arrays(os.path.join(folder, "arrays.root"))
     for compression in (101, 404, 505):
         write.pages(os.path.join(folder, f"pages_{compression}.root"), compression)
+    for compression in (0, 505):
+        write.records(os.path.join(folder, f"records_{compression}.root"), compression)
     write.several(os.path.join(folder, "several.root"))
 
 

@@ -192,7 +192,7 @@ fn of_column(clusters: &[std::sync::Arc<Cluster>], number: usize, bits: u64) -> 
     for page in own.flat_map(|column| &column.pages) {
         sizes.add(Sizes {
             pieces: 1,
-            stored: page.range.end - page.range.start,
+            stored: page.stored(),
             content: (u64::from(page.elements) * bits).div_ceil(8),
         });
     }

@@ -134,9 +134,11 @@ async fn pages(ntuple: &Ntuple, path: &str) -> Result<Vec<Record>> {
             let name = format!("{path}/{}", names.join("."));
             for page in &column.pages {
                 let length = u64::from(page.elements) * u64::from(description.bits) / 8;
-                let stored = page.range.end - page.range.start;
-                let factor = factor(length, stored);
-                records.push(record(page.range.clone(), "page", name.clone(), factor));
+                let factor = factor(length, page.stored());
+                let pieces = page.pieces();
+                records.extend(
+                    pieces.map(|piece| record(piece.clone(), "page", name.clone(), factor)),
+                );
             }
         }
     }

@@ -44,23 +44,30 @@ impl Anchor {
     pub fn read(content: &Bytes, offset: u64) -> Result<Anchor> {
         let mut cursor = Cursor::new(content, offset);
         cursor.skip(PREFIX_LEN)?;
+        let mut version = [0; 4];
+        let mut fields = cursor.clone();
+        for part in &mut version {
+            *part = fields.u16()?;
+        }
+        if version[0] == 0 {
+            // Those of ROOT 6.34 and older; what follows, and the checksum, differ among them.
+            let what =
+                "an RNTuple from before version 1.0 of the format; ROOT from 6.36 on writes it";
+            return Err(Error::unsupported(what).at(offset));
+        }
         let covered_end = content.len().saturating_sub(8).max(PREFIX_LEN);
         let mut tail = Cursor::new(content, offset);
         tail.skip(covered_end)?;
         verify(&content[PREFIX_LEN..covered_end], tail.u64()?, "anchor")
             .map_err(|error| error.at(offset))?;
-        let mut version = [0; 4];
-        for part in &mut version {
-            *part = cursor.u16()?;
-        }
         if version[0] != 1 {
             let text = version.map(|part| part.to_string()).join(".");
             let what = format!("an RNTuple of format version {text}; 1.x is read");
             return Err(Error::unsupported(what).at(offset));
         }
-        let header = link(&mut cursor)?;
-        let footer = link(&mut cursor)?;
-        Ok(Anchor { version, header, footer, max_key_size: cursor.u64()? })
+        let header = link(&mut fields)?;
+        let footer = link(&mut fields)?;
+        Ok(Anchor { version, header, footer, max_key_size: fields.u64()? })
     }
 }
 
@@ -114,7 +121,18 @@ mod tests {
             let error = Anchor::read(&bad.into(), 0).unwrap_err();
             assert!(error.to_string().contains("XXH3"), "{at}: {error}");
         }
-        let error = Anchor::read(&anchor(0, &[]).into(), 0).unwrap_err();
-        assert!(error.to_string().contains("0.0.2.0"), "{error}");
+        let error = Anchor::read(&anchor(2, &[]).into(), 0).unwrap_err();
+        assert!(error.to_string().contains("2.0.2.0"), "{error}");
+    }
+
+    /// Release candidates had anchors of other lengths, and the first of all no checksum.
+    #[test]
+    fn anchors_from_before_the_first_version_are_told() {
+        for length in [PREFIX_LEN + 8, 40, 78] {
+            let mut old = anchor(0, &[9; 8]);
+            old.truncate(length);
+            let error = Anchor::read(&old.into(), 0).unwrap_err();
+            assert!(error.to_string().contains("before version 1.0"), "{length}: {error}");
+        }
     }
 }

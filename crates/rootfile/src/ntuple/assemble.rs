@@ -148,8 +148,8 @@ impl Interpretation {
     pub fn reserve<'a>(&self, pages: impl Iterator<Item = &'a PageUse>, array: &mut Array) {
         let mut counts = vec![0usize; self.slots.len()];
         for PageUse { slot, page, .. } in pages {
-            let stored = page.range.end.saturating_sub(page.range.start);
-            let trusted = stored.saturating_mul(EXPANSION_TRUSTED).min(u64::from(page.elements));
+            let trusted =
+                page.stored().saturating_mul(EXPANSION_TRUSTED).min(u64::from(page.elements));
             counts[*slot] = counts[*slot].saturating_add(trusted as usize);
         }
         reserve(&self.layout, &counts, array);

@@ -223,8 +223,11 @@ impl<'a> Builder<'a> {
                 self.slots[*bytes].per_entry = None;
                 Ok(Layout::Text { ends: *ends, bytes: *bytes })
             }
-            ([Element::Index { wide }], [ends]) => {
-                Ok(Layout::Cardinality { ends: *ends, wide: *wide })
+            ([Element::Index { .. }], [ends]) => {
+                // As wide as the first of several representations.
+                let first = self.slots[*ends].columns[0];
+                let wide = self.schema.columns[first as usize].bits > 32;
+                Ok(Layout::Cardinality { ends: *ends, wide })
             }
             ([Element::Bool | Element::Number(_)], [slot]) => Ok(Layout::Numbers { slot: *slot }),
             _ => Err(self.unsupported(id, "these columns")),

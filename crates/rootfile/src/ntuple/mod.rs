@@ -22,6 +22,7 @@ pub mod names;
 pub mod open;
 pub mod page_list;
 mod reader;
+mod records;
 pub mod schema;
 
 pub use anchor::{Anchor, Link};

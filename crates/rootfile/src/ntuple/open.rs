@@ -14,13 +14,11 @@ use super::anchor::{Anchor, Link};
 use super::envelope::ENVELOPE_LEN_MAX;
 use super::footer::{ClusterGroup, Footer};
 use super::page_list::{self, Cluster};
+use super::records::{self, Several};
 use super::schema::{self, Schema};
 use crate::error::{Error, Result};
 use crate::file::{File, TREE_LEN_GUESS, bytes_of, ready};
 use crate::known::{Known, Needs, Progress};
-
-/// Bytes of the place of a record.
-const PLACE_LEN: u64 = 8;
 
 /// Class of the anchor.
 pub const CLASS: &str = "ROOT::RNTuple";
@@ -135,6 +133,10 @@ impl Ntuple {
             }
         }
         if missing.required.is_empty() {
+            missing.required =
+                records::split_pages(known, &mut clusters, self.anchor.max_key_size)?;
+        }
+        if missing.required.is_empty() {
             Ok(Progress::Ready(clusters))
         } else {
             Ok(Progress::NeedsData(missing))
@@ -149,56 +151,18 @@ fn stored(
     link: &Link,
     what: &str,
 ) -> Result<Progress<bytes::Bytes>> {
-    let length = link.range.end - link.range.start;
+    let start = link.range.start;
+    let length = link.range.end - start;
     if length > link.length {
         let what = format!("a {what} of {} bytes that takes {length}", link.length);
-        return Err(Error::corrupt(what).at(link.range.start));
+        return Err(Error::corrupt(what).at(start));
     }
-    if anchor.max_key_size > 0 && length > anchor.max_key_size {
-        return in_several_records(known, anchor.max_key_size, link.range.start, length, what);
-    }
-    bytes_of(known, link.range.clone(), what)
-}
-
-/// A payload longer than the longest record: the first one ends with the places of the others.
-fn in_several_records(
-    known: &Known,
-    record: u64,
-    start: u64,
-    length: u64,
-    what: &str,
-) -> Result<Progress<bytes::Bytes>> {
-    let corrupt = |why: &str| Error::corrupt(format!("a {what} {why}")).at(start);
     if length > ENVELOPE_LEN_MAX {
         return Err(Error::limit(format!("a {what} of {length} bytes")).at(start));
     }
-    // As many as hold the payload and, of all but the first, the places.
-    let mut records = length.div_ceil(record);
-    if length + (records - 1) * PLACE_LEN > records * record {
-        records += 1;
-    }
-    let places = (records - 1) * PLACE_LEN;
-    let Some(first) = record.checked_sub(places).filter(|first| *first > 0) else {
-        return Err(corrupt("in so many records that one does not hold their places"));
-    };
-    let end = start.checked_add(record).ok_or_else(|| corrupt("behind the end of all files"))?;
-    let head = ready!(bytes_of(known, start..end, what)?);
-    let (payload, places) = head.split_at(first as usize);
-    let (mut whole, mut left) = (payload.to_vec(), length - first);
-    let mut missing = Needs::default();
-    for place in places.chunks_exact(PLACE_LEN as usize) {
-        let place = place.try_into().map_or(0, u64::from_le_bytes);
-        let share = left.min(record);
-        left -= share;
-        let end = place.checked_add(share).ok_or_else(|| corrupt("behind the end of all files"))?;
-        match bytes_of(known, place..end, what)? {
-            Progress::Ready(part) => whole.extend_from_slice(&part),
-            Progress::NeedsData(needs) => missing.required.extend(needs.required),
-        }
-    }
-    match missing.required.is_empty() {
-        true => Ok(Progress::Ready(whole.into())),
-        false => Ok(Progress::NeedsData(missing)),
+    match Several::of(&link.range, anchor.max_key_size).map_err(|error| error.within(what))? {
+        None => bytes_of(known, link.range.clone(), what),
+        Some(several) => several.bytes(known, what),
     }
 }
 

@@ -42,8 +42,23 @@ pub struct Page {
     pub elements: u32,
     /// Where it is in the file, its checksum included.
     pub range: Range<u64>,
+    /// Where it goes on, if it is longer than the longest record.
+    pub further: Option<Box<[Range<u64>]>>,
     /// Whether eight bytes of checksum end it.
     pub checksum: bool,
+}
+
+impl Page {
+    /// Where it is in the file, piece by piece.
+    pub fn pieces(&self) -> impl Iterator<Item = &Range<u64>> {
+        std::iter::once(&self.range).chain(self.further.iter().flatten())
+    }
+
+    /// Bytes that it takes in the file.
+    pub fn stored(&self) -> u64 {
+        let lengths = self.pieces().map(|piece| piece.end.saturating_sub(piece.start));
+        lengths.fold(0, u64::saturating_add)
+    }
 }
 
 /// Opens the page list of a group.
@@ -103,7 +118,7 @@ fn column_pages(reader: &mut Reader<'_>) -> Result<ColumnPages> {
         let end = locator.end.checked_add(if checksum { 8 } else { 0 });
         let end = end.ok_or_else(|| list.corrupt("a page behind the end of all files"))?;
         let range = locator.start..end;
-        pages.push(Page { elements: elements.unsigned_abs(), range, checksum });
+        pages.push(Page { elements: elements.unsigned_abs(), range, further: None, checksum });
     }
     let suppressed = list.i64()? < 0;
     if suppressed && !pages.is_empty() {

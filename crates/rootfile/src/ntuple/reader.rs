@@ -5,7 +5,7 @@
 //! list frame    size:i64 < 0  count:u32    content      sizes include these first bytes
 //! string        length:u32    UTF-8
 //! locator       size:i32 >= 0 offset:u64                the usual one
-//!               size:u16 reserved:u8 type:u8 content    where the sign bit of the first four bytes is set
+//!               -(size:u16 reserved:u8 type:u8) content where the first four bytes are below zero
 //! ```
 //!
 //! Content behind what is known is skipped: later versions of the format add there.
@@ -15,7 +15,9 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 
 /// Type of a locator with 64 bits of size.
-const LOCATOR_LARGE: u8 = 1;
+const LOCATOR_LARGE: u32 = 1;
+/// Features that the format has names for.
+const FEATURES: [&str; 1] = ["nested deferred columns"];
 
 /// A place in an envelope, and how far reading may go.
 #[derive(Debug, Clone)]
@@ -123,18 +125,20 @@ impl<'a> Reader<'a> {
     /// Reads feature flags.
     ///
     /// # Errors
-    /// `Unsupported` naming the bits for any: none is defined yet.
+    /// `Unsupported` naming the bits for any: ROOT writes none yet.
     pub fn feature_flags(&mut self) -> Result<()> {
         let mut first = 0;
         loop {
             let flags = self.u64()?;
             let (more, bits) = (flags >> 63 == 1, flags & (u64::MAX >> 1));
             if bits != 0 {
-                let known: Vec<String> = (0..63)
-                    .filter(|bit| bits >> bit & 1 == 1)
-                    .map(|bit| (first + bit).to_string())
-                    .collect();
-                let what = format!("an RNTuple with feature flag {}", known.join(", "));
+                let spelled = |flag: usize| match FEATURES.get(flag) {
+                    Some(name) => format!("{flag} ({name})"),
+                    None => flag.to_string(),
+                };
+                let set = (0..63).filter(|bit| bits >> bit & 1 == 1);
+                let set: Vec<String> = set.map(|bit| spelled(first + bit)).collect();
+                let what = format!("an RNTuple with feature flag {}", set.join(", "));
                 return Err(Error::unsupported(what));
             }
             if !more {
@@ -151,12 +155,13 @@ impl<'a> Reader<'a> {
     pub fn locator(&mut self) -> Result<Range<u64>> {
         let at = self.clone();
         let head = self.i32()?;
+        let bits = head.unsigned_abs();
         let (size, offset) = if head >= 0 {
-            (u64::from(head.unsigned_abs()), self.u64()?)
+            (u64::from(bits), self.u64()?)
         } else {
-            let kind = (head >> 24 & 0x7f) as u8;
-            let length = u64::from(head as u16);
-            let mut content = self.frame(&at, length, 4)?;
+            // ROOT negates all of it, not just the sign bit.
+            let kind = bits >> 24;
+            let mut content = self.frame(&at, u64::from(bits & 0xffff), 4)?;
             if kind != LOCATOR_LARGE {
                 let what =
                     format!("an RNTuple locator of type {kind}, which is no place in a file");
@@ -217,16 +222,20 @@ mod tests {
         let error = Reader::new(&some).feature_flags().unwrap_err();
         assert!(error.to_string().ends_with("feature flag 63, 65"), "{error}");
         assert!(Reader::new(&some[..8]).feature_flags().is_err(), "cut");
+        let error = Reader::new(&1u64.to_le_bytes()).feature_flags().unwrap_err();
+        assert!(error.to_string().ends_with("flag 0 (nested deferred columns)"), "{error}");
     }
 
     #[test]
     fn locators_of_both_sizes() {
         let short = [&10i32.to_le_bytes()[..], &200u64.to_le_bytes()].concat();
         assert_eq!(Reader::new(&short).locator().unwrap(), 200..210);
-        let large = |kind: u8, size: u64| {
-            let head = [20, 0, 0, 0x80 | kind];
-            [&head[..], &size.to_le_bytes(), &200u64.to_le_bytes()].concat()
+        // As ROOT writes it: size, a reserved byte and the type, negated as one number.
+        let large = |kind: i32, size: u64| {
+            let head = -(20 | 5 << 16 | kind << 24);
+            [&head.to_le_bytes()[..], &size.to_le_bytes(), &200u64.to_le_bytes()].concat()
         };
+        assert_eq!(large(1, 0)[..4], [0xec, 0xff, 0xfa, 0xfe]);
         assert_eq!(Reader::new(&large(1, 1 << 40)).locator().unwrap(), 200..200 + (1 << 40));
         assert!(Reader::new(&large(1, u64::MAX)).locator().is_err());
         let error = Reader::new(&large(2, 1)).locator().unwrap_err();

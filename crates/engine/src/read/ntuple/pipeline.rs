@@ -49,8 +49,9 @@ struct Put {
 /// What has become of a part.
 #[derive(Default)]
 struct Slot {
-    pages: Vec<Option<Bytes>>,
-    /// Pages that have not come.
+    /// By piece of its pages.
+    pieces: Vec<Option<Bytes>>,
+    /// Pieces that have not come.
     absent: usize,
     /// For each batch that it goes into, its number among the parts of its column there.
     numbers: Vec<u64>,
@@ -97,12 +98,12 @@ pub fn start(job: Job, plan: Plan) -> Batches {
 
 impl Pipeline {
     fn new(job: Job, plan: Plan, done: mpsc::UnboundedSender<Put>) -> Self {
-        let slot = |pages: usize| Slot {
-            pages: (0..pages).map(|_| None).collect(),
-            absent: pages,
-            ..Slot::default()
+        let slot = |part: &Part| {
+            let pieces: Vec<_> =
+                part.pages.iter().flat_map(|used| used.page.pieces()).map(|_| None).collect();
+            Slot { absent: pieces.len(), pieces, ..Slot::default() }
         };
-        let mut slots: Vec<Slot> = plan.parts.iter().map(|part| slot(part.pages.len())).collect();
+        let mut slots: Vec<Slot> = plan.parts.iter().map(slot).collect();
         for batch in &plan.batches {
             // Parts come cluster by cluster, and so in the order of their entries.
             let mut next = vec![0; job.columns.len()];
@@ -172,15 +173,15 @@ impl Pipeline {
         }
     }
 
-    /// A page is here.
+    /// A page is here, or a piece of one.
     fn come(&mut self, at: usize, bytes: Bytes, permit: Permit) {
         let item = &self.plan.items[at];
-        let (part, page) = (item.part, item.page);
+        let (part, piece) = (item.part, item.piece);
         if self.is_awaited(part) {
             permit.hand_over();
         }
         let slot = &mut self.slots[part];
-        slot.pages[page] = Some(bytes);
+        slot.pieces[piece] = Some(bytes);
         slot.permits.push(permit);
         slot.absent -= 1;
         if slot.absent == 0 {
@@ -198,7 +199,8 @@ impl Pipeline {
         let slot = &mut self.slots[at];
         let part = &mut self.plan.parts[at];
         let uses = std::mem::take(&mut part.pages).into_iter();
-        let pages: Vec<(PageUse, Bytes)> = uses.zip(slot.pages.drain(..).flatten()).collect();
+        let mut pieces = slot.pieces.drain(..).flatten();
+        let pages: Vec<(PageUse, Bytes)> = uses.map(|used| joined(used, &mut pieces)).collect();
         let permits = std::mem::take(&mut slot.permits);
         let stored = pages.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         self.wants.decoding(stored);
@@ -312,6 +314,15 @@ impl Pipeline {
         }
         Ok(parcel)
     }
+}
+
+/// A page with its bytes, which are the next pieces.
+fn joined(used: PageUse, pieces: &mut impl Iterator<Item = Bytes>) -> (PageUse, Bytes) {
+    let first = pieces.next().unwrap_or_default();
+    let Some(further) = &used.page.further else { return (used, first) };
+    let mut whole = first.to_vec();
+    pieces.take(further.len()).for_each(|piece| whole.extend_from_slice(&piece));
+    (used, whole.into())
 }
 
 /// Empty arrays for the columns of a batch, with room for its parts.

@@ -24,12 +24,12 @@ pub struct Part {
     pub batches: Range<usize>,
 }
 
-/// One page to be fetched and decoded.
+/// One page to be fetched and decoded, or a piece of one that is in several records.
 #[derive(Debug)]
 pub struct Item {
     pub part: usize,
-    /// Position in the part's pages.
-    pub page: usize,
+    /// Position in the pieces of the part's pages.
+    pub piece: usize,
     /// Where it is in the file.
     pub range: Range<u64>,
     /// Bytes that it decodes to.
@@ -105,15 +105,15 @@ impl Plan {
 
     fn order(&mut self, schema: &Schema) {
         for (number, part) in self.parts.iter().enumerate() {
-            for (page, used) in part.pages.iter().enumerate() {
+            let pieces = part.pages.iter().flat_map(|used| {
                 let column = &schema.columns[used.column as usize];
                 let wide = u64::from(column.bits.max(32)) / 8;
-                self.items.push(Item {
-                    part: number,
-                    page,
-                    range: used.page.range.clone(),
-                    decoded: u64::from(used.page.elements) * wide,
-                });
+                let mut decoded = u64::from(used.page.elements) * wide;
+                // The first piece stands for what all decode to.
+                used.page.pieces().map(move |range| (range, std::mem::take(&mut decoded)))
+            });
+            for (piece, (range, decoded)) in pieces.enumerate() {
+                self.items.push(Item { part: number, piece, range: range.clone(), decoded });
             }
             for batch in part.batches.clone() {
                 self.batches[batch].parts.push(number);

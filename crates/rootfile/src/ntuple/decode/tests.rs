@@ -86,7 +86,7 @@ proptest! {
         checksum: bool,
         stored in prop::collection::vec(any::<u8>(), 0..200),
     ) {
-        let place = Page { elements, range: 0..stored.len() as u64, checksum };
+        let place = Page { elements, range: 0..stored.len() as u64, further: None, checksum };
         let column = column(kind, bits);
         let Ok(encoding) = Encoding::of(&column) else { return Ok(()) };
         let mut all = none(&encoding);
@@ -174,7 +174,7 @@ fn a_wrong_checksum_is_an_error() {
     let payload = 7i32.to_le_bytes();
     let mut stored = payload.to_vec();
     stored.extend(twox_hash::XxHash3_64::oneshot(&payload).to_le_bytes());
-    let place = Page { elements: 1, range: 0..12, checksum: true };
+    let place = Page { elements: 1, range: 0..12, further: None, checksum: true };
     let read = |stored: &[u8]| {
         let mut all = Elements::Numbers(Numbers::I32(vec![5]));
         page(&mut Codecs::default(), &column(0x07, 32), &place, stored, &mut all).map(|()| all)
