@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import uproot
 import xxhash
 
 import farroot
@@ -250,6 +251,27 @@ def test_unknown_feature_flags_are_refused(
     match = "feature flag" if flag is None else f"feature flag {flag}"
     with pytest.raises(farroot.UnsupportedError, match=match):
         farroot.open(f"{copy}:events")
+
+
+def test_unions_in_what_awkward_lets_none_be_in(written: Path) -> None:
+    """Awkward refused some, and made reals of large integers where it took unions apart."""
+
+    def expected(i: int) -> dict[str, Any]:
+        large = [4611686018427387905 + i] * (i % 3)
+        return {
+            "maybes": [large, None, 0.5 * i][: i % 4],
+            "nested": [i, 0.25 * i, "n" * (i % 5)][i % 3],
+            "twice": [None, None, i][: i % 4],
+            "empty": (),
+            "empties": [()] * (i % 3),
+        }
+
+    ntuple = farroot.open(f"{written}/unions.root:events")
+    check(ntuple, expected)
+    assert ntuple.arrays()["maybes"].to_list() == [expected(i)["maybes"] for i in range(120)]
+    theirs = uproot.open(f"{written}/unions.root:events")
+    for name in ("empty", "empties"):
+        assert str(ntuple[name].array().type) == str(theirs[name].array().type)
 
 
 def test_structures_of_arrays(written: Path) -> None:

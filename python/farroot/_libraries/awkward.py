@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._entries import Rows
+from ..errors import UnsupportedError
 
 if TYPE_CHECKING:
     from .._core import Column
@@ -74,8 +75,8 @@ def to_layout(column: Column) -> Any:
             )
         case _core.Record(name, length, fields):
             names = [field for field, _ in fields]
-            # Members of a tuple are numbered.
-            is_tuple = bool(names) and names == [str(number) for number in range(len(names))]
+            # Members of a tuple are numbered; a class without any is one, too, as uproot has it.
+            is_tuple = names == [str(number) for number in range(len(names))]
             return ak.contents.RecordArray(
                 [to_layout(field) for _, field in fields],
                 None if is_tuple else names,
@@ -85,9 +86,9 @@ def to_layout(column: Column) -> Any:
         case _core.Regular(size, length, content):
             return ak.contents.RegularArray(to_layout(content), size, zeros_length=length)
         case _core.Optional(index, content):
-            return ak.contents.IndexedOptionArray(ak.index.Index64(index), to_layout(content))
+            return _optional(index, content)
         case _core.Union(tags, index, contents):
-            return _union(tags, index, [to_layout(content) for content in contents])
+            return _union(*_flat(tags, index, contents))
         case _core.Marked("objects", _core.Union(_, index, [])):
             nothing = ak.contents.EmptyArray()
             if len(index) == 0:
@@ -107,13 +108,56 @@ def to_layout(column: Column) -> Any:
             return layout.copy(parameters={**layout.parameters, "__array__": mark})
 
 
+def _optional(index: NDArray[np.int64], content: Column) -> Any:
+    """What may be missing. Awkward has no options of options, nor of unions: these take it in."""
+    present = index >= 0
+    at = np.where(present, index, 0)
+    match content:
+        case _core.Optional(inner, innermost) if len(inner):
+            return _optional(np.where(present, inner[at], -1), innermost)
+        case _core.Optional(_, innermost):
+            return _optional(index, innermost)
+        case _core.Union(tags, positions, contents) if len(tags):
+            tags = np.where(present, tags[at], -1).astype(np.int8)
+            return _union(*_flat(tags, positions[at], contents))
+        case _core.Union(_, _, contents):
+            return _union(*_flat(index.astype(np.int8), index, contents))
+    return ak.contents.IndexedOptionArray(ak.index.Index64(index), to_layout(content))
+
+
+def _flat(
+    tags: NDArray[np.int8], index: NDArray[np.int64], contents: list[Column]
+) -> tuple[NDArray[np.int8], NDArray[np.int64], list[Any]]:
+    """The alternatives of a union, those of unions among them in their place."""
+    layouts = [to_layout(content) for content in contents]
+    if not any(layout.is_union for layout in layouts):
+        return tags, index, layouts
+    all_tags, all_index = np.full(len(tags), -1), np.zeros(len(tags), dtype=np.int64)
+    alternatives: list[Any] = []
+    for number, layout in enumerate(layouts):
+        chosen = np.flatnonzero(tags == number)
+        at = index[chosen]
+        if layout.is_union:
+            # The first one is to have no value.
+            inner = layout.tags.data[at].astype(np.int64)
+            all_tags[chosen] = np.where(inner > 0, inner - 1 + len(alternatives), -1)
+            all_index[chosen] = layout.index.data[at]
+            alternatives += layout.contents[1:]
+        else:
+            all_tags[chosen], all_index[chosen] = len(alternatives), at
+            alternatives.append(layout)
+    if len(alternatives) > np.iinfo(np.int8).max - 1:
+        what = f"a variant of variants with {len(alternatives)} alternatives"
+        raise UnsupportedError(what)
+    return all_tags.astype(np.int8), all_index, alternatives
+
+
 def _union(tags: NDArray[np.int8], index: NDArray[np.int64], contents: list[Any]) -> Any:
     """A union whose first alternative is to have no value, as uproot builds it."""
     none = ak.index.Index64(np.array([-1], dtype=np.int64))
     missing = ak.contents.IndexedOptionArray(none, ak.contents.EmptyArray())
     optional = [
-        content if content.is_option or content.is_union else ak.contents.UnmaskedArray(content)
-        for content in contents
+        content if content.is_option else ak.contents.UnmaskedArray(content) for content in contents
     ]
     return ak.contents.UnionArray(
         ak.index.Index8(tags + np.int8(1)),

@@ -36,6 +36,8 @@ struct Spot {
 enum class Small : unsigned char { kOne = 1, kMany = 200 };
 enum class Large : long long { kLess = -5000000000LL, kMore = 5000000000LL };
 
+struct Empty {};
+
 struct First {
    std::int32_t one = 0;
    Double32_t reduced = 0;
@@ -133,6 +135,7 @@ struct SpotArrays {
 #pragma link C++ class Spot+;
 #pragma link C++ class SpotRecord+;
 #pragma link C++ options=rntupleSoARecord(SpotRecord) class SpotArrays+;
+#pragma link C++ class Empty+;
 #pragma link C++ class First+;
 #pragma link C++ class Second+;
 #pragma link C++ class Box<std::vector<std::string>>+;
@@ -468,6 +471,33 @@ inline void pages(const char *path, int compression) {
       *number = i % 1000;
       writer->Fill();
    }
+}
+
+/// What Awkward has no layout for as it is: unions in options and in unions, and classes without members.
+inline void unions(const char *path) {
+   using Either = std::variant<float, std::vector<std::int64_t>>;
+   auto model = RNTupleModel::Create();
+   auto maybes = model->MakeField<std::vector<std::optional<Either>>>("maybes");
+   auto nested = model->MakeField<std::variant<std::int32_t, std::variant<float, std::string>>>("nested");
+   auto twice = model->MakeField<std::vector<std::optional<std::optional<std::int16_t>>>>("twice");
+   model->MakeField<Empty>("empty");
+   auto empties = model->MakeField<std::vector<Empty>>("empties");
+   auto writer = RNTupleWriter::Recreate(std::move(model), "events", path, options(505));
+   fill(*writer, 120, [&](int i) {
+      maybes->clear(), twice->clear();
+      for (int k = 0; k < i % 4; ++k) {
+         if (k == 0) maybes->push_back(Either{std::vector<std::int64_t>(i % 3, 4611686018427387905 + i)});
+         else if (k == 1) maybes->push_back(std::nullopt);
+         else maybes->push_back(Either{0.5f * i});
+         twice->emplace_back();
+         if (k > 0) twice->back().emplace();
+         if (k > 1) twice->back()->emplace(i);
+      }
+      if (i % 3 == 0) *nested = i;
+      else if (i % 3 == 1) *nested = std::variant<float, std::string>{0.25f * i};
+      else *nested = std::variant<float, std::string>{std::string(i % 5, 'n')};
+      empties->resize(i % 3);
+   });
 }
 
 /// Envelopes and pages that are longer than the longest record: the rest is in others.

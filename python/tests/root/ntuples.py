@@ -25,6 +25,7 @@ def main(folder: str) -> None:
     write.widths(os.path.join(folder, "widths.root"))
     write.representations(os.path.join(folder, "representations.root"))
     write.late(os.path.join(folder, "late.root"))
+    write.unions(os.path.join(folder, "unions.root"))
     write.arrays(os.path.join(folder, "arrays.root"))
     for compression in (101, 404, 505):
         write.pages(os.path.join(folder, f"pages_{compression}.root"), compression)
