@@ -58,6 +58,8 @@ struct Random {
 };
 
 using Out = std::string;
+// Whether what a pointer owns is a list of one at most, as in RNTuples.
+inline bool pointers_are_lists = false;
 
 template <class T, class = void> struct Value;
 
@@ -309,10 +311,14 @@ template <class T> struct Value<std::unique_ptr<T>> {
       seeded::fill(*value, random);
   }
   static void tell(const std::unique_ptr<T> &value, Out &out) {
+    if (pointers_are_lists)
+      out += '[';
     if (value)
       seeded::tell(*value, out);
-    else
+    else if (!pointers_are_lists)
       out += "null";
+    if (pointers_are_lists)
+      out += ']';
   }
 };
 
