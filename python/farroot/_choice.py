@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from .tree import Branch, Tree
 
 
+#: Whether Awkward arrays carry titles as ``__doc__``; or which attributes of the tree the whole
+#: carries under which names.
+Doc = bool | Mapping[str, str]
+
+
 class Leaf(Protocol):
     """Something that the engine reads as one column."""
 
@@ -109,6 +114,11 @@ class Chosen:
     branch: Branch
     parts: tuple[Chosen, ...] | None = None
     optional: bool = False
+
+    @property
+    def title(self) -> str:
+        """What the file says of it."""
+        return self.branch.title
 
     def leaves(self) -> Iterator[Branch]:
         """The branches that are read for it."""
@@ -349,18 +359,20 @@ class Wish:
     choice: Choice
     into: Library
     how: How
+    doc: Doc = False
 
     @classmethod
-    def checked(cls, choice: Choice, library: str, how: How) -> Wish:
+    def checked(cls, choice: Choice, library: str, how: How, doc: Doc = False) -> Wish:
         """Raises:
         InvalidArgumentError: for a library that there is not.
         """
-        return cls(choice, _libraries.named(library), how)
+        return cls(choice, _libraries.named(library), how, doc)
 
     def of(self, place: Place) -> Selection:
         """The columns of one table; errors as `Place.chosen`."""
         cut = self.choice.decides(place)
-        return Selection(place.table, place.chosen(self.choice), cut, self.into, self.how)
+        chosen = place.chosen(self.choice)
+        return Selection(place.table, chosen, cut, self.into, self.how, self.doc)
 
     def virtual_steps(
         self,
@@ -403,6 +415,8 @@ class Selection:
     cut: Cut | None
     into: Library
     how: How
+    #: Which texts of the file the arrays carry.
+    doc: Doc = False
 
     @property
     def keys(self) -> list[Hashable]:
@@ -528,8 +542,23 @@ class Selection:
             for each in self.chosen
             if not each.optional or any(leaf.key in by_key for leaf in each.leaves())
         )
-        arrays = {each.name: each.array(by_key, self.into, rows) for each in chosen}
-        return _libraries.group(self.into, self.how, arrays, rows)
+        arrays = {each.name: self._documented(each, by_key, rows) for each in chosen}
+        grouped = _libraries.group(self.into, self.how, arrays, rows)
+        if self.doc and self.how in (None, "zip"):
+            return self.into.documented(grouped, self._texts())
+        return grouped
+
+    def _documented(
+        self, each: OneColumn | Computed, columns: Mapping[Any, _core.Column], rows: Rows
+    ) -> Any:
+        array = each.array(columns, self.into, rows)
+        title = each.title if self.doc and isinstance(each, Chosen) else None
+        return array if title is None else self.into.documented(array, {"__doc__": title})
+
+    def _texts(self) -> dict[str, Any]:
+        if isinstance(self.doc, Mapping):
+            return {key: getattr(self.table, name) for key, name in self.doc.items()}
+        return {"__doc__": getattr(self.table, "title", None)}
 
 
 def _virtual(each: OneColumn | Computed, read: Callable[[Leaf], Any]) -> Any:

@@ -104,6 +104,36 @@ class Named(Generic[Column]):
         error.url = place.url
         return error
 
+    def get(self, where: str | int, default: Any = None) -> Any:
+        """As ``self[where]``, or the default where there is no such column."""
+        of_any: Any = self
+        try:
+            return of_any[where]
+        except (KeyInFileError, IndexError):
+            return default
+
+    def _chosen_items(self, filters: dict[str, Any]) -> list[tuple[str, Column]]:
+        """What ``items`` gives, whose filters differ."""
+        of_any: Any = self
+        found: list[tuple[str, Column]] = of_any.items(**filters)
+        return found
+
+    def iteritems(self, **filters: Any) -> Iterator[tuple[str, Column]]:
+        """What ``items`` gives, one by one."""
+        return iter(self._chosen_items(filters))
+
+    def iterkeys(self, **filters: Any) -> Iterator[str]:
+        """What ``keys`` gives, one by one; the arguments are those of ``items``."""
+        return (name for name, _ in self._chosen_items(filters))
+
+    def itervalues(self, **filters: Any) -> Iterator[Column]:
+        """What ``values`` gives, one by one; the arguments are those of ``items``."""
+        return (column for _, column in self._chosen_items(filters))
+
+    def itertypenames(self, **filters: Any) -> Iterator[tuple[str, str]]:
+        """What ``typenames`` gives, one by one; the arguments are those of ``items``."""
+        return ((name, column.typename) for name, column in self._chosen_items(filters))
+
     def __iter__(self) -> Iterator[Column]:
         return iter(self._direct())
 

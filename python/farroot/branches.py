@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from ._choice import Choice, Computed, Leaf, OneColumn, Wish, branches_chosen
+from ._choice import Choice, Computed, Doc, Leaf, OneColumn, Wish, branches_chosen
 from ._entries import StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
@@ -125,6 +125,35 @@ class HasBranches(Named["Branch"]):
         )
         return [branch for _, branch in items]
 
+    def num_entries_for(
+        self,
+        memory_size: int | str,
+        expressions: str | Iterable[str] | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Branch], bool] | None = None,
+        aliases: Mapping[str, str] | None = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+    ) -> int:
+        """About how many entries take that much memory when decoded; nothing is read for it.
+
+        Args:
+            memory_size: Bytes, or a text such as ``"100 MB"``.
+
+        The other arguments are those of :meth:`arrays`.
+        """
+        size = step(memory_size).get("step_bytes", memory_size)
+        choice = Choice(expressions, filter_name, filter_typename, filter_branch, None, aliases)
+        keys = Wish.checked(choice, "np", None).of(self).keys
+        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        branches = [self._tree._branch(key) for key in keys if isinstance(key, int)]
+        total = sum(branch.uncompressed_bytes for branch in branches)
+        if total == 0 or start == stop:
+            return stop - start
+        return max(1, int(size) * self.num_entries // total)
+
     def typenames(
         self,
         *,
@@ -239,6 +268,7 @@ class HasBranches(Named["Branch"]):
         entry_stop: int | None = None,
         library: str = "ak",
         how: How = None,
+        ak_add_doc: Doc = False,
         virtual: bool = False,
         access_log: list[Any] | None = None,
     ) -> Any:
@@ -261,6 +291,8 @@ class HasBranches(Named["Branch"]):
             how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
                 or ``dict`` for these; ``"zip"`` (Awkward only) puts lists that have the same
                 counts into lists of records.
+            ak_add_doc: Whether Awkward arrays carry the titles of branches and tree as ``__doc__``;
+                or attributes of the tree by the names that they shall have.
             virtual: Whether columns are read only when somebody looks at them (Awkward only).
             access_log: With ``virtual``, a list to which each look is appended.
 
@@ -273,7 +305,7 @@ class HasBranches(Named["Branch"]):
         functions of one or two arrays, as in uproot; ``get("a.b")`` is a branch of any name.
         """
         choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
-        wish = Wish.checked(choice, library, how)
+        wish = Wish.checked(choice, library, how, ak_add_doc)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         steps = wish.virtual_steps(self, (start, stop), {}, virtual=virtual, log=access_log)
         if steps is not None:
@@ -298,6 +330,7 @@ class HasBranches(Named["Branch"]):
         step_size: StepSize = "100 MB",
         library: str = "ak",
         how: How = None,
+        ak_add_doc: Doc = False,
         report: bool = False,
         virtual: bool = False,
         access_log: list[Any] | None = None,
@@ -320,7 +353,7 @@ class HasBranches(Named["Branch"]):
         from .dataset import Steps, is_report, steps_with_gaps
 
         choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
-        wish = Wish.checked(choice, library, how)
+        wish = Wish.checked(choice, library, how, ak_add_doc)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         told = self._tree._report if report else None
         size = step(step_size)

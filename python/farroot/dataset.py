@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 from . import _core, _libraries
-from ._choice import Choice, Selection, Wish
+from ._choice import Choice, Doc, Selection, Wish
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
@@ -180,6 +180,7 @@ def iterate(
     step_size: StepSize = "100 MB",
     library: str = "ak",
     how: How = None,
+    ak_add_doc: Doc = False,
     report: bool = False,
     on_error: Literal["raise", "report"] = "raise",
     friends: Mapping[str, Files] | None = None,
@@ -210,7 +211,7 @@ def iterate(
         KeyInFileError: no such tree or branch in one of them.
     """
     choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
-    wish = Wish.checked(choice, library, how)
+    wish = Wish.checked(choice, library, how, ak_add_doc)
     goes_on = is_report(on_error)
     places, skipped = _beside(_places(files), friends), list[Skipped]()
     steps = _steps(places, wish, step(step_size), report, skipped, goes_on=goes_on)
@@ -332,6 +333,7 @@ def concatenate(
     entry_stop: int | None = None,
     library: str = "ak",
     how: How = None,
+    ak_add_doc: Doc = False,
     on_error: Literal["raise", "report"] = "raise",
     friends: Mapping[str, Files] | None = None,
 ) -> Any:
@@ -350,7 +352,7 @@ def concatenate(
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
     """
     choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
-    wish = Wish.checked(choice, library, how)
+    wish = Wish.checked(choice, library, how, ak_add_doc)
     goes_on, places = is_report(on_error), _beside(_places(files), friends)
     if goes_on:
         if (entry_start, entry_stop) != (None, None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,11 +13,13 @@ from ._process import Live, NothingToClose
 from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError, warn
 from .ntuple import Ntuple
 from .objects import read as read_object
+from .streamers import StreamerInfo, streamers_of
 from .tree import Branch, Tree, warn_if_recovered
 
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from ._named import Writable
     from .report import ReadReport
 
 #: Classes that :class:`Tree` reads.
@@ -174,6 +177,73 @@ class Directory(NothingToClose):
         )
         return list(found)
 
+    def items(self, **filters: Any) -> list[tuple[str, Any]]:
+        """Names and objects, all of which are read; arguments as for :meth:`classnames`."""
+        return list(self.iteritems(**filters))
+
+    def values(self, **filters: Any) -> list[Any]:
+        """The objects, all of which are read; arguments as for :meth:`classnames`."""
+        return list(self.itervalues(**filters))
+
+    def iterkeys(self, **filters: Any) -> Iterator[str]:
+        """What :meth:`keys` gives, one by one."""
+        return iter(self.keys(**filters))
+
+    def itervalues(self, **filters: Any) -> Iterator[Any]:
+        """What :meth:`values` gives, each read when it is taken."""
+        return (value for _, value in self.iteritems(**filters))
+
+    def iteritems(self, *, cycle: bool = True, **filters: Any) -> Iterator[tuple[str, Any]]:
+        """What :meth:`items` gives, each read when it is taken."""
+        for key in self.keys(**filters):
+            yield key if cycle else key.rpartition(";")[0], self[key]
+
+    def iterclassnames(self, **filters: Any) -> Iterator[tuple[str, str]]:
+        """What :meth:`classnames` gives, one by one."""
+        return iter(self.classnames(**filters).items())
+
+    def get(self, where: str, default: Any = None) -> Any:
+        """As ``self[where]``, or the default where nothing has that name."""
+        try:
+            return self[where]
+        except KeyInFileError:
+            return default
+
+    def classname_of(self, where: str) -> str:
+        """The class of the object at a path, which is not read.
+
+        Raises:
+            KeyInFileError: nothing of that name.
+        """
+        return self._file._live().class_at(self._below(where))
+
+    def title_of(self, where: str) -> str:
+        """The title that the directory keeps with the object at a path, which is not read.
+
+        Raises:
+            KeyInFileError: nothing of that name.
+        """
+        path = self._below(where)
+        # Raises what says what there is instead.
+        self.classname_of(where)
+        for found, cycle, _, title, _ in self._file._keys():
+            if path in (found, f"{found};{cycle}"):
+                return title
+        raise KeyInFileError(f"nothing is called {path!r}; in {self.url}")
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the directories from the top to here; empty at the top."""
+        return tuple(self._path.split("/")) if self._path else ()
+
+    @property
+    def parent(self) -> Directory | None:
+        """The directory that this one is in; None at the top."""
+        if not self._path:
+            return None
+        above = self._path.rpartition("/")[0]
+        return Directory(self._file, above) if above else self._file
+
     def __getitem__(self, where: str) -> Any:
         """The tree, RNTuple, directory, branch (``tree/branch``) or object at a path.
 
@@ -291,6 +361,40 @@ class File(Directory):
         It costs a few round trips, however many records there are.
         """
         return [Record(*record) for record in self._live().map()]
+
+    @property
+    def root_version_tuple(self) -> tuple[int, int, int]:
+        """The version of ROOT that wrote the file, or that its writer says it is like."""
+        version = self._live().root_version
+        return version // 10000, version // 100 % 100, version % 100
+
+    @property
+    def root_version(self) -> str:
+        """The same as text: ``"6.28/06"``."""
+        major, minor, patch = self.root_version_tuple
+        return f"{major}.{minor:02d}/{patch:02d}"
+
+    @property
+    def streamers(self) -> dict[str, dict[int, StreamerInfo]]:
+        """How the file describes its classes, by name and version."""
+        return streamers_of(self._live().streamers())
+
+    def show_streamers(self, classname: str | None = None, stream: Writable | None = None) -> None:
+        """Prints how the file describes its classes.
+
+        Args:
+            classname: Which of them; None is all, by name.
+            stream: Where to write, an object with a ``write(str)`` method; None is ``stdout``.
+
+        Raises:
+            KeyInFileError: for a class that the file does not describe.
+        """
+        known = self.streamers
+        if classname is not None and classname not in known:
+            raise KeyInFileError(f"no class {classname!r} is described; in {self.url}")
+        names = sorted(known) if classname is None else [classname]
+        shown = [info.text() for name in names for info in known[name].values()]
+        (stream or sys.stdout).write("\n".join(shown))
 
     @property
     def closed(self) -> bool:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _core, _libraries
 from ._befriended import Link
-from ._choice import Choice, Computed, Leaf, OneColumn, Wish, columns_of_friends, is_computed
+from ._choice import (
+    Choice,
+    Computed,
+    Doc,
+    Leaf,
+    OneColumn,
+    Wish,
+    columns_of_friends,
+    is_computed,
+)
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
@@ -220,6 +229,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         entry_stop: int | None = None,
         library: str = "ak",
         how: How = None,
+        ak_add_doc: Doc = False,
         virtual: bool = False,
         access_log: list[Any] | None = None,
     ) -> Any:
@@ -239,6 +249,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             library: ``"ak"``, ``"np"``, ``"pd"`` or ``"arrow"``.
             how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
                 or ``dict`` for these; ``"zip"`` as for :meth:`Tree.arrays`.
+            ak_add_doc: As for :meth:`Tree.arrays`, of the RNTuple as a whole.
             virtual: Whether fields at the top are read only when somebody looks at them, each with
                 all that is asked for in it (Awkward only).
             access_log: With ``virtual``, a list to which each look is appended.
@@ -251,7 +262,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         In formulas a field in others, ``a.b``, comes in the lists that it is in.
         """
         choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
-        wish = Wish.checked(choice, library, how)
+        wish = Wish.checked(choice, library, how, ak_add_doc)
         entries = entry_range(self.num_entries, entry_start, entry_stop)
         steps = wish.virtual_steps(self, entries, {}, virtual=virtual, log=access_log)
         if steps is not None:
@@ -276,6 +287,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         step_size: StepSize = "100 MB",
         library: str = "ak",
         how: How = None,
+        ak_add_doc: Doc = False,
         report: bool = False,
         on_error: Literal["raise", "report"] = "raise",
         virtual: bool = False,
@@ -297,7 +309,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         from .dataset import Steps, is_report, steps_with_gaps
 
         choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
-        wish = Wish.checked(choice, library, how)
+        wish = Wish.checked(choice, library, how, ak_add_doc)
         entries = entry_range(self.num_entries, entry_start, entry_stop)
         told = self._report if report else None
         size = step(step_size)

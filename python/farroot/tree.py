@@ -120,6 +120,22 @@ class Tree(InFile[_core.Tree], HasBranches):
         return read(self._live().file, self._object_path)
 
     @property
+    def compressed_bytes(self) -> int:
+        """Bytes of all baskets in the file, as the tree keeps them."""
+        return int(self.member("fZipBytes"))
+
+    @property
+    def uncompressed_bytes(self) -> int:
+        """Bytes of all baskets when uncompressed, as the tree keeps them."""
+        return int(self.member("fTotBytes"))
+
+    @property
+    def compression_ratio(self) -> float:
+        """Uncompressed by compressed bytes; 1.0 where there are none."""
+        compressed = self.compressed_bytes
+        return self.uncompressed_bytes / compressed if compressed else 1.0
+
+    @property
     def index(self) -> Index | None:
         """Which entry has which numbers (``TTree::BuildIndex``); None where the file has none."""
         from .friends import Index
@@ -213,6 +229,21 @@ class Branch(HasBranches):
         return self._tree._live().branch_title(self._number)
 
     @property
+    def index(self) -> int:
+        """Position among the branches of :attr:`parent`."""
+        return self.parent._numbers().index(self._number)
+
+    @property
+    def aliases(self) -> dict[str, str]:
+        """Those of the tree."""
+        return self._tree.aliases
+
+    @property
+    def object_path(self) -> str:
+        """Path of the tree in the file, and of the branch in the tree."""
+        return f"{self._tree.object_path}:{self.path}"
+
+    @property
     def parent(self) -> Tree | Branch:
         """What the branch is directly below of."""
         above = self._tree._names[self._number][1]
@@ -298,6 +329,7 @@ class Branch(HasBranches):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         library: str = "ak",
+        ak_add_doc: bool = False,
     ) -> Any:
         """Reads the branch.
 
@@ -307,14 +339,21 @@ class Branch(HasBranches):
             library: ``"ak"`` for an Awkward array, ``"np"`` for a NumPy array whose first
                 dimension is the entry, ``"pd"`` for a Series indexed by entry. A branch that
                 only groups others gives a record array, a dict, or a DataFrame.
+            ak_add_doc: Whether an Awkward array has the branch's title as its ``__doc__``.
 
         Raises:
             UnsupportedError: for a type that cannot be read yet, naming branch and type.
         """
         into = _libraries.named(library)
-        selection = Selection(self._tree, [one(self.name, self)], None, into, tuple)
+        chosen = [one(self.name, self)]
+        selection = Selection(self._tree, chosen, None, into, tuple, ak_add_doc)
         (array,) = selection.read(*entry_range(self.num_entries, entry_start, entry_stop))
         return array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        import numpy as np
+
+        return np.asarray(self.array(library="np"), dtype=dtype)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Branch):

@@ -31,6 +31,12 @@ impl File {
 /// Path, cycle, class, title, and why a directory could not be listed.
 type KeyTuple = (String, u16, String, String, Option<String>);
 
+/// Class of the element, name, title, type, its code, dimensions, version of a base class.
+type ElementTuple = (String, String, String, String, i32, Vec<u32>, i32);
+
+/// Class, version, checksum.
+type InfoTuple = (String, i32, u32, Vec<ElementTuple>);
+
 type RecordTuple = (u64, u64, String, String, Option<f64>);
 
 #[pymethods]
@@ -81,6 +87,26 @@ impl File {
         let (file, engine) = (self.inner(py)?, engine(py)?);
         let table = wait(py, &engine, engine.table_in(file, path))?;
         object(py, table.map_err(|error| exception(py, &error))?)
+    }
+
+    #[getter]
+    fn root_version(&self, py: Python<'_>) -> PyResult<u32> {
+        Ok(self.inner(py)?.format().header.version)
+    }
+
+    /// Name, version, checksum and elements of every class that the file describes.
+    fn streamers(&self, py: Python<'_>) -> PyResult<Vec<InfoTuple>> {
+        let infos = self.inner(py)?.format().streamers.infos_of_file();
+        let tuples = infos.map(|info| {
+            let elements = info.elements.iter().map(|each| {
+                let (class, name) = (each.class.clone(), each.name.clone());
+                let (title, type_name) = (each.title.clone(), each.type_name.clone());
+                let dimensions = each.dimensions.clone();
+                (class, name, title, type_name, each.type_code, dimensions, each.base_version)
+            });
+            (info.class.clone(), info.version, info.checksum, elements.collect())
+        });
+        Ok(tuples.collect())
     }
 
     /// The class of what is at that path.

@@ -33,6 +33,9 @@ class Library(Protocol):
     def zipped(self, arrays: dict[str, Any]) -> Any:
         """As `table`, with lists of equal lengths in one list of records."""
 
+    def documented(self, array: Any, texts: dict[str, Any]) -> Any:
+        """The array with texts that it carries, where this library has a place for them."""
+
     def concatenate(self, tables: Sequence[Any]) -> Any:
         """Tables, or arrays, one after the other."""
 

@@ -57,6 +57,10 @@ class Awkward:
                 table[name] = ak.zip(inner)
         return self.table(table, Rows(0, 0))
 
+    def documented(self, array: Any, texts: dict[str, Any]) -> Any:
+        parameters = {**array.layout.parameters, **texts}
+        return ak.Array(array.layout.copy(parameters=parameters))
+
     def concatenate(self, tables: Sequence[Any]) -> Any:
         return ak.concatenate(tables)
 

@@ -219,6 +219,11 @@ impl Streamers {
         self.classes.iter().flat_map(|class| class.versions.iter().map(|version| &version.info))
     }
 
+    /// The streamer infos of the file alone: the builtin ones have no checksum.
+    pub fn infos_of_file(&self) -> impl Iterator<Item = &StreamerInfo> {
+        self.infos().filter(|info| info.checksum != 0)
+    }
+
     /// Whether `class` is `base` or derives from it, in any of its versions.
     pub fn inherits(&self, class: &str, base: &str) -> bool {
         const BASES_MAX: u32 = 32;
