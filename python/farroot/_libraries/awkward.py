@@ -79,8 +79,9 @@ def to_layout(column: Column) -> Any:
             )
         case _core.Record(name, length, fields):
             names = [field for field, _ in fields]
-            # Members of a tuple are numbered; a class without any is one, too, as uproot has it.
-            is_tuple = names == [str(number) for number in range(len(names))]
+            # Members of a tuple are numbered. Without any it is one in RNTuples, as uproot has it.
+            numbered = names == [str(number) for number in range(len(names))]
+            is_tuple = numbered and (bool(names) or name is None)
             return ak.contents.RecordArray(
                 [to_layout(field) for _, field in fields],
                 None if is_tuple else names,
