@@ -40,9 +40,10 @@ def compare(path: Path) -> Iterator[str]:
         lacking = {key for entry in entries for key in entry} - set(ours.keys(recursive=False))
         if lacking:
             yield f"{path.name}: lacks {lacking}"
-        if ours.keys() != theirs.keys():
+        names = ours.keys()
+        if names != theirs.keys():
             yield f"{path.name}: the names differ"
-        for key in ours:
+        for key in names:
             if ours[key].typename != theirs[key].typename:
                 yield f"{path.name}:{key}: uproot spells it {theirs[key].typename}"
         for key in ours.keys(recursive=False):

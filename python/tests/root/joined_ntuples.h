@@ -1,0 +1,129 @@
+// RNTuples whose clusters come from several hands: parallel writers, mergers, and what else a file
+// may hold beside one.
+
+#include <ROOT/REntry.hxx>
+#include <ROOT/RField.hxx>
+#include <ROOT/RNTupleAttrWriting.hxx>
+#include <ROOT/RNTupleFillContext.hxx>
+#include <ROOT/RNTupleModel.hxx>
+#include <ROOT/RNTupleParallelWriter.hxx>
+#include <ROOT/RNTupleWriteOptions.hxx>
+#include <ROOT/RNTupleWriter.hxx>
+#include <TFile.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+struct Point {
+   float x = 0;
+   std::int32_t id = 0;
+};
+
+#ifdef __CLING__
+#pragma link C++ class Point+;
+#endif
+
+namespace joined_ntuples {
+
+using ROOT::RFieldBase;
+using ROOT::RNTupleModel;
+using ROOT::RNTupleWriter;
+
+inline ROOT::RNTupleWriteOptions options(int compression) {
+   ROOT::RNTupleWriteOptions options;
+   options.SetCompression(compression);
+   options.SetInitialUnzippedPageSize(64);
+   options.SetMaxUnzippedPageSize(256);
+   return options;
+}
+
+/// Three contexts that are filled in turns and flushed at other times; one tells of its clusters later still.
+inline void parallel(const char *path) {
+   auto model = RNTupleModel::CreateBare();
+   model->MakeField<std::int32_t>("number");
+   model->MakeField<std::vector<Point>>("points");
+   model->MakeField<std::string>("text");
+   auto writer = ROOT::RNTupleParallelWriter::Recreate(std::move(model), "events", path, options(505));
+   std::vector<std::shared_ptr<ROOT::RNTupleFillContext>> contexts;
+   std::vector<std::unique_ptr<ROOT::REntry>> entries;
+   for (int k = 0; k < 3; ++k) {
+      contexts.push_back(writer->CreateFillContext());
+      entries.push_back(contexts.back()->CreateEntry());
+   }
+   contexts[2]->EnableStagedClusterCommitting();
+   for (int i = 0; i < 300; ++i) {
+      int k = i * 7 % 3;
+      *entries[k]->GetPtr<std::int32_t>("number") = i;
+      entries[k]->GetPtr<std::vector<Point>>("points")->assign(i % 3, Point{0.5f * i, i});
+      *entries[k]->GetPtr<std::string>("text") = std::string(i % 4, 't');
+      contexts[k]->Fill(*entries[k]);
+      if (i % 31 == 30) contexts[i % 2]->FlushCluster();
+      if (i % 47 == 46) contexts[2]->FlushCluster();
+   }
+   contexts[2]->FlushCluster();
+   contexts[2]->CommitStagedClusters();
+}
+
+/// What is merged: the second part has other fields and is stored in other ways.
+inline void part(const char *path, int number, int compression) {
+   auto model = RNTupleModel::Create();
+   auto i = model->MakeField<std::int64_t>("i");
+   auto text = model->MakeField<std::string>("text");
+   auto points = model->MakeField<std::vector<Point>>("points");
+   auto fixed = model->MakeField<std::array<std::uint16_t, 3>>("fixed");
+   auto either = model->MakeField<std::variant<float, std::string>>("either");
+   std::shared_ptr<std::vector<std::vector<float>>> lists;
+   std::shared_ptr<double> real;
+   std::shared_ptr<std::optional<std::int32_t>> maybe;
+   if (number == 0) {
+      real = model->MakeField<double>("real");
+   } else {
+      lists = model->MakeField<std::vector<std::vector<float>>>("lists");
+      maybe = model->MakeField<std::optional<std::int32_t>>("maybe");
+   }
+   auto cardinality = RFieldBase::Create("n_points", "ROOT::RNTupleCardinality<std::uint32_t>").Unwrap();
+   model->AddProjectedField(std::move(cardinality), [](const std::string &) { return std::string("points"); });
+   auto writer = RNTupleWriter::Recreate(std::move(model), "events", path, options(compression));
+   for (int k = 0; k < 60; ++k) {
+      int n = 100 * number + k;
+      *i = 5000000000LL * n;
+      *text = std::string(n % 5, 'm');
+      points->assign(n % 3, Point{0.25f * n, -n});
+      *fixed = {std::uint16_t(n), std::uint16_t(2 * n), std::uint16_t(3 * n)};
+      if (n % 2) *either = 0.5f * n; else *either = std::string(n % 4, 'e');
+      if (real) *real = n / 3.;
+      if (lists) lists->assign(n % 3, std::vector<float>(n % 2, n));
+      if (maybe) { if (n % 3) *maybe = n; else maybe->reset(); }
+      writer->Fill();
+      if (k % 25 == 24) writer->CommitCluster(k % 50 == 49);
+   }
+}
+
+/// Sets of attributes of ranges of entries, linked from the footer; and two RNTuples of one name.
+inline void attributes(const char *path) {
+   auto file = std::unique_ptr<TFile>(TFile::Open(path, "RECREATE"));
+   for (int cycle = 1; cycle < 3; ++cycle) {
+      auto model = RNTupleModel::Create();
+      auto number = model->MakeField<std::int32_t>("number");
+      auto writer = RNTupleWriter::Append(std::move(model), "events", *file, options(505));
+      for (const char *name : {"runs", "flags"}) {
+         auto own = RNTupleModel::Create();
+         auto run = own->MakeField<std::int32_t>("run");
+         auto set = writer->CreateAttributeSet(std::move(own), name);
+         auto range = set->BeginRange();
+         *run = 42;
+         for (int i = 0; i < 10; ++i) {
+            *number = 1000 * cycle + i;
+            writer->Fill();
+         }
+         set->CommitRange(std::move(range));
+      }
+   }
+}
+
+} // namespace joined_ntuples
