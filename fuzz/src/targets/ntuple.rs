@@ -1,11 +1,12 @@
 //! RNTuples: header, footer, page lists, pages, and the arrays that they make.
 //!
 //! Checksums would refuse every mutation before it is looked at. So an input is what three
-//! envelopes hold (two lengths of two bytes, then header, footer and page list), and is sealed
-//! here; behind it lies a good file, for the pages that the page list names.
+//! envelopes hold (how much longer than the envelopes a record may be, or zero for no limit, and two
+//! lengths of two bytes, then header, footer and page list), and is sealed here; behind it lies a good
+//! file, for the pages that the page list names.
 
 use bytes::Bytes;
-use rootfile::ntuple::{Anchor, Interpretation, Link, Names, Ntuple};
+use rootfile::ntuple::{Anchor, Interpretation, Link, Names, Ntuple, PageUse};
 use rootfile::streamer::Streamers;
 use rootfile::{Codecs, File, Known, block};
 use twox_hash::XxHash3_64;
@@ -42,6 +43,7 @@ pub fn run(data: &[u8]) {
 /// Looks at everything; how many entries of how many fields could be decoded.
 fn look(data: &[u8]) -> usize {
     let mut input = Input::new(data);
+    let longer = u64::from(input.byte());
     let mut length = || usize::from(u16::from_le_bytes([input.byte(), input.byte()]));
     let (header, footer) = (length(), length());
     let rest = input.rest();
@@ -55,11 +57,12 @@ fn look(data: &[u8]) -> usize {
         let length = envelope.len() as u64;
         Link { range: at..at + length, length }
     };
+    let longest = header.len().max(footer.len()).max(page_list.len()) as u64;
     let anchor = Anchor {
         version: [1, 0, 0, 0],
         header: link(HEADER, &header),
         footer: link(FOOTER, &footer),
-        max_key_size: 0,
+        max_key_size: if longer == 0 { 0 } else { longest + longer },
     };
     let mut file = vec![0; END as usize];
     for (at, part) in [(0, FILE), (HEADER, &header), (FOOTER, &footer), (PAGE_LIST, &page_list)] {
@@ -90,10 +93,14 @@ fn entries(known: &Known, ntuple: &Ntuple) -> usize {
                 runs.iter().for_each(|run| assert!(run.end <= entries));
             }
             let Ok(pages) = how.pages(cluster, 0..entries) else { continue };
-            let stored: Option<Vec<_>> = pages
-                .into_iter()
-                .map(|page| known.get(page.page.range.clone()).map(|stored| (page, stored)))
-                .collect();
+            let stored = |page: PageUse| {
+                let mut whole = Vec::new();
+                for piece in page.page.pieces() {
+                    whole.extend_from_slice(&known.get(piece.clone())?);
+                }
+                Some((page, Bytes::from(whole)))
+            };
+            let stored: Option<Vec<_>> = pages.into_iter().map(stored).collect();
             let Some(stored) = stored else { continue };
             let mut array = how.empty();
             how.reserve(stored.iter().map(|(page, _)| page), &mut array);
@@ -155,7 +162,7 @@ fn seed(file: &[u8]) -> Vec<u8> {
     let at = footer.windows(20).position(|bytes| bytes == before).expect("the first group");
     footer[at..at + 20].copy_from_slice(&after);
     let lengths = [header.len(), footer.len()].map(|length| (length as u16).to_le_bytes());
-    [&lengths.concat()[..], &header, &footer, &content(page_list)].concat()
+    [&[0][..], &lengths.concat(), &header, &footer, &content(page_list)].concat()
 }
 
 #[test]
