@@ -86,6 +86,9 @@ impl Directory {
         let more = if names.len() > NAMES_MAX { ", …" } else { "" };
         names.truncate(NAMES_MAX);
         let place = if self.path.is_empty() { "the file" } else { &self.path };
+        if names.is_empty() {
+            return Error::not_found(format!("no \"{name}\" in {place}, which is empty"));
+        }
         Error::not_found(format!("no \"{name}\" in {place}, which has {}{more}", names.join(", ")))
     }
 }
@@ -146,6 +149,8 @@ mod tests {
         assert_eq!(directory.key("b", Some(2)).unwrap().cycle, 2);
         assert_eq!(directory.key("b", Some(9)), None);
         assert!(directory.lacks("c").to_string().contains("which has a, b"));
+        let empty = Directory::read("", &key_list(0), 0).unwrap();
+        assert!(empty.lacks("c").to_string().contains("the file, which is empty"));
     }
 
     #[test]

@@ -242,6 +242,17 @@ fn what_a_dead_writer_had_saved_is_found() {
     assert_eq!(small.entries, 1);
 }
 
+/// They were listed as objects without a name.
+#[test]
+fn pages_of_ntuples_that_were_never_closed_are_no_objects() {
+    let mut file = testdata("unclosed.root").to_vec();
+    let class = 12111 + file[12111..].windows(5).position(|at| at == b"TTree").unwrap();
+    file[class..class + 5].copy_from_slice(b"RBlob");
+    let opened = recovered(&file.into()).unwrap();
+    assert!(opened.keys().iter().all(|key| key.seek != 12111), "{:?}", opened.keys());
+    assert!(!opened.keys().is_empty());
+}
+
 #[test]
 fn a_dead_writers_file_cut_anywhere_gives_what_is_whole_before_the_cut() {
     let file = testdata("unclosed.root");

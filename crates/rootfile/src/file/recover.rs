@@ -110,7 +110,9 @@ impl Recovery {
     fn take(&mut self, key: Key, next: u64) -> Result<()> {
         // Lists of keys and of gaps are written under the class of their directory.
         let is_list = key.class == "TFile" || key.seek_directory == key.seek;
-        if key.class == "TBasket" || is_list || key.seek == self.header.begin {
+        // Pages of RNTuples have no name.
+        let is_part = matches!(&*key.class, "TBasket" | "RBlob");
+        if is_part || is_list || key.seek == self.header.begin {
             return Ok(());
         }
         if key.name == "StreamerInfo" {
