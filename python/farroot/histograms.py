@@ -69,10 +69,9 @@ class Axis(Object):
 
     def widths(self, flow: bool = False) -> NDArray[np.float64]:
         """Length of each bin."""
-        if len(self["fXbins"]) > 0:
+        if flow or len(self["fXbins"]) > 0:
             return np.diff(self.edges(flow))
-        widths = np.full(len(self), (self.high - self.low) / len(self))
-        return np.concatenate(([np.inf], widths, [np.inf])) if flow else widths
+        return np.full(len(self), (self.high - self.low) / len(self))
 
     @property
     def traits(self) -> Traits:
@@ -297,17 +296,18 @@ class Profile(Histogram):
     def _errors(self, mode: int) -> NDArray[np.float64]:
         weights = np.asarray(self["fBinEntries"], dtype=np.float64)
         if mode == 3:
-            return np.sqrt(ratio(np.ones(len(weights)), weights))
+            return ratio(np.ones(len(weights)), np.sqrt(weights))
         spread = np.sqrt(self._deviations())
         if mode == 1:
             return spread
-        # Whole numbers that are all equal are known to a bin of one only.
-        spread_or_bin = np.where((mode == 2) & (spread == 0), np.sqrt(1 / 12), spread)
-        return np.where(
-            weights != 0,
-            spread_or_bin * np.sqrt(ratio(np.ones(len(weights)), self._effective())),
-            0.0,
-        )
+        # In ROOT's order, so that the last digit is ROOT's, too.
+        effective = self._effective()
+        error = ratio(spread, np.sqrt(effective))
+        if mode == 2:
+            # Whole numbers that are all equal are known to a bin of one only.
+            alone = ratio(np.ones(len(error)), np.sqrt(12 * effective))
+            error = np.where(spread == 0, alone, error)
+        return np.where(weights != 0, error, 0.0)
 
     def _deviations(self) -> NDArray[np.float64]:
         """Mean squared deviation from the mean."""
