@@ -99,7 +99,10 @@ def _not_as_filled(got: list[Any], names: list[str], entries: list[Any]) -> str 
             return f"nothing was filled at {names}"
         if isinstance(value, int) and isinstance(wanted, list):
             wanted = len(wanted)  # How many objects a TClonesArray has.
-        different = _difference(_plain(value), wanted, "", whole=_find(entry, names) is not NOTHING)
+        value = _plain(value)
+        if isinstance(value, list) and len(value) == 1 and _depth(value) > _depth(wanted):
+            (value,) = value  # As many arrays of objects as fill an entry.
+        different = _difference(value, wanted, "", whole=_find(entry, names) is not NOTHING)
         if different is not None:
             return f"entry {number}: {different}"
     return None

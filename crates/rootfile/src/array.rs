@@ -218,6 +218,11 @@ impl Array {
         }
     }
 
+    /// No objects, of a class without members.
+    fn is_nothing(&self) -> bool {
+        matches!(self, Array::Record { entries: 0, fields, .. } if fields.is_empty())
+    }
+
     /// The same entries with a meaning.
     #[must_use]
     pub fn marked(self, mark: Mark) -> Array {
@@ -229,6 +234,18 @@ impl Array {
     /// # Errors
     /// `Corrupt` where the types differ; `self` is then of no further use.
     pub fn append(&mut self, other: &Array) -> Result<()> {
+        // What items of a class are that nobody has described, only those tell that are there.
+        match (&*self, other) {
+            (Array::Numbers { .. }, nothing) if nothing.is_nothing() => Ok(()),
+            (nothing, Array::Numbers { .. }) if nothing.is_nothing() => {
+                *self = other.clone();
+                Ok(())
+            }
+            _ => self.append_alike(other),
+        }
+    }
+
+    fn append_alike(&mut self, other: &Array) -> Result<()> {
         match (self, other) {
             (
                 Array::Numbers { numbers, shape },

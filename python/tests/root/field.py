@@ -1,8 +1,9 @@
-"""Writes trees of `field.h`, `evolved.h` and `custom.h` with ROOT.
+"""Writes trees of `field.h`, `evolved.h`, `custom.h` and `shapes.h` with ROOT.
 
 usage: field.py FOLDER field
        field.py FOLDER evolved VERSION
        field.py FOLDER custom
+       field.py FOLDER shapes
        field.py FOLDER merge
 """
 
@@ -59,9 +60,9 @@ def main(folder: str, what: str, *version: str) -> None:
         ROOT.gSystem.AddIncludePath(f"-DVERSION={version[0]}")
         compile_classes(folder, "evolved.h", f"farroot_evolved{version[0]}")
         write(folder, "fill_evolved", f"evolved{version[0]}")
-    elif what == "custom":
-        compile_classes(folder, "custom.h", "farroot_custom")
-        write(folder, "fill_custom", "custom")
+    elif what in ("custom", "shapes"):
+        compile_classes(folder, f"{what}.h", f"farroot_{what}")
+        write(folder, f"fill_{what}", what)
     else:
         merge(folder)
 

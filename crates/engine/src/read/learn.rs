@@ -78,6 +78,8 @@ pub(crate) struct Learner {
     step: u64,
     habits: Habits,
     columns: BTreeMap<usize, Arc<Column>>,
+    /// Those of which others need the counts.
+    counters: BTreeMap<usize, Arc<Column>>,
     loans: BTreeMap<Key, Loan>,
     /// The same baskets by their last entry.
     ends: BTreeSet<(u64, Key)>,
@@ -120,6 +122,7 @@ impl Learner {
             habits,
             profile,
             columns: BTreeMap::new(),
+            counters: BTreeMap::new(),
             loans: BTreeMap::new(),
             ends: BTreeSet::new(),
             next: BTreeMap::new(),
@@ -306,7 +309,8 @@ impl Learner {
     fn ask(&mut self, keys: &[Key], urgency: Urgency) {
         let mut orders = Vec::new();
         for key in keys {
-            let Ok(column) = self.column(key.0) else { continue };
+            let counter = self.counters.get(&key.0).cloned();
+            let Some(column) = counter.or_else(|| self.column(key.0).ok()) else { continue };
             if self.loans.contains_key(key) {
                 continue;
             }
@@ -392,6 +396,8 @@ impl Learner {
             let error = rootfile::Error::unsupported("baskets without their entry offsets");
             return Err(Error::from(error.within(&column.name)).with_url(self.tree.file().url()));
         };
+        let counting = Arc::new(self.tree.counting(counter)?);
+        self.counters.insert(counter.0 as usize, counting);
         let counts = self.keys(counter.0 as usize, &entries);
         self.ask(&counts, Urgency::Demand);
         let mut held = Vec::with_capacity(counts.len());

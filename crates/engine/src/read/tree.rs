@@ -152,6 +152,19 @@ impl Tree {
         Ok(Column { name, branch, interpretation, optional: false })
     }
 
+    /// A branch that counts the items of others: of one that only groups them, how many there are.
+    ///
+    /// # Errors
+    /// As [`Tree::interpretation`].
+    pub(super) fn counting(&self, branch: BranchId) -> Result<Column> {
+        if !self.is_group(branch) {
+            return self.column(branch);
+        }
+        let name = self.inner.names.path(branch).to_owned();
+        let interpretation = Arc::new(Interpretation::of_counts());
+        Ok(Column { name, branch, interpretation, optional: false })
+    }
+
     /// The columns that `patterns` name.
     ///
     /// # Errors
@@ -293,7 +306,7 @@ impl Tree {
     fn job(&self, read: Vec<Column>, shown: usize, decision: Option<Decision>, rank: Rank) -> Job {
         let counter = |column: &Column| {
             let counter = column.interpretation.counter().filter(|id| *id != column.branch)?;
-            self.column(counter).ok().map(Arc::new)
+            self.counting(counter).ok().map(Arc::new)
         };
         Job {
             remote: self.inner.file.remote().clone(),

@@ -139,7 +139,10 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
         code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
             Kind::Object(class(object_name))
         }
-        code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => Kind::Pointer,
+        code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => match array {
+            0 => Kind::Pointer,
+            several => Kind::Pointers(several),
+        },
         code::STRING => Kind::Text,
         code::CHAR_STAR => Kind::CharStar,
         code::STREAM_LOOP if array == 0 => Kind::Loop {

@@ -57,6 +57,7 @@ impl Interpretation {
                 let Array::List { offsets, content } = column else { wrong_column() };
                 self.decode_runs(basket, entries, offsets.to_mut(), content)
             }
+            Entry::Counts => decode_counts(basket, entries, column),
             Entry::Arrays => {
                 let Array::List { offsets, content } = column else { wrong_column() };
                 self.decode_arrays(basket, entries, offsets.to_mut(), content)
@@ -72,7 +73,7 @@ impl Interpretation {
         basket.entries > 0
             && match self.entry {
                 Entry::Items { header: 0, .. } => basket.entry_offsets.is_none(),
-                Entry::Arrays | Entry::Leaves => {
+                Entry::Arrays | Entry::Leaves | Entry::Counts => {
                     self.always_needs_counts() && basket.lengths.is_none()
                 }
                 _ => false,
@@ -90,7 +91,7 @@ impl Interpretation {
             basket.lengths = Some(lists_of_counts(counts, basket.entries)?);
             return Ok(());
         }
-        if self.entry == Entry::Leaves {
+        if matches!(self.entry, Entry::Leaves | Entry::Counts) {
             let counts = integers(counts)?;
             if counts.len() != basket.entries {
                 return Err(no_lengths());
@@ -242,14 +243,28 @@ impl Interpretation {
         offsets: &mut Vec<i64>,
         content: &mut Array,
     ) -> Result<()> {
-        let Layout::Counted(counted) = &self.layout else { wrong_column() };
+        let (counted, each) = match &self.layout {
+            Layout::Counted(counted) => (counted, None),
+            Layout::Regular { length, item, .. } => match &**item {
+                Layout::Counted(counted) => (counted, Some(*length)),
+                _ => wrong_column(),
+            },
+            _ => wrong_column(),
+        };
         let stored = basket.entry_offsets.as_ref().ok_or_else(no_offsets)?;
         let lengths = basket.lengths.as_ref().ok_or_else(no_lengths)?;
         for entry in entries {
             let mut bytes = self.entry_at(basket, &stored[entry..entry + 2]);
             let lengths = lengths.get(entry).ok_or_else(no_lengths)?;
             if !(lengths.is_empty() && bytes.is_empty()) {
-                object::counted_arrays(counted, lengths, 1, &mut bytes, content)?;
+                let arrays = match (&mut *content, each) {
+                    (Array::Regular { entries, content, .. }, Some(_)) => {
+                        *entries += lengths.len();
+                        &mut **content
+                    }
+                    (content, _) => content,
+                };
+                object::counted_arrays(counted, lengths, each.unwrap_or(1), &mut bytes, arrays)?;
             }
             if !bytes.is_empty() {
                 return Err(trailing(bytes.len()));
@@ -328,6 +343,18 @@ impl Streamed {
         }
         Ok(())
     }
+}
+
+/// Objects without members, of which there is nothing in the file.
+fn decode_counts(basket: &Basket<'_>, entries: Range<usize>, column: &mut Array) -> Result<()> {
+    let Array::List { offsets, content } = column else { wrong_column() };
+    let Array::Record { entries: objects, .. } = value::plain(content) else { wrong_column() };
+    let lengths = basket.lengths.as_ref().and_then(|lengths| lengths.get(entries));
+    for counts in lengths.ok_or_else(no_lengths)? {
+        *objects = objects.saturating_add(counts.iter().sum());
+        offsets.to_mut().push(*objects as i64);
+    }
+    Ok(())
 }
 
 /// The bytes of entries of one length, as they are.

@@ -100,52 +100,69 @@ pub fn members<'a>(
             continue;
         }
         next += 1;
-        match part {
-            Part::Member { at: Some(at), layout } => {
-                let lengths = lengths(layout, order, fields, target)?;
-                member(layout, order, &lengths, bytes, column(fields, *at))?;
+        one_part(part, order, bytes, fields, target).map_err(|e| {
+            match part.member().and_then(|at| record.names.get(at)) {
+                Some(name) => e.within(name),
+                None => e,
             }
-            Part::Member { at: None, layout } => {
-                let lengths = lengths(layout, order, fields, target)?;
-                member(layout, order, &lengths, bytes, &mut layout.empty())?;
-            }
-            Part::Converted { at, layout } => {
-                let mut own = layout.empty();
-                member(layout, order, &[], bytes, &mut own)?;
-                convert(&own, column(fields, *at));
-            }
-            Part::Base { at: Some(at), version, record, is_object } => {
-                let fields = fields.get_mut(*at..*at + record.names.len());
-                let fields = fields.unwrap_or_else(|| wrong_column());
-                base(record, (*version, *is_object), order, bytes, fields, target)?;
-            }
-            Part::Base { at: None, version, record, is_object } => {
-                let mut nobody = record.empty();
-                let (_, fields) = value::record_of(&mut nobody);
-                base(record, (*version, *is_object), order, bytes, fields, order.count())?;
-            }
-            Part::TObject { id, bits } => {
-                for _ in 0..order.count() {
-                    let (own_id, own_bits) = tobject(bytes)?;
-                    for (at, number) in [(id, own_id), (bits, own_bits)] {
-                        if let Some(at) = at {
-                            push_u32(column(fields, *at), number);
-                        }
-                    }
-                }
-            }
-            Part::Skip(len) => {
-                let len = len.checked_mul(order.count()).unwrap_or(usize::MAX);
-                bytes.take(len)?;
-            }
-            Part::Pointers(each) => {
-                let count = each.checked_mul(order.count()).unwrap_or(usize::MAX);
-                (0..count).try_for_each(|_| skip_pointer(bytes))?;
-            }
-        }
+        })?;
     }
     let is_first = record.versions.first().is_some_and(|first| std::ptr::eq(first, version));
     if is_first { Ok(()) } else { fill(fields, target) }
+}
+
+/// Reads a member or a base class of objects into the fields that are theirs.
+fn one_part(
+    part: &Part,
+    order: Order,
+    bytes: &mut Bytes<'_>,
+    fields: &mut Fields,
+    target: usize,
+) -> Result<()> {
+    match part {
+        Part::Member { at: Some(at), layout } => {
+            let lengths = lengths(layout, order, fields, target)?;
+            member(layout, order, &lengths, bytes, column(fields, *at))?;
+        }
+        Part::Member { at: None, layout } => {
+            let lengths = lengths(layout, order, fields, target)?;
+            member(layout, order, &lengths, bytes, &mut layout.empty())?;
+        }
+        Part::Converted { at, layout } => {
+            let mut own = layout.empty();
+            member(layout, order, &[], bytes, &mut own)?;
+            convert(&own, column(fields, *at));
+        }
+        Part::Base { at: Some(at), version, record, is_object } => {
+            let fields = fields.get_mut(*at..*at + record.names.len());
+            let fields = fields.unwrap_or_else(|| wrong_column());
+            base(record, (*version, *is_object), order, bytes, fields, target)?;
+        }
+        Part::Base { at: None, version, record, is_object } => {
+            let mut nobody = record.empty();
+            let (_, fields) = value::record_of(&mut nobody);
+            base(record, (*version, *is_object), order, bytes, fields, order.count())?;
+        }
+        Part::TObject { id, bits } => {
+            for _ in 0..order.count() {
+                let (own_id, own_bits) = tobject(bytes)?;
+                for (at, number) in [(id, own_id), (bits, own_bits)] {
+                    if let Some(at) = at {
+                        push_u32(column(fields, *at), number);
+                    }
+                }
+            }
+        }
+        Part::Skip(len) => {
+            let len = len.checked_mul(order.count()).unwrap_or(usize::MAX);
+            bytes.take(len)?;
+        }
+        Part::Pointers(each) => {
+            let count = each.checked_mul(order.count()).unwrap_or(usize::MAX);
+            (0..count).try_for_each(|_| skip_pointer(bytes))?;
+        }
+    }
+    Ok(())
 }
 
 /// Single numbers of one object, with one look at the bytes that are left.

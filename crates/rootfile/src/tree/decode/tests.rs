@@ -119,6 +119,51 @@ fn objects_of_unknown_classes_are_refused_where_there_are_any() {
     assert!(matches!(refused.kind, ErrorKind::Unsupported(_)), "{refused}");
 }
 
+#[test]
+fn items_of_unknown_classes_may_be_numbers() {
+    let metals = vectors_of(Layout::Unknown(Some("Metal".into())));
+    #[rustfmt::skip]
+    let bytes = [
+        0x40, 0, 0, 6, 0, 9, 0, 0, 0, 0,
+        0x40, 0, 0, 14, 0, 9, 0, 0, 0, 2, 0, 0, 0, 7, 0, 0, 0, 8,
+        0x40, 0, 0, 10, 0, 9, 0, 0, 0, 1, 0, 0, 0, 9,
+    ];
+    let whole = basket(&bytes, Some(&[0, 10, 28, 42]), 3);
+    let expected = list(&[0, 0, 2, 3], Numbers::I32(vec![7, 8, 9]));
+    assert_eq!(decode(&metals, &whole, 0..3).unwrap(), expected);
+    // Parts know it or not, and are joined all the same.
+    let parts = [0..1, 1..2, 0..1, 2..3].map(|part| decode(&metals, &whole, part).unwrap());
+    let mut joined = metals.empty();
+    parts.iter().for_each(|part| joined.append(part).unwrap());
+    assert_eq!(joined, list(&[0, 0, 2, 2, 3], Numbers::I32(vec![7, 8, 9])));
+    // Numbers in one entry and nothing in another are of no class.
+    let mut mixed = bytes.to_vec();
+    mixed.splice(28.., [0x40, 0, 0, 6, 0, 9, 0, 0, 0, 1]);
+    let mixed = basket(&mixed, Some(&[0, 10, 28, 38]), 3);
+    let refused = decode(&metals, &mixed, 0..3).unwrap_err();
+    assert!(matches!(refused.kind, ErrorKind::Unsupported(_)), "{refused}");
+    let (some, nothing) = (&parts[1], decode(&metals, &mixed, 2..3).unwrap());
+    assert!(some.clone().append(&nothing).is_err());
+}
+
+#[test]
+fn objects_that_only_their_collection_counts() {
+    let record = Arc::new(Record::of_members(Some("Jet".into()), Vec::new()));
+    let layout = Layout::Record { header: false, record };
+    let mut jets = interpretation(layout, Entry::Counts);
+    jets.expect_counter();
+    let mut empty = basket(&[], Some(&[0, 0, 0]), 2);
+    assert!(jets.needs_counts(&empty));
+    assert!(decode(&jets, &empty, 0..2).is_err());
+    let counts =
+        |numbers: Vec<i32>| Array::Numbers { numbers: Numbers::I32(numbers), shape: vec![] };
+    for wrong in [vec![], vec![9], vec![9, -1]] {
+        assert!(jets.take_counts(&mut empty, &counts(wrong)).is_err());
+    }
+    jets.take_counts(&mut empty, &counts(vec![4, 9])).unwrap();
+    assert_eq!(decode(&jets, &empty, 1..2).unwrap(), nine_of_nothing(Some("Jet")));
+}
+
 /// A `TObjArray` of the string "a", of nothing, and of the same string again.
 fn array_of_objects() -> Vec<u8> {
     [

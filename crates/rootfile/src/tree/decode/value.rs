@@ -3,7 +3,7 @@
 use super::bytes::{Bytes, Header, MEMBERWISE};
 use super::object::{self, Order};
 use super::{container, extend, wrong_column};
-use crate::array::{Array, Numbers};
+use crate::array::{Array, Number, Numbers};
 use crate::error::{Error, Result};
 use crate::tree::interpret::layout::{Frame, Layout, List, Record, Scalar, Text, Version};
 
@@ -216,22 +216,35 @@ fn item_version(header: Header, bytes: &mut Bytes<'_>) -> Result<Option<(u16, u3
     Ok(Some((version, checksum)))
 }
 
-/// Items of a class that is not described, of which nothing must be written.
+/// Items of a class that is not described: of which nothing is written, or that are enumerations,
+/// which ROOT writes as numbers of four bytes whatever they are.
 fn unknown_items(
     class: Option<&str>,
     header: Header,
     bytes: &mut Bytes<'_>,
     column: &mut Array,
 ) -> Result<()> {
+    const NUMBER: Layout = Layout::Scalars { scalar: Scalar::Number(Number::I32), shape: vec![] };
     let Array::List { offsets, content } = plain(column) else { wrong_column() };
-    if header.version & MEMBERWISE != 0 {
+    let is_memberwise = header.version & MEMBERWISE != 0;
+    if is_memberwise {
         item_version(header, bytes)?;
     }
     let count = bytes.u32()? as usize;
-    if count > 0 && header.end != Some(bytes.len()) {
-        return Err(object::undescribed(class));
+    let left = header.end.and_then(|end| bytes.len().checked_sub(end));
+    let are_numbers = !is_memberwise && left.is_some() && left == count.checked_mul(4);
+    match &mut **content {
+        _ if count == 0 => {}
+        Array::Record { entries, .. } if left == Some(0) => *entries += count,
+        content @ Array::Record { entries: 0, .. } if are_numbers => {
+            *content = NUMBER.empty();
+            append_run(&NUMBER, Run::Count(count), bytes, content)?;
+        }
+        content @ Array::Numbers { .. } if are_numbers => {
+            append_run(&NUMBER, Run::Count(count), bytes, content)?;
+        }
+        _ => return Err(object::undescribed(class)),
     }
-    *record_of(content).0 += count;
     offsets.to_mut().push(content.len() as i64);
     Ok(())
 }

@@ -104,7 +104,8 @@ impl<'a> Compiler<'a> {
                     _ => None,
                 };
                 let item = match number {
-                    Some(Scalar::Number(number)) => Box::new(Type::Number(number)),
+                    // Whatever it has in memory.
+                    Some(Scalar::Number(_)) => Box::new(Type::Number(Number::I32)),
                     _ => item,
                 };
                 Type::Sequence { spelled, mark, item }
@@ -310,8 +311,9 @@ impl<'a> Compiler<'a> {
             code::TOBJECT => Some(TOBJECT),
             _ if base && element.name == "TObject" => Some(TOBJECT),
             _ if base => Some(self.base(element, fields)?),
+            // An array's length says that it is one, not its code.
             code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => {
-                Some(Part::Pointers(1))
+                Some(Part::Pointers(element.array_len.max(1) as usize))
             }
             code => match code.checked_sub(code::ARRAY) {
                 Some(code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL) => {
@@ -371,6 +373,7 @@ impl<'a> Compiler<'a> {
                     regular(element, false, self.object(class)?)
                 }
                 code::STRING => regular(element, true, Layout::Text(Text::Root)),
+                code::TOBJECT | code::TNAMED => regular(element, true, self.object(class)?),
                 _ => Err(unsupported(&element.type_name, element.type_code)),
             },
         }

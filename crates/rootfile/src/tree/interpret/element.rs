@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::class::{self, Compiler};
-use super::layout::{Counted, Counter, Frame, List, Prefix, Text};
+use super::layout::{Counted, Counter, Frame, List, Prefix, Text, Version};
 use super::plain::brackets;
 use super::reduced::{Reduced, Target};
 use super::{Entry, Interpretation, Layout, Number, Record, Scalar, cpp, is_group, shape_of};
@@ -155,7 +155,15 @@ impl Fields<'_> {
         let dimensions = self.dimensions();
         let layout = compiler.value(&kind, dimensions.is_empty());
         let layout = layout.map_err(|e| unsupported_type(e, &type_name))?;
-        Ok(self.value(&cpp::spelled(&type_name), self.arrayed(layout, &dimensions)))
+        let spelled = cpp::spelled(&type_name);
+        let are_objects = is_object(&layout) && !dimensions.is_empty();
+        let arrayed = self.arrayed(layout, &dimensions);
+        if are_objects {
+            // As uproot has arrays of objects: as many of them as fill an entry, which is one.
+            let name = format!("{spelled}[]{}", brackets(&dimensions));
+            return Ok(Interpretation::new(name, arrayed, Entry::Run));
+        }
+        Ok(self.value(&spelled, arrayed))
     }
 
     /// A collection of objects without members in the file: how many they are.
@@ -200,17 +208,18 @@ impl Fields<'_> {
         item: Layout,
         type_name: &str,
     ) -> Result<Interpretation> {
-        let is_array = self.branch.leaves.iter().any(|leaf| leaf.len > 1);
-        let (Some(counter), false) = (counter, is_array) else {
-            return Err(self.unsupported(type_name));
+        let counter = counter.ok_or_else(|| self.unsupported(type_name))?;
+        let by = Counter::Branch;
+        let one = Layout::Counted(Counted { by, triangle: false, prefix, item: item.into() });
+        let (layout, shape) = match self.branch.leaves.iter().find(|leaf| leaf.len > 1) {
+            None => (one, String::new()),
+            // So many pointers to arrays of one length.
+            Some(leaf) => {
+                let (length, item) = (leaf.len as usize, Box::new(one));
+                (Layout::Regular { framed: false, length, item }, format!("[{length}]"))
+            }
         };
-        let layout = Layout::Counted(Counted {
-            by: Counter::Branch,
-            triangle: false,
-            prefix,
-            item: item.into(),
-        });
-        let name = format!("{}[]", cpp::spelled(type_name));
+        let name = format!("{}[]{shape}", cpp::spelled(type_name));
         let mut arrays = Interpretation::new(name, layout, Entry::Arrays);
         arrays.counter = Some(counter);
         Ok(arrays)
@@ -284,6 +293,12 @@ impl Fields<'_> {
         let kind = self.kind(&type_name, classes, &compiler)?;
         let layout = compiler.value(&kind, dimensions.is_empty());
         let layout = layout.map_err(|e| unsupported_type(e, &type_name))?;
+        if self.streamer_type == code::BASE && has_no_bytes(&layout) {
+            let name = format!("{}[]", cpp::spelled(&type_name));
+            let mut objects = Interpretation::new(name, layout, Entry::Counts);
+            objects.counter = self.branch.parent;
+            return Ok(objects);
+        }
         let name = format!("{}[]{}", cpp::spelled(&type_name), brackets(&dimensions));
         Ok(Interpretation::new(name, self.arrayed(layout, &dimensions), Entry::Run))
     }
@@ -320,7 +335,9 @@ impl Fields<'_> {
 
     /// An array of that many values of a layout.
     fn arrayed(&self, layout: Layout, dimensions: &[usize]) -> Layout {
-        let collection = matches!(layout, Layout::List(_) | Layout::Text(_));
+        let has_frame = !is_object(&layout) && matches!(layout, Layout::List(_) | Layout::Text(_));
+        let of = self.streamer_type - code::ARRAY;
+        let collection = has_frame || [code::TOBJECT, code::TNAMED].contains(&of);
         let innermost = dimensions.len();
         let nested = dimensions.iter().enumerate().rev();
         nested.fold(layout, |item, (depth, length)| Layout::Regular {
@@ -388,6 +405,25 @@ impl Fields<'_> {
             cpp::spelled(type_name)
         };
         Error::unsupported(format!("type {type_name} (streamer type {})", self.streamer_type))
+    }
+}
+
+/// Whether arrays of it are those that uproot has as lists of one array.
+fn is_object(layout: &Layout) -> bool {
+    match layout {
+        Layout::Record { .. } | Layout::Text(Text::Object { .. }) => true,
+        Layout::List(list) => list.frame == Frame::None,
+        _ => false,
+    }
+}
+
+/// Whether nothing is written of objects that are split.
+fn has_no_bytes(layout: &Layout) -> bool {
+    match layout {
+        Layout::Record { record, .. } => {
+            record.names.is_empty() && record.versions.iter().all(Version::takes_no_bytes)
+        }
+        _ => false,
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Entry {
     /// For each object of a collection an array, whose length is in another branch: the column is a
     /// list of lists.
     Arrays,
+    /// Nothing: as many objects without members as another branch says. The column is a list of them.
+    Counts,
     /// Values up to the end of the entry, as one member of the objects of a collection is
     /// written: the column is a list of them.
     Run,
@@ -224,6 +226,15 @@ pub enum Part {
 }
 
 impl Part {
+    /// The field that a member becomes.
+    pub(crate) fn member(&self) -> Option<usize> {
+        match self {
+            Part::Member { at, .. } => *at,
+            Part::Converted { at, .. } => Some(*at),
+            _ => None,
+        }
+    }
+
     /// The field that it becomes where it is a single number, and how that is stored.
     fn number(&self) -> Option<(usize, Scalar)> {
         match self {

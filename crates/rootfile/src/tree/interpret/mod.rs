@@ -77,6 +77,11 @@ impl Interpretation {
         Self::new(typename, Layout::Text(layout::Text::Whole), Entry::Value)
     }
 
+    /// How many objects a collection has, of which the branch itself only groups the members.
+    pub fn of_counts() -> Self {
+        Self::new("int32_t", Layout::number(Number::I32), Entry::Fixed)
+    }
+
     /// Whether entries come as their bytes.
     pub fn is_of_bytes(&self) -> bool {
         matches!(self.layout, Layout::Text(layout::Text::Whole))
@@ -90,7 +95,7 @@ impl Interpretation {
     /// Whether no basket can be decoded without the values of [`Interpretation::counter`].
     pub fn always_needs_counts(&self) -> bool {
         match self.entry {
-            Entry::Arrays => true,
+            Entry::Arrays | Entry::Counts => true,
             Entry::Leaves => self.counter.is_some(),
             _ => false,
         }
@@ -121,7 +126,7 @@ impl Interpretation {
     pub fn empty(&self) -> Array {
         let item = self.layout.empty();
         match self.entry {
-            Entry::Items { .. } | Entry::Run | Entry::Arrays => {
+            Entry::Items { .. } | Entry::Run | Entry::Arrays | Entry::Counts => {
                 Array::List { offsets: Offsets::none(), content: Box::new(item) }
             }
             Entry::Fixed | Entry::Value | Entry::Leaves => item,

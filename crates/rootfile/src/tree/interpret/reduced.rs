@@ -53,7 +53,10 @@ impl Reduced {
         let mut items = range.split(',');
         let (min, max) = (bound(items.next()?)?, bound(items.next()?)?);
         let bits = match items.next() {
-            Some(bits) => bits.trim().parse().ok().filter(|bits| (2..=32).contains(bits))?,
+            Some(bits) => match bits.trim().parse::<i64>().ok()? {
+                bits @ 2..=32 => bits as u32,
+                _ => RANGE_BITS,
+            },
             None => RANGE_BITS,
         };
         if min < max {
@@ -199,9 +202,17 @@ mod tests {
         assert_eq!((reduced.size(), reduced.form), (3, Form::Truncated { bits: 12 }));
     }
 
+    /// ROOT says so, and takes all of them; files have it all the same.
+    #[test]
+    fn as_many_bits_as_there_cannot_be() {
+        for title in ["[0,1,1]", "[0,1,33]", "[0,1,-3]", "[0,1]"] {
+            assert_eq!(doubles(title, &[0x80, 0, 0, 0]), [0.5], "{title}");
+        }
+    }
+
     #[test]
     fn nonsense_is_refused() {
-        for title in ["[a,b]", "[0,1,1]", "[0,1,33]", "[0,1,-3]", "[,]", "[0,inf,8]"] {
+        for title in ["[a,b]", "[0,1,x]", "[,]", "[0,inf,8]"] {
             assert_eq!(Reduced::from_title(Target::Double32, title), None, "{title}");
         }
     }
