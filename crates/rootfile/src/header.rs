@@ -1,12 +1,13 @@
 //! The first record of a file (ROOT: `TFile`).
 //!
 //! ```text
-//! "root"  version:u32  begin:u32  end  seek_free  nbytes_free:u32  free_count:u32
+//! "root"  version:i32  begin:u32  end  seek_free  nbytes_free:u32  free_count:u32
 //! nbytes_name:u32  units:u8  compress:u32  seek_info  nbytes_info:u32  uuid
 //! ```
 //!
 //! `end`, `seek_free` and `seek_info` have four bytes, or eight where the version is at least
 //! 1,000,000, which ROOT writes once a file has passed 2 GB.
+//! Where uproot adds to a small file, it takes that number from its version, which is then negative.
 //! (Source: ROOT, `io/doc/TFile/header.md`.)
 
 use bytes::Bytes;
@@ -18,7 +19,7 @@ use crate::error::{Error, Result};
 pub const HEADER_LEN: u64 = 75;
 
 /// Added to the version of a file whose offsets have eight bytes.
-const BIG: u32 = 1_000_000;
+const BIG: i32 = 1_000_000;
 
 /// Earlier files have other records than those read here.
 const VERSION_MIN: u32 = 30_000;
@@ -61,9 +62,9 @@ impl Header {
             return Err(Error::corrupt(what).at(0));
         }
         cursor.skip(4)?;
-        let marked = cursor.u32()?;
+        let marked = cursor.i32()?;
         let big = marked >= BIG;
-        let version = if big { marked - BIG } else { marked };
+        let version = marked.rem_euclid(BIG) as u32;
         if version < VERSION_MIN {
             return Err(cursor.unsupported(format!("file of ROOT version {version}, before 3.00")));
         }
@@ -165,6 +166,15 @@ mod tests {
         let header = Header::read(&Bytes::from(raw)).unwrap();
         assert!(header.big);
         assert_eq!((header.version, header.end, header.seek_info), (62806, 5 << 32, 4 << 32));
+    }
+
+    /// It was taken for a big file, and refused as one that is cut.
+    #[test]
+    fn a_small_file_that_uproot_has_added_to() {
+        let mut raw = SMALL.to_vec();
+        raw[4..8].copy_from_slice(&(62_824 - BIG).to_be_bytes());
+        let header = Header::read(&Bytes::from(raw)).unwrap();
+        assert_eq!((header.version, header.big, header.end), (62_824, false, 4096));
     }
 
     #[test]
