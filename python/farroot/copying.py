@@ -41,7 +41,7 @@ def copy(
     Args:
         sources: One or several addresses, which may be globs as for :func:`farroot.iterate`;
             ``"URL1|URL2"`` is one file at two places.
-        target: A path for one file, or a directory that is there.
+        target: A path for one file, or a directory, which is made where it ends with a ``/``.
         overwrite: Whether to replace files that are there.
         verify: Whether to compare each file with its server's checksum.
 

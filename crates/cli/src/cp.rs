@@ -16,7 +16,7 @@ use crate::reading::with_config;
 #[command(override_usage = "farroot cp [OPTIONS] SOURCE... TARGET")]
 pub struct Arguments {
     /// URLs (root://, http://), paths or patterns, 'URL1|URL2' being one file at two places; last
-    /// a path for one file, or a directory that is there
+    /// a path for one file, or a directory, which is made where it ends with a /
     #[arg(required = true, value_name = "SOURCE... TARGET")]
     paths: Vec<String>,
     /// Another URL of the same file; may be given several times

@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 /// Reads ROOT data that is far away as if it were near
 #[derive(Debug, Parser)]
-#[command(name = "farroot", version, arg_required_else_help = true)]
+#[command(name = "farroot", bin_name = "farroot", version, arg_required_else_help = true)]
 struct Command {
     #[command(subcommand)]
     verb: Verb,

@@ -24,12 +24,20 @@ struct Owner {
   virtual ~Owner() {}
   ClassDef(Owner, 1)
 };
+// The example of docs/python.md.
+struct Hits {
+  std::vector<short> channel;
+  std::vector<float> charge;
+  virtual ~Hits() {}
+  ClassDef(Hits, 1)
+};
 
 #ifdef __CLING__
 #pragma link C++ class Custom-;
 #pragma link C++ class Derived+;
 #pragma link C++ class std::vector<Custom>+;
 #pragma link C++ class Owner+;
+#pragma link C++ class Hits-;
 #endif
 
 void Custom::Streamer(TBuffer &buffer) {
@@ -44,6 +52,34 @@ void Custom::Streamer(TBuffer &buffer) {
     count = buffer.WriteVersion(Custom::IsA(), true);
     buffer << (unsigned char)number;
     buffer.SetByteCount(count, true);
+  }
+}
+
+void Hits::Streamer(TBuffer &buffer) {
+  UInt_t start, length;
+  UShort_t count = channel.size();
+  if (buffer.IsReading()) {
+    buffer.ReadVersion(&start, &length);
+    buffer >> count;
+    channel.resize(count);
+    charge.resize(count);
+    for (UShort_t i = 0; i < count; i++) buffer >> channel[i] >> charge[i];
+    buffer.CheckByteCount(start, length, Hits::IsA());
+  } else {
+    length = buffer.WriteVersion(Hits::IsA(), true);
+    buffer << count;
+    for (UShort_t i = 0; i < count; i++) buffer << channel[i] << charge[i];
+    buffer.SetByteCount(length, true);
+  }
+}
+
+void fill_hits(TTree *tree, int) {
+  auto hits = new Hits;
+  tree->Branch("hits", &hits, 1000, 0);
+  for (int i = 0; i < 30; i++) {
+    hits->channel.assign(i % 3, i);
+    hits->charge.assign(i % 3, i / 2.f);
+    tree->Fill();
   }
 }
 

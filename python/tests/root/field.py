@@ -4,6 +4,7 @@ usage: field.py FOLDER field
        field.py FOLDER evolved VERSION
        field.py FOLDER custom
        field.py FOLDER shapes
+       field.py FOLDER hits
        field.py FOLDER merge
 """
 
@@ -60,8 +61,11 @@ def main(folder: str, what: str, *version: str) -> None:
         ROOT.gSystem.AddIncludePath(f"-DVERSION={version[0]}")
         compile_classes(folder, "evolved.h", f"farroot_evolved{version[0]}")
         write(folder, "fill_evolved", f"evolved{version[0]}")
-    elif what in ("custom", "shapes"):
-        compile_classes(folder, f"{what}.h", f"farroot_{what}")
+    elif what in ("custom", "hits"):
+        compile_classes(folder, "custom.h", "farroot_custom")
+        write(folder, f"fill_{what}", what)
+    elif what == "shapes":
+        compile_classes(folder, "shapes.h", "farroot_shapes")
         write(folder, f"fill_{what}", what)
     else:
         merge(folder)

@@ -32,19 +32,21 @@ impl Job {
     }
 }
 
-/// One file to `target`, or all of them into it.
+/// One file to `target`, or all of them into it. A directory that is not there is made where
+/// `target` ends with a slash.
 ///
 /// # Errors
 /// `InvalidArgument` for several files and a target that is no directory, for sources of the same
 /// name, and for those whose address ends without one.
 pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<Job>> {
     let wrong = |text: String| Error::new(ErrorKind::InvalidArgument, text);
-    if !target.is_dir() {
-        let is_folder = target.as_os_str().to_string_lossy().ends_with('/');
+    let is_there = target.is_dir();
+    if !is_there && !target.as_os_str().to_string_lossy().ends_with('/') {
         return match <[String; 1]>::try_from(sources) {
-            Ok([source]) if !is_folder => Ok(vec![Job { source, target: target.to_owned() }]),
-            _ => Err(wrong("the target is no directory that is there".into())
-                .with_url(target.to_string_lossy())),
+            Ok([source]) => Ok(vec![Job { source, target: target.to_owned() }]),
+            Err(_) => Err(wrong("there is no such directory for several files".into())
+                .with_url(target.to_string_lossy())
+                .with_advice("it is made where its name ends with a /")),
         };
     }
     let mut names = BTreeSet::new();
@@ -56,6 +58,12 @@ pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<Job>> {
             return Err(wrong(text).with_advice("copy them into different directories"));
         }
         jobs.push(Job { source, target: target.join(name) });
+    }
+    if !is_there {
+        std::fs::create_dir_all(target).map_err(|error| {
+            let text = format!("the directory cannot be made: {error}");
+            wrong(text).with_url(target.to_string_lossy())
+        })?;
     }
     Ok(jobs)
 }
@@ -106,6 +114,11 @@ mod tests {
         let path = Path::new("/no/such/folder/f");
         assert_eq!(of(&["root://a//f"], path).unwrap()[0].target, path);
         assert!(of(&["root://a//f", "root://a//g"], path).is_err());
-        assert!(of(&["root://a//f"], Path::new("/no/such/folder/")).is_err());
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("x/y/");
+        assert_eq!(of(&["root://a//f"], &new).unwrap()[0].target, new.join("f"));
+        assert!(new.is_dir());
+        std::fs::write(new.join("f"), "").unwrap();
+        assert!(of(&["root://a//f"], &new.join("f/g/")).is_err());
     }
 }
