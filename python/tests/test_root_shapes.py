@@ -114,3 +114,30 @@ def test_enumerations_that_nothing_describes(written: Path, kind: tuple[int, boo
     assert tree["late"].array().to_list() == late
     steps = list(tree.iterate("late", step_size=7))
     assert [entry for step in steps for entry in step["late"].to_list()] == late
+
+
+def boxes(i: int) -> dict[str, Any]:
+    """What `Boxes::fill` fills."""
+    counts = [range((i + k) % 3) for k in range(2)]
+    return {
+        "maps": [[(i + j, j / 2) for j in count] for count in counts],
+        "lists": [[i] * ((i + k) % 4) for k in range(3)],
+        "named": [[("k" * (j + 1), i) for j in count] for count in counts],
+        "last": -i,
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_collections(written: Path, kind: tuple[int, bool]) -> None:
+    """Arrays of maps that are written member by member say the version of their pairs, and
+    collections in a `std::array` have no header: both were called corrupt."""
+    tree = opened(written, "shapes", kind)
+    crates = [[boxes(i + k) for k in range(i % 3)] for i in ENTRIES]
+    if kind[0] == 0:
+        assert tree["boxes."].array().to_list() == [boxes(i) for i in ENTRIES]
+        assert column(tree, "crates") == crates
+        return
+    for name in ("maps", "lists", "named", "last"):
+        assert column(tree, f"boxes.{name}") == [boxes(i)[name] for i in ENTRIES], name
+        wanted = [[each[name] for each in entry] for entry in crates]
+        assert column(tree, f"crates.{name}") == wanted, name

@@ -1,4 +1,6 @@
 // Shapes of members and branches beside those of the other headers, every one a function of the entry's number.
+#include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -43,6 +45,29 @@ struct Row : public Nothing {
         pair[j][k] = 10 * i + j + k;
     }
   }
+};
+
+// Arrays of collections: C++'s own have one header, those of the standard library none.
+struct Boxes {
+  std::map<int, double> maps[2];
+  std::array<std::vector<int>, 3> lists;
+  std::array<std::map<std::string, int>, 2> named;
+  int last = 0;
+  void fill(int i) {
+    for (int k = 0; k < 2; k++) {
+      maps[k].clear();
+      named[k].clear();
+      for (int j = 0; j < (i + k) % 3; j++) {
+        maps[k][i + j] = j / 2.;
+        named[k][std::string(j + 1, 'k')] = i;
+      }
+    }
+    for (int k = 0; k < 3; k++)
+      lists[k].assign((i + k) % 4, i);
+    last = -i;
+  }
+  virtual ~Boxes() {}
+  ClassDef(Boxes, 1)
 };
 
 class Shapes {
@@ -91,6 +116,9 @@ public:
 
 #ifdef __CLING__
 #pragma link C++ class std::vector<Row>+;
+#pragma link C++ class std::map<int, double>+;
+#pragma link C++ class std::map<std::string, int>+;
+#pragma link C++ class std::vector<Boxes>+;
 #pragma link C++ class std::vector<Metal>+;
 #pragma link C++ class std::vector<Small>+;
 #pragma link C++ class std::set<Metal>+;
@@ -102,12 +130,20 @@ void fill_shapes(TTree *tree, int split) {
   auto metals = new std::vector<Metal>, late = new std::vector<Metal>;
   auto set = new std::set<Metal>;
   tree->Branch("shapes.", &shapes, 1000, split);
+  auto boxes = new Boxes;
+  auto crates = new std::vector<Boxes>;
+  tree->Branch("boxes.", &boxes, 1000, split);
+  tree->Branch("crates", &crates, 1000, split);
   tree->Branch("rows", &rows, 300, split);
   tree->Branch("metals", &metals, 300, split);
   tree->Branch("late", &late, 100, split);
   tree->Branch("set", &set, 300, split);
   for (int i = 0; i < 40; i++) {
     shapes->fill(i);
+    boxes->fill(i);
+    crates->resize(i % 3);
+    for (auto &crate : *crates)
+      crate.fill(i + int(&crate - &crates->front()));
     *rows = shapes->rows;
     *metals = shapes->metals;
     late->assign(i < 30 ? 0 : i % 3, kLead);

@@ -51,9 +51,13 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
             Ok(())
         }
         (Layout::Regular { framed, .. }, column) => {
-            let header = if *framed { Some(bytes.header()?) } else { None };
-            regular(layout, bytes, column)?;
-            header.map_or(Ok(()), |header| bytes.close(header))
+            if !*framed {
+                return regular(layout, None, bytes, column);
+            }
+            let header = bytes.header()?;
+            let wise = memberwise_of_all(layout, header, bytes)?;
+            regular(layout, wise, bytes, column)?;
+            bytes.close(header)
         }
         (Layout::Pointer(pointer), column) => object::pointer(pointer, bytes, column),
         (Layout::Any, column) => container::pointer(bytes, column),
@@ -108,9 +112,10 @@ pub fn append_run<'a>(
                 each(run, bytes, |bytes| items(list, wise, bytes, column))
             })
         }
-        (Layout::Regular { framed: true, .. }, _) => {
-            framed(run, bytes, |_, bytes| each(run, bytes, |bytes| regular(layout, bytes, column)))
-        }
+        (Layout::Regular { framed: true, .. }, _) => framed(run, bytes, |header, bytes| {
+            let wise = memberwise_of_all(layout, header, bytes)?;
+            each(run, bytes, |bytes| regular(layout, wise, bytes, column))
+        }),
         _ => each(run, bytes, |bytes| append(layout, bytes, column)),
     }
 }
@@ -186,12 +191,15 @@ fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
     Ok(())
 }
 
+/// The class of items that are written member by member, and its version.
+type Memberwise<'l> = (&'l Record, &'l Version);
+
 /// How the items of a collection are written, where that is member by member.
 fn memberwise<'l>(
     list: &'l List,
     header: Header,
     bytes: &mut Bytes<'_>,
-) -> Result<Option<(&'l Record, &'l Version)>> {
+) -> Result<Option<Memberwise<'l>>> {
     if header.version & MEMBERWISE == 0 {
         return Ok(None);
     }
@@ -204,6 +212,19 @@ fn memberwise<'l>(
     };
     let version = version.ok_or_else(|| object::unknown_version(record))?;
     Ok(Some((record, version)))
+}
+
+/// The same of an array of collections, of which one header says it.
+fn memberwise_of_all<'l>(
+    array: &'l Layout,
+    header: Header,
+    bytes: &mut Bytes<'_>,
+) -> Result<Option<Memberwise<'l>>> {
+    match array {
+        Layout::Regular { item, .. } => memberwise_of_all(item, header, bytes),
+        Layout::List(list) => memberwise(list, header, bytes),
+        _ => Ok(None),
+    }
 }
 
 /// Version of the class of a collection's items, or 0 and its checksum, where it says.
@@ -252,7 +273,7 @@ fn unknown_items(
 /// Reads a count and that many items.
 fn items(
     list: &List,
-    memberwise: Option<(&Record, &Version)>,
+    memberwise: Option<Memberwise<'_>>,
     bytes: &mut Bytes<'_>,
     column: &mut Array,
 ) -> Result<()> {
@@ -286,7 +307,12 @@ fn items(
 }
 
 /// The items of an array of fixed length, without the frame.
-fn regular(layout: &Layout, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+fn regular(
+    layout: &Layout,
+    memberwise: Option<Memberwise<'_>>,
+    bytes: &mut Bytes<'_>,
+    column: &mut Array,
+) -> Result<()> {
     let (Layout::Regular { length, item, .. }, Array::Regular { entries, content, .. }) =
         (layout, column)
     else {
@@ -295,7 +321,11 @@ fn regular(layout: &Layout, bytes: &mut Bytes<'_>, column: &mut Array) -> Result
     if *length > bytes.len() {
         return Err(Error::corrupt(format!("{length} items in {} bytes", bytes.len())));
     }
-    (0..*length).try_for_each(|_| append(item, bytes, content))?;
+    (0..*length).try_for_each(|_| match (memberwise, &**item) {
+        (Some(_), Layout::List(list)) => items(list, memberwise, bytes, content),
+        (Some(_), item @ Layout::Regular { .. }) => regular(item, memberwise, bytes, content),
+        (_, item) => append(item, bytes, content),
+    })?;
     *entries += 1;
     Ok(())
 }

@@ -370,7 +370,9 @@ impl<'a> Compiler<'a> {
             }
             number => match number.saturating_sub(code::ARRAY) {
                 code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
-                    regular(element, false, self.object(class)?)
+                    // Collections, too: `std::array` has them as objects.
+                    let kind = self.kind(class, element)?;
+                    regular(element, false, self.value(&kind, false)?)
                 }
                 code::STRING => regular(element, true, Layout::Text(Text::Root)),
                 code::TOBJECT | code::TNAMED => regular(element, true, self.object(class)?),

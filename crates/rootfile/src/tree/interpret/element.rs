@@ -335,9 +335,11 @@ impl Fields<'_> {
 
     /// An array of that many values of a layout.
     fn arrayed(&self, layout: Layout, dimensions: &[usize]) -> Layout {
-        let has_frame = !is_object(&layout) && matches!(layout, Layout::List(_) | Layout::Text(_));
         let of = self.streamer_type - code::ARRAY;
-        let collection = has_frame || [code::TOBJECT, code::TNAMED].contains(&of);
+        let has_frame = !is_object(&layout) && matches!(layout, Layout::List(_) | Layout::Text(_));
+        // `std::array` has its collections as objects, one after the other.
+        let collection =
+            (has_frame && of != code::ANY) || [code::TOBJECT, code::TNAMED].contains(&of);
         let innermost = dimensions.len();
         let nested = dimensions.iter().enumerate().rev();
         nested.fold(layout, |item, (depth, length)| Layout::Regular {
