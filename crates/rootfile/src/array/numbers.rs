@@ -219,27 +219,16 @@ impl Numbers {
 
     /// Adds big-endian numbers; trailing bytes that make no whole number are left out.
     pub(crate) fn extend_big_endian(&mut self, bytes: &[u8]) {
-        self.extend_big_endian_pieces(std::iter::once(bytes));
-    }
-
-    /// Adds the big-endian numbers of many pieces, choosing the type but once.
-    pub(crate) fn extend_big_endian_pieces<'a>(&mut self, pieces: impl Iterator<Item = &'a [u8]>) {
         // as_chunks and a plain map: the compiler makes vector shuffles of this.
         macro_rules! extend {
-            ($vec:ident, $type:ty) => {
-                for piece in pieces {
-                    let (numbers, _) = piece.as_chunks::<{ size_of::<$type>() }>();
-                    $vec.extend(numbers.iter().map(|number| <$type>::from_be_bytes(*number)));
-                }
-            };
+            ($vec:ident, $type:ty) => {{
+                let (numbers, _) = bytes.as_chunks::<{ size_of::<$type>() }>();
+                $vec.extend(numbers.iter().map(|number| <$type>::from_be_bytes(*number)));
+            }};
         }
         match self {
-            Numbers::Bool(vec) => {
-                for piece in pieces {
-                    vec.extend(piece.iter().map(|byte| u8::from(*byte != 0)));
-                }
-            }
-            Numbers::U8(vec) => pieces.for_each(|piece| vec.extend_from_slice(piece)),
+            Numbers::Bool(vec) => vec.extend(bytes.iter().map(|byte| u8::from(*byte != 0))),
+            Numbers::U8(vec) => vec.extend_from_slice(bytes),
             Numbers::I8(vec) => extend!(vec, i8),
             Numbers::I16(vec) => extend!(vec, i16),
             Numbers::I32(vec) => extend!(vec, i32),
@@ -249,6 +238,102 @@ impl Numbers {
             Numbers::U64(vec) => extend!(vec, u64),
             Numbers::F32(vec) => extend!(vec, f32),
             Numbers::F64(vec) => extend!(vec, f64),
+        }
+    }
+
+    /// Adds the big-endian numbers of many pieces of `bytes`, each of which is a whole number of them.
+    ///
+    /// # Panics
+    /// Where a piece is not within the bytes.
+    pub(crate) fn extend_big_endian_pieces(
+        &mut self,
+        bytes: &[u8],
+        pieces: impl Iterator<Item = Range<usize>> + Clone,
+    ) {
+        macro_rules! extend {
+            ($vec:ident, $type:ty) => {{
+                const SIZE: usize = size_of::<$type>();
+                const BLOCK: usize = BLOCK_NUMBERS * SIZE;
+                let mut at = $vec.len();
+                let count: usize = pieces.clone().map(|piece| piece.len() / SIZE).sum();
+                $vec.resize(at + count, Default::default());
+                for piece in pieces {
+                    let (len, count) = (piece.len().next_multiple_of(BLOCK), piece.len() / SIZE);
+                    let blocks = bytes.get(piece.start..piece.start + len);
+                    let numbers = $vec.get_mut(at..at + len / SIZE);
+                    match (blocks, numbers) {
+                        (Some(blocks), Some(numbers)) => {
+                            let blocks = blocks.as_chunks::<BLOCK>().0;
+                            let numbers = numbers.as_chunks_mut::<BLOCK_NUMBERS>().0;
+                            for (block, numbers) in blocks.iter().zip(numbers) {
+                                let block = block.as_chunks::<SIZE>().0;
+                                *numbers =
+                                    std::array::from_fn(|n| <$type>::from_be_bytes(block[n]));
+                            }
+                        }
+                        (_, _) => {
+                            let numbers = &mut $vec[at..at + count];
+                            for (number, big) in numbers.iter_mut().zip(bytes[piece].as_chunks().0)
+                            {
+                                *number = <$type>::from_be_bytes(*big);
+                            }
+                        }
+                    }
+                    at += count;
+                }
+            }};
+        }
+        match self {
+            Numbers::Bool(vec) => {
+                pieces.for_each(|piece| vec.extend(bytes[piece].iter().map(|b| u8::from(*b != 0))));
+            }
+            Numbers::U8(vec) => pieces.for_each(|piece| vec.extend_from_slice(&bytes[piece])),
+            Numbers::I8(vec) => extend!(vec, i8),
+            Numbers::I16(vec) => extend!(vec, i16),
+            Numbers::I32(vec) => extend!(vec, i32),
+            Numbers::I64(vec) => extend!(vec, i64),
+            Numbers::U16(vec) => extend!(vec, u16),
+            Numbers::U32(vec) => extend!(vec, u32),
+            Numbers::U64(vec) => extend!(vec, u64),
+            Numbers::F32(vec) => extend!(vec, f32),
+            Numbers::F64(vec) => extend!(vec, f64),
+        }
+    }
+}
+
+/// Pieces are converted so many numbers at a time: those of the next piece overwrite what is too much.
+const BLOCK_NUMBERS: usize = 4;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Pieces of any lengths, wherever they are, give what they give one by one.
+        #[test]
+        fn pieces_are_converted_as_each_of_them_is(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            cuts in prop::collection::vec((any::<prop::sample::Index>(), 0usize..12), 0..20),
+        ) {
+            let all = [
+                Numbers::Bool(vec![1]), Numbers::I8(vec![1]), Numbers::U8(vec![1]),
+                Numbers::I16(vec![1]), Numbers::U16(vec![1]), Numbers::I32(vec![1]),
+                Numbers::U32(vec![1]), Numbers::I64(vec![1]), Numbers::U64(vec![1]),
+            ];
+            for mut together in all {
+                let size = together.item_len();
+                let piece = |(start, count): &(prop::sample::Index, usize)| {
+                    let start = start.index(bytes.len() + 1);
+                    let count = (*count).min((bytes.len() - start) / size);
+                    start..start + count * size
+                };
+                let mut alone = together.clone();
+                cuts.iter().map(piece).for_each(|piece| alone.extend_big_endian(&bytes[piece]));
+                together.extend_big_endian_pieces(&bytes, cuts.iter().map(piece));
+                prop_assert_eq!(together, alone);
+            }
         }
     }
 }

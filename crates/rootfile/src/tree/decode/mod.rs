@@ -203,13 +203,10 @@ impl Interpretation {
             at += (items.len() / size) as i64;
             offsets.push(at);
         }
-        let pieces = stored.windows(2).map(|bounds| {
-            &basket.data[bounds[0] as usize + frame.skip(bounds)..bounds[1] as usize]
-        });
-        match scalar {
-            Scalar::Number(_) | Scalar::Bits => numbers.extend_big_endian_pieces(pieces),
-            scalar => pieces.for_each(|piece| extend(*scalar, numbers, piece)),
-        }
+        let pieces = stored
+            .windows(2)
+            .map(|bounds| bounds[0] as usize + frame.skip(bounds)..bounds[1] as usize);
+        extend_pieces(*scalar, numbers, basket.data, pieces);
         Ok(())
     }
 
@@ -429,6 +426,19 @@ fn extend(scalar: Scalar, numbers: &mut Numbers, bytes: &[u8]) {
     }
 }
 
+/// Adds the stored numbers of some pieces of `bytes`, each a whole number of them.
+fn extend_pieces(
+    scalar: Scalar,
+    numbers: &mut Numbers,
+    bytes: &[u8],
+    pieces: impl Iterator<Item = Range<usize>> + Clone,
+) {
+    match scalar {
+        Scalar::Number(_) | Scalar::Bits => numbers.extend_big_endian_pieces(bytes, pieces),
+        scalar => pieces.for_each(|piece| extend(scalar, numbers, &bytes[piece])),
+    }
+}
+
 /// Each member of records of `size` bytes into its own column.
 fn columns_of_record(record: &Record, bytes: &[u8], size: usize, fields: &mut [(String, Array)]) {
     let mut at = 0;
@@ -439,11 +449,8 @@ fn columns_of_record(record: &Record, bytes: &[u8], size: usize, fields: &mut [(
         };
         let Array::Numbers { numbers, .. } = field else { wrong_column() };
         let width = layout.fixed_size().unwrap_or_default();
-        let pieces = bytes.chunks_exact(size).map(|record| &record[at..at + width]);
-        match scalar {
-            Scalar::Number(_) | Scalar::Bits => numbers.extend_big_endian_pieces(pieces),
-            scalar => pieces.for_each(|piece| extend(*scalar, numbers, piece)),
-        }
+        let piece = |record: usize| record * size + at..record * size + at + width;
+        extend_pieces(*scalar, numbers, bytes, (0..bytes.len() / size).map(piece));
         at += width;
     }
 }
