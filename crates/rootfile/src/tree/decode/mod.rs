@@ -2,8 +2,10 @@
 //!
 //! Decoding appends: many baskets go into one column that has room for all of them, and nothing is
 //! copied twice. Numbers of fixed size are converted as one run; lists of numbers as one run and
-//! one pass over the offsets; everything else value by value (`value.rs`).
+//! one pass over the offsets; objects, lists of lists and texts in two passes (`bulk`); what is left
+//! value by value (`value.rs`).
 
+pub(super) mod bulk;
 mod bytes;
 mod container;
 mod leaves;
@@ -284,14 +286,16 @@ impl Interpretation {
                 _ => self.decode_values_in_a_row(basket, entries, column),
             };
         };
-        for bounds in stored[entries.start..=entries.end].windows(2) {
+        let stored = &stored[entries.start..=entries.end];
+        let one = |bounds: &[u32], column: &mut Array| {
             let mut bytes = self.entry_at(basket, bounds);
             value::append(&self.layout, &mut bytes, column)?;
-            if !bytes.is_empty() {
-                return Err(trailing(bytes.len()));
-            }
+            if bytes.is_empty() { Ok(()) } else { Err(trailing(bytes.len())) }
+        };
+        match &self.bulk {
+            Some(bulk) => bulk.decode(basket.data, stored, column, one),
+            None => stored.windows(2).try_for_each(|bounds| one(bounds, column)),
         }
-        Ok(())
     }
 
     /// The same where entry offsets are not stored: each value says where the next one starts.

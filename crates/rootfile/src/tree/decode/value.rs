@@ -10,7 +10,7 @@ use crate::tree::interpret::layout::{Frame, Layout, List, Record, Scalar, Text, 
 /// Set in a TObject's bits where a process id follows (ROOT: `kIsReferenced`).
 pub const IS_REFERENCED: u32 = 1 << 4;
 /// Collections before this version do not say the version of the class they hold.
-const SAYS_ITEM_VERSION: u16 = 8;
+pub const SAYS_ITEM_VERSION: u16 = 8;
 
 /// How many values a run has.
 #[derive(Debug, Clone, Copy)]

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use crate::array::{Array, Offsets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::streamer::Streamers;
+use crate::tree::decode::bulk::Bulk;
 use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
 
 /// How to read a branch, and what comes out.
@@ -38,6 +39,8 @@ pub struct Interpretation {
     pub(crate) counter_leaf: usize,
     /// Those that the data may name, where they name any.
     pub(crate) classes: Option<Arc<layout::Classes>>,
+    /// How values are read many at a time, where they can be.
+    pub(crate) bulk: Option<Arc<Bulk>>,
 }
 
 impl Interpretation {
@@ -88,8 +91,13 @@ impl Interpretation {
     }
 
     fn new(typename: impl Into<String>, layout: Layout, entry: Entry) -> Self {
+        let bulk = match entry {
+            Entry::Value => Bulk::of(&layout).map(Arc::new),
+            _ => None,
+        };
         let (counter, counter_leaf, classes) = (None, 0, None);
-        Interpretation { typename: typename.into(), layout, entry, counter, counter_leaf, classes }
+        let typename = typename.into();
+        Interpretation { typename, layout, entry, counter, counter_leaf, classes, bulk }
     }
 
     /// Whether no basket can be decoded without the values of [`Interpretation::counter`].

@@ -1,0 +1,75 @@
+//! The second pass: each column from what has been found for it.
+
+use super::super::value::{plain, record_of};
+use super::super::{extend_pieces, wrong_column};
+use super::{Found, Span};
+use crate::array::Array;
+use crate::tree::interpret::layout::Scalar;
+
+/// What a column is filled from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fill {
+    /// Numbers of `size` bytes an object, behind `before` bytes an object of the members before them.
+    Numbers {
+        slot: usize,
+        before: usize,
+        size: usize,
+        scalar: Scalar,
+    },
+    Texts {
+        slot: usize,
+    },
+    Lists {
+        slot: usize,
+        content: Box<Fill>,
+    },
+    /// By the position of the field.
+    Objects {
+        fields: Vec<(usize, Fill)>,
+    },
+}
+
+impl Fill {
+    /// Appends so many values.
+    pub fn append(&self, data: &[u8], found: &Found, count: usize, column: &mut Array) {
+        match (self, plain(column)) {
+            (Fill::Numbers { slot, before, size, scalar }, Array::Numbers { numbers, .. }) => {
+                let piece = |(at, count): &Span| {
+                    let (at, count) = (*at as usize, *count as usize);
+                    at + before * count..at + (before + size) * count
+                };
+                extend_pieces(*scalar, numbers, data, found[*slot].iter().map(piece));
+            }
+            (Fill::Texts { slot }, Array::Strings { offsets, bytes }) => {
+                let texts = &found[*slot];
+                bytes.reserve(texts.iter().map(|(_, len)| *len as usize).sum());
+                offsets.reserve(texts.len());
+                for (at, len) in texts {
+                    bytes.extend_from_slice(&data[*at as usize..][..*len as usize]);
+                    offsets.push(bytes.len() as i64);
+                }
+            }
+            (Fill::Lists { slot, content }, Array::List { offsets, content: items }) => {
+                let offsets = offsets.to_mut();
+                let first = offsets[offsets.len() - 1];
+                let mut end = first;
+                offsets.extend(found[*slot].iter().map(|(_, count)| {
+                    end += i64::from(*count);
+                    end
+                }));
+                content.append(data, found, (end - first) as usize, items);
+            }
+            (Fill::Objects { fields }, objects) => {
+                let (entries, columns) = record_of(objects);
+                *entries += count;
+                for (at, fill) in fields {
+                    match columns.get_mut(*at) {
+                        Some((_, column)) => fill.append(data, found, count, column),
+                        None => wrong_column(),
+                    }
+                }
+            }
+            _ => wrong_column(),
+        }
+    }
+}
