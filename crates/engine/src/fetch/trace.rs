@@ -91,7 +91,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    pub(super) fn new(clock: Clock) -> Self {
+    pub(crate) fn new(clock: Clock) -> Self {
         Trace { clock, records: Arc::default() }
     }
 

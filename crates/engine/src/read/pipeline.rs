@@ -337,7 +337,8 @@ impl Pipeline {
         let column = self.job.columns[item.column].clone();
         let (done, path) = (self.done.clone(), self.job.tree_path.clone());
         let url = self.job.remote.url().to_owned();
-        self.job.decoders.run(self.job.remote.tag(), move |codecs| {
+        let turn = self.job.rank.place(item.entries.start);
+        self.job.decoders.run(self.job.remote.tag(), turn, move |codecs| {
             let put = places
                 .map(|places| put_item(&tree, &column, &item, &bytes, &counts, &places, codecs));
             let decoded = match put {

@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use super::super::batches::{Batches, Maker};
 use super::super::columns::Batch;
 use super::super::cut::{self, Cut, Predicate};
+use super::super::decoders::AT_ONCE;
 use super::super::ntuple::told::with_clusters;
 use super::super::plan;
 use super::super::table::{Selected, Table};
@@ -260,7 +261,7 @@ impl Cutting {
         let (said, mask) = oneshot::channel();
         let predicate = self.predicate.clone();
         let file = self.table.file();
-        file.decoders().run(file.remote().tag(), move |_| {
+        file.decoders().run(file.remote().tag(), AT_ONCE, move |_| {
             // Who does not wait any more has been dropped.
             let _ = said.send(predicate.decide(batch));
         });

@@ -13,6 +13,7 @@ use rootfile::{Array, Codecs};
 use tokio::sync::{mpsc, oneshot};
 
 use super::super::columns::Column;
+use super::super::decoders::AT_ONCE;
 use super::super::pipeline::item::{Counts, Outcome, decode_item};
 use super::super::plan::Item;
 use super::super::tree::Tree;
@@ -285,7 +286,7 @@ impl Task {
         sender: oneshot::Sender<Result<Held>>,
     ) {
         let tree = self.tree.clone();
-        self.tree.file().decoders().run(self.tree.file().remote().tag(), move |codecs| {
+        self.tree.file().decoders().run(self.tree.file().remote().tag(), AT_ONCE, move |codecs| {
             let outcome = decode(&tree, &basket, &bytes, &[], codecs);
             let _ = sender.send(outcome.map(|outcome| {
                 if let (Outcome::Array(array), Some(permit)) = (&outcome, &permit) {

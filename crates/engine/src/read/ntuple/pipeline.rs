@@ -206,11 +206,12 @@ impl Pipeline {
         self.wants.decoding(stored);
         let cluster = self.plan.clusters[part.cluster].clone();
         let entries = local(&cluster, &part.entries);
+        let turn = self.job.rank.place(part.entries.start);
         let (columns, column) = (self.job.columns.clone(), part.column);
         let (done, url) = (self.done.clone(), self.job.remote.url().to_owned());
         let ntuple = self.job.ntuple.clone();
         let where_ = format!("{}/{}/cluster {}", self.job.path, columns[column].name, part.cluster);
-        self.job.decoders.run(self.job.remote.tag(), move |codecs| {
+        self.job.decoders.run(self.job.remote.tag(), turn, move |codecs| {
             let how = &columns[column].interpretation;
             let own = || {
                 let mut array = how.empty();

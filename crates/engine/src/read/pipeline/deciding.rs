@@ -21,6 +21,7 @@ use super::{Decision, Pipeline, Work, stored};
 use crate::error::Result;
 use crate::read::columns::Batch;
 use crate::read::cut;
+use crate::read::decoders::AT_ONCE;
 use crate::read::plan::Plan;
 
 /// Bytes of deciding columns asked for and not yet decided about, at least; on a link that holds
@@ -158,7 +159,7 @@ impl Pipeline {
             columns.push((self.job.columns[*column].clone(), parts));
         }
         let done = self.done.clone();
-        self.job.decoders.run(self.job.remote.tag(), move |_| {
+        self.job.decoders.run(self.job.remote.tag(), AT_ONCE, move |_| {
             let join = || {
                 let mut joined = Vec::with_capacity(columns.len());
                 for (column, parts) in columns {
