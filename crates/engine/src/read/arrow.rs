@@ -13,9 +13,10 @@ use arrow_array::{
     LargeStringArray, NullArray, PrimitiveArray, RecordBatch, RecordBatchOptions,
     RecordBatchReader, StructArray, UnionArray, types,
 };
-use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, ToByteSlice};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef, UnionFields};
-use rootfile::array::Mark;
+use bytes::Bytes;
+use rootfile::array::{Mark, Offsets};
 use rootfile::{Array, Numbers};
 
 use super::batches::Batches;
@@ -156,7 +157,7 @@ fn arrow(array: Array) -> std::result::Result<ArrayRef, ArrowError> {
             let field = item(&content);
             let content = arrow(*content)?;
             let field = field(content.data_type());
-            Arc::new(LargeListArray::try_new(field, ends(offsets.into_vec()), content, None)?)
+            Arc::new(LargeListArray::try_new(field, ends(offsets), content, None)?)
         }
         Array::Strings { offsets, bytes } => texts(offsets, bytes)?,
         Array::Record { entries, fields, .. } => record(entries, fields)?,
@@ -193,8 +194,21 @@ fn item(content: &Array) -> impl FnOnce(&DataType) -> FieldRef + use<> {
     move |kind| Arc::new(Field::new("item", kind.clone(), nullable))
 }
 
-fn ends(offsets: Vec<i64>) -> OffsetBuffer<i64> {
-    OffsetBuffer::new(ScalarBuffer::from(offsets))
+/// Offsets in the memory where they are, also those that columns share.
+fn ends(offsets: Offsets) -> OffsetBuffer<i64> {
+    struct Shared(Arc<Vec<i64>>);
+    impl AsRef<[u8]> for Shared {
+        fn as_ref(&self) -> &[u8] {
+            self.0.to_byte_slice()
+        }
+    }
+    OffsetBuffer::new(match offsets.shared().cloned() {
+        Some(shared) => {
+            let count = shared.len();
+            ScalarBuffer::new(Bytes::from_owner(Shared(shared)).into(), 0, count)
+        }
+        None => ScalarBuffer::from(offsets.into_vec()),
+    })
 }
 
 fn arrow_numbers(numbers: Numbers) -> ArrayRef {
@@ -247,7 +261,8 @@ fn fixed(
 fn texts(offsets: Vec<i64>, bytes: Vec<u8>) -> std::result::Result<ArrayRef, ArrowError> {
     let is_text = |span: &[i64]| std::str::from_utf8(&bytes[span[0] as usize..span[1] as usize]);
     if std::str::from_utf8(&bytes).is_ok() && offsets.windows(2).all(|span| is_text(span).is_ok()) {
-        return Ok(Arc::new(LargeStringArray::try_new(ends(offsets), Buffer::from(bytes), None)?));
+        let ends = ends(offsets.into());
+        return Ok(Arc::new(LargeStringArray::try_new(ends, Buffer::from(bytes), None)?));
     }
     let text = |span: &[i64]| String::from_utf8_lossy(&bytes[span[0] as usize..span[1] as usize]);
     Ok(Arc::new(LargeStringArray::from_iter_values(offsets.windows(2).map(text))))
@@ -318,6 +333,21 @@ mod tests {
         let content = list.as_list::<i64>().values().as_primitive::<types::Float64Type>();
         assert_eq!((content.values().as_ptr(), content.values().len()), (at, 3));
         assert_eq!(list.data_type().to_string(), "LargeList(non-null Float64)");
+    }
+
+    #[test]
+    fn lists_that_share_offsets_go_on_sharing_them() {
+        let shared = Arc::new(vec![0, 1, 3]);
+        let lists = [1.0, 2.0].map(|first| {
+            let content = Box::new(floats(&[first, 0.5, 0.25]));
+            arrow(Array::List { offsets: shared.clone().into(), content }).expect("a list")
+        });
+        for list in lists {
+            let offsets = list.as_list::<i64>().offsets();
+            assert_eq!(offsets.as_ptr(), shared.as_ptr());
+            assert_eq!(&offsets[..], [0, 1, 3]);
+        }
+        assert_eq!(Arc::strong_count(&shared), 1, "nobody has it any more");
     }
 
     #[test]
