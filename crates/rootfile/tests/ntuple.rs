@@ -17,8 +17,16 @@ fn testdata(name: &str) -> Bytes {
     Bytes::from(std::fs::read(format!("{folder}{name}")).expect(name))
 }
 
+/// Opens an RNTuple and all of its page lists, asking for every range that it needs.
+fn open(bytes: &Bytes, path: &str) -> rootfile::Result<Opened> {
+    let mut known = Known::new(Some(bytes.len() as u64));
+    let file = feed::until_ready(bytes, &mut known, File::open)?;
+    let ntuple = feed::until_ready(bytes, &mut known, |known| file.ntuple(known, path))?;
+    Opened::of(bytes, known, ntuple, file.streamers)
+}
+
 fn opened(name: &str) -> Opened {
-    support::open(&testdata(name), "events").expect("a good file")
+    open(&testdata(name), "events").expect("a good file")
 }
 
 fn list<T: std::fmt::Display>(count: i64, item: impl Fn(i64) -> T) -> String {
@@ -277,13 +285,13 @@ fn groups_are_found_by_entry() {
 
 #[test]
 fn a_tree_is_no_ntuple() {
-    let error = support::open(&testdata("plain.root"), "events").err().expect("not an RNTuple");
+    let error = open(&testdata("plain.root"), "events").err().expect("not an RNTuple");
     assert!(error.to_string().contains("TTree, not an RNTuple"), "{error}");
 }
 
 /// Reads all fields; gives the first error.
 fn read_all(bytes: &Bytes) -> Result<(), rootfile::Error> {
-    let opened = support::open(bytes, "events")?;
+    let opened = open(bytes, "events")?;
     for named in opened.names.all() {
         opened.field(&named.path)?;
     }
@@ -302,7 +310,7 @@ fn no_wrong_byte_of_the_metadata_changes_what_they_say() {
             let mut bad = good.to_vec();
             bad[at as usize] ^= 0x20;
             // A few bits of compressed data mean nothing.
-            if let Ok(bad) = support::open(&bad.into(), "events") {
+            if let Ok(bad) = open(&bad.into(), "events") {
                 assert_eq!(bad.ntuple, opened.ntuple, "byte {at}");
                 assert_eq!(bad.clusters, opened.clusters, "byte {at}");
             }
@@ -320,7 +328,7 @@ fn every_wrong_page_is_found() {
         for page in how.pages(cluster, 0..all).expect("good pages") {
             let mut bad = good.to_vec();
             bad[page.page.range.start as usize] ^= 1;
-            let bad = support::open(&bad.into(), "events").expect("metadata are as they were");
+            let bad = open(&bad.into(), "events").expect("metadata are as they were");
             let error = bad.field("nested").expect_err("a wrong page");
             assert!(matches!(error.kind, ErrorKind::Checksum(_)), "{error}");
         }
@@ -360,7 +368,7 @@ fn a_cut_file_is_an_error() {
 #[test]
 fn envelopes_in_several_records() {
     let file = testdata("ntuple_records.root");
-    let opened = support::open(&file, "events").expect("a good file");
+    let opened = open(&file, "events").expect("a good file");
     assert_eq!(opened.ntuple.anchor.max_key_size, 600);
     let links = [&opened.ntuple.anchor.header, &opened.ntuple.anchor.footer];
     let lengths = links.map(|link| link.range.end - link.range.start);

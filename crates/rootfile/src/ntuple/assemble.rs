@@ -11,6 +11,7 @@ use super::column::Element;
 use super::decode::{self, Elements, different_types};
 use super::interpret::{Interpretation, Layout, Slot};
 use super::page_list::{Cluster, Page};
+use super::reader::elsewhere;
 use super::schema::Schema;
 use crate::array::{Array, Numbers, Offsets, append_offsets};
 use crate::codec::Codecs;
@@ -54,7 +55,8 @@ impl Interpretation {
     /// entries is known only when the offsets are here, and waiting for them costs a round trip.
     ///
     /// # Errors
-    /// `Corrupt` where there are fewer elements than entries need, or more.
+    /// `Corrupt` where there are fewer elements than entries need, or more; `Unsupported` where pages
+    /// are in no file.
     pub fn pages(&self, cluster: &Cluster, entries: Range<u64>) -> Result<Vec<PageUse>> {
         let mut uses = Vec::new();
         if entries.is_empty() {
@@ -62,6 +64,9 @@ impl Interpretation {
         }
         for (at, slot) in self.slots.iter().enumerate() {
             let (column, pages) = slot.pages(cluster);
+            if let Some(kind) = cluster.columns.get(column as usize).and_then(|own| own.elsewhere) {
+                return Err(elsewhere(kind));
+            }
             let wanted = slot.wanted(&entries)?;
             let mut first = slot.zeros(cluster, pages)?;
             for (number, page) in pages.iter().enumerate() {

@@ -51,7 +51,7 @@ impl Footer {
                 first_entry: group.u64()?,
                 entries: group.u64()?,
                 clusters: group.u32()?,
-                page_list: Link { length: group.u64()?, range: group.locator()? },
+                page_list: Link { length: group.u64()?, range: group.locator()?.range()? },
             });
         }
         Ok(Footer { envelope, groups })

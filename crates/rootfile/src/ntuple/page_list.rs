@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use super::envelope::{Envelope, Kind};
 use super::footer::{ClusterGroup, belongs};
-use super::reader::Reader;
+use super::reader::{Locator, Reader};
 use crate::error::{Error, Result};
 
 const SHARDED: u64 = 1;
@@ -34,6 +34,8 @@ pub struct ColumnPages {
     pub pages: Vec<Page>,
     /// Another representation of the field is stored in this cluster.
     pub suppressed: bool,
+    /// The type of the locators, where a page is not in the file.
+    pub elsewhere: Option<u8>,
 }
 
 /// A compressed run of elements of a column.
@@ -111,18 +113,25 @@ fn summary(reader: &mut Reader<'_>) -> Result<Range<u64>> {
 fn column_pages(reader: &mut Reader<'_>) -> Result<ColumnPages> {
     let (count, mut list) = reader.list(4 + 12)?;
     let mut pages = Vec::with_capacity(count);
+    let mut elsewhere = None;
     for _ in 0..count {
         let elements = list.i32()?;
-        let locator = list.locator()?;
+        let place = match list.locator()? {
+            Locator::Range(range) => range,
+            Locator::Elsewhere(kind) => {
+                elsewhere = Some(kind);
+                0..0
+            }
+        };
         let checksum = elements < 0;
-        let end = locator.end.checked_add(if checksum { 8 } else { 0 });
+        let end = place.end.checked_add(if checksum { 8 } else { 0 });
         let end = end.ok_or_else(|| list.corrupt("a page behind the end of all files"))?;
-        let range = locator.start..end;
+        let range = place.start..end;
         pages.push(Page { elements: elements.unsigned_abs(), range, further: None, checksum });
     }
     let suppressed = list.i64()? < 0;
     if suppressed && !pages.is_empty() {
         return Err(list.corrupt("a suppressed column with pages"));
     }
-    Ok(ColumnPages { pages, suppressed })
+    Ok(ColumnPages { pages, suppressed, elsewhere })
 }

@@ -15,9 +15,36 @@ use std::ops::Range;
 use crate::error::{Error, Result};
 
 /// Type of a locator with 64 bits of size.
-const LOCATOR_LARGE: u32 = 1;
+const LOCATOR_LARGE: u8 = 1;
 /// Features that the format has names for.
 const FEATURES: [&str; 1] = ["nested deferred columns"];
+
+/// Where something is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Locator {
+    /// In the file.
+    Range(Range<u64>),
+    /// In another store than a file, by a locator of this type.
+    Elsewhere(u8),
+}
+
+impl Locator {
+    /// The range of the file.
+    ///
+    /// # Errors
+    /// `Unsupported` naming the type for any other place.
+    pub fn range(self) -> Result<Range<u64>> {
+        match self {
+            Locator::Range(range) => Ok(range),
+            Locator::Elsewhere(kind) => Err(elsewhere(kind)),
+        }
+    }
+}
+
+/// The error where something is not in the file.
+pub fn elsewhere(kind: u8) -> Error {
+    Error::unsupported(format!("an RNTuple locator of type {kind}, which is no place in a file"))
+}
 
 /// A place in an envelope, and how far reading may go.
 #[derive(Debug, Clone)]
@@ -148,11 +175,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where something is in the file.
+    /// Where something is.
     ///
     /// # Errors
-    /// `Corrupt`; `Unsupported` for locators of other stores than files.
-    pub fn locator(&mut self) -> Result<Range<u64>> {
+    /// `Corrupt`.
+    pub fn locator(&mut self) -> Result<Locator> {
         let at = self.clone();
         let head = self.i32()?;
         let bits = head.unsigned_abs();
@@ -160,17 +187,15 @@ impl<'a> Reader<'a> {
             (u64::from(bits), self.u64()?)
         } else {
             // ROOT negates all of it, not just the sign bit.
-            let kind = bits >> 24;
+            let kind = (bits >> 24) as u8;
             let mut content = self.frame(&at, u64::from(bits & 0xffff), 4)?;
             if kind != LOCATOR_LARGE {
-                let what =
-                    format!("an RNTuple locator of type {kind}, which is no place in a file");
-                return Err(Error::unsupported(what));
+                return Ok(Locator::Elsewhere(kind));
             }
             (content.u64()?, content.u64()?)
         };
         match offset.checked_add(size) {
-            Some(end) => Ok(offset..end),
+            Some(end) => Ok(Locator::Range(offset..end)),
             None => Err(at.corrupt(format!("{size} bytes at {offset}"))),
         }
     }
@@ -229,16 +254,17 @@ mod tests {
     #[test]
     fn locators_of_both_sizes() {
         let short = [&10i32.to_le_bytes()[..], &200u64.to_le_bytes()].concat();
-        assert_eq!(Reader::new(&short).locator().unwrap(), 200..210);
+        assert_eq!(Reader::new(&short).locator().unwrap(), Locator::Range(200..210));
         // As ROOT writes it: size, a reserved byte and the type, negated as one number.
         let large = |kind: i32, size: u64| {
             let head = -(20 | 5 << 16 | kind << 24);
             [&head.to_le_bytes()[..], &size.to_le_bytes(), &200u64.to_le_bytes()].concat()
         };
         assert_eq!(large(1, 0)[..4], [0xec, 0xff, 0xfa, 0xfe]);
-        assert_eq!(Reader::new(&large(1, 1 << 40)).locator().unwrap(), 200..200 + (1 << 40));
+        let range = Locator::Range(200..200 + (1 << 40));
+        assert_eq!(Reader::new(&large(1, 1 << 40)).locator().unwrap(), range);
         assert!(Reader::new(&large(1, u64::MAX)).locator().is_err());
-        let error = Reader::new(&large(2, 1)).locator().unwrap_err();
+        let error = Reader::new(&large(2, 1)).locator().unwrap().range().unwrap_err();
         assert!(error.to_string().contains("type 2"), "{error}");
     }
 }

@@ -156,7 +156,7 @@ mod tests {
 
     fn cluster(range: Range<u64>) -> Vec<Cluster> {
         let page = Page { elements: 44, range, further: None, checksum: false };
-        let columns = vec![ColumnPages { pages: vec![page], suppressed: false }];
+        let columns = vec![ColumnPages { pages: vec![page], ..ColumnPages::default() }];
         vec![Cluster { entries: 0..44, columns }]
     }
 

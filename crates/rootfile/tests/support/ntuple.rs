@@ -4,34 +4,38 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use rootfile::ntuple::{Cluster, Interpretation, Names, Ntuple, PageUse};
-use rootfile::{Array, Codecs, File, Known, Numbers, Result};
+use rootfile::streamer::Streamers;
+use rootfile::{Array, Codecs, Known, Numbers, Result};
 
 use crate::feed;
 
 pub struct Opened {
     pub bytes: Bytes,
-    pub file: File,
+    /// Classes that the file describes.
+    pub classes: Streamers,
     pub ntuple: Ntuple,
     pub names: Names,
     pub clusters: Vec<Cluster>,
 }
 
-/// Opens an RNTuple and all of its page lists, asking for every range that it needs.
-pub fn open(bytes: &Bytes, path: &str) -> Result<Opened> {
-    let mut known = Known::new(Some(bytes.len() as u64));
-    let file = feed::until_ready(bytes, &mut known, File::open)?;
-    let ntuple = feed::until_ready(bytes, &mut known, |known| file.ntuple(known, path))?;
-    let groups = 0..ntuple.groups.len();
-    let clusters =
-        feed::until_ready(bytes, &mut known, |known| ntuple.clusters(known, groups.clone()))?;
-    let names = Names::new(&ntuple.schema);
-    Ok(Opened { bytes: bytes.clone(), file, ntuple, names, clusters })
-}
-
 impl Opened {
+    /// Reads the page lists of an RNTuple.
+    pub fn of(
+        bytes: &Bytes,
+        mut known: Known,
+        ntuple: Ntuple,
+        classes: Streamers,
+    ) -> Result<Opened> {
+        let groups = 0..ntuple.groups.len();
+        let clusters =
+            feed::until_ready(bytes, &mut known, |known| ntuple.clusters(known, groups.clone()))?;
+        let names = Names::new(&ntuple.schema);
+        Ok(Opened { bytes: bytes.clone(), classes, ntuple, names, clusters })
+    }
+
     pub fn interpretation(&self, path: &str) -> Result<Interpretation> {
         let named = self.names.all().iter().find(|named| named.path == path).expect(path);
-        Interpretation::of(&self.ntuple.schema, &self.names, &self.file.streamers, named.field)
+        Interpretation::of(&self.ntuple.schema, &self.names, &self.classes, named.field)
     }
 
     pub fn field(&self, path: &str) -> Result<Array> {
