@@ -14,6 +14,10 @@ use crate::error::{Error, Result};
 
 /// Metadata beyond this are refused: page lists of a million pages take 30 MB.
 pub(super) const ENVELOPE_LEN_MAX: u64 = 1 << 29;
+/// What is longer than this may be so many times as long as its compressed bytes: what an envelope
+/// holds takes several times its length in memory.
+const EXPANSION_FREE: u64 = 1 << 24;
+const EXPANSION_MAX: u64 = 128;
 /// Bytes of the head and of the checksum.
 const FRAME_LEN: usize = 8 + CHECKSUM_LEN;
 pub(super) const CHECKSUM_LEN: usize = 8;
@@ -41,6 +45,11 @@ impl Envelope {
     pub fn open(kind: Kind, stored: &Bytes, length: u64) -> Result<Envelope> {
         if length > ENVELOPE_LEN_MAX {
             return Err(Error::limit(format!("an envelope of {length} bytes")));
+        }
+        let stored_len = stored.len() as u64;
+        if length > EXPANSION_FREE && length / EXPANSION_MAX > stored_len {
+            let what = format!("an envelope of {length} bytes in {stored_len}");
+            return Err(Error::limit(what));
         }
         let length = length as usize;
         let whole = if stored.len() == length {
@@ -118,5 +127,7 @@ mod tests {
         assert!(Envelope::open(Kind::Header, &good, 19).is_err());
         assert!(Envelope::open(Kind::Footer, &envelope(2, 18, b"abc"), 19).is_err());
         assert!(Envelope::open(Kind::Footer, &good, u64::MAX).is_err());
+        let error = Envelope::open(Kind::Footer, &good, 1 << 28).unwrap_err();
+        assert!(error.to_string().contains("268435456 bytes in 19"), "{error}");
     }
 }

@@ -23,6 +23,9 @@ use crate::known::{Known, Needs, Progress};
 /// Class of the anchor.
 pub const CLASS: &str = "ROOT::RNTuple";
 
+/// Clusters, columns of them and pages that are listed at once: many groups may name one page list.
+const LISTED_MAX: u64 = 1 << 25;
+
 /// An RNTuple's metadata, but for the places of its pages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ntuple {
@@ -109,6 +112,7 @@ impl Ntuple {
     pub fn clusters(&self, known: &Known, groups: Range<usize>) -> Result<Progress<Vec<Cluster>>> {
         let mut missing = Needs::default();
         let mut clusters = Vec::new();
+        let mut listed = 0;
         for group in &self.groups[groups] {
             let link = &group.page_list;
             match stored(known, &self.anchor, link, "page list")? {
@@ -116,6 +120,11 @@ impl Ntuple {
                 Progress::Ready(bytes) if missing.required.is_empty() => {
                     let read = page_list::page_list(&bytes, group, self.header_checksum);
                     let mut read = read.map_err(at(link, "page list"))?;
+                    listed += read.iter().map(Cluster::listed).sum::<u64>();
+                    if listed > LISTED_MAX {
+                        let what = format!("page lists of more than {LISTED_MAX} items");
+                        return Err(at(link, "page list")(Error::limit(what)));
+                    }
                     read.sort_by_key(|cluster| cluster.entries.start);
                     let end = contiguous_from(
                         group.first_entry,

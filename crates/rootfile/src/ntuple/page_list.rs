@@ -28,6 +28,14 @@ pub struct Cluster {
     pub columns: Vec<ColumnPages>,
 }
 
+impl Cluster {
+    /// How many things it lists: itself, columns and pages.
+    pub(super) fn listed(&self) -> u64 {
+        let of = |column: &ColumnPages| 1 + column.pages.len() as u64;
+        1 + self.columns.iter().map(of).sum::<u64>()
+    }
+}
+
 /// The pages of a column in a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnPages {

@@ -24,6 +24,12 @@ const COLUMN_RANGE: u16 = 2;
 /// Fields in fields; deeper ones are refused, since what walks over them recurses.
 const DEPTH_MAX: usize = 64;
 
+/// Fields beyond this are refused: each takes more memory than bytes of the file.
+const FIELDS_MAX: usize = 1 << 21;
+/// Bytes that the names and types of all fields may take, each with those of the fields it is in, as
+/// paths have them.
+const PATHS_LEN_MAX: usize = 1 << 28;
+
 /// What a field is to the fields below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -85,6 +91,7 @@ pub struct Schema {
     pub writer: String,
     pub fields: Vec<Field>,
     pub columns: Vec<Column>,
+    paths_len: usize,
 }
 
 impl Schema {
@@ -105,6 +112,9 @@ impl Schema {
     /// Adds the fields and columns of one schema description.
     pub(super) fn extend(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let (count, mut fields) = reader.list(8 + 32)?;
+        if self.fields.len().saturating_add(count) > FIELDS_MAX {
+            return Err(Error::limit(format!("an RNTuple with more than {FIELDS_MAX} fields")));
+        }
         for _ in 0..count {
             self.add_field(&mut fields.record()?)?;
         }
@@ -167,6 +177,15 @@ impl Schema {
             }
         }
         self.fields.push(field);
+        let lengths = self.ancestors(id).map(|id| {
+            let field = &self.fields[id as usize];
+            field.name.len() + field.typename.len()
+        });
+        self.paths_len = self.paths_len.saturating_add(lengths.sum());
+        if self.paths_len > PATHS_LEN_MAX {
+            let what = format!("an RNTuple with names of more than {PATHS_LEN_MAX} bytes");
+            return Err(Error::limit(what));
+        }
         Ok(())
     }
 
