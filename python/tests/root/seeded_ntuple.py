@@ -133,12 +133,11 @@ class Generator:
                 return f"std::tuple<{','.join(types)}>"
             case "variant":
                 types = [self.type(inner) for _ in range(self.random.randint(1, 5))]
-                # ROOT takes objects in the streamer's form for aligned to 16 bytes, and looks for
-                # the tag behind the gap that they would leave.
-                streamed = [each.name for each in self.classes if each.is_streamed]
-                types = [
-                    "float" if any(name in each for name in streamed) else each for each in types
-                ]
+                # ROOT takes sets, maps and streamed objects for aligned to 16 bytes, and
+                # so looks at wrong places for what is behind a variant in a variant or in an array.
+                wrong = ("set<", "map<", f"N{self.seed}C")
+                if depth > 0:
+                    types = ["float" if any(w in t for w in wrong) else t for t in types]
                 return f"std::variant<{','.join(dict.fromkeys(types))}>"
             case "optional":
                 item = self.type(inner)
