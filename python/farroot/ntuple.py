@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from . import _core, _libraries
@@ -75,6 +76,11 @@ class HasFields(Named["Field"]):
     #: The field itself; None for an RNTuple.
     _number: int | None
 
+    @property
+    def _below(self) -> str:
+        """What the paths of the fields below begin with."""
+        raise NotImplementedError
+
     def _numbers(self) -> Sequence[int]:
         return self._ntuple._children.get(self._number, [])
 
@@ -104,6 +110,7 @@ class HasFields(Named["Field"]):
         filter_name: Filter = None,
         filter_typename: Filter = None,
         filter_field: Callable[[Field], bool] | None = None,
+        filter_branch: Callable[[Field], bool] | None = None,
         recursive: bool = True,
         full_paths: bool = True,
     ) -> list[tuple[str, Field]]:
@@ -113,7 +120,7 @@ class HasFields(Named["Field"]):
             filter_name: None, a name, a glob, ``"/regex/flags"``, a function of a name, or
                 several of these; tried on the name and on the path.
             filter_typename: The same, for the C++ type.
-            filter_field: A function of the :class:`Field`, or None.
+            filter_field: A function of the :class:`Field`, or None; ``filter_branch`` is the same.
             recursive: Whether fields of fields come too.
             full_paths: Whether these are named by their path, ``parent.child``, or by the last
                 part of it.
@@ -121,7 +128,7 @@ class HasFields(Named["Field"]):
         return self._items(
             filter_name,
             filter_typename,
-            filter_field,
+            filter_field or filter_branch,
             recursive=recursive,
             full_paths=full_paths,
         )
@@ -147,13 +154,14 @@ class HasFields(Named["Field"]):
         if not isinstance(where, str):
             return self.fields[operator.index(where)]
         path = where.replace("/", ".").strip(".")
-        everything = self.items()
-        for name, field in everything:
-            if name == path:
-                return field
-        for _, field in everything:
-            if field.name == path and not where.startswith((".", "/")):
-                return field
+        number = self._ntuple._by_path.get(self._below + path)
+        if number is not None:
+            return Field(self._ntuple, number)
+        if not where.startswith((".", "/")):
+            for number in self._ntuple._by_name.get(path, []):
+                field = Field(self._ntuple, number)
+                if field.path.startswith(self._below):
+                    return field
         raise self.no_such(where)
 
     def __contains__(self, where: object) -> bool:
@@ -203,6 +211,26 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         self._number = None
 
     @property
+    def _below(self) -> str:
+        return ""
+
+    @cached_property
+    def _by_path(self) -> dict[str, int]:
+        """Fields by path; of several of one path the first."""
+        paths: list[str] = []
+        for name, above, _, _ in self._all:
+            paths.append(name if above is None else f"{paths[above]}.{name}")
+        return {path: number for number, path in reversed(list(enumerate(paths)))}
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[int]]:
+        """Fields by their own name, in the order of the file."""
+        named: dict[str, list[int]] = {}
+        for number, (name, _, _, _) in enumerate(self._all):
+            named.setdefault(name, []).append(number)
+        return named
+
+    @property
     def description(self) -> str:
         return self._live().description
 
@@ -224,6 +252,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         filter_name: Filter = None,
         filter_typename: Filter = None,
         filter_field: Callable[[Field], bool] | None = None,
+        filter_branch: Callable[[Field], bool] | None = None,
         aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
@@ -242,8 +271,8 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
                 fields are read first, and of the others only pages with such entries.
             aliases: Formulas by the names that they have in ``expressions``, ``cut`` and each
                 other.
-            filter_name, filter_typename, filter_field: See :meth:`items`; only without
-                ``expressions``.
+            filter_name, filter_typename, filter_field, filter_branch: See :meth:`items`; only
+                without ``expressions``.
             entry_start, entry_stop: Half-open range of entries; None is the beginning and the
                 end, negative numbers count from the end.
             library: ``"ak"``, ``"np"``, ``"pd"`` or ``"arrow"``.
@@ -261,7 +290,8 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
 
         In formulas a field in others, ``a.b``, comes in the lists that it is in.
         """
-        choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
+        accepts = filter_field or filter_branch
+        choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
         wish = Wish.checked(choice, library, how, ak_add_doc)
         entries = entry_range(self.num_entries, entry_start, entry_stop)
         steps = wish.virtual_steps(self, entries, {}, virtual=virtual, log=access_log)
@@ -281,6 +311,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         filter_name: Filter = None,
         filter_typename: Filter = None,
         filter_field: Callable[[Field], bool] | None = None,
+        filter_branch: Callable[[Field], bool] | None = None,
         aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
@@ -308,7 +339,8 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         """
         from .dataset import Steps, is_report, steps_with_gaps
 
-        choice = Choice(expressions, filter_name, filter_typename, filter_field, cut, aliases)
+        accepts = filter_field or filter_branch
+        choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
         wish = Wish.checked(choice, library, how, ak_add_doc)
         entries = entry_range(self.num_entries, entry_start, entry_stop)
         told = self._report if report else None
@@ -327,6 +359,32 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         if goes_on:
             return steps_with_gaps(self, selection, entries, size, report)
         return Steps(selection.steps(*entries, size, report=told), [])
+
+    def num_entries_for(
+        self,
+        memory_size: int | str,
+        expressions: str | Iterable[str] | None = None,
+        *,
+        filter_name: Filter = None,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+    ) -> int:
+        """About how many entries take that much memory when decoded; no page is read for it.
+
+        Args:
+            memory_size: Bytes, or a text such as ``"100 MB"``.
+
+        The other arguments are those of :meth:`arrays`.
+        """
+        size = step(memory_size).get("step_bytes", memory_size)
+        start, stop = entry_range(self.num_entries, entry_start, entry_stop)
+        planned = self.plan(
+            expressions, filter_name=filter_name, entry_start=start, entry_stop=stop
+        )
+        total = sum(column.decoded_bytes for each in planned for column in each.columns)
+        if total == 0:
+            return stop - start
+        return max(1, int(size) * (stop - start) // total)
 
     def leaf(self, name: str, text: str) -> Leaf:
         """The field of a name in the formula ``text``."""
@@ -465,6 +523,20 @@ class Field(HasFields):
         return f"{above.path}.{self.name}" if isinstance(above, Field) else self.name
 
     @property
+    def _below(self) -> str:
+        return f"{self.path}."
+
+    @property
+    def top_level(self) -> bool:
+        """Whether it is in no other field."""
+        return self._ntuple._all[self._number][1] is None
+
+    @property
+    def index(self) -> int:
+        """Its position among the fields that are directly in the same one."""
+        return self._ntuple._children[self._ntuple._all[self._number][1]].index(self._number)
+
+    @property
     def interpretation(self) -> str:
         """The type of an entry in Awkward's spelling; ``unsupported`` without one."""
         try:
@@ -493,6 +565,69 @@ class Field(HasFields):
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         _, (column,) = self._ntuple._live().read([self.key], start, stop)
         return into.array(column, Rows(start, stop))
+
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_field: Callable[[Field], bool] | None = None,
+        filter_branch: Callable[[Field], bool] | None = None,
+        **options: Any,
+    ) -> Any:
+        """Reads fields in this one, or all of it, in a table with the field at the top.
+
+        Args:
+            expressions: Names, paths or globs of fields in this one; None takes those that the
+                filters accept.
+            cut: As for :meth:`Ntuple.arrays`, with names of the RNTuple.
+            options: Further arguments of :meth:`Ntuple.arrays`.
+        """
+        wanted = self._wanted(
+            expressions,
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_field=filter_field or filter_branch,
+        )
+        return self._ntuple.arrays(wanted, cut, **options)
+
+    def iterate(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_field: Callable[[Field], bool] | None = None,
+        filter_branch: Callable[[Field], bool] | None = None,
+        **options: Any,
+    ) -> Steps:
+        """As :meth:`arrays`, step by step; see :meth:`Ntuple.iterate`."""
+        wanted = self._wanted(
+            expressions,
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_field=filter_field or filter_branch,
+        )
+        return self._ntuple.iterate(wanted, cut, **options)
+
+    def _wanted(self, expressions: str | Iterable[str] | None, **filters: Any) -> list[str]:
+        """Paths of the fields in this one that a call means."""
+        if expressions is None:
+            if not any(filters.values()):
+                return [self.path]
+            return [field.path for field in self.values(**filters)]
+        paths = []
+        for name in [expressions] if isinstance(expressions, str) else expressions:
+            matching = [self[name]] if name in self else []
+            if not matching and is_glob(name):
+                matching = self.values(filter_name=name)
+            elif not matching:
+                raise self.no_such(name)
+            paths += [field.path for field in matching]
+        return paths
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Field):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from typing import Any
 
 import awkward as ak
 import numpy as np
@@ -168,6 +169,60 @@ def test_objects_in_the_streamer_form() -> None:
     assert ntuple["object"].array().to_list() == [{"fName": "", "fTitle": ""}] * 5
     with pytest.raises(farroot.KeyInFileError, match="number"):
         ntuple["numbr"]
+
+
+def test_fields_read_what_is_in_them() -> None:
+    path, name = FILES[0]
+    ours, theirs = farroot.open(f"{path}:{name}"), uproot.open(path)[name]
+    cases: list[tuple[str, dict[str, Any]]] = [
+        ("both", {}),
+        ("hits", {}),
+        ("f32", {}),
+        ("both", {"filter_name": "track*"}),
+        ("both", {"filter_typename": "double", "entry_start": 30, "entry_stop": 90}),
+        ("hits", {"filter_field": lambda field: field.name == "x"}),
+    ]
+    for field, options in cases:
+        expected, got = theirs[field].arrays(**options), ours[field].arrays(**options)
+        assert str(got.type) == str(expected.type), (field, options)
+        assert got.to_list() == expected.to_list()
+    x = ours["hits"].arrays(filter_branch=lambda field: field.name == "x")
+    assert x.to_list() == ours.arrays("hits.x").to_list()
+    whole = ours["both"].arrays(["track.weight", "two.n*"])
+    assert str(whole.type) == str(
+        theirs.arrays(filter_name=["both.track.weight", "both.two.n*"]).type
+    )
+    steps = list(ours["both"].iterate("track.weight", "f32 > 3", step_size=60))
+    assert ak.concatenate(steps).to_list() == ours.arrays("both.track.weight", "f32 > 3").to_list()
+    with pytest.raises(farroot.KeyInFileError, match="did you mean"):
+        ours["both"].arrays("track.wieght")
+
+
+def test_fields_know_where_they_are() -> None:
+    path, name = FILES[0]
+    ours, theirs = farroot.open(f"{path}:{name}"), uproot.open(path)[name]
+    for key in theirs.keys():  # noqa: SIM118, not of the mapping's own
+        field = ours[key]
+        assert field.path == key
+        assert field.top_level == theirs[key].top_level
+        assert ours[key.replace(".", "/")] == field
+        assert field.index == [each.path for each in field.parent.fields].index(key)
+        for below in field:
+            assert field[below.name] == below == ours["/" + below.path]
+    assert ours["weight"].path == "both.track.weight"
+    assert ours["both.two"]["weight"].path == "both.two.weight"
+    with pytest.raises(farroot.KeyInFileError):
+        ours["/weight"]
+    with pytest.raises(farroot.KeyInFileError):
+        ours["hits"]["weight"]
+
+
+def test_entries_that_fit_into_memory() -> None:
+    ntuple = farroot.open(f"{FILES[0][0]}:events")
+    assert ntuple.num_entries_for(8 * 50, "f64") == 50
+    assert ntuple.num_entries_for("1 kB", filter_name=["f32", "i32"]) == 125
+    assert ntuple.num_entries_for(1, "f64") == 1
+    assert ntuple.num_entries_for("1 MB", "f64", entry_start=7, entry_stop=7) == 0
 
 
 def test_it_survives_pickle() -> None:
