@@ -50,6 +50,7 @@ async fn three_columns(world: &World, url: &str) -> (f64, f64, String) {
 fn three_columns_of_nine_clusters_take_five_round_trips() {
     let (opened, took, log) = sim::run(async { three_columns(&xrootd(), XROOTD).await });
     assert!(opened < 4.01 && took < 5.01, "{opened:.3}, {took:.3} round trips:\n{log}");
+    sim::log::golden("xrootd_ntuple_three_columns", &log);
 }
 
 #[test]
@@ -176,6 +177,7 @@ fn several_files_are_read_as_one() {
             cut: None,
             on_error: OnError::Raise,
         };
+        let started = tokio::time::Instant::now();
         let mut parts = engine.parts(vec![place("a"), place("b")], wish);
         let mut seen = Vec::new();
         while let Some(part) = parts.next().await {
@@ -185,6 +187,11 @@ fn several_files_are_read_as_one() {
         let one = [(0, 0, 2_000), (0, 2_000, 2_000), (0, 4_000, 1_400)];
         assert_eq!(seen[..3], one);
         assert_eq!(seen[3..], one.map(|(_, start, length)| (1, start, length)));
+        // The second file is opened beside the first, without guesses: of more files, those before tell.
+        let log = sim::log::lines(&engine.trace().records(), RTT);
+        let took = round_trips(started.elapsed(), RTT);
+        assert!(took < 9.01, "{took:.3} round trips:\n{log}");
+        sim::log::golden("xrootd_ntuple_two_files", &log);
     });
 }
 
