@@ -11,6 +11,7 @@ from .errors import Error
 
 __all__ = [
     "Batches",
+    "Contents",
     "File",
     "Lazy",
     "LeftOut",
@@ -192,7 +193,17 @@ class File:
     def object(self, path: str, make: Callable[[str, int], Any]) -> Any:
         """The object that ``make(classname, version)`` gives for the one of that path."""
 
-    def ntuple(self, path: str) -> Ntuple: ...
+    def content(self, path: str, make: Callable[[str, int], Any]) -> tuple[str, Any]:
+        """What is at a path: ``"table"`` and a tree or RNTuple, ``"directory"`` and None, or
+        ``"object"`` and what ``make(classname, version)`` gives for the one of that path."""
+
+    def contents(self, paths: list[str]) -> Contents:
+        """What is at each of these paths, asked for together."""
+
+@final
+class Contents:
+    def next(self, make: Callable[[str, int], Any]) -> tuple[str, Any] | None:
+        """As :meth:`File.content`, of the next path; None behind the last."""
 
 @final
 class Tree:

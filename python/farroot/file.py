@@ -12,7 +12,7 @@ from ._filters import Filter, predicate
 from ._process import Live, NothingToClose
 from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError, warn
 from .ntuple import Ntuple
-from .objects import read as read_object
+from .objects import made, make
 from .streamers import StreamerInfo, streamers_of
 from .tree import Branch, Tree, warn_if_recovered
 
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 
 #: Classes that :class:`Tree` reads.
 TREE_CLASSES = ("TTree", "TNtuple", "TNtupleD")
-_NTUPLE_CLASSES = ("ROOT::RNTuple", "ROOT::Experimental::RNTuple")
 #: Path, cycle, class and title, and why a directory could not be listed.
 _Key = tuple[str, int, str, str, str | None]
-_DIRECTORY_CLASSES = ("TDirectory", "TDirectoryFile")
 
 Address = str | os.PathLike[str]
 
@@ -178,11 +176,15 @@ class Directory(NothingToClose):
         return list(found)
 
     def items(self, **filters: Any) -> list[tuple[str, Any]]:
-        """Names and objects, all of which are read; arguments as for :meth:`classnames`."""
+        """Names and objects, all of which are read; arguments as for :meth:`classnames`.
+
+        They are asked for together: of a file that is far away, many cost as many round trips as
+        one. ``filter_name=["this", "that/*"]`` names some of them.
+        """
         return list(self.iteritems(**filters))
 
     def values(self, **filters: Any) -> list[Any]:
-        """The objects, all of which are read; arguments as for :meth:`classnames`."""
+        """The objects, all of which are read; see :meth:`items`."""
         return list(self.itervalues(**filters))
 
     def iterkeys(self, **filters: Any) -> Iterator[str]:
@@ -190,13 +192,18 @@ class Directory(NothingToClose):
         return iter(self.keys(**filters))
 
     def itervalues(self, **filters: Any) -> Iterator[Any]:
-        """What :meth:`values` gives, each read when it is taken."""
+        """What :meth:`values` gives, one by one; the next ones are on their way."""
         return (value for _, value in self.iteritems(**filters))
 
     def iteritems(self, *, cycle: bool = True, **filters: Any) -> Iterator[tuple[str, Any]]:
-        """What :meth:`items` gives, each read when it is taken."""
-        for key in self.keys(**filters):
-            yield key if cycle else key.rpartition(";")[0], self[key]
+        """What :meth:`items` gives, one by one; the next ones are on their way."""
+        keys = self.keys(**filters)
+        paths = [self._below(key) for key in keys]
+        contents = self._file._live().contents(paths)
+        for key, path in zip(keys, paths, strict=True):
+            found = contents.next(make)
+            if found is not None:
+                yield key if cycle else key.rpartition(";")[0], self._made(path, *found)
 
     def iterclassnames(self, **filters: Any) -> Iterator[tuple[str, str]]:
         """What :meth:`classnames` gives, one by one."""
@@ -269,21 +276,21 @@ class Directory(NothingToClose):
     def _at(self, path: str) -> Any:
         """What is at a path of the file."""
         try:
-            return self._file._table_at(path)
+            kind, value = self._file._live().content(path, make)
         except KeyInFileError:
             branch = self._branch_at(path)
             if branch is None:
                 raise
             return branch
-        except UnsupportedError:
-            core = self._file._live()
-            classname = core.class_at(path)
-            if classname in (*TREE_CLASSES, *_NTUPLE_CLASSES):
-                # It is one, and says itself why it cannot be read.
-                raise
-            if classname in _DIRECTORY_CLASSES:
-                return Directory(self._file, path.split(";")[0])
-            return read_object(core, path)
+        return self._made(path, kind, value)
+
+    def _made(self, path: str, kind: str, value: Any) -> Any:
+        """What the engine has found at a path, as it is handed out."""
+        if kind == "table":
+            return as_table(value, self._file._url, path)
+        if kind == "directory":
+            return Directory(self._file, path.split(";")[0])
+        return made(value)
 
     def _branch_at(self, path: str) -> Branch | None:
         """The branch at a path that leads into a tree."""
@@ -343,9 +350,6 @@ class File(Directory):
                 if problem is not None:
                     warn(f"{path} is not listed: {problem}", UnreadableWarning)
         return self._known_keys
-
-    def _table_at(self, path: str) -> Tree | Ntuple:
-        return as_table(self._live().table(path), self._url, path)
 
     def _tree_at(self, path: str) -> Tree:
         return Tree(self._live().tree(path), self._url, path)

@@ -403,6 +403,6 @@ def _kind(classname: str) -> type[Object]:
     return Object
 
 
-def read(file: Any, path: str) -> Any:
-    """The object at a path of the engine's file."""
-    return _plain(file.object(path, make))
+def made(value: Any) -> Any:
+    """What the engine has read with :func:`make`, as it is handed out."""
+    return _plain(value)

@@ -115,9 +115,9 @@ class Tree(InFile[_core.Tree], HasBranches):
         return self._object()[name]
 
     def _object(self) -> Any:
-        from .objects import read
+        from .objects import made, make
 
-        return read(self._live().file, self._object_path)
+        return made(self._live().file.object(self._object_path, make))
 
     @property
     def compressed_bytes(self) -> int:

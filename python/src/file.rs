@@ -82,13 +82,6 @@ impl File {
         Ok(Tree::new(tree, None))
     }
 
-    /// The tree or RNTuple of that path.
-    fn table(&self, py: Python<'_>, path: &str) -> PyResult<Py<PyAny>> {
-        let (file, engine) = (self.inner(py)?, engine(py)?);
-        let table = wait(py, &engine, engine.table_in(file, path))?;
-        object(py, table.map_err(|error| exception(py, &error))?)
-    }
-
     #[getter]
     fn root_version(&self, py: Python<'_>) -> PyResult<u32> {
         Ok(self.inner(py)?.format().header.version)
@@ -109,13 +102,8 @@ impl File {
         Ok(tuples.collect())
     }
 
-    /// The class of what is at that path.
-    fn class_at(&self, py: Python<'_>, path: &str) -> PyResult<String> {
-        let file = self.inner(py)?;
-        wait(py, &engine(py)?, file.class_at(path))?.map_err(|error| exception(py, &error))
-    }
-
-    /// The object of that path; for `make` see [`members::to_python`].
+    /// What is at that path read as an object, which a tree is too; for `make` see
+    /// [`members::to_python`].
     fn object(&self, py: Python<'_>, path: &str, make: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let file = self.inner(py)?;
         let objects =
@@ -123,12 +111,71 @@ impl File {
         members::to_python(py, objects, make)
     }
 
-    fn ntuple(&self, py: Python<'_>, path: &str) -> PyResult<Ntuple> {
-        let file = self.inner(py)?;
-        let ntuple =
-            wait(py, &engine(py)?, file.ntuple(path))?.map_err(|error| exception(py, &error))?;
-        Ok(Ntuple::new(ntuple, None))
+    /// What is at that path: `"table"` and a tree or RNTuple, `"directory"` and nothing, or
+    /// `"object"` and what [`members::to_python`] makes of it.
+    fn content(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        make: &Bound<'_, PyAny>,
+    ) -> PyResult<(&'static str, Py<PyAny>)> {
+        let (file, engine) = (self.inner(py)?, engine(py)?);
+        let found = wait(py, &engine, engine.content_in(file, path))?;
+        content(py, found.map_err(|error| exception(py, &error))?, make)
     }
+
+    /// What is at each of these paths, asked for together.
+    fn contents(&self, py: Python<'_>, paths: Vec<String>) -> PyResult<Contents> {
+        let (file, engine) = (self.inner(py)?, engine(py)?);
+        let contents = wait(py, &engine, engine.contents(file, paths))?;
+        let contents = contents.map_err(|error| exception(py, &error))?;
+        Ok(Contents { contents: Owned::new(Mutex::new(contents)) })
+    }
+
+    fn table(&self, py: Python<'_>, path: &str) -> PyResult<Py<PyAny>> {
+        let (file, engine) = (self.inner(py)?, engine(py)?);
+        let table = wait(py, &engine, engine.table_in(file, path))?;
+        object(py, table.map_err(|error| exception(py, &error))?)
+    }
+
+    /// The class of what is at that path.
+    fn class_at(&self, py: Python<'_>, path: &str) -> PyResult<String> {
+        let file = self.inner(py)?;
+        wait(py, &engine(py)?, file.class_at(path))?.map_err(|error| exception(py, &error))
+    }
+}
+
+/// What is at many paths of a file, in their order.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Contents {
+    contents: Owned<Mutex<engine::Contents>>,
+}
+
+#[pymethods]
+impl Contents {
+    /// As [`File::content`], of the next path; `None` behind the last.
+    fn next(
+        &self,
+        py: Python<'_>,
+        make: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<(&'static str, Py<PyAny>)>> {
+        let contents = self.contents.here(py)?;
+        let mut contents = contents.try_lock().ok_or_else(|| in_use(py))?;
+        let Some(next) = wait(py, &engine(py)?, contents.next())? else { return Ok(None) };
+        content(py, next.map_err(|error| exception(py, &error))?, make).map(Some)
+    }
+}
+
+fn content(
+    py: Python<'_>,
+    content: engine::Content,
+    make: &Bound<'_, PyAny>,
+) -> PyResult<(&'static str, Py<PyAny>)> {
+    Ok(match content {
+        engine::Content::Table(table) => ("table", object(py, table)?),
+        engine::Content::Directory => ("directory", py.None()),
+        engine::Content::Object(objects) => ("object", members::to_python(py, objects, make)?),
+    })
 }
 
 /// A tree, an RNTuple or a chain of either.

@@ -33,7 +33,7 @@ mod _core {
     use super::copy::copy;
     #[pymodule_export]
     use super::file::{
-        File, Opens, chain, matching, open_file, open_table, open_tables, split_tree,
+        Contents, File, Opens, chain, matching, open_file, open_table, open_tables, split_tree,
     };
     #[pymodule_export]
     use super::lazy::Lazy;

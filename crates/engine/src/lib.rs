@@ -53,7 +53,7 @@ pub use read::plan::{Plan, Step};
 pub use read::skip::{OnError, Skipped};
 pub use read::table::{Chosen, Friend, Joined, JoinedColumn, Selected, Table, Wanted};
 pub use read::tree::Tree;
-pub use read::{lazy::LazyBatches, learn::Learning};
+pub use read::{lazy::LazyBatches, learn::Learning, objects::Content, objects::Contents};
 pub use rootfile::tree::{BranchId, FriendPlace, TreeIndex};
 pub use rootfile::{Array, Numbers, array::Mark, array::Offsets, object};
 

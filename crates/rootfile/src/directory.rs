@@ -50,9 +50,18 @@ pub struct Directory {
     pub keys: Vec<Key>,
     /// Where its key list is; empty where there is none.
     pub range: Range<u64>,
+    /// Positions of the keys by name and cycle: there may be very many.
+    by_name: Vec<usize>,
 }
 
 impl Directory {
+    /// A directory of these keys.
+    pub fn new(path: &str, keys: Vec<Key>, range: Range<u64>) -> Directory {
+        let mut by_name: Vec<usize> = (0..keys.len()).collect();
+        by_name.sort_by_key(|at| by_name_and_cycle(&keys[*at]));
+        Directory { path: path.into(), keys, range, by_name }
+    }
+
     /// Reads the record of a key list, which starts at `offset` in the file.
     ///
     /// # Errors
@@ -67,15 +76,16 @@ impl Directory {
         let keys = (0..count).map(|_| Key::read(&mut cursor)).collect::<Result<Vec<Key>>>();
         let keys = keys.map_err(|error| error.within("key list"))?;
         let range = offset..offset.saturating_add(record.len() as u64);
-        Ok(Directory { path: path.into(), keys, range })
+        Ok(Directory::new(path, keys, range))
     }
 
     /// The key of that name and cycle; the highest cycle where none is given.
     pub fn key(&self, name: &str, cycle: Option<u16>) -> Option<&Key> {
-        self.keys
-            .iter()
-            .filter(|key| key.name == name && cycle.is_none_or(|cycle| key.cycle == cycle))
-            .max_by_key(|key| key.cycle)
+        let key = |at: &usize| &self.keys[*at];
+        let last = (name, cycle.unwrap_or(u16::MAX));
+        let behind = self.by_name.partition_point(|at| by_name_and_cycle(key(at)) <= last);
+        let found = key(self.by_name.get(behind.checked_sub(1)?)?);
+        (found.name == name && cycle.is_none_or(|cycle| found.cycle == cycle)).then_some(found)
     }
 
     /// That there is no such key, and which there are.
@@ -91,6 +101,10 @@ impl Directory {
         }
         Error::not_found(format!("no \"{name}\" in {place}, which has {}{more}", names.join(", ")))
     }
+}
+
+fn by_name_and_cycle(key: &Key) -> (&str, u16) {
+    (&key.name, key.cycle)
 }
 
 #[cfg(test)]
@@ -148,6 +162,10 @@ mod tests {
         assert_eq!(directory.key("b", None).unwrap().cycle, 4);
         assert_eq!(directory.key("b", Some(2)).unwrap().cycle, 2);
         assert_eq!(directory.key("b", Some(9)), None);
+        assert_eq!(directory.key("b", Some(1)), None);
+        assert_eq!(directory.key("a", None).unwrap().cycle, 1);
+        assert_eq!((directory.key("", None), directory.key("c", None)), (None, None));
+        assert_eq!(Directory::default().key("a", None), None);
         assert!(directory.lacks("c").to_string().contains("which has a, b"));
         let empty = Directory::read("", &key_list(0), 0).unwrap();
         assert!(empty.lacks("c").to_string().contains("the file, which is empty"));

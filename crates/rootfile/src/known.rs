@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 
@@ -40,18 +41,25 @@ impl Needs {
     pub fn required(range: Range<u64>) -> Self {
         Needs { required: vec![range], wished: Vec::new() }
     }
+
+    /// Takes in what another reading function lacks.
+    pub fn add(&mut self, other: Needs) {
+        self.required.extend(other.required);
+        self.wished.extend(other.wished);
+    }
 }
 
 /// Sparse bytes of one file. Overlapping supplies must agree; the first one is kept.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     size: Option<u64>,
-    pieces: BTreeMap<u64, Bytes>,
+    /// Shared by copies until one of them gets more: many are made, and few do.
+    pieces: Arc<BTreeMap<u64, Bytes>>,
 }
 
 impl Known {
     pub fn new(size: Option<u64>) -> Self {
-        Known { size, pieces: BTreeMap::new() }
+        Known { size, pieces: Arc::default() }
     }
 
     /// Size of the whole file in bytes, once somebody has said it.
@@ -67,18 +75,19 @@ impl Known {
     pub fn supply(&mut self, offset: u64, bytes: Bytes) {
         for gap in self.missing(offset..offset.saturating_add(bytes.len() as u64)) {
             let piece = bytes.slice((gap.start - offset) as usize..(gap.end - offset) as usize);
-            self.pieces.insert(gap.start, piece);
+            Arc::make_mut(&mut self.pieces).insert(gap.start, piece);
         }
     }
 
     /// Drops what lies before `offset`, for those who go through a file once.
     pub fn forget_before(&mut self, offset: u64) {
-        let kept = self.pieces.split_off(&offset);
-        let last = std::mem::replace(&mut self.pieces, kept).pop_last();
+        let pieces = Arc::make_mut(&mut self.pieces);
+        let kept = pieces.split_off(&offset);
+        let last = std::mem::replace(pieces, kept).pop_last();
         if let Some((start, piece)) = last
             && start + piece.len() as u64 > offset
         {
-            self.pieces.insert(offset, piece.slice((offset - start) as usize..));
+            pieces.insert(offset, piece.slice((offset - start) as usize..));
         }
     }
 
@@ -119,10 +128,22 @@ impl Known {
         lacking
     }
 
+    /// The part of it that lies in a range, sharing the bytes.
+    pub fn within(&self, range: Range<u64>) -> Known {
+        let mut part = Known::new(self.size);
+        for (start, piece) in self.overlapping(&range) {
+            part.supply(start, piece.clone());
+        }
+        part
+    }
+
     /// Takes over what another has that is not here.
     pub fn absorb(&mut self, other: Known) {
-        for (offset, bytes) in other.pieces {
-            self.supply(offset, bytes);
+        if Arc::ptr_eq(&self.pieces, &other.pieces) {
+            return;
+        }
+        for (offset, bytes) in other.pieces.iter() {
+            self.supply(*offset, bytes.clone());
         }
     }
 

@@ -375,6 +375,11 @@ impl RemoteFile {
         asked
     }
 
+    /// As [`RemoteFile::want`], for what is no data of a table.
+    pub fn want_metadata(&self, wants: Vec<Want>) -> Wants {
+        self.ask(wants, true)
+    }
+
     fn ask(&self, wants: Vec<Want>, metadata: bool) -> Wants {
         let mut asked = Wants {
             file: self.file,

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use rootfile::directory::Directory;
 use rootfile::file::Directories;
 use rootfile::key::Key;
-use rootfile::object::Objects;
 use rootfile::{Known, Needs, Progress};
 
 use super::memory::Memory;
@@ -75,15 +75,19 @@ impl Series {
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
 pub struct File {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(super) struct Inner {
     remote: Arc<RemoteFile>,
     decoders: Decoders,
     profiles: Profiles,
     file: rootfile::File,
-    known: Mutex<Known>,
+    pub(super) known: Mutex<Known>,
+    /// Bytes of objects among what is known.
+    pub(super) kept_bytes: AtomicU64,
+    /// Those that have been looked into, by the offset of their records.
+    pub(super) directories: Mutex<BTreeMap<u64, Arc<Directory>>>,
     memory: Option<Memory>,
     guesses: Guesses,
 }
@@ -177,8 +181,17 @@ impl File {
         memory: Option<Memory>,
         guesses: Guesses,
     ) -> Self {
-        let (remote, known, decoders) = (Arc::new(remote), Mutex::new(known), decoders.clone());
-        let inner = Inner { remote, decoders, profiles, file, known, memory, guesses };
+        let inner = Inner {
+            remote: Arc::new(remote),
+            decoders: decoders.clone(),
+            profiles,
+            file,
+            known: Mutex::new(known),
+            kept_bytes: AtomicU64::new(0),
+            directories: Mutex::default(),
+            memory,
+            guesses,
+        };
         File { inner: Arc::new(inner) }
     }
 
@@ -299,26 +312,6 @@ impl File {
         Ok(Ntuple::new(self.clone(), path, metadata))
     }
 
-    /// The class of the object at `path`.
-    ///
-    /// # Errors
-    /// As [`File::tree`].
-    pub async fn class_at(&self, path: &str) -> Result<String> {
-        Ok(self.reading(|file, known| file.find(known, path)).await?.class)
-    }
-
-    /// The object at `path` that is none of these, as plain data, with all objects that it holds.
-    ///
-    /// # Errors
-    /// As [`File::tree`], and `Unsupported` where nothing says how the object is read.
-    pub async fn object(&self, path: &str) -> Result<Objects> {
-        let objects = self.reading(|file, known| file.object(known, path)).await?;
-        match objects.root().unread() {
-            Some(unread) => Err(Error::from(unread.why.clone()).with_url(self.url())),
-            None => Ok(objects),
-        }
-    }
-
     /// Remembers for the next time what `read` needs.
     pub(super) fn learn(
         &self,
@@ -336,7 +329,7 @@ impl File {
     ///
     /// [`Engine::table_in`]: crate::Engine::table_in
     pub async fn table(&self, path: &str) -> Result<Option<Table>> {
-        let key = self.reading(|file, known| file.find(known, path)).await?;
+        let key = self.key(path).await?;
         Ok(if rootfile::ntuple::is_class(&key.class) {
             Some(Table::Ntuple(self.ntuple(path).await?))
         } else if self.inner.file.is_chain(&key) {

@@ -22,6 +22,7 @@ pub mod learn;
 pub mod map;
 mod memory;
 pub mod ntuple;
+pub mod objects;
 pub mod outline;
 mod picture;
 pub mod pipeline;

@@ -3,9 +3,9 @@
 mod open;
 mod recover;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -117,10 +117,7 @@ impl File {
                     if path.is_empty() { key.name.clone() } else { format!("{path}/{}", key.name) };
                 match self.subdirectory(known, &key, &path) {
                     Ok(Progress::Ready(directory)) => all.readable.push(directory),
-                    Ok(Progress::NeedsData(needs)) => {
-                        missing.required.extend(needs.required);
-                        missing.wished.extend(needs.wished);
-                    }
+                    Ok(Progress::NeedsData(needs)) => missing.add(needs),
                     Err(error) => all.broken.push((path, error)),
                 }
             }
@@ -154,21 +151,35 @@ impl File {
     /// # Errors
     /// `NotFound`; `Corrupt` where the file contradicts itself.
     pub fn find(&self, known: &Known, path: &str) -> Result<Progress<Key>> {
+        self.find_through(path, |key, path| Ok(self.subdirectory(known, key, path)?.map(Arc::new)))
+    }
+
+    /// As [`File::find`], where the caller has the directories: `enter` gives the one of a key and
+    /// its path.
+    ///
+    /// # Errors
+    /// As [`File::find`], and those of `enter`.
+    pub fn find_through(
+        &self,
+        path: &str,
+        mut enter: impl FnMut(&Key, &str) -> Result<Progress<Arc<Directory>>>,
+    ) -> Result<Progress<Key>> {
         let path = path.trim_matches('/');
-        let mut directory = Cow::Borrowed(&self.top);
+        let mut entered: Option<Arc<Directory>> = None;
         let mut rest = path;
         for _ in 0..DIRECTORY_DEPTH_MAX {
-            if let Some(key) = key_of(&directory, rest) {
+            let directory = entered.as_deref().unwrap_or(&self.top);
+            if let Some(key) = key_of(directory, rest) {
                 return Ok(Progress::Ready(key.clone()));
             }
             let next = rest.match_indices('/').find_map(|(at, _)| {
-                let key = key_of(&directory, &rest[..at]).filter(|key| key.is_directory())?;
+                let key = key_of(directory, &rest[..at]).filter(|key| key.is_directory())?;
                 Some((key, &rest[at + 1..]))
             });
             let Some((key, behind)) = next else { return Err(directory.lacks(rest)) };
             let so_far = &path[..path.len() - behind.len() - 1];
-            let subdirectory = ready!(self.subdirectory(known, key, so_far)?);
-            directory = Cow::Owned(subdirectory);
+            let subdirectory = ready!(enter(key, so_far)?);
+            entered = Some(subdirectory);
             rest = behind;
         }
         Err(Error::limit(format!("more than {DIRECTORY_DEPTH_MAX} directories in a path")))
@@ -229,12 +240,28 @@ impl File {
     /// As [`File::object`].
     pub fn object_of(&self, known: &Known, key: &Key) -> Result<Progress<Objects>> {
         let record = ready!(self.record(known, key)?);
+        Ok(Progress::Ready(self.object_in(key, &record)?))
+    }
+
+    /// The object in the record of a key.
+    ///
+    /// # Errors
+    /// As [`File::object`].
+    pub fn object_in(&self, key: &Key, record: &Bytes) -> Result<Objects> {
         let read = || {
-            let content = content(&record, key)?;
+            let content = content(record, key)?;
             let offset = key.seek.saturating_add(key.key_len);
             read_object(&self.streamers, &key.class, &content, key.key_len, offset)
         };
-        Ok(Progress::Ready(read().map_err(|error: Error| error.within(&key.name))?))
+        read().map_err(|error: Error| error.within(&key.name))
+    }
+
+    /// Whether the key's object is neither a table nor a directory, which are read in ways of their
+    /// own.
+    pub fn is_object(&self, key: &Key) -> bool {
+        let is_table =
+            self.streamers.inherits(&key.class, "TTree") || crate::ntuple::is_class(&key.class);
+        !is_table && !key.is_directory()
     }
 
     /// The content of a key's record, decompressed.
@@ -244,13 +271,25 @@ impl File {
     }
 
     /// The whole record of a key.
-    fn record(&self, known: &Known, key: &Key) -> Result<Progress<Bytes>> {
+    ///
+    /// # Errors
+    /// `Corrupt` where it does not lie in the file.
+    pub fn record(&self, known: &Known, key: &Key) -> Result<Progress<Bytes>> {
         let what = format!("record of {} \"{}\"", key.class, key.name);
         let range = self.header.range(key.seek, key.record_len, &what)?;
         bytes_of(known, range, &what)
     }
 
-    fn subdirectory(&self, known: &Known, key: &Key, path: &str) -> Result<Progress<Directory>> {
+    /// The directory of a key; `path` is what it is called.
+    ///
+    /// # Errors
+    /// `Corrupt` where the file contradicts itself.
+    pub fn subdirectory(
+        &self,
+        known: &Known,
+        key: &Key,
+        path: &str,
+    ) -> Result<Progress<Directory>> {
         let read = || {
             let what = "directory";
             let stop = key.record_len.min(key.key_len.saturating_add(DIRECTORY_LEN));
@@ -262,7 +301,7 @@ impl File {
             if place.seek_keys == 0 || place.keys_len == 0 {
                 // It was made and never written to, or never closed.
                 let keys = self.unlisted.get(&key.seek).cloned().unwrap_or_default();
-                return Ok(Progress::Ready(Directory { path: path.into(), keys, range: 0..0 }));
+                return Ok(Progress::Ready(Directory::new(path, keys, 0..0)));
             }
             let range = self.header.range(place.seek_keys, place.keys_len, "key list")?;
             let list = ready!(bytes_of(known, range, "key list")?);

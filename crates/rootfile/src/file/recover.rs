@@ -148,7 +148,7 @@ impl Recovery {
         Ok(Progress::Ready(File {
             streamers: streamers(&infos, &header)?,
             header,
-            top: Directory { path: String::new(), keys, range: 0..0 },
+            top: Directory::new("", keys, 0..0),
             is_recovered: true,
             unlisted,
         }))
