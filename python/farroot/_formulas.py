@@ -1,9 +1,9 @@
 """Expressions over columns: Python's operators and NumPy's functions, nothing else.
 
 An expression is read as Python and evaluated here, node by node, on arrays of Awkward or NumPy.
-What is not an operator, a number, a column or one of `FUNCTIONS` is refused, so that nothing in an
-expression can do anything but compute. All of it works element by element: the entries may come
-in any pieces.
+What is not an operator, a number, a column or one of `FUNCTIONS` is refused, and texts are only
+compared, so that nothing in an expression can do anything but compute. All of it works element by
+element: the entries may come in any pieces.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _special
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ._choice import Leaf, Place
     from ._core import Column
 
-#: Names of functions, as in uproot; there are no approximations of special functions here.
+#: Names of functions, as in uproot.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(np, name)
     for name in (
@@ -46,6 +47,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "atanh": np.arctanh,
     "conj": np.conjugate,
     "neg": np.negative,
+    **_special.FUNCTIONS,
 }
 
 #: The function that names a column which is no Python name: ``get("a.b")``.
@@ -216,6 +218,8 @@ def _parts(node: ast.expr, text: str) -> list[ast.expr]:
             return [operand]
         case ast.BinOp(left, operation, right) if type(operation) in _OPERATORS:
             return [left, right]
+        case ast.Compare(left, [ast.Eq() | ast.NotEq()], [right]):
+            return [side for side in (left, right) if not _is_text(side)]
         case ast.Compare(left, [operation], [right]) if type(operation) in _OPERATORS:
             return [left, right]
         case ast.Compare(_, [_, _, *_], _):
@@ -229,6 +233,10 @@ def _parts(node: ast.expr, text: str) -> list[ast.expr]:
         case ast.Subscript(value, index):
             return [value, *_indices(index, text)]
     raise _refused(text, ast.unparse(node))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _indices(index: ast.expr, text: str) -> list[ast.expr]:

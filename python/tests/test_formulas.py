@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ CUTS = [
     "get('float32') > 0",
     "(int8 > 100) & (int8 < 0)",
     "int8 >= -128",
+    "text == 'entry 1'",
+    "(text != '') & ('entry 3entry 3entry 3' != text)",
 ]
 ALIASES = {"twice": "int8 * 2", "deep": "twice - int16 / 100"}
 COLUMNS = ["int8", "float64", "jagged", "matrix", "text"]
@@ -111,6 +114,34 @@ def test_computed_columns(place: str) -> None:
     assert tree_at(place).arrays("int8*2", how=tuple)[0].tolist() == ours["twice"].tolist()
 
 
+def test_every_function_of_uproot_is_there(place: str) -> None:
+    from uproot.language.python import PythonLanguage
+
+    from farroot._formulas import FUNCTIONS
+
+    assert PythonLanguage.default_functions.keys() <= FUNCTIONS.keys()
+
+
+def test_special_functions(place: str) -> None:
+    """Those of uproot are approximations; here they are what C says."""
+    names = ("erf", "erfc", "gamma", "lgamma", "tgamma", "factorial")
+    columns = [f"{name}(abs(float32) + int8 % 5 + 0.25)" for name in names]
+    ours = tree_at(place).arrays(columns)
+    theirs = uproot.open(place).arrays(columns)
+    for name in columns:
+        np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-5, atol=1e-6)
+    numbers = tree_at(place)["float32"].array(library="np").astype(float)
+    found = tree_at(place).arrays(["erf(float32)", "factorial(int8 % 5)", "gamma(int8 * 0 - 1)"])
+    assert found["erf(float32)"].tolist() == [math.erf(number) for number in numbers]
+    assert set(found["factorial(int8 % 5)"].tolist()) == {1, 2, 6, 24}
+    assert np.all(np.isnan(found["gamma(int8 * 0 - 1)"]))
+    assert tree_at(place).arrays("gamma(200.0 + int8 * 0)", how=tuple)[0][0] == np.inf
+    jagged = tree_at(place).arrays(["jagged", "erfc(jagged)"])
+    flat = ak.flatten(jagged["erfc(jagged)"])
+    assert ak.num(jagged["erfc(jagged)"]).tolist() == ak.num(jagged.jagged).tolist()
+    assert flat.tolist() == [math.erfc(number) for number in ak.flatten(jagged.jagged)]
+
+
 def test_a_glob_is_one_before_it_is_a_product(place: str) -> None:
     assert tree_at(place).arrays("int*8").fields == ["int8"]
     assert tree_at(place).arrays("int8*int16").fields == ["int8*int16"]
@@ -163,6 +194,8 @@ def test_no_columns_and_no_survivors(place: str) -> None:
         ("bool if bool else bool", "may not contain"),
         ("sqrt(x=int8) > 0", "may not contain"),
         ("f'{int8}'", "may not contain"),
+        ("int8 * 'a' == 'aa'", "may not contain"),
+        ("text > 'a'", "may not contain"),
         ("nothing_of_that_name > 0", "nothing_of_that_name"),
         ("circle > 0", "refers to itself"),
         ("(" * 500 + "bool" + ")" * 500, "cannot be read"),
