@@ -253,6 +253,31 @@ fn pages_of_ntuples_that_were_never_closed_are_no_objects() {
     assert!(!opened.keys().is_empty());
 }
 
+/// The walk ended at a key of more than 512 bytes, and what lay behind it was not found: a `TASImage`
+/// has its picture in its title.
+#[test]
+fn a_key_with_a_long_title_does_not_end_the_walk() {
+    let mut file = testdata("unclosed.root").to_vec();
+    for (name, title_len) in [("long", 5_000u32), ("behind", 3)] {
+        let at = file.len() as u32;
+        let key_len = 26 + 2 + (1 + name.len() as u16) + 5 + title_len as u16;
+        file.extend(u32::from(key_len).to_be_bytes());
+        file.extend([0, 4, 0, 0, 0, 0, 0, 0, 0, 0]);
+        file.extend(key_len.to_be_bytes());
+        file.extend([0, 1]);
+        file.extend(at.to_be_bytes());
+        file.extend(100u32.to_be_bytes());
+        file.extend([1, b'C', name.len() as u8]);
+        file.extend(name.bytes());
+        file.push(255);
+        file.extend(title_len.to_be_bytes());
+        file.resize(file.len() + title_len as usize, b't');
+    }
+    let opened = recovered(&file.into()).unwrap();
+    let names: Vec<&str> = opened.keys().iter().map(|key| &*key.name).collect();
+    assert_eq!(names, ["outer", "events", "long", "behind"]);
+}
+
 #[test]
 fn a_dead_writers_file_cut_anywhere_gives_what_is_whole_before_the_cut() {
     let file = testdata("unclosed.root");

@@ -21,6 +21,8 @@ use crate::known::{Known, Needs, Progress};
 
 /// Bytes of a record that are looked at: its key, whose names are seldom longer.
 const KEY_LEN_GUESS: u64 = 512;
+/// Where a key says how long it is.
+const KEY_LEN_AT: usize = 14;
 /// Bytes looked at beyond the present record, first and at most: small records are gone through
 /// by megabytes, and large ones are jumped over.
 const WINDOW_MIN: u64 = 64 << 10;
@@ -69,13 +71,24 @@ impl Recovery {
     /// `Limit` for more objects than a file can sensibly hold.
     pub fn advance(&mut self, known: &Known) -> Result<Progress<()>> {
         while !self.is_over && self.at < self.size {
-            let stop = (self.at + KEY_LEN_GUESS).min(self.size);
-            let Some(bytes) = known.get(self.at..stop) else {
+            let Some(bytes) = self.key_bytes(known) else {
                 return Ok(Progress::NeedsData(self.needs(known)));
             };
             self.record(&bytes)?;
         }
         Ok(Progress::Ready(()))
+    }
+
+    /// The bytes of the present record's key, and perhaps more; `None` where some are missing.
+    fn key_bytes(&self, known: &Known) -> Option<Bytes> {
+        let look = |length| known.get(self.at..self.at.saturating_add(length).min(self.size));
+        let bytes = look(KEY_LEN_GUESS)?;
+        let mut cursor = Cursor::new(&bytes, self.at);
+        match cursor.skip(KEY_LEN_AT).and_then(|()| cursor.u16()).map_or(0, u64::from) {
+            // An image has its picture in the title.
+            longer if longer > KEY_LEN_GUESS => look(longer),
+            _ => Some(bytes),
+        }
     }
 
     /// The next stretch of the file, and the one behind it for the same round trip.
