@@ -1,0 +1,48 @@
+"""Writes what docs/not-read.md names with ROOT.
+
+usage: unread.py FOLDER
+"""
+
+import os
+import shutil
+import sys
+from array import array
+
+import ROOT
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def main(folder: str) -> None:
+    ROOT.gErrorIgnoreLevel = ROOT.kFatal
+    ROOT.gSystem.SetBuildDir(folder, True)
+    for library in ("Hist", "ASImage"):
+        ROOT.gSystem.Load(f"lib{library}")
+    header = os.path.join(HERE, "custom.h")
+    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_custom", folder):
+        raise SystemExit("the classes could not be compiled")
+    path = os.path.join(folder, "unread.root")
+    file = ROOT.TFile(path, "RECREATE")
+    polygons = ROOT.TH2Poly("polygons", "", 0, 4, 0, 4)
+    polygons.AddBin(ROOT.TGraph(3, array("d", [0, 1, 0]), array("d", [0, 0, 1])))
+    for name, one in (
+        ("alone", ROOT.Custom()),
+        ("owner", ROOT.Owner()),
+        ("image", ROOT.TASImage(4, 4)),
+        ("function", ROOT.TF1("function", "[0]*x", 0, 1)),
+        ("polygons", polygons),
+    ):
+        file.WriteObject(one, name)
+    file.Flush()
+    unclosed = os.path.join(folder, "unclosed.root")
+    shutil.copy(path, unclosed)
+    file.Close()
+    merger = ROOT.TFileMerger(False)
+    merger.OutputFile(os.path.join(folder, "copied.root"))
+    merger.AddFile(unclosed)
+    merger.Merge()
+    # Objects that own each other are not taken down in order.
+    os._exit(0)
+
+
+main(sys.argv[1])
