@@ -6,6 +6,7 @@ mod doctor;
 mod exercise;
 mod ls;
 mod map;
+mod members;
 mod outcome;
 mod plan;
 mod reading;

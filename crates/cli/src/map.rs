@@ -37,6 +37,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| match &arguments.svg {
         Some(path) => draw(engine, arguments, path).await,
+        None if !arguments.selection.patterns().is_empty() => {
+            Err("columns are what --svg draws; a list has all of the file".to_owned().into())
+        }
         None => {
             let file = arguments.selection.file(engine).await?;
             let records = match arguments.walk {

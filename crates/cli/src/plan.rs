@@ -89,12 +89,15 @@ fn totals(engine: &Engine, file: &File, outlines: &[Outline], pieces: &str, rate
         [_] => format!("of {}", size(file.size())),
         several => format!("of {} trees and RNTuples", several.len()),
     };
+    let ranges = match outlines.iter().map(|outline| outline.ranges.len()).sum() {
+        1usize => "1 range".to_owned(),
+        many => format!("{many} ranges"),
+    };
     let mut out = format!(
-        "{} {of} in {} {pieces}, {} ranges where neighbours are joined\n\
+        "{} {of} in {} {pieces}, {ranges} where neighbours are joined\n\
          opened with {} in {} requests and {} serial round trips\n",
         size(stored_bytes),
         outlines.iter().map(Outline::pieces).sum::<usize>(),
-        outlines.iter().map(|outline| outline.ranges.len()).sum::<usize>(),
         size(report.bytes_received),
         report.requests,
         report.serial_round_trips,

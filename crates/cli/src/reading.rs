@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine::address::split_tree;
-use engine::{Config, Cut, Engine, File, Friend, Selected, Table, Wanted};
+use engine::{Config, Content, Cut, Engine, File, Friend, Selected, Table, Wanted};
 
 use crate::outcome::{Failure, Outcome};
 
@@ -31,15 +31,39 @@ pub fn with_config(config: Config, work: impl AsyncFnOnce(&Engine) -> Outcome) -
     })
 }
 
-/// A tree, and columns and entries of it.
+/// A file, and something in it.
 #[derive(Debug, Args)]
-pub struct Selection {
+pub struct Place {
     /// FILE:TREE, where FILE is a URL or a path; the tree may be left out where there is only one
     #[arg(value_name = "FILE:TREE")]
     address: String,
     /// Another URL of the same file; may be given several times
     #[arg(long = "source", value_name = "URL")]
     sources: Vec<String>,
+}
+
+impl Place {
+    /// The addresses of the file, and the path in it.
+    fn split(&self) -> (String, Option<&str>) {
+        let (file, path) = split_tree(&self.address);
+        let files = [file].into_iter().chain(self.sources.iter().map(String::as_str));
+        (engine::address::join(files), path)
+    }
+
+    /// Opens what is there; without a path, the only tree or RNTuple.
+    pub async fn content(&self, engine: &Engine) -> engine::Result<Content> {
+        match self.split() {
+            (file, Some(path)) => engine.content_in(&engine.open(&file).await?, path).await,
+            (file, None) => engine.open_table(&file, None).await.map(Content::Table),
+        }
+    }
+}
+
+/// A tree, and columns and entries of it.
+#[derive(Debug, Args)]
+pub struct Selection {
+    #[command(flatten)]
+    place: Place,
     /// Columns: names, paths and globs such as 'Jet_*', separated by commas
     #[arg(short, long, value_delimiter = ',')]
     columns: Vec<String>,
@@ -56,21 +80,14 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The addresses of the file, and the path in it.
-    fn place(&self) -> (String, Option<&str>) {
-        let (file, path) = split_tree(&self.address);
-        let files = [file].into_iter().chain(self.sources.iter().map(String::as_str));
-        (engine::address::join(files), path)
-    }
-
     /// Opens the file.
     pub async fn file(&self, engine: &Engine) -> engine::Result<File> {
-        engine.open(&self.place().0).await
+        engine.open(&self.place.split().0).await
     }
 
     /// Opens the tree or RNTuple.
     pub async fn table(&self, engine: &Engine) -> engine::Result<Table> {
-        let (file, path) = self.place();
+        let (file, path) = self.place.split();
         engine.open_table(&file, path).await
     }
 

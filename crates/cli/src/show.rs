@@ -1,33 +1,54 @@
-//! `farroot show FILE:TREE`: the branches of a tree, or the fields of an RNTuple.
+//! `farroot show FILE:TREE`: the branches of a tree, the fields of an RNTuple, or the members of an
+//! object.
 
 use std::io::Write;
 
 use clap::Args;
 use engine::report::size;
-use engine::{Described, DescribedColumn};
+use engine::{Content, Described, DescribedColumn};
 
+use crate::members;
 use crate::outcome::Outcome;
-use crate::reading::{Selection, with_engine};
+use crate::reading::{Place, with_engine};
 use crate::table::{table, text};
 
-/// Show a tree's branches, or an RNTuple's fields: names, types, sizes
+/// Show a tree's branches, an RNTuple's fields or an object's members
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    selection: Selection,
+    place: Place,
+    /// Columns of a tree or RNTuple: names, paths and globs such as 'Jet_*', separated by commas
+    #[arg(short, long, value_delimiter = ',')]
+    columns: Vec<String>,
     /// For programs, all in one line of JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Prints one line a branch or field, and one about the whole.
+/// Prints one line a branch, field or member, and one about the whole.
 pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
-        let table = arguments.selection.table(engine).await?;
-        let described = table.describe(arguments.selection.patterns()).await?;
-        let out = match arguments.json {
-            true => serde_json::to_string(&described).map_err(|error| error.to_string())? + "\n",
-            false => shown(&described),
+        let out = match arguments.place.content(engine).await? {
+            Content::Table(table) => {
+                let described = table.describe(&arguments.columns).await?;
+                match arguments.json {
+                    true => {
+                        serde_json::to_string(&described).map_err(|error| error.to_string())? + "\n"
+                    }
+                    false => shown(&described),
+                }
+            }
+            Content::Directory => {
+                return Err("that is a directory; farroot ls -r lists what is in it"
+                    .to_owned()
+                    .into());
+            }
+            Content::Object(_) if arguments.json || !arguments.columns.is_empty() => {
+                let text =
+                    "--columns and --json are for trees and RNTuples; this is another object";
+                return Err(text.to_owned().into());
+            }
+            Content::Object(objects) => members::shown(&objects),
         };
         std::io::stdout().write_all(out.as_bytes())?;
         Ok(())

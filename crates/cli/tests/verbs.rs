@@ -14,6 +14,12 @@ fn file() -> String {
     folder().join("zlib.root").display().to_string()
 }
 
+/// A file of directories in directories, with trees and histograms.
+fn directories() -> String {
+    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    manifest.join("../../sim/testdata/small_directories.root").display().to_string()
+}
+
 fn farroot(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
     command.env("FARROOT_STORE", "0").args(arguments).output().expect("it runs")
@@ -61,6 +67,38 @@ fn show_tells_types_and_sizes() {
         assert!(all.lines().any(|have| have == line), "{line} is not in\n{all}");
     }
     assert_eq!(printed(&["show", &file(), "-c", "text*"]).lines().count(), 4);
+}
+
+#[test]
+fn show_tells_the_members_of_objects() {
+    let shown = printed(&["show", &format!("{}:outer_0/inner_0/histogram_03", directories())]);
+    let lines: Vec<&str> = shown.lines().collect();
+    let members = [("fTitle", "a small histogram"), ("  fNbins", "2"), ("fArray", "[0, 3, 0, 0]")];
+    for (name, value) in members {
+        let is_it =
+            |line: &&str| line.strip_prefix(name).is_some_and(|rest| rest.trim_start() == value);
+        assert!(lines.iter().any(is_it), "{name} {value} is not in\n{shown}");
+    }
+    assert_eq!(lines.last(), Some(&"TH1C, version 3"), "{shown}");
+    for (wrong, told) in [
+        (&["outer_0"][..], "a directory"),
+        (&["outer_0/inner_0/histogram_03", "--json"], "another object"),
+        (&["outer_0/inner_0/nothing"], "which has tree, histogram_00"),
+    ] {
+        let place = format!("{}:{}", directories(), wrong[0]);
+        let output = farroot(&[&["show", &place], &wrong[1..]].concat());
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && error.contains(told), "{error}");
+    }
+}
+
+/// A file of very many trees named them all.
+#[test]
+fn which_tree_is_asked_in_few_words() {
+    let error = farroot(&["show", &directories()]).stderr;
+    let error = String::from_utf8_lossy(&error);
+    assert!(error.contains("holds 25 trees: outer_0/inner_0/tree, "), "{error}");
+    assert!(error.contains(", …") && !error.contains("outer_4"), "{error}");
 }
 
 #[test]

@@ -275,19 +275,18 @@ impl Engine {
 
 /// The only path that there is.
 fn only<'a>(paths: &'a [String], address: &str) -> Result<&'a str> {
-    match paths {
-        [only] => Ok(only),
-        [] => {
-            let error = Error::new(ErrorKind::NotInFile, "the file holds no tree");
-            Err(error.with_url(address))
+    let (kind, what) = match paths {
+        [only] => return Ok(only),
+        [] => (ErrorKind::NotInFile, "the file holds no tree".to_owned()),
+        several => {
+            let names = several[..several.len().min(20)].join(", ");
+            let more = if several.len() > 20 { ", …" } else { "" };
+            let what = format!("the file holds {} trees: {names}{more}", several.len());
+            (ErrorKind::InvalidArgument, what)
         }
-        several => Err(Error::new(
-            ErrorKind::InvalidArgument,
-            format!("the file holds several trees: {}", several.join(", ")),
-        )
-        .with_url(address)
-        .with_advice("say which one, as in FILE:TREE")),
-    }
+    };
+    let advice = "`farroot ls -r FILE` lists what it holds, and FILE:PATH names one of them";
+    Err(Error::new(kind, what).with_url(address).with_advice(advice))
 }
 
 impl Drop for Inner {

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "parquet")]
 mod parquet;
-mod value;
+pub mod value;
 
 use std::io::{BufWriter, IsTerminal, Write};
 #[cfg(feature = "parquet")]

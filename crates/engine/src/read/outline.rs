@@ -90,8 +90,9 @@ impl Outline {
         self.columns.iter().map(|column| column.pieces).sum()
     }
 
+    /// Bytes to be fetched; columns of RNTuples may share some.
     pub fn stored_bytes(&self) -> u64 {
-        self.columns.iter().map(|column| column.stored_bytes).sum()
+        self.ranges.iter().map(|range| range.end - range.start).sum()
     }
 }
 
