@@ -181,7 +181,7 @@ pub(super) fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
     let key = Key::read(&mut Cursor::new(record, header.seek_info))?;
     let content = content(record, &key)?;
     let offset = header.seek_info + key.key_len;
-    let list = read_object(&Streamers::default(), &key.class, &content, key.key_len, offset)?;
+    let list = read_object(Streamers::builtin(), &key.class, &content, key.key_len, offset)?;
     Streamers::of_list(&list)
 }
 

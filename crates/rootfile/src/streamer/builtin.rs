@@ -9,6 +9,8 @@
 //! alone. (Source: streamer infos as written by ROOT 4.00 to 6.40, `io/doc/TFile/ttree.md` for 3.02;
 //! `TBranch::Streamer` and `TTree::Streamer` for versions from before there were streamer infos.)
 
+use std::sync::{Arc, LazyLock};
+
 use super::{Element, StreamerInfo, code};
 use crate::array::Number;
 use crate::streamer::collection::basic;
@@ -18,12 +20,19 @@ use crate::streamer::collection::basic;
 const TABLE: &str = include_str!("builtin.txt");
 
 /// The streamer infos of the table, and whether each goes before the file's. Their checksums are 0.
-pub(super) fn infos() -> Vec<(bool, StreamerInfo)> {
+/// Understood once, however many files are opened.
+pub(super) fn infos() -> &'static [(bool, Arc<StreamerInfo>)] {
+    static INFOS: LazyLock<Vec<(bool, Arc<StreamerInfo>)>> = LazyLock::new(table);
+    &INFOS
+}
+
+fn table() -> Vec<(bool, Arc<StreamerInfo>)> {
     TABLE
         .split("\n\n")
         .map(|paragraph| paragraph.lines().filter(|line| !line.starts_with('#')))
         .map(|lines| lines.collect::<Vec<_>>().join(" "))
         .flat_map(|paragraph| paragraph_infos(&paragraph))
+        .map(|(before_file, info)| (before_file, Arc::new(info)))
         .collect()
 }
 

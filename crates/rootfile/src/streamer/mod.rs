@@ -13,7 +13,7 @@ mod special;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::tree::interpret::layout::Classes;
 
@@ -145,17 +145,23 @@ pub(crate) struct Class {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Version {
-    info: StreamerInfo,
+    info: Arc<StreamerInfo>,
     layout: Arc<Layout>,
 }
 
 impl Default for Streamers {
     fn default() -> Self {
-        Streamers::new(Vec::new())
+        Streamers::builtin().clone()
     }
 }
 
 impl Streamers {
+    /// The builtin ones alone: compiled once, since every open reads its file's with them.
+    pub(crate) fn builtin() -> &'static Streamers {
+        static BUILTIN: LazyLock<Streamers> = LazyLock::new(|| Streamers::new(Vec::new()));
+        &BUILTIN
+    }
+
     /// Compiles `infos`, and the builtin ones for what they do not say. Versions that ROOT itself
     /// reads by hand are builtin first.
     pub fn new(infos: Vec<StreamerInfo>) -> Streamers {
@@ -170,11 +176,12 @@ impl Streamers {
             let layout = Layout::of_names(Arc::from(*name), special.members());
             streamers.classes[id.0 as usize].special = Some((*special, Arc::new(layout)));
         }
-        let (first, last): (Vec<_>, Vec<_>) =
-            builtin::infos().into_iter().partition(|(before_file, _)| *before_file);
-        let builtin = |(_, info)| info;
-        let first = first.into_iter().map(builtin);
-        for info in first.chain(infos).chain(last.into_iter().map(builtin)) {
+        let builtin = |first: bool| {
+            let infos =
+                builtin::infos().iter().filter(move |(before_file, _)| *before_file == first);
+            infos.map(|(_, info)| info.clone())
+        };
+        for info in builtin(true).chain(infos.into_iter().map(Arc::new)).chain(builtin(false)) {
             streamers.add(info);
         }
         streamers
@@ -183,7 +190,7 @@ impl Streamers {
     /// The newest streamer info of a class, or that of `version`.
     pub fn info(&self, class: &str, version: Option<i32>) -> Option<&StreamerInfo> {
         let versions = &self.classes[self.id(class)?.0 as usize].versions;
-        let mut infos = versions.iter().map(|version| &version.info);
+        let mut infos = versions.iter().map(|version| &*version.info);
         match version {
             Some(version) => infos.find(|info| info.version == version),
             None => infos.max_by_key(|info| info.version),
@@ -193,13 +200,13 @@ impl Streamers {
     /// The streamer info of a class with that checksum.
     pub fn info_by_checksum(&self, class: &str, checksum: u32) -> Option<&StreamerInfo> {
         let versions = &self.classes[self.id(class)?.0 as usize].versions;
-        versions.iter().map(|version| &version.info).find(|info| info.checksum == checksum)
+        versions.iter().map(|version| &*version.info).find(|info| info.checksum == checksum)
     }
 
     /// Every version of a class.
     pub(crate) fn versions(&self, class: &str) -> impl Iterator<Item = &StreamerInfo> {
         let class = self.id(class).map(|id| &self.classes[id.0 as usize]);
-        class.into_iter().flat_map(|class| class.versions.iter().map(|version| &version.info))
+        class.into_iter().flat_map(|class| class.versions.iter().map(|version| &*version.info))
     }
 
     /// How objects of every class that data may name are read: compiled once, however many branches
@@ -216,7 +223,7 @@ impl Streamers {
 
     /// Every streamer info, those of the file first.
     pub fn infos(&self) -> impl Iterator<Item = &StreamerInfo> {
-        self.classes.iter().flat_map(|class| class.versions.iter().map(|version| &version.info))
+        self.classes.iter().flat_map(|class| class.versions.iter().map(|version| &*version.info))
     }
 
     /// The streamer infos of the file alone: the builtin ones have no checksum.
@@ -288,7 +295,7 @@ impl Streamers {
     }
 
     /// Adds one version of a class; the first one of a version and checksum stays.
-    fn add(&mut self, info: StreamerInfo) {
+    fn add(&mut self, info: Arc<StreamerInfo>) {
         let id = self.intern(&info.class);
         let same = |version: &Version| {
             version.info.version == info.version
