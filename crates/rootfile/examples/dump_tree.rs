@@ -54,6 +54,8 @@ fn branch_json(tree: &Tree, branch: &Branch) -> Value {
         BranchKind::Plain => "TBranch",
         BranchKind::Element { .. } => "TBranchElement",
         BranchKind::Object { .. } => "TBranchObject",
+        BranchKind::Clones { .. } => "TBranchClones",
+        BranchKind::Pointers { .. } => "TBranchSTL",
         BranchKind::Other { class } => class,
         BranchKind::Unreadable { .. } => "unreadable",
     };

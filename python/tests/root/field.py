@@ -1,10 +1,11 @@
-"""Writes trees of `field.h`, `evolved.h`, `custom.h` and `shapes.h` with ROOT.
+"""Writes trees of `field.h`, `evolved.h`, `custom.h`, `shapes.h` and `branches.h` with ROOT.
 
 usage: field.py FOLDER field
        field.py FOLDER evolved VERSION
        field.py FOLDER custom
        field.py FOLDER shapes
        field.py FOLDER hits
+       field.py FOLDER branches
        field.py FOLDER merge
 """
 
@@ -67,6 +68,10 @@ def main(folder: str, what: str, *version: str) -> None:
     elif what == "shapes":
         compile_classes(folder, "shapes.h", "farroot_shapes")
         write(folder, f"fill_{what}", what)
+    elif what == "branches":
+        compile_classes(folder, "branches.h", "farroot_branches")
+        write(folder, "fill_old", "old")
+        write(folder, "fill_pointers", "pointers")
     else:
         merge(folder)
 

@@ -66,6 +66,7 @@ pub(super) fn read(
         Special::TreeIndex => tree_index(version, cursor),
         Special::NumberMap => number_map(version, cursor),
         Special::RooList => roo_list(reader, version, cursor),
+        Special::BranchClones => branch_clones(reader, cursor),
         Special::Nothing => Ok(Vec::new()),
         // A basket inside of a tree: its bytes are for the basket's own reader.
         Special::Basket => Ok(vec![Value::Text(cursor.take(cursor.remaining())?)]),
@@ -100,6 +101,29 @@ fn collection_name(
     let bits = if version > plain_version { tobject(cursor)?.1 } else { 0 };
     let name = if version > 1 || plain_version == 0 { cursor.text()? } else { bytes::Bytes::new() };
     Ok((Value::Text(name), bits))
+}
+
+/// `TBranchClones`, whose version tells nothing of the numbers in the middle of it.
+fn branch_clones(reader: &mut Reader<'_>, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+    /// Compression, sizes of baskets and offsets, how many baskets and which is written.
+    const SETTINGS_LEN: usize = 20;
+    /// Number of entries twice and of bytes twice, and an offset.
+    const COUNTS_LEN: usize = 36;
+    /// Before ROOT 5, where the first of these had four bytes.
+    const SHORT_COUNTS_LEN: usize = 32;
+    ObjectHeader::read(cursor)?;
+    tobject(cursor)?;
+    let (name, title) = (cursor.text()?, cursor.text()?);
+    cursor.skip(SETTINGS_LEN)?;
+    // A pointer with its length in front, as later versions have it, begins in no other way.
+    let mut ahead = cursor.clone();
+    ahead.skip(COUNTS_LEN)?;
+    let is_long = ahead.u32()? >> 30 == 1 && ahead.u32()? >> 31 == 1;
+    cursor.skip(if is_long { COUNTS_LEN } else { SHORT_COUNTS_LEN })?;
+    let counts = reader.pointer(cursor)?;
+    let class = cursor.text()?;
+    let below = reader.object_named("TObjArray", cursor)?;
+    Ok(vec![Value::Text(name), Value::Text(title), counts, Value::Text(class), below])
 }
 
 /// `TMatrixTSym`: its base class, and half of its numbers behind that.

@@ -26,6 +26,8 @@ pub(crate) enum Special {
     /// `TTreeIndex`: arrays whose length is given once.
     TreeIndex,
     Basket,
+    /// `TBranchClones`: what is not in the branch of its counts.
+    BranchClones,
     /// Nothing at all.
     Nothing,
 }
@@ -64,6 +66,7 @@ impl Special {
         ("TExMap", Special::NumberMap),
         ("RooLinkedList", Special::RooList),
         ("TBasket", Special::Basket),
+        ("TBranchClones", Special::BranchClones),
         ("TQObject", Special::Nothing),
     ];
 
@@ -96,6 +99,9 @@ impl Special {
                 &["fMajorName", "fMinorName", "fIndexValues", "fIndexValuesMinor", "fIndex"]
             }
             Special::Basket => &["bytes"],
+            Special::BranchClones => {
+                &["fName", "fTitle", "fBranchCount", "fClassName", "fBranches"]
+            }
             Special::Nothing => &[],
         }
     }
@@ -111,6 +117,7 @@ impl Special {
             | Special::NumberMap
             | Special::RooList
             | Special::RefArray
+            | Special::BranchClones
             | Special::TreeIndex => true,
             Special::Object
             | Special::Ref

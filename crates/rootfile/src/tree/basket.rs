@@ -43,6 +43,8 @@ pub struct Basket<'a> {
     pub lengths: Option<Vec<Vec<usize>>>,
     /// Where `data` begins in the record, which pointers between objects count from.
     pub start: u32,
+    /// Whether its entries are of before there was the branch. They have no bytes.
+    pub is_nothing: bool,
 }
 
 impl<'a> Basket<'a> {
@@ -63,6 +65,7 @@ impl<'a> Basket<'a> {
             BasketPlace::Stored(range) => {
                 Self::stored(record, entries, codecs).map_err(|e| e.at(range.start))
             }
+            BasketPlace::Embedded(bytes) if bytes.is_empty() => Ok(Self::nothing(entries)),
             BasketPlace::Embedded(bytes) => Self::embedded(bytes, entries),
         }
     }
@@ -109,7 +112,20 @@ impl<'a> Basket<'a> {
                 Some(relative_offsets(raw, &header, entries, data.len())?)
             }
         };
-        Ok(Basket { data, entry_offsets, entries, lengths: None, start: header.key_len as u32 })
+        Ok(Basket {
+            data,
+            entry_offsets,
+            entries,
+            lengths: None,
+            is_nothing: false,
+            start: header.key_len as u32,
+        })
+    }
+
+    /// Entries of before there was the branch.
+    pub fn nothing(entries: usize) -> Basket<'a> {
+        let entry_offsets = Some(vec![0; entries + 1]);
+        Basket { data: &[], entry_offsets, entries, lengths: None, is_nothing: true, start: 0 }
     }
 
     /// A basket streamed into the tree's own record, from its TKey header on; bytes after it are
@@ -140,7 +156,14 @@ impl<'a> Basket<'a> {
             Some(raw) => Some(relative_offsets(raw, &header, entries, data_len)?),
             None => None,
         };
-        Ok(Basket { data, entry_offsets, entries, lengths: None, start: header.key_len as u32 })
+        Ok(Basket {
+            data,
+            entry_offsets,
+            entries,
+            lengths: None,
+            is_nothing: false,
+            start: header.key_len as u32,
+        })
     }
 }
 

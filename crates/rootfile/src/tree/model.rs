@@ -90,6 +90,12 @@ pub enum BranchKind {
     },
     /// `TBranchObject`, of objects of a class.
     Object { class_name: String },
+    /// `TBranchClones`: how many objects there are, and their members below. In the file these
+    /// numbers are in a branch of their own (`fBranchCount`).
+    Clones { class_name: String },
+    /// `TBranchSTL`: a collection of pointers, with a branch below for each class of objects. Its
+    /// own baskets tell which of them each pointer is in.
+    Pointers { class_name: String },
     /// Other classes, by name.
     Other { class: String },
     /// A branch whose own metadata can't be read; the others of the tree are not concerned.
@@ -159,6 +165,7 @@ pub enum BasketPlace {
     /// In the file: the whole record, key included (`fBasketSeek`, `fBasketBytes`).
     Stored(Range<u64>),
     /// Inside the tree's own record: a TBasket streamed into `fBaskets`. The bytes are those of
-    /// the streamed TBasket, from its TKey header on, uncompressed.
+    /// the streamed TBasket, from its TKey header on, uncompressed. No bytes at all stand for
+    /// entries of before there was the branch.
     Embedded(Bytes),
 }

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::basket::IO_GENERATE_OFFSET_MAP;
 use super::cluster::cluster_starts;
 use super::model::{BasketPlace, BasketRef, Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
@@ -13,6 +15,9 @@ use crate::object::{ObjectId, ObjectRef, Objects, Value};
 
 /// Branches in branches. Real trees stay below twenty.
 const DEPTH_MAX: usize = 64;
+/// Entries without bytes that are a basket, and how many such baskets a branch may have.
+const NOTHING_LEN: u64 = 1 << 20;
+const NOTHINGS_MAX: u64 = 1 << 12;
 
 /// Understands the tree that `objects` are about. Baskets outside of a file that ends at
 /// `file_end` end the list of their branch.
@@ -31,7 +36,7 @@ pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
         seen: BTreeSet::new(),
     };
     for branch in tree.objects("fBranches")?.into_iter().flatten() {
-        reader.branch(branch, None, 0)?;
+        reader.branch(branch, None, (0, false))?;
     }
     reader.resolve_counts();
     let entries = unsigned(tree, "fEntries")?;
@@ -70,12 +75,13 @@ struct Counts {
 }
 
 impl Reader {
-    /// Adds a branch and those below it.
+    /// Adds a branch and those below it, `depth` branches deep. It may be `late`: then it begins
+    /// when there is something to be put into it.
     fn branch(
         &mut self,
         object: ObjectRef<'_>,
         parent: Option<BranchId>,
-        depth: usize,
+        (depth, late): (usize, bool),
     ) -> Result<()> {
         if depth > DEPTH_MAX || !self.seen.insert(object.id) {
             return Err(Error::corrupt("a branch that contains itself"));
@@ -85,7 +91,12 @@ impl Reader {
             self.branches[parent.0 as usize].children.push(id);
         }
         self.ids.insert(object.id, id);
-        let (branch, counts, children) = match self.parts(object, parent) {
+        let of_counts = of_counts(object);
+        if let Ok(of_counts) = of_counts {
+            self.ids.insert(of_counts.id, id);
+        }
+        let parts = of_counts.and_then(|of_counts| self.parts(object, of_counts, parent));
+        let (mut branch, counts, children) = match parts {
             Ok(parts) => parts,
             Err(why) => {
                 self.branches.push(unreadable(object, why, parent, id));
@@ -96,27 +107,39 @@ impl Reader {
             self.leaves.insert(*leaf, (id, n as u32));
         }
         let name = branch.name.clone();
+        if late {
+            let nothing = nothing_before(branch.first_entry);
+            branch.entries += nothing.last().map_or(0, |basket| basket.entries.end);
+            branch.baskets.splice(0..0, nothing);
+        }
+        let late = late || matches!(branch.kind, BranchKind::Pointers { .. });
         self.branches.push(branch);
         self.counts.push((id, counts));
         for child in children {
-            self.branch(child, Some(id), depth + 1).map_err(|error| error.within(&name))?;
+            let below = self.branch(child, Some(id), (depth + 1, late));
+            below.map_err(|error| error.within(&name))?;
         }
         Ok(())
     }
 
-    /// A branch, what its counts refer to, and the branches below it.
+    /// A branch, what its counts refer to, and the branches below it. `column` is the branch that
+    /// has its baskets.
     fn parts<'a>(
         &self,
         object: ObjectRef<'a>,
+        column: ObjectRef<'a>,
         parent: Option<BranchId>,
     ) -> Result<(Branch, Counts, Vec<ObjectRef<'a>>)> {
-        let mut branch = self.one_branch(object, parent)?;
+        let mut branch = self.one_branch(column, parent)?;
+        branch.name = object.string("fName")?;
+        branch.title = object.string("fTitle")?;
+        branch.kind = branch_kind(object)?;
         let mut counts = Counts {
             branches: [pointer(object, "fBranchCount")?, pointer(object, "fBranchCount2")?],
             leaves: Vec::new(),
             leaf_ids: Vec::new(),
         };
-        for leaf in object.objects("fLeaves")?.into_iter().flatten() {
+        for leaf in column.objects("fLeaves")?.into_iter().flatten() {
             branch.leaves.push(read_leaf(leaf).map_err(|error| error.within("leaf"))?);
             counts.leaves.push(pointer(leaf, "fLeafCount")?);
             counts.leaf_ids.push(leaf.id);
@@ -129,12 +152,12 @@ impl Reader {
         let entries = unsigned(object, "fEntries")?;
         let first_entry = u64::try_from(optional(object, "fFirstEntry", 0)?).unwrap_or(0);
         Ok(Branch {
-            name: object.string("fName")?,
-            title: object.string("fTitle")?,
+            name: String::new(),
+            title: String::new(),
             parent,
             children: Vec::new(),
             leaves: Vec::new(),
-            kind: branch_kind(object)?,
+            kind: BranchKind::Plain,
             baskets: baskets(object, first_entry, entries, self.file_end)?,
             entries,
             first_entry,
@@ -168,6 +191,26 @@ impl Reader {
             }
         }
     }
+}
+
+/// The branch that has the baskets of a branch: itself, but for a `TBranchClones`.
+fn of_counts(object: ObjectRef<'_>) -> Result<ObjectRef<'_>> {
+    match object.class() {
+        "TBranchClones" => object
+            .pointed("fBranchCount")?
+            .ok_or_else(|| Error::corrupt("TBranchClones without a branch of its counts")),
+        _ => Ok(object),
+    }
+}
+
+/// Baskets of the entries from before there was a branch; none where these are beyond reason.
+fn nothing_before(first_entry: u64) -> Vec<BasketRef> {
+    let baskets = first_entry.div_ceil(NOTHING_LEN);
+    let basket = |n| BasketRef {
+        entries: n * NOTHING_LEN..first_entry.min((n + 1) * NOTHING_LEN),
+        place: BasketPlace::Embedded(Bytes::new()),
+    };
+    if baskets > NOTHINGS_MAX { Vec::new() } else { (0..baskets).map(basket).collect() }
 }
 
 /// A branch of which not even the metadata can be read.
@@ -219,6 +262,8 @@ fn branch_kind(object: ObjectRef<'_>) -> Result<BranchKind> {
             count2: None,
         },
         "TBranchObject" => BranchKind::Object { class_name: object.string("fClassName")? },
+        "TBranchClones" => BranchKind::Clones { class_name: object.string("fClassName")? },
+        "TBranchSTL" => BranchKind::Pointers { class_name: object.string("fContName")? },
         class => BranchKind::Other { class: class.to_owned() },
     })
 }
@@ -288,7 +333,9 @@ fn baskets(
         let place = match embedded.get(n) {
             // A tree saved while it was filled has baskets in both places, with the same content.
             Some(Some(basket)) if !(stored && n < write_basket) => match basket.member("bytes") {
-                Some(Value::Text(bytes)) => BasketPlace::Embedded(bytes.clone()),
+                Some(Value::Text(bytes)) if !bytes.is_empty() => {
+                    BasketPlace::Embedded(bytes.clone())
+                }
                 _ => break,
             },
             _ => match stored_range(seeks.get(n), sizes.get(n).copied().or_else(room)) {

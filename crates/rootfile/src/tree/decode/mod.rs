@@ -144,6 +144,13 @@ impl Interpretation {
             .fixed_size()
             .filter(|size| *size > 0)
             .ok_or_else(|| Error::limit("entries of absurd size"))?;
+        if let (true, Layout::Scalars { scalar, .. }, Array::Numbers { numbers, .. }) =
+            (basket.is_nothing && size <= size_of::<u64>(), &self.layout, &mut *column)
+        {
+            // As many objects as there were.
+            extend(*scalar, numbers, &vec![0; entries.len() * size]);
+            return Ok(());
+        }
         if entries_fill(basket, size) {
             let bytes = &basket.data[entries.start * size..entries.end * size];
             return match (&self.layout, column) {
@@ -280,6 +287,12 @@ impl Interpretation {
         entries: Range<usize>,
         column: &mut Array,
     ) -> Result<()> {
+        if let (true, Layout::List(_), Array::List { offsets, content }) =
+            (basket.is_nothing, &self.layout, value::plain(column))
+        {
+            offsets.to_mut().extend(std::iter::repeat_n(content.len() as i64, entries.len()));
+            return Ok(());
+        }
         let Some(stored) = &basket.entry_offsets else {
             return match self.layout {
                 Layout::Text(Text::Whole) => decode_equal(basket, entries, column),

@@ -40,8 +40,14 @@ pub fn append<'a>(
         record.versions.first()
     };
     let version = version.ok_or_else(|| unknown_version(record))?;
-    let read = members(record, version, Order::Single, bytes, fields, target)
-        .and_then(|()| open.map_or(Ok(()), |header| bytes.close(header)));
+    let read = members(record, version, Order::Single, bytes, fields, target).and_then(|()| {
+        let Some(header) = open else { return Ok(()) };
+        if version.parts.last() == Some(&Part::Rest) {
+            let left = header.end.and_then(|end| bytes.len().checked_sub(end));
+            bytes.take(left.ok_or_else(|| Error::corrupt("an object of unknown length"))?)?;
+        }
+        bytes.close(header)
+    });
     read.map_err(|e| misfit(e, open).within(class_of(record)))
 }
 
@@ -161,6 +167,8 @@ fn one_part(
             let count = each.checked_mul(order.count()).unwrap_or(usize::MAX);
             (0..count).try_for_each(|_| skip_pointer(bytes))?;
         }
+        // Only of single objects, whoever reads which sees to it.
+        Part::Rest => {}
     }
     Ok(())
 }

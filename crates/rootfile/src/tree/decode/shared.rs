@@ -125,6 +125,7 @@ mod tests {
             entry_offsets: Some(offsets),
             entries: lengths.len(),
             lengths: None,
+            is_nothing: false,
             start: 0,
         }
     }
@@ -203,7 +204,14 @@ mod tests {
         assert!(lists().agree(&odd, 0..2, 0, &mut common).is_err());
         assert_eq!(common, [0, 1]);
         assert!(!lists().agree(&basket(&[1, 3], 1, &data), 0..2, 0, &mut common).unwrap());
-        let none = Basket { data: &data, entry_offsets: None, entries: 2, lengths: None, start: 0 };
+        let none = Basket {
+            data: &data,
+            entry_offsets: None,
+            entries: 2,
+            lengths: None,
+            is_nothing: false,
+            start: 0,
+        };
         assert!(lists().agree(&none, 0..2, 0, &mut common).is_err());
     }
 

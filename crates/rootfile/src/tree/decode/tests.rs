@@ -40,7 +40,14 @@ const OBJECTS: &[u8] = &[
 ];
 
 fn basket<'a>(data: &'a [u8], offsets: Option<&[u32]>, entries: usize) -> Basket<'a> {
-    Basket { data, entry_offsets: offsets.map(<[u32]>::to_vec), entries, lengths: None, start: 0 }
+    Basket {
+        data,
+        entry_offsets: offsets.map(<[u32]>::to_vec),
+        entries,
+        lengths: None,
+        is_nothing: false,
+        start: 0,
+    }
 }
 
 fn interpretation(layout: Layout, entry: Entry) -> Interpretation {
@@ -655,4 +662,23 @@ fn leaves_that_another_branch_counts() {
     interpretation.take_counts(&mut counted, &all).unwrap();
     let column = decode(&interpretation, &counted, 0..2).unwrap();
     assert_eq!(field(&column, "x"), shorts(&[0, 1, 3], &[1, 2, 3]));
+}
+
+/// Entries from before there was the branch: lists without items, and counts of none.
+#[test]
+fn entries_that_were_not_written_hold_nothing() {
+    let nothing = Basket::nothing(3);
+    let bare = Entry::Items { header: 0, counted: false };
+    let float = Layout::number(Number::F32);
+    let lists = decode(&interpretation(float, bare), &nothing, 1..3).unwrap();
+    assert_eq!(lists, list(&[0, 0, 0], Numbers::F32(vec![])));
+    let texts = interpretation(Layout::Text(Text::Root), Entry::Run);
+    assert_eq!(decode(&texts, &nothing, 0..3).unwrap().len(), 3);
+    let counts = decode(&Interpretation::of_counts(), &nothing, 1..3).unwrap();
+    assert_eq!(counts, Array::Numbers { numbers: Numbers::I32(vec![0, 0]), shape: vec![] });
+    let vectors = decode(&vectors_of(object()), &nothing, 0..3).unwrap();
+    let Array::List { offsets, .. } = vectors else { panic!("no list") };
+    assert_eq!(*offsets, [0, 0, 0, 0]);
+    let objects = interpretation(object(), Entry::Value);
+    assert!(decode(&objects, &nothing, 0..3).is_err());
 }

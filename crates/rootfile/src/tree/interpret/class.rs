@@ -274,14 +274,42 @@ impl<'a> Compiler<'a> {
         Ok(record)
     }
 
-    /// A class with the fields of one that it derives from.
-    fn seen_as(&mut self, class: &str, base: &Record) -> Result<Arc<Record>> {
+    /// A class with the fields of one that it derives from, the only ones that are read.
+    fn seen_as(&mut self, class: &str, base: &Arc<Record>) -> Result<Arc<Record>> {
         self.enter(class)?;
         let classes = self.classes;
-        let versions = classes.versions(class).map(|info| self.adapted(info, base));
+        let versions = classes.versions(class).map(|info| {
+            let parts = self.parts_up_to(info, base)?;
+            Ok(Version::new(info.version, info.checksum, parts))
+        });
         let versions = versions.collect::<Result<Vec<_>>>();
         self.within.pop();
-        Ok(Arc::new(Record { versions: versions?, ..base.clone() }))
+        let class = Some(class.to_owned());
+        Ok(Arc::new(Record { class, versions: versions?, ..(**base).clone() }))
+    }
+
+    /// What is written of a class up to the base class that is, or derives from, this one.
+    fn parts_up_to(&mut self, info: &StreamerInfo, to: &Arc<Record>) -> Result<Vec<Part>> {
+        let wanted = to.class.as_deref().unwrap_or_default();
+        let nothing = Record { names: Vec::new(), versions: Vec::new(), ..(**to).clone() };
+        let mut fields = Fields { wanted: Some(&nothing), ..Fields::default() };
+        let mut parts = Vec::new();
+        for element in &info.elements {
+            let is_base = element.class == "TStreamerBase";
+            if is_base && self.classes.inherits(&element.name, wanted) {
+                let record = match element.name == wanted {
+                    true => to.clone(),
+                    false => self.seen_as(&element.name, to)?,
+                };
+                let version = element.base_version;
+                parts.push(Part::Base { at: Some(0), version, record, is_object: false });
+                parts.push(Part::Rest);
+                return Ok(parts);
+            }
+            parts.extend(self.part(element, &mut fields)?);
+        }
+        let class = &info.class;
+        Err(Error::unsupported(format!("class {class}, a version of which is no {wanted}")))
     }
 
     /// A version whose members go to the fields of the same names in `to`.
@@ -550,7 +578,6 @@ impl Fields<'_> {
         };
         match wanted.base(&base.class) {
             Some((at, known)) => (Some(at), known),
-            None if wanted.class == base.class => (Some(0), Arc::new(wanted.clone())),
             None => (None, base),
         }
     }

@@ -447,6 +447,12 @@ pub(super) fn interpret_object(
     Ok(Interpretation::new(cpp::spelled(class), layout, Entry::Value))
 }
 
+/// `TBranchSTL`: for each pointer the number of its class, or 0.
+pub(super) fn interpret_indices(classes: &Streamers) -> Result<Interpretation> {
+    let layout = Compiler::new(classes).object("TIndArray")?;
+    Ok(Interpretation::new("TIndArray", layout, Entry::Value))
+}
+
 /// Keeps the reason and says for which type.
 fn unsupported_type(error: Error, type_name: &str) -> Error {
     error.within(&format!("type {}", cpp::spelled(type_name)))

@@ -223,6 +223,8 @@ pub enum Part {
     Skip(usize),
     /// Pointers to objects, which are left out of records.
     Pointers(usize),
+    /// Everything up to the end of the object, which its header says.
+    Rest,
 }
 
 impl Part {

@@ -55,11 +55,13 @@ impl Interpretation {
             .get(branch.0 as usize)
             .ok_or_else(|| Error::not_found(format!("branch number {}", branch.0)))?;
         let outcome = match &this.kind {
-            BranchKind::Plain => plain::interpret(branch, this),
+            BranchKind::Plain | BranchKind::Clones { .. } => plain::interpret(branch, this),
             BranchKind::Element { .. } => element::interpret(tree, this, classes),
-            BranchKind::Object { .. } if is_group(this) => {
+            BranchKind::Object { .. } | BranchKind::Pointers { .. } if is_group(this) => {
                 Err(Error::unsupported("group of branches, without a column of its own"))
             }
+            // Without a single object: which class each pointer is of, if any.
+            BranchKind::Pointers { .. } => element::interpret_indices(classes),
             BranchKind::Object { class_name } => {
                 element::interpret_object(this, class_name, classes)
             }
@@ -171,6 +173,7 @@ pub fn typename(tree: &Tree, branch: BranchId, classes: &Streamers) -> String {
         Err(_) => match &tree.branches[branch.0 as usize].kind {
             BranchKind::Element { .. } => element::class_typename(tree, branch, classes),
             BranchKind::Object { class_name } => cpp::spelled(class_name),
+            BranchKind::Pointers { class_name } => class_name.clone(),
             _ => "unknown".into(),
         },
     }
@@ -184,6 +187,7 @@ pub fn is_group(branch: &Branch) -> bool {
             let counts = *branch_type == 3 && *streamer_type == -1;
             !branch.children.is_empty() && !counts
         }
+        BranchKind::Clones { .. } => false,
         _ => !branch.children.is_empty(),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::layout::{Counted, Counter, Prefix, Text};
 use super::reduced::{Reduced, Target};
-use super::{Entry, Interpretation, Layout, Number, Record, Scalar, shape_of};
+use super::{Entry, Interpretation, Layout, Number, Record, Scalar, fixed_shape, shape_of};
 use crate::error::{Error, Result};
 use crate::tree::model::{Branch, BranchId, Leaf, LeafKind};
 
@@ -21,8 +21,12 @@ fn single(branch: &Branch, leaf: &Leaf) -> Result<Interpretation> {
         return Ok(Interpretation::new("char*", Layout::Text(Text::Leaf), Entry::Value));
     }
     let scalar = scalar_of(leaf)?;
-    // Reduced numbers have their range in the leaf's title and their dimensions in the branch's.
+    // Reduced numbers have their range in the leaf's title and their dimensions in the branch's;
+    // members of a TBranchClones have them in its name.
     let dimensions = match scalar {
+        Scalar::Number(_) if leaf.count.is_some() && fixed_shape(&leaf.title).is_empty() => {
+            &branch.name
+        }
         Scalar::Number(_) => &leaf.title,
         _ => branch.title.split('/').next().unwrap_or(&branch.title),
     };

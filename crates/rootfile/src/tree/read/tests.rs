@@ -78,6 +78,10 @@ fn branch(version: u16) -> Vec<u8> {
 }
 
 fn tree(version: u16, branch_version: u16) -> Result<Tree> {
+    tree_of(version, "TBranch", branch(branch_version))
+}
+
+fn tree_of(version: u16, class: &str, branch: Vec<u8>) -> Result<Tree> {
     let attributes = [
         object(1, &[&[0; 6]]),              // TAttLine
         object(1, &[&[0; 4]]),              // TAttFill
@@ -93,7 +97,7 @@ fn tree(version: u16, branch_version: u16) -> Result<Tree> {
             &ints(&[25, 1 << 30, 0]),
             &doubles(&[10.0, 400.0, 300.0]),
             &ints(&[10_000_000, 10_000]),
-            &array(&[("TBranch", branch(branch_version))]),
+            &array(&[(class, branch)]),
             &array(&[]),
             if version > 1 { &index[0] } else { &nothing },
             if version > 2 { &index[1] } else { &nothing },
@@ -125,4 +129,62 @@ fn trees_of_all_old_versions() {
 fn without_offsets_of_baskets_there_are_none() {
     let tree = tree(3, 1).unwrap();
     assert_eq!((tree.branches[0].entries, &tree.branches[0].baskets[..]), (10, &[][..]));
+}
+
+/// `TBranchClones::Streamer`, before ROOT 5 and since: both say that it is version 2.
+fn clones(is_long: bool, counts: &[u8]) -> Vec<u8> {
+    let numbers = match is_long {
+        false => [ints(&[10]), doubles(&[10.0, 400.0, 300.0])].concat(),
+        true => [10i64, 10, 400, 300].iter().flat_map(|number| number.to_be_bytes()).collect(),
+    };
+    let members = array(&[("TBranch", branch(5)), ("TBranch", branch(5))]);
+    let settings = ints(&[1, 8000, 0, 3, 2]);
+    let below = [&text("Hit")[..], &members].concat();
+    object(2, &[&named("hits", ""), &settings, &numbers, &ints(&[-1]), counts, &below])
+}
+
+fn pointer_to_branch() -> Vec<u8> {
+    let named = [&[0xff; 4], &b"TBranch\0"[..], &branch(5)].concat();
+    [&(0x4000_0000 | named.len() as u32).to_be_bytes()[..], &named].concat()
+}
+
+#[test]
+fn arrays_of_clones_have_a_branch_of_counts() {
+    for is_long in [false, true] {
+        let tree = tree_of(3, "TBranchClones", clones(is_long, &pointer_to_branch())).unwrap();
+        let [hits, members @ ..] = &tree.branches[..] else { panic!("no branch") };
+        let kind = BranchKind::Clones { class_name: "Hit".into() };
+        assert_eq!((hits.name.as_str(), &hits.kind), ("hits", &kind), "long: {is_long}");
+        assert_eq!((hits.entries, hits.baskets.len(), hits.leaves.len()), (10, 2, 1));
+        assert_eq!(members.len(), 2);
+        assert!(members.iter().all(|member| member.parent == Some(BranchId(0))));
+    }
+    let without = tree_of(3, "TBranchClones", clones(true, &[0; 4])).unwrap();
+    let [hits] = &without.branches[..] else { panic!("{:?}", without.branches) };
+    assert!(matches!(hits.kind, BranchKind::Unreadable { .. }), "{hits:?}");
+}
+
+#[test]
+fn arrays_of_clones_cut_short_or_changed_are_no_panic() {
+    let whole = clones(true, &pointer_to_branch());
+    for at in 0..whole.len() {
+        // Errors or what the others say; neither panics.
+        let _ = tree_of(3, "TBranchClones", whole[..at].to_vec());
+        for value in [0, 0x40, 0xff] {
+            let mut changed = whole.clone();
+            changed[at] = value;
+            let _ = tree_of(3, "TBranchClones", changed);
+        }
+    }
+}
+
+#[test]
+fn a_branch_that_begins_late_has_baskets_without_bytes() {
+    let places = |first| nothing_before(first).into_iter().map(|basket| basket.entries);
+    assert_eq!(places(0).count(), 0);
+    assert_eq!(places(7).collect::<Vec<_>>(), [0..7]);
+    let all = [0..NOTHING_LEN, NOTHING_LEN..NOTHING_LEN + 1];
+    assert_eq!(places(NOTHING_LEN + 1).collect::<Vec<_>>(), all);
+    // No file is so long; then the entries have no basket, which who reads them is told.
+    assert_eq!(places(u64::MAX).count(), 0);
 }

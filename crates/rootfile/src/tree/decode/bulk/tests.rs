@@ -171,7 +171,8 @@ fn both(layout: Layout, data: &[u8], offsets: &[u32]) -> [Option<String>; 2] {
     [bulk, single].map(|how| {
         let entries = offsets.len() - 1;
         let entry_offsets = Some(offsets.to_vec());
-        let basket = Basket { data, entry_offsets, entries, lengths: None, start: 0 };
+        let lengths = None;
+        let basket = Basket { data, entry_offsets, entries, lengths, is_nothing: false, start: 0 };
         let mut column = how.empty();
         how.decode(&basket, 0..entries, &mut column).ok().map(|()| format!("{column:?}"))
     })
