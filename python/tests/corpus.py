@@ -63,6 +63,8 @@ class Outcome:
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
     #: Branches that uproot does not read, or reads otherwise: numbers in a tree by its key.
     unread: dict[str, list[int]] = field(default_factory=dict)
+    #: Of these the ones that are faults, unless it is uproot that is wrong.
+    different: dict[str, list[int]] = field(default_factory=dict)
 
 
 @contextmanager
@@ -111,8 +113,11 @@ def _compare_tree(theirs: Any, ours: Any, where: str, key: str, outcome: Outcome
         outcome.faults.append(f"{where}: the branches differ")
         return
     for number, (their, our) in enumerate(zip(their_branches, our_branches, strict=True)):
-        if _count(their, our, where, outcome) not in ("equal", "group"):
+        kind = _count(their, our, where, outcome)
+        if kind not in ("equal", "group"):
             outcome.unread.setdefault(key, []).append(number)
+        if kind == "different":
+            outcome.different.setdefault(key, []).append(number)
 
 
 def _count(theirs: Any, ours: Any, where: str, outcome: Outcome) -> str:
