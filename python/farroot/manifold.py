@@ -16,8 +16,8 @@ from .objects import Object
 DENSE_MAX = 1 << 27
 
 
-class Dense(Binned):
-    """``THn``: a histogram of any number of dimensions."""
+class _Manifold(Binned):
+    """``THnBase``."""
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -26,6 +26,10 @@ class Dense(Binned):
     @property
     def weighted(self) -> bool:
         return bool(self["fTsumw2"] >= 0)
+
+
+class Dense(_Manifold):
+    """``THn``: a histogram of any number of dimensions."""
 
     def _shaped(self, name: str) -> NDArray[Any]:
         lengths = [len(axis) + 2 for axis in self.axes]
@@ -43,20 +47,12 @@ class Dense(Binned):
         return np.asarray(self._shaped("fSumw2"), dtype=np.float64)
 
 
-class Sparse(Binned):
+class Sparse(_Manifold):
     """``THnSparse``: a histogram of any number of dimensions that keeps only bins with content.
 
     :attr:`coordinates` and :attr:`contents` are those; :meth:`values` and what else gives an array
     of all bins raises :class:`~farroot.LimitReachedError` above 2**27 of them.
     """
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        return tuple(self["fAxes"])
-
-    @property
-    def weighted(self) -> bool:
-        return bool(self["fTsumw2"] >= 0)
 
     @property
     def coordinates(self) -> NDArray[np.int64]:
