@@ -83,7 +83,7 @@ REFUSED = (
     "What uproot reads and is refused here are hits and frames of KM3NeT's data acquisition, "
     "which are not written as their classes are described: uproot takes their times for "
     "big-endian, and frames to begin where they do not. `farroot.register` reads them "
-    "([python.md](python.md#objects))."
+    "([python.md](python.md#objects-in-trees))."
 )
 #: Of the corpus's collection, too.
 IN_COLLECTION = ("km3net_online.root", "km3net_offline.root", "usr-sample.root")
