@@ -41,6 +41,7 @@ def shapes(i: int) -> dict[str, Any]:
         "named": [{"fName": "n" * (i % 3), "fTitle": "t"}] * 2,
         "objects": [{"fUniqueID": i + k, "fBits": 0} for k in range(2)],
         "rows": [row(i + k) for k in range(i % 3)],
+        "words": ["w" * (i % 3)] * (i % 4),
         "metals": [2] * (i % 3),
         "smalls": [],
         "last": -i,
@@ -101,6 +102,13 @@ def test_objects_of_which_nothing_is_written(written: Path, kind: tuple[int, boo
     assert got == [[{}] * len(entry) for entry in rows]
     virtual = tree.arrays(["rows.Nothing"], virtual=True)
     assert virtual["rows.Nothing"].to_list() == got
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] == 1])
+def test_lists_of_tobjstrings(written: Path, kind: tuple[int, bool]) -> None:
+    """Written member by member they were called corrupt, here and in whole objects."""
+    words = column(opened(written, "shapes", kind), "shapes.words")
+    assert words == [shapes(i)["words"] for i in ENTRIES]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -80,6 +80,7 @@ public:
   TNamed named[2];
   TObject objects[2];
   std::vector<Row> rows;
+  std::vector<TObjString> words;
   std::vector<Metal> metals;
   std::vector<Small> smalls;
   int last = 0;
@@ -104,6 +105,7 @@ public:
     rows.resize(i % 3);
     for (auto &row : rows)
       row.fill(i + int(&row - &rows[0]));
+    words.assign(i % 4, TObjString(TString('w', i % 3)));
     metals.assign(i % 3, kGold);
     // ROOT takes four bytes of memory for each.
     smalls.clear();
@@ -119,6 +121,7 @@ public:
 #pragma link C++ class std::map<int, double>+;
 #pragma link C++ class std::map<std::string, int>+;
 #pragma link C++ class std::vector<Boxes>+;
+#pragma link C++ class std::vector<TObjString>+;
 #pragma link C++ class std::vector<Metal>+;
 #pragma link C++ class std::vector<Small>+;
 #pragma link C++ class std::set<Metal>+;

@@ -191,8 +191,14 @@ fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
     Ok(())
 }
 
-/// The class of items that are written member by member, and its version.
-type Memberwise<'l> = (&'l Record, &'l Version);
+/// What items are that are written member by member.
+#[derive(Clone, Copy)]
+enum Memberwise<'l> {
+    /// Objects of a class, in a version of it.
+    Objects(&'l Record, &'l Version),
+    /// `TObjString`: what every TObject has of all, then the texts.
+    Texts,
+}
 
 /// How the items of a collection are written, where that is member by member.
 fn memberwise<'l>(
@@ -203,15 +209,18 @@ fn memberwise<'l>(
     if header.version & MEMBERWISE == 0 {
         return Ok(None);
     }
-    let Layout::Record { record, .. } = &*list.item else {
-        return Err(Error::corrupt("collection of no objects, streamed member by member"));
+    let item = item_version(header, bytes)?;
+    let record = match &*list.item {
+        Layout::Record { record, .. } => record,
+        Layout::Text(Text::Object { .. }) => return Ok(Some(Memberwise::Texts)),
+        _ => return Err(Error::corrupt("collection of no objects, streamed member by member")),
     };
-    let version = match item_version(header, bytes)? {
+    let version = match item {
         None => record.versions.first(),
         Some((version, checksum)) => record.version(i32::from(version), checksum),
     };
     let version = version.ok_or_else(|| object::unknown_version(record))?;
-    Ok(Some((record, version)))
+    Ok(Some(Memberwise::Objects(record, version)))
 }
 
 /// The same of an array of collections, of which one header says it.
@@ -279,7 +288,9 @@ fn items(
 ) -> Result<()> {
     let Array::List { offsets, content } = plain(column) else { wrong_column() };
     let memberless = match (memberwise, &*list.item) {
-        (Some((record, version)), _) => record.names.is_empty() && version.takes_no_bytes(),
+        (Some(Memberwise::Objects(record, version)), _) => {
+            record.names.is_empty() && version.takes_no_bytes()
+        }
         (None, Layout::Record { header: false, record }) => record.names.is_empty(),
         _ => false,
     };
@@ -291,7 +302,11 @@ fn items(
     }
     let count = bytes.count()?;
     match (memberwise, &*list.item) {
-        (Some((record, version)), _) => {
+        (Some(Memberwise::Texts), _) => {
+            (0..count).try_for_each(|_| object::tobject(bytes).map(drop))?;
+            (0..count).try_for_each(|_| text(Text::Root, bytes, content))?;
+        }
+        (Some(Memberwise::Objects(record, version)), _) => {
             let (entries, fields) = record_of(content);
             let target = *entries + count;
             object::members(record, version, Order::Memberwise(count), bytes, fields, target)?;
