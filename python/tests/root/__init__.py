@@ -11,6 +11,11 @@ from pathlib import Path
 import pytest
 
 
+#: ROOT crashes now and then in scripts that are in order, such as fits of RooFit.
+ATTEMPTS = 3
+SIGNALLED = 128
+
+
 def written_by(script: str, folder: Path, *arguments: object) -> Path:
     """The folder, filled by a script of this one; skips where ROOT is not installed."""
     if importlib.util.find_spec("ROOT") is None:
@@ -18,5 +23,10 @@ def written_by(script: str, folder: Path, *arguments: object) -> Path:
     command = [sys.executable, "-W", "ignore", str(Path(__file__).parent / script), str(folder)]
     command += map(str, arguments)
     environment = {**os.environ, "PYTHONPATH": ""}
-    subprocess.run(command, check=True, capture_output=True, env=environment)
+    for _ in range(ATTEMPTS):
+        done = subprocess.run(command, capture_output=True, env=environment)
+        # ROOT leaves with such a number where it was ended by a signal.
+        if 0 <= done.returncode < SIGNALLED:
+            break
+    done.check_returncode()
     return folder
