@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-
 #: ROOT crashes now and then in scripts that are in order, such as fits of RooFit.
 ATTEMPTS = 3
 SIGNALLED = 128
