@@ -279,9 +279,8 @@ fn only<'a>(paths: &'a [String], address: &str) -> Result<&'a str> {
         [only] => return Ok(only),
         [] => (ErrorKind::NotInFile, "the file holds no tree".to_owned()),
         several => {
-            let names = several[..several.len().min(20)].join(", ");
-            let more = if several.len() > 20 { ", …" } else { "" };
-            let what = format!("the file holds {} trees: {names}{more}", several.len());
+            let names = rootfile::directory::listed(several);
+            let what = format!("the file holds {} trees: {names}", several.len());
             (ErrorKind::InvalidArgument, what)
         }
     };

@@ -1,6 +1,7 @@
 //! Directories: the record that says where the key list is, and the key list.
 //! (ROOT: `TDirectoryFile`; source: `io/doc/TFile/tdirectory.md`, `keyslist.md`.)
 
+use std::borrow::Borrow;
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -90,17 +91,21 @@ impl Directory {
 
     /// That there is no such key, and which there are.
     pub fn lacks(&self, name: &str) -> Error {
-        const NAMES_MAX: usize = 20;
         let mut names: Vec<&str> = self.keys.iter().map(|key| key.name.as_str()).collect();
         names.dedup();
-        let more = if names.len() > NAMES_MAX { ", …" } else { "" };
-        names.truncate(NAMES_MAX);
         let place = if self.path.is_empty() { "the file" } else { &self.path };
         if names.is_empty() {
             return Error::not_found(format!("no \"{name}\" in {place}, which is empty"));
         }
-        Error::not_found(format!("no \"{name}\" in {place}, which has {}{more}", names.join(", ")))
+        Error::not_found(format!("no \"{name}\" in {place}, which has {}", listed(&names)))
     }
+}
+
+/// Names as messages tell them: the first twenty.
+pub fn listed(names: &[impl Borrow<str>]) -> String {
+    const NAMES_MAX: usize = 20;
+    let more = if names.len() > NAMES_MAX { ", …" } else { "" };
+    names[..names.len().min(NAMES_MAX)].join(", ") + more
 }
 
 fn by_name_and_cycle(key: &Key) -> (&str, u16) {
