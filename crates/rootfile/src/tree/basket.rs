@@ -112,20 +112,16 @@ impl<'a> Basket<'a> {
                 Some(relative_offsets(raw, &header, entries, data.len())?)
             }
         };
-        Ok(Basket {
-            data,
-            entry_offsets,
-            entries,
-            lengths: None,
-            is_nothing: false,
-            start: header.key_len as u32,
-        })
+        Ok(Basket { start: header.key_len as u32, ..Self::of(data, entry_offsets, entries) })
     }
 
     /// Entries of before there was the branch.
     pub fn nothing(entries: usize) -> Basket<'a> {
-        let entry_offsets = Some(vec![0; entries + 1]);
-        Basket { data: &[], entry_offsets, entries, lengths: None, is_nothing: true, start: 0 }
+        Basket { is_nothing: true, ..Self::of(&[], Some(vec![0; entries + 1]), entries) }
+    }
+
+    fn of(data: &'a [u8], entry_offsets: Option<Vec<u32>>, entries: usize) -> Basket<'a> {
+        Basket { data, entry_offsets, entries, lengths: None, start: 0, is_nothing: false }
     }
 
     /// A basket streamed into the tree's own record, from its TKey header on; bytes after it are
@@ -156,14 +152,7 @@ impl<'a> Basket<'a> {
             Some(raw) => Some(relative_offsets(raw, &header, entries, data_len)?),
             None => None,
         };
-        Ok(Basket {
-            data,
-            entry_offsets,
-            entries,
-            lengths: None,
-            is_nothing: false,
-            start: header.key_len as u32,
-        })
+        Ok(Basket { start: header.key_len as u32, ..Self::of(data, entry_offsets, entries) })
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::bytes::Bytes;
 use super::value::record_of;
 use super::{extend, integer, no_lengths, no_offsets, wrong_column};
 use crate::array::Array;
@@ -109,11 +110,9 @@ fn sizes(
 
 /// Bytes of a string, its length included.
 fn text_size(bytes: &[u8]) -> Option<usize> {
-    match bytes {
-        [u8::MAX, a, b, c, d, ..] => Some(u32::from_be_bytes([*a, *b, *c, *d]) as usize + 5),
-        [len, ..] => Some(usize::from(*len) + 1),
-        [] => None,
-    }
+    let mut rest = Bytes::new(bytes, 0);
+    rest.text().ok()?;
+    Some(bytes.len() - rest.len())
 }
 
 /// What a leaf counts: nothing where it is negative.
@@ -133,8 +132,7 @@ fn append(leaf: &Layout, bytes: &[u8], field: &mut Array) {
             extend(*scalar, numbers, bytes);
         }
         (Layout::Text(_), Array::Strings { offsets, bytes: letters }) => {
-            let prefix = if bytes.first() == Some(&u8::MAX) { 5 } else { 1 };
-            letters.extend_from_slice(bytes.get(prefix..).unwrap_or_default());
+            letters.extend_from_slice(Bytes::new(bytes, 0).text().unwrap_or_default());
             offsets.push(letters.len() as i64);
         }
         (Layout::Counted(counted), Array::List { offsets, content }) => {

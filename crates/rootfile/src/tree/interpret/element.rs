@@ -60,9 +60,7 @@ pub(super) fn interpret(
     };
     match fields.branch_type {
         // The counts of a TClonesArray at the top.
-        3 if *streamer_type == -1 => {
-            Ok(Interpretation::new("int32_t", Layout::number(Number::I32), Entry::Fixed))
-        }
+        3 if *streamer_type == -1 => Ok(Interpretation::of_counts()),
         31 | 41 => {
             let counter = count2.or_else(|| fields.counter(tree, classes));
             fields.member_of_collection(counter, classes)
