@@ -48,6 +48,11 @@ def step(step_size: StepSize) -> dict[str, int]:
     return {"step_entries": entries}
 
 
+def memory(size: StepSize) -> int:
+    """Bytes, where a number is one of bytes and not of entries."""
+    return int(step(size).get("step_bytes", size))
+
+
 @dataclass(frozen=True)
 class Rows:
     """Which entries arrays hold: all of a range, or what a cut has left of it."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._choice import Choice, Computed, Doc, Leaf, OneColumn, Wish, branches_chosen
-from ._entries import StepSize, entry_range, step
+from ._entries import StepSize, entry_range, memory, step
 from ._filters import Filter
 from ._libraries import How
 from ._named import Named, Writable, write_table
@@ -144,7 +144,7 @@ class HasBranches(Named["Branch"]):
 
         The other arguments are those of :meth:`arrays`.
         """
-        size = step(memory_size).get("step_bytes", memory_size)
+        size = memory(memory_size)
         choice = Choice(expressions, filter_name, filter_typename, filter_branch, None, aliases)
         keys = Wish.checked(choice, "np", None).of(self).keys
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
@@ -152,7 +152,7 @@ class HasBranches(Named["Branch"]):
         total = sum(branch.uncompressed_bytes for branch in branches)
         if total == 0 or start == stop:
             return stop - start
-        return max(1, int(size) * self.num_entries // total)
+        return max(1, size * self.num_entries // total)
 
     def typenames(
         self,

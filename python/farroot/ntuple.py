@@ -20,7 +20,7 @@ from ._choice import (
     columns_of_friends,
     is_computed,
 )
-from ._entries import Rows, StepSize, entry_range, step
+from ._entries import Rows, StepSize, entry_range, memory, step
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
 from ._named import Named, Writable, write_table
@@ -376,7 +376,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
 
         The other arguments are those of :meth:`arrays`.
         """
-        size = step(memory_size).get("step_bytes", memory_size)
+        size = memory(memory_size)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         planned = self.plan(
             expressions, filter_name=filter_name, entry_start=start, entry_stop=stop
@@ -384,7 +384,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         total = sum(column.decoded_bytes for each in planned for column in each.columns)
         if total == 0:
             return stop - start
-        return max(1, int(size) * (stop - start) // total)
+        return max(1, size * (stop - start) // total)
 
     def leaf(self, name: str, text: str) -> Leaf:
         """The field of a name in the formula ``text``."""
@@ -589,7 +589,8 @@ class Field(HasFields):
             expressions,
             filter_name=filter_name,
             filter_typename=filter_typename,
-            filter_field=filter_field or filter_branch,
+            filter_field=filter_field,
+            filter_branch=filter_branch,
         )
         return self._ntuple.arrays(wanted, cut, **options)
 
@@ -609,7 +610,8 @@ class Field(HasFields):
             expressions,
             filter_name=filter_name,
             filter_typename=filter_typename,
-            filter_field=filter_field or filter_branch,
+            filter_field=filter_field,
+            filter_branch=filter_branch,
         )
         return self._ntuple.iterate(wanted, cut, **options)
 
