@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +18,9 @@ import uproot
 import farroot
 
 from .corpus import memory_limited
-from .root import written_by
 from .root.seeded_ntuple import source
 from .same import same_awkward
+from .seeds import main, written
 
 
 def compare(path: Path) -> Iterator[str]:
@@ -126,16 +125,8 @@ def _is_zero(value: Any) -> bool:
 
 def write(folder: Path, first: int, seeds: int) -> list[Path]:
     """The files of some seeds."""
-    (folder / "generated.h").write_text(source(list(range(first, first + seeds))), encoding="utf-8")
-    return sorted(written_by("write_seeded_ntuple.py", folder, first, seeds).glob("*.root"))
-
-
-def main(first: int, seeds: int) -> int:
-    with tempfile.TemporaryDirectory() as folder:
-        faults = [fault for path in write(Path(folder), first, seeds) for fault in compare(path)]
-    print("\n".join(faults))
-    return 1 if faults else 0
+    return written("write_seeded_ntuple.py", source, folder, first, seeds)
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2])))
+    sys.exit(main(write, compare))

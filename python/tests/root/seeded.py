@@ -7,9 +7,10 @@ lines of JSON. Members whose name begins with ``*`` there are pointers.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from .seed import Seed
 
 NUMBERS = (
     *("bool", "char", "signed char", "unsigned char", "short", "unsigned short", "int"),
@@ -68,22 +69,13 @@ class Class:
         )
 
 
-class Generator:
+class Generator(Seed):
     """The classes of one seed."""
 
     def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.classes: list[Class] = []
         self.links: list[str] = []
-        self.count = 0
-
-    def chance(self, part: float) -> bool:
-        return self.random.random() < part
-
-    def fresh(self, prefix: str) -> str:
-        self.count += 1
-        return f"{prefix}{self.count}"
 
     def number(self) -> str:
         return self.random.choice(NUMBERS)

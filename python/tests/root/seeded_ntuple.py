@@ -8,8 +8,9 @@ tells what it has filled as lines of JSON.
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import dataclass, field
+
+from .seed import Seed
 
 NUMBERS = (
     *("bool", "char", "std::int8_t", "std::uint8_t", "std::int16_t", "std::uint16_t"),
@@ -57,23 +58,14 @@ class Class:
         return "\n".join(lines) + "\n"
 
 
-class Generator:
+class Generator(Seed):
     """The types and fields of one seed."""
 
     def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.classes: list[Class] = []
         self.enums: list[str] = []
         self.links: list[str] = []
-        self.count = 0
-
-    def chance(self, part: float) -> bool:
-        return self.random.random() < part
-
-    def fresh(self, prefix: str) -> str:
-        self.count += 1
-        return f"{prefix}{self.count}"
 
     def number(self) -> str:
         return self.random.choice(NUMBERS)
