@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use engine::checksum::{Algorithm, Hasher};
@@ -30,9 +31,15 @@ impl Drop for Process {
     }
 }
 
-/// A port that was free just now.
+/// A port that is free, and no other test's. It lies below those that the system gives to the near ends
+/// of connections: one of these could be taken again before the server listens.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static TAKEN: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 100) as u16 * 100;
+    (0..100)
+        .map(|_| first + TAKEN.fetch_add(1, Ordering::Relaxed) % 100)
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .expect("a free port among a hundred")
 }
 
 /// Starts a command and waits until its port answers, if it has one; `None`, loudly, where the
