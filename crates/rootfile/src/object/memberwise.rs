@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use super::Value;
-use super::reader::{MEMBER_WISE, ObjectHeader, Reader, map_of};
+use super::collection::map_of;
+use super::reader::{MEMBER_WISE, ObjectHeader, Reader};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::streamer::{ClassId, Collection, Item, Kind, Layout};

@@ -1,6 +1,10 @@
 //! Objects as plain data: what was read, by the names that the streamer info gives.
 
+mod collection;
+mod counted;
 mod memberwise;
+mod numbers;
+mod pointer;
 mod reader;
 mod special;
 

@@ -16,25 +16,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::numbers::{float16, number, numbers, packed};
 use super::{Object, ObjectId, Objects, Unread, Value, special};
-use crate::array::{Number, Numbers};
+use crate::array::Numbers;
 use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
-use crate::streamer::{Class, ClassId, Collection, Count, Item, Kind, Layout, Special, Streamers};
-use crate::tree::interpret::Reduced;
+use crate::streamer::{Class, ClassId, Collection, Kind, Layout, Special, Streamers};
 
-const BYTE_COUNT: u32 = 0x4000_0000;
-const NEW_CLASS: u32 = 0xffff_ffff;
-const CLASS_MASK: u32 = 0x8000_0000;
-/// Added to a position in the buffer to make a reference (ROOT: `kMapOffset`).
-const MAP_OFFSET: u32 = 2;
+pub(super) const BYTE_COUNT: u32 = 0x4000_0000;
 /// The reference of the record's own object.
 const ROOT_REFERENCE: u32 = 1;
 /// In a version: members are written one after the other for all elements.
 pub(super) const MEMBER_WISE: u16 = 1 << 14;
 
-/// Names of template classes are long; this is beyond any.
-const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
 /// Objects in objects. Real ones stay below thirty.
 const DEPTH_MAX: u32 = 128;
 /// Values of one record, so that a small record that expands can't take all memory.
@@ -105,24 +99,24 @@ impl ObjectHeader {
 
 /// A class by its name, and what is known of it.
 #[derive(Debug, Clone)]
-struct ClassRef {
-    name: Arc<str>,
-    id: Option<ClassId>,
+pub(super) struct ClassRef {
+    pub name: Arc<str>,
+    pub id: Option<ClassId>,
 }
 
 #[derive(Debug, Clone)]
-enum Reference {
+pub(super) enum Reference {
     Class(ClassRef),
     Object(ObjectId),
 }
 
 pub(super) struct Reader<'s> {
     pub(super) streamers: &'s Streamers,
-    objects: Vec<Object>,
-    references: BTreeMap<u32, Reference>,
+    pub(super) objects: Vec<Object>,
+    pub(super) references: BTreeMap<u32, Reference>,
     /// Reference of the next class or object without a byte count.
-    next_reference: u32,
-    key_len: u32,
+    pub(super) next_reference: u32,
+    pub(super) key_len: u32,
     depth: u32,
     values_left: usize,
     empty: Arc<Layout>,
@@ -150,7 +144,7 @@ impl Reader<'_> {
     }
 
     /// Reads an object in place.
-    fn object(&mut self, class: ClassId, cursor: &mut Cursor<'_>) -> Result<Value> {
+    pub(super) fn object(&mut self, class: ClassId, cursor: &mut Cursor<'_>) -> Result<Value> {
         let class = ClassRef { name: self.streamers.class(class).name.clone(), id: Some(class) };
         let id = self.reserve(&class)?;
         self.fill(id, &class, cursor)?;
@@ -190,7 +184,7 @@ impl Reader<'_> {
     }
 
     /// Takes a place for an object, so that it can be referred to while it is read.
-    fn reserve(&mut self, class: &ClassRef) -> Result<ObjectId> {
+    pub(super) fn reserve(&mut self, class: &ClassRef) -> Result<ObjectId> {
         self.charge(1)?;
         let id = ObjectId(self.objects.len() as u32);
         self.objects.push(Object {
@@ -205,7 +199,12 @@ impl Reader<'_> {
 
     /// Reads an object into its place; where that can't be done but its length is known, its
     /// bytes.
-    fn fill(&mut self, id: ObjectId, class: &ClassRef, cursor: &mut Cursor<'_>) -> Result<()> {
+    pub(super) fn fill(
+        &mut self,
+        id: ObjectId,
+        class: &ClassRef,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<()> {
         let done = self.nested(|reader| reader.fill_nested(id, class, cursor));
         done.map_err(|error| error.within(&class.name))
     }
@@ -250,7 +249,7 @@ impl Reader<'_> {
 
     /// Turns a failure to understand into unread bytes, those from `start` to the cursor. An
     /// object that contradicts itself is often one whose class has a streamer written by hand.
-    fn or_unread(
+    pub(super) fn or_unread(
         &mut self,
         done: Result<()>,
         id: ObjectId,
@@ -377,107 +376,6 @@ impl Reader<'_> {
         }
     }
 
-    /// How many numbers there are in an array; `None` for a null pointer.
-    fn count(
-        &self,
-        count: &Count,
-        before: &[Value],
-        layout: &Layout,
-        cursor: &mut Cursor<'_>,
-    ) -> Result<Option<usize>> {
-        match count {
-            Count::Fixed(count) => Ok(Some(*count)),
-            Count::PrefixedIfThere if cursor.remaining() == 0 => Ok(Some(0)),
-            Count::Prefixed | Count::PrefixedIfThere => cursor.count(1).map(Some),
-            Count::Product(factors) => {
-                let mut numbers = factors.iter().map(|factor| match factor {
-                    Count::Fixed(count) => Some(*count),
-                    member => self.member_count(member, before, layout),
-                });
-                let product = numbers.try_fold(1usize, |all, one| all.checked_mul(one?));
-                let product = product.filter(|count| *count <= cursor.remaining());
-                product.map(Some).ok_or_else(|| cursor.corrupt("an array longer than its object"))
-            }
-            Count::Member(name, _) => {
-                let there = cursor.u8()? != 0;
-                match self.member_count(count, before, layout) {
-                    // No numbers and no place for them are the same to whoever reads them.
-                    Some(count) => Ok((there || count == 0).then_some(count)),
-                    None if !there => Ok(None),
-                    None => Err(cursor.corrupt(format!("{name} does not count an array"))),
-                }
-            }
-        }
-    }
-
-    /// What the member says that counts; `None` where none does.
-    fn member_count(&self, count: &Count, before: &[Value], layout: &Layout) -> Option<usize> {
-        let Count::Member(name, position) = count else { return None };
-        let value = match position {
-            Some(position) => before.get(*position).cloned(),
-            None => self.in_bases(name, before, layout),
-        };
-        match value {
-            Some(Value::Int(count)) => usize::try_from(count).ok(),
-            Some(Value::Uint(count)) => usize::try_from(count).ok(),
-            Some(Value::Numbers(numbers)) => Some(numbers.len()),
-            _ => None,
-        }
-    }
-
-    /// An array of objects, or of pointers to objects, that another member counts.
-    fn counted_objects(
-        &mut self,
-        class: ClassId,
-        pointers: bool,
-        count: Option<usize>,
-        cursor: &mut Cursor<'_>,
-    ) -> Result<Value> {
-        let header = ObjectHeader::read(cursor)?;
-        let (Some(count), Some(len)) = (count, header.len) else {
-            return Err(cursor.unsupported("an array of objects of unknown length"));
-        };
-        let mut content = cursor.split(len)?;
-        if count > content.remaining() {
-            return Err(content.corrupt(format!("{count} objects in {len} bytes")));
-        }
-        self.many(count, &mut content, |to, at| match pointers {
-            true => to.pointer(at),
-            false => to.object(class, at),
-        })
-    }
-
-    fn in_bases(&self, name: &str, before: &[Value], layout: &Layout) -> Option<Value> {
-        let members = layout.members.iter().zip(before);
-        members.filter(|(member, _)| matches!(member.kind, Kind::Base(..))).find_map(
-            |(_, value)| {
-                let Value::Object(base) = value else { return None };
-                let base = &self.objects[base.0 as usize];
-                let own = base.layout.members.iter().position(|member| *member.name == *name);
-                match own {
-                    Some(position) => base.values.get(position).cloned(),
-                    None => self.in_bases(name, &base.values, &base.layout),
-                }
-            },
-        )
-    }
-
-    fn basket_seeks(
-        &mut self,
-        count: &Count,
-        before: &[Value],
-        layout: &Layout,
-        cursor: &mut Cursor<'_>,
-    ) -> Result<Value> {
-        const EIGHT_BYTES: u8 = 2;
-        let long = cursor.clone().u8()? == EIGHT_BYTES;
-        let Some(count) = self.count(count, before, layout, cursor)? else {
-            return Ok(Value::Null);
-        };
-        let basic = if long { Number::I64 } else { Number::I32 };
-        Ok(Value::Numbers(cursor.numbers(basic, count)?))
-    }
-
     /// Reads `count` values of the same kind.
     pub(super) fn many(
         &mut self,
@@ -495,164 +393,12 @@ impl Reader<'_> {
         self.many(count, cursor, |_, at| Ok(Value::Text(at.text()?)))
     }
 
-    /// Reads a pointer: nothing, an object with its class, or a reference.
-    pub(super) fn pointer(&mut self, cursor: &mut Cursor<'_>) -> Result<Value> {
-        let own_reference = self.reference_at(cursor)?;
-        let first = cursor.u32()?;
-        if first == NEW_CLASS || first & BYTE_COUNT == 0 {
-            return self.tagged(first, None, None, cursor);
-        }
-        let mut content = cursor.split((first & !BYTE_COUNT) as usize)?;
-        let tag_reference = self.reference_at(&content)?;
-        let tag = content.u32()?;
-        let references = Some((own_reference, tag_reference));
-        self.tagged(tag, references, Some(cursor), &mut content)
-    }
-
-    /// Reads what follows a tag. `end` is where the object ends, if it says.
-    fn tagged(
-        &mut self,
-        tag: u32,
-        references: Option<(u32, u32)>,
-        end: Option<&Cursor<'_>>,
-        cursor: &mut Cursor<'_>,
-    ) -> Result<Value> {
-        if tag & CLASS_MASK == 0 {
-            return self.referred(tag, cursor);
-        }
-        let class = if tag == NEW_CLASS {
-            let class = self.class_named(&cursor.c_string(CLASS_NAME_LEN_MAX)?);
-            let reference = references.map_or(self.next_reference, |(_, of_tag)| of_tag);
-            self.refer(reference, Reference::Class(class.clone()));
-            class
-        } else {
-            match self.references.get(&(tag & !CLASS_MASK)) {
-                Some(Reference::Class(class)) => class.clone(),
-                _ => ClassRef { name: "class that was named in unread bytes".into(), id: None },
-            }
-        };
-        let id = self.reserve(&class)?;
-        let reference = references.map_or(self.next_reference, |(own, _)| own);
-        self.refer(reference, Reference::Object(id));
-        let start = cursor.clone();
-        match end {
-            Some(end) => {
-                let done = self.fill(id, &class, cursor);
-                self.or_unread(done, id, start, end)?;
-            }
-            None if *class.name == *"TBasket" => {
-                return Err(cursor.unsupported("a basket of unknown length in a tree"));
-            }
-            None => self.fill(id, &class, cursor)?,
-        }
-        Ok(Value::Object(id))
-    }
-
-    fn referred(&self, reference: u32, cursor: &Cursor<'_>) -> Result<Value> {
-        match self.references.get(&reference) {
-            _ if reference == 0 => Ok(Value::Null),
-            Some(Reference::Object(id)) => Ok(Value::Object(*id)),
-            Some(Reference::Class(_)) => {
-                Err(cursor.corrupt(format!("reference {reference} to a class as to an object")))
-            }
-            None => Ok(Value::Lost),
-        }
-    }
-
-    fn reference_at(&self, cursor: &Cursor<'_>) -> Result<u32> {
-        u32::try_from(cursor.position())
-            .ok()
-            .and_then(|position| position.checked_add(self.key_len)?.checked_add(MAP_OFFSET))
-            .ok_or_else(|| cursor.corrupt("a record too long for references"))
-    }
-
-    fn refer(&mut self, reference: u32, target: Reference) {
-        self.references.insert(reference, target);
-        self.next_reference = self.next_reference.saturating_add(1);
-    }
-
-    fn class_named(&self, name: &str) -> ClassRef {
-        let id = self.streamers.id(name);
-        let name = id.map_or_else(|| name.into(), |id| self.streamers.class(id).name.clone());
-        ClassRef { name, id }
-    }
-
-    /// A collection as a member: it has a header of its own.
-    fn collection(&mut self, collection: &Collection, cursor: &mut Cursor<'_>) -> Result<Value> {
-        let header = ObjectHeader::read(cursor)?;
-        let Some(len) = header.len else { return self.elements(collection, cursor) };
-        let mut content = cursor.split(len)?;
-        let value = match header.version & MEMBER_WISE {
-            0 => self.elements(collection, &mut content)?,
-            _ => self.memberwise(collection, header.version, &mut content)?,
-        };
-        match content.remaining() {
-            0 => Ok(value),
-            left => Err(content.unsupported(format!("{left} bytes more than the elements"))),
-        }
-    }
-
-    pub(super) fn elements(
-        &mut self,
-        collection: &Collection,
-        cursor: &mut Cursor<'_>,
-    ) -> Result<Value> {
-        match collection {
-            Collection::Text => Ok(Value::Text(cursor.text()?)),
-            Collection::Sequence(item) => {
-                match **item {
-                    Item::Number(basic) => {
-                        let count = cursor.count(basic.size())?;
-                        return Ok(Value::Numbers(cursor.numbers(basic, count)?));
-                    }
-                    Item::Double32 => {
-                        let count = cursor.count(4)?;
-                        return Ok(Value::Numbers(double32s(count, cursor)?));
-                    }
-                    _ => {}
-                }
-                let count = cursor.count(1)?;
-                self.many(count, cursor, |to, at| to.item(item, at))
-            }
-            Collection::Map(key, mapped) | Collection::Multimap(key, mapped) => {
-                let count = cursor.count(1)?;
-                self.charge(count.saturating_mul(2))?;
-                let pairs = (0..count)
-                    .map(|_| Ok((self.item(key, cursor)?, self.item(mapped, cursor)?)))
-                    .collect::<Result<Vec<_>>>()?;
-                Ok(map_of(collection, pairs))
-            }
-        }
-    }
-
-    pub(super) fn item(&mut self, item: &Item, cursor: &mut Cursor<'_>) -> Result<Value> {
-        match item {
-            Item::Number(basic) => number(*basic, cursor),
-            Item::Double32 => Ok(Value::Float(cursor.f32()?.into())),
-            Item::Text | Item::StandardText => Ok(Value::Text(cursor.text()?)),
-            Item::Object(class) => self.object(*class, cursor),
-            Item::Pointer => self.pointer(cursor),
-            Item::Collection(collection) => self.elements(collection, cursor),
-        }
-    }
-
     pub(super) fn charge(&mut self, values: usize) -> Result<()> {
         self.values_left = self
             .values_left
             .checked_sub(values)
             .ok_or_else(|| Error::limit(format!("a record of more than {VALUES_MAX} values")))?;
         Ok(())
-    }
-}
-
-/// What a map has, as the type of its keys allows.
-pub(super) fn map_of(collection: &Collection, pairs: Vec<(Value, Value)>) -> Value {
-    match collection {
-        Collection::Map(key, _) => match **key {
-            Item::Number(_) | Item::Text | Item::StandardText => Value::Map(pairs),
-            _ => Value::Pairs(pairs),
-        },
-        _ => Value::Pairs(pairs),
     }
 }
 
@@ -665,65 +411,4 @@ fn unversioned<'c>(known: &'c Class, cursor: &mut Cursor<'_>) -> Result<Option<&
         return Ok(known.layout(0));
     }
     Ok(known.layout_by_checksum(cursor.u32()?))
-}
-
-fn number(basic: Number, cursor: &mut Cursor<'_>) -> Result<Value> {
-    Ok(match basic {
-        Number::Bool => Value::Bool(cursor.u8()? != 0),
-        Number::I8 => Value::Int(cursor.i8()?.into()),
-        Number::I16 => Value::Int(cursor.i16()?.into()),
-        Number::I32 => Value::Int(cursor.i32()?.into()),
-        Number::I64 => Value::Int(cursor.i64()?),
-        Number::U8 => Value::Uint(cursor.u8()?.into()),
-        Number::U16 => Value::Uint(cursor.u16()?.into()),
-        Number::U32 => Value::Uint(cursor.u32()?.into()),
-        Number::U64 => Value::Uint(cursor.u64()?),
-        Number::F32 => Value::Float(cursor.f32()?.into()),
-        Number::F64 => Value::Float(cursor.f64()?),
-    })
-}
-
-/// A `Float16_t` without a range: exponent in one byte, then sign and 12 bits of mantissa in two
-/// (ROOT: `TBufferFile::ReadWithNbits`).
-fn float16(cursor: &mut Cursor<'_>) -> Result<f32> {
-    const BITS: u32 = 12;
-    let exponent = u32::from(cursor.u8()?);
-    let mantissa = u32::from(cursor.u16()?);
-    let low = mantissa & ((1 << (BITS + 1)) - 1);
-    let magnitude = f32::from_bits((exponent << 23) | (low << (23 - BITS)));
-    Ok(if mantissa & (1 << (BITS + 1)) != 0 { -magnitude } else { magnitude })
-}
-
-/// An array of numbers, of any way in which they are written.
-fn numbers(kind: &Kind, count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
-    match kind {
-        Kind::Numbers(basic, _) => cursor.numbers(*basic, count),
-        Kind::Double32(_) => double32s(count, cursor),
-        Kind::Float16(_) => float16s(count, cursor),
-        Kind::Packed(how, _) => packed(*how, count, cursor),
-        _ => Err(cursor.unsupported("an array of what is no number")),
-    }
-}
-
-fn double32s(count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
-    Ok(Numbers::F64(cursor.f32s(count)?.into_iter().map(f64::from).collect()))
-}
-
-fn packed(how: Reduced, count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
-    let bytes = cursor.take(count.saturating_mul(how.size()))?;
-    Ok(if how.is_double() {
-        let mut all = Vec::with_capacity(count);
-        how.extend_f64(&mut all, &bytes);
-        Numbers::F64(all)
-    } else {
-        let mut all = Vec::with_capacity(count);
-        how.extend_f32(&mut all, &bytes);
-        Numbers::F32(all)
-    })
-}
-
-fn float16s(count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
-    let mut part = cursor.split(count.saturating_mul(3))?;
-    let all = (0..count).map(|_| float16(&mut part)).collect::<Result<Vec<f32>>>()?;
-    Ok(Numbers::F32(all))
 }

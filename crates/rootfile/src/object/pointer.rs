@@ -1,0 +1,98 @@
+//! Pointers: an object with its class in front of it, or a reference to one that came before.
+
+use super::Value;
+use super::reader::{BYTE_COUNT, ClassRef, Reader, Reference};
+use crate::cursor::Cursor;
+use crate::error::Result;
+
+const NEW_CLASS: u32 = 0xffff_ffff;
+const CLASS_MASK: u32 = 0x8000_0000;
+/// Added to a position in the buffer to make a reference (ROOT: `kMapOffset`).
+const MAP_OFFSET: u32 = 2;
+
+/// Names of template classes are long; this is beyond any.
+const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
+
+impl Reader<'_> {
+    /// Reads a pointer: nothing, an object with its class, or a reference.
+    pub(super) fn pointer(&mut self, cursor: &mut Cursor<'_>) -> Result<Value> {
+        let own_reference = self.reference_at(cursor)?;
+        let first = cursor.u32()?;
+        if first == NEW_CLASS || first & BYTE_COUNT == 0 {
+            return self.tagged(first, None, None, cursor);
+        }
+        let mut content = cursor.split((first & !BYTE_COUNT) as usize)?;
+        let tag_reference = self.reference_at(&content)?;
+        let tag = content.u32()?;
+        let references = Some((own_reference, tag_reference));
+        self.tagged(tag, references, Some(cursor), &mut content)
+    }
+
+    /// Reads what follows a tag. `end` is where the object ends, if it says.
+    fn tagged(
+        &mut self,
+        tag: u32,
+        references: Option<(u32, u32)>,
+        end: Option<&Cursor<'_>>,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<Value> {
+        if tag & CLASS_MASK == 0 {
+            return self.referred(tag, cursor);
+        }
+        let class = if tag == NEW_CLASS {
+            let class = self.class_named(&cursor.c_string(CLASS_NAME_LEN_MAX)?);
+            let reference = references.map_or(self.next_reference, |(_, of_tag)| of_tag);
+            self.refer(reference, Reference::Class(class.clone()));
+            class
+        } else {
+            match self.references.get(&(tag & !CLASS_MASK)) {
+                Some(Reference::Class(class)) => class.clone(),
+                _ => ClassRef { name: "class that was named in unread bytes".into(), id: None },
+            }
+        };
+        let id = self.reserve(&class)?;
+        let reference = references.map_or(self.next_reference, |(own, _)| own);
+        self.refer(reference, Reference::Object(id));
+        let start = cursor.clone();
+        match end {
+            Some(end) => {
+                let done = self.fill(id, &class, cursor);
+                self.or_unread(done, id, start, end)?;
+            }
+            None if *class.name == *"TBasket" => {
+                return Err(cursor.unsupported("a basket of unknown length in a tree"));
+            }
+            None => self.fill(id, &class, cursor)?,
+        }
+        Ok(Value::Object(id))
+    }
+
+    fn referred(&self, reference: u32, cursor: &Cursor<'_>) -> Result<Value> {
+        match self.references.get(&reference) {
+            _ if reference == 0 => Ok(Value::Null),
+            Some(Reference::Object(id)) => Ok(Value::Object(*id)),
+            Some(Reference::Class(_)) => {
+                Err(cursor.corrupt(format!("reference {reference} to a class as to an object")))
+            }
+            None => Ok(Value::Lost),
+        }
+    }
+
+    fn reference_at(&self, cursor: &Cursor<'_>) -> Result<u32> {
+        u32::try_from(cursor.position())
+            .ok()
+            .and_then(|position| position.checked_add(self.key_len)?.checked_add(MAP_OFFSET))
+            .ok_or_else(|| cursor.corrupt("a record too long for references"))
+    }
+
+    pub(super) fn refer(&mut self, reference: u32, target: Reference) {
+        self.references.insert(reference, target);
+        self.next_reference = self.next_reference.saturating_add(1);
+    }
+
+    pub(super) fn class_named(&self, name: &str) -> ClassRef {
+        let id = self.streamers.id(name);
+        let name = id.map_or_else(|| name.into(), |id| self.streamers.class(id).name.clone());
+        ClassRef { name, id }
+    }
+}
