@@ -11,6 +11,8 @@
 //!
 //! A payload exactly as long as its content is not compressed and has no header at all.
 
+use std::ops::Range;
+
 use crate::codec::{Algorithm, Codecs};
 use crate::error::{Error, Result};
 
@@ -67,7 +69,9 @@ impl Header {
 /// `Corrupt` where block headers, data and `uncompressed_len` contradict each other, `Checksum`
 /// where a stored one does not match.
 pub fn decompress(codecs: &mut Codecs, payload: &[u8], uncompressed_len: usize) -> Result<Vec<u8>> {
-    let mut content = Vec::new();
+    // Fresh memory is zero: it need not be cleared block by block.
+    let is_trusted = uncompressed_len / EXPANSION_TRUSTED <= payload.len();
+    let mut content = if is_trusted { vec![0; uncompressed_len] } else { Vec::new() };
     decompress_into(codecs, payload, uncompressed_len, &mut content)?;
     Ok(content)
 }
@@ -96,7 +100,7 @@ pub fn decompress_into<'b>(
         let (header, source, after) = split_block(rest)?;
         codecs
             .decompress(header.algorithm, source, grown(buffer, start, header.uncompressed_len))
-            .map_err(|e| e.within(&format!("block at {}", payload.len() - rest.len())))?;
+            .map_err(|e| e.within(&name_of(payload.len() - rest.len() + HEADER_LEN)))?;
         start += header.uncompressed_len;
         rest = after;
     }
@@ -114,6 +118,23 @@ fn grown(buffer: &mut Vec<u8>, start: usize, len: usize) -> &mut [u8] {
 
 /// Walks over all headers, so that a payload that contradicts itself costs no memory.
 fn check_sizes(payload: &[u8], uncompressed_len: usize) -> Result<()> {
+    walk(payload, uncompressed_len, |_, _, _| ())
+}
+
+/// What an error calls the block whose compressed bytes begin there in a payload.
+pub(crate) fn name_of(source_start: usize) -> String {
+    format!("block at {}", source_start - HEADER_LEN)
+}
+
+/// Goes over all blocks: header, place in the content, and compressed bytes' place in the payload.
+///
+/// # Errors
+/// `Corrupt` where they contradict each other or `uncompressed_len`.
+pub(crate) fn walk(
+    payload: &[u8],
+    uncompressed_len: usize,
+    mut each: impl FnMut(Header, Range<usize>, Range<usize>),
+) -> Result<()> {
     let mut rest = payload;
     let mut announced = 0usize;
     while !rest.is_empty() {
@@ -127,12 +148,14 @@ fn check_sizes(payload: &[u8], uncompressed_len: usize) -> Result<()> {
         let (header, _, after) =
             split_block(rest).map_err(|e| e.within(&format!("block at {at}")))?;
         // At most 2^24 for each nine bytes of a slice: no overflow in 64 bits.
-        announced += header.uncompressed_len;
+        let range = announced..announced + header.uncompressed_len;
+        announced = range.end;
         if announced > uncompressed_len {
             return Err(Error::corrupt(format!(
                 "compression blocks up to byte {at} hold {announced} bytes, their record only {uncompressed_len}"
             )));
         }
+        each(header, range, at + HEADER_LEN..payload.len() - after.len());
         rest = after;
     }
     if announced != uncompressed_len {

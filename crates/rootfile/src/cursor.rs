@@ -1,21 +1,48 @@
 //! Big-endian reading that knows where it is, and never reads past its end.
 //!
 //! Everything in a ROOT file outside of RNTuple is big-endian. A cursor walks over one buffer: a
-//! record as stored, or its content after decompression. (Source: ROOT I/O, `Bytes.h`.)
+//! record as stored, or its content after decompression; of large records, over one block after the
+//! other ([`Content`]). (Source: ROOT I/O, `Bytes.h`.)
+
+use std::borrow::Cow;
+use std::fmt;
 
 use bytes::Bytes;
 
 use crate::array::{Number, Numbers};
+use crate::content::Content;
 use crate::error::{Error, Result};
 
 /// A place in a buffer, and how far reading may go.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Cursor<'a> {
     buffer: &'a Bytes,
     position: usize,
     end: usize,
-    /// Absolute offset in the file of the buffer's first byte.
+    /// Absolute offset in the file of the first byte of all.
     base: u64,
+    /// Where content goes on whose buffer is one of several blocks.
+    further: Option<Further<'a>>,
+}
+
+/// What lies behind a buffer.
+#[derive(Clone, Copy)]
+struct Further<'a> {
+    content: &'a Content<'a>,
+    /// Where in the content the buffer begins.
+    origin: usize,
+    /// How many bytes behind the buffer may be read.
+    len: usize,
+}
+
+impl fmt::Debug for Cursor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (position, remaining) = (self.position(), self.remaining());
+        f.debug_struct("Cursor")
+            .field("position", &position)
+            .field("remaining", &remaining)
+            .finish()
+    }
 }
 
 macro_rules! numbers {
@@ -39,7 +66,7 @@ macro_rules! many {
         /// `Corrupt` where they would end behind the cursor's end; no memory is taken then.
         pub fn $name(&mut self, count: usize) -> Result<Vec<$kind>> {
             let size = size_of::<$kind>();
-            let raw = self.slice(self.bytes_of(count, size)?)?;
+            let raw = self.raw(self.bytes_of(count, size)?)?;
             let (chunks, _) = raw.as_chunks();
             Ok(chunks.iter().map(|chunk| <$kind>::from_be_bytes(*chunk)).collect())
         }
@@ -49,27 +76,33 @@ macro_rules! many {
 impl<'a> Cursor<'a> {
     /// Starts at the beginning of `buffer`, whose first byte is at `base` in the file.
     pub fn new(buffer: &'a Bytes, base: u64) -> Self {
-        Cursor { buffer, position: 0, end: buffer.len(), base }
+        Cursor { buffer, position: 0, end: buffer.len(), base, further: None }
+    }
+
+    /// Starts at the beginning of `content`, whose first byte is at `base` in the file.
+    pub fn over(content: &'a Content<'a>, base: u64) -> Self {
+        let further = Some(Further { content, origin: 0, len: content.len() });
+        Cursor { buffer: &content.nothing, position: 0, end: 0, base, further }
     }
 
     numbers!(u8 u8, i8 i8, u16 u16, i16 i16, u32 u32, i32 i32, u64 u64, i64 i64, f32 f32, f64 f64);
     many!(u8s u8, i8s i8, u16s u16, i16s i16, u32s u32, i32s i32, u64s u64, i64s i64, f32s f32, f64s f64);
 
-    /// Bytes from the start of the buffer.
+    /// Bytes from the start.
     #[inline]
     pub fn position(&self) -> usize {
-        self.position
+        self.further.map_or(0, |further| further.origin) + self.position
     }
 
     /// Bytes from the start of the file. Behind a compressed record's header this counts
     /// decompressed bytes.
     pub fn offset(&self) -> u64 {
-        self.base.saturating_add(self.position as u64)
+        self.base.saturating_add(self.position() as u64)
     }
 
     #[inline]
     pub fn remaining(&self) -> usize {
-        self.end - self.position
+        self.end - self.position + self.further.map_or(0, |further| further.len)
     }
 
     /// An error at this place.
@@ -95,7 +128,20 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// `Corrupt` where that is behind the end.
     pub fn skip(&mut self, count: usize) -> Result<()> {
-        self.slice(count).map(drop)
+        let here = self.end - self.position;
+        let Some(beyond) = count.checked_sub(here).filter(|beyond| *beyond > 0) else {
+            self.position += count;
+            return Ok(());
+        };
+        match &mut self.further {
+            Some(further) if beyond <= further.len => {
+                further.origin += self.end + beyond;
+                further.len -= beyond;
+                (self.buffer, self.position, self.end) = (&further.content.nothing, 0, 0);
+                Ok(())
+            }
+            _ => Err(self.short(count)),
+        }
     }
 
     /// The next `count` bytes, shared with the buffer.
@@ -104,6 +150,9 @@ impl<'a> Cursor<'a> {
     /// `Corrupt` where fewer are left.
     pub fn take(&mut self, count: usize) -> Result<Bytes> {
         let start = self.position;
+        if count > self.end - start && self.further.is_some() {
+            return self.gathered(count).map(Bytes::from);
+        }
         self.skip(count)?;
         Ok(self.buffer.slice(start..start + count))
     }
@@ -116,7 +165,11 @@ impl<'a> Cursor<'a> {
     pub fn split(&mut self, count: usize) -> Result<Cursor<'a>> {
         let mut part = self.clone();
         self.skip(count)?;
-        part.end = self.position;
+        let here = part.end - part.position;
+        part.end = part.position + count.min(here);
+        if let Some(further) = &mut part.further {
+            further.len = count.saturating_sub(here);
+        }
         Ok(part)
     }
 
@@ -143,12 +196,13 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// `Corrupt` where there is no zero byte among the next `len_max + 1`.
     pub fn c_string(&mut self, len_max: usize) -> Result<String> {
-        let rest = &self.buffer[self.position..self.end];
-        let Some(len) = rest.iter().take(len_max + 1).position(|byte| *byte == 0) else {
+        let most = self.remaining().min(len_max.saturating_add(1));
+        let rest = self.clone().raw(most)?;
+        let Some(len) = rest.iter().position(|byte| *byte == 0) else {
             return Err(self.corrupt(format!("no end of a name within {len_max} bytes")));
         };
         let name = String::from_utf8_lossy(&rest[..len]).into_owned();
-        self.position += len + 1;
+        self.skip(len + 1)?;
         Ok(name)
     }
 
@@ -175,9 +229,17 @@ impl<'a> Cursor<'a> {
     /// # Errors
     /// `Corrupt` where they would end behind the cursor's end; no memory is taken then.
     pub fn numbers(&mut self, number: Number, count: usize) -> Result<Numbers> {
-        let raw = self.slice(self.bytes_of(count, number.size())?)?;
+        let len = self.bytes_of(count, number.size())?;
         let mut numbers = number.empty();
-        numbers.extend_big_endian(raw);
+        match self.further {
+            Some(Further { content, .. }) if len > self.end - self.position => {
+                let at = self.position();
+                self.skip(len)?;
+                let read = content.numbers(at, number, count);
+                numbers = read.map_err(|error| error.at(self.base))?;
+            }
+            _ => numbers.extend_big_endian(self.slice(len)?),
+        }
         Ok(numbers)
     }
 
@@ -188,18 +250,78 @@ impl<'a> Cursor<'a> {
                 self.position += N;
                 Ok(*chunk)
             }
+            None => self.chunk_of_several(),
+        }
+    }
+
+    #[cold]
+    fn chunk_of_several<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut chunk = [0; N];
+        match self.further {
+            Some(_) => self.gather(&mut chunk).map(|()| chunk),
             None => Err(self.short(N)),
         }
     }
 
+    /// Bytes of the buffer.
     #[inline]
     fn slice(&mut self, count: usize) -> Result<&'a [u8]> {
-        if count > self.remaining() {
+        if count > self.end - self.position {
             return Err(self.short(count));
         }
         let start = self.position;
         self.position += count;
         Ok(&self.buffer[start..self.position])
+    }
+
+    /// Bytes of one buffer or several.
+    fn raw(&mut self, count: usize) -> Result<Cow<'a, [u8]>> {
+        if count > self.end - self.position && self.further.is_some() {
+            return self.gathered(count).map(Cow::Owned);
+        }
+        self.slice(count).map(Cow::Borrowed)
+    }
+
+    #[cold]
+    fn gathered(&mut self, count: usize) -> Result<Vec<u8>> {
+        if count > self.remaining() {
+            return Err(self.short(count));
+        }
+        let mut bytes = vec![0; count];
+        self.gather(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Copies from this buffer and those that follow; after an error it has not moved.
+    fn gather(&mut self, mut to: &mut [u8]) -> Result<()> {
+        if to.len() > self.remaining() {
+            return Err(self.short(to.len()));
+        }
+        let mut at = self.clone();
+        while !to.is_empty() {
+            if at.position == at.end {
+                at.next_buffer()?;
+            }
+            let count = to.len().min(at.end - at.position);
+            let (here, rest) = to.split_at_mut(count);
+            here.copy_from_slice(at.slice(count)?);
+            to = rest;
+        }
+        *self = at;
+        Ok(())
+    }
+
+    /// Goes on to where there are further bytes, which there have to be.
+    fn next_buffer(&mut self) -> Result<()> {
+        let Some(further) = &mut self.further else { return Err(self.short(1)) };
+        let at = further.origin + self.end;
+        let (start, buffer) = further.content.at(at).map_err(|error| error.at(self.base))?;
+        self.position = at - start;
+        self.end = buffer.len().min(self.position + further.len);
+        self.buffer = buffer;
+        further.origin = start;
+        further.len -= self.end - self.position;
+        Ok(())
     }
 
     fn bytes_of(&self, count: usize, size: usize) -> Result<usize> {

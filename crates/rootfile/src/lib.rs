@@ -66,6 +66,7 @@
 pub mod array;
 pub mod block;
 pub mod codec;
+pub mod content;
 pub mod cursor;
 pub mod directory;
 pub mod error;

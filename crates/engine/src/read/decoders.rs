@@ -2,13 +2,16 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rootfile::Codecs;
+use rootfile::content::{self, Workers};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::trace::Trace;
+use crate::read::pipeline::ready::Ready;
 
 /// Comes before whatever else waits: somebody is held up by it.
 pub const AT_ONCE: u64 = 0;
@@ -69,6 +72,27 @@ impl Decoders {
                 CODECS.with_borrow_mut(work);
             }
         });
+    }
+}
+
+/// Whoever gives it waits until all of it is done.
+impl Workers for Decoders {
+    fn count(&self) -> usize {
+        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
+    }
+
+    fn run(&self, work: Vec<content::Work<'_>>) {
+        let done = |work: content::Work<'_>| CODECS.with_borrow_mut(work);
+        match &self.pool {
+            Some(pool) => pool.scope(|scope| {
+                work.into_iter().for_each(|work| scope.spawn(move |_| done(work)));
+            }),
+            None => work.into_iter().for_each(done),
+        }
+    }
+
+    fn before_writing(&self) -> fn(Range<usize>) {
+        |fresh| Ready::default().make(fresh.clone(), fresh.len())
     }
 }
 

@@ -24,6 +24,9 @@ const KEPT_BYTES_MAX: u64 = 16 << 20;
 /// Bytes of objects, as they are stored and decompressed, that are asked for before they are taken.
 const AHEAD_BYTES: u64 = 64 << 20;
 
+/// A part of a record that is here is worth joining to what is not from here on: one of so many.
+const KNOWN_PART_MIN: u64 = 16;
+
 /// What is at a path of a file.
 pub enum Content {
     Table(Table),
@@ -204,7 +207,7 @@ impl File {
     }
 
     fn object_in(&self, key: &Key, record: &Bytes) -> Result<Objects> {
-        let objects = self.format().object_in(key, record);
+        let objects = self.format().object_in(key, record, self.decoders());
         let objects = objects.map_err(|error| Error::from(error).with_url(self.url()))?;
         match objects.root().unread() {
             Some(unread) => Err(Error::from(unread.why.clone()).with_url(self.url())),
@@ -261,14 +264,18 @@ impl File {
     async fn record(&self, key: &Key) -> Result<Bytes> {
         let located = |error| Error::from(error).with_url(self.url());
         let known = self.known();
-        let lacking = match self.format().record(&known, key).map_err(located)? {
-            Progress::Ready(record) => return Ok(record),
-            Progress::NeedsData(needs) => needs.required,
-        };
+        if let Progress::Ready(record) = self.format().record(&known, key).map_err(located)? {
+            return Ok(record);
+        }
         let remote = self.remote();
         let errand = Errand::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
         let _waiting = errand.waiting();
         let mut own = known.within(record_range(key));
+        if own.held_bytes() < key.record_len / KNOWN_PART_MIN {
+            // All of it in one piece need not be joined.
+            own = Known::new(known.size());
+        }
+        let lacking = own.missing(record_range(key));
         // What is shared would be copied as soon as more comes.
         drop(known);
         for (offset, bytes) in remote.fetch(&lacking).await? {
@@ -278,7 +285,8 @@ impl File {
             located(rootfile::Error::corrupt("a record that ends behind the file").at(key.seek))
         })?;
         let kept = &self.inner.kept_bytes;
-        if kept.fetch_add(key.record_len, Ordering::Relaxed) < KEPT_BYTES_MAX {
+        let kept_before = kept.fetch_add(key.record_len, Ordering::Relaxed);
+        if kept_before.saturating_add(key.record_len) <= KEPT_BYTES_MAX {
             self.supply(key.seek, record.clone());
         } else {
             kept.fetch_sub(key.record_len, Ordering::Relaxed);

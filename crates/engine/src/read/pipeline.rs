@@ -14,7 +14,7 @@ mod counts;
 mod deciding;
 pub(super) mod filling;
 pub(super) mod item;
-mod ready;
+pub(super) mod ready;
 mod refused;
 pub(super) mod shelf;
 

@@ -11,13 +11,14 @@ use bytes::Bytes;
 
 use crate::block;
 use crate::codec::Codecs;
+use crate::content::{Alone, Content, Workers};
 use crate::cursor::Cursor;
 use crate::directory::{DIRECTORY_LEN, Directory, DirectoryRecord};
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
-use crate::object::{Objects, read_object};
+use crate::object::{Objects, read_object, read_object_at};
 use crate::streamer::Streamers;
 use crate::tree::{self, Chain, Tree};
 
@@ -240,17 +241,23 @@ impl File {
     /// As [`File::object`].
     pub fn object_of(&self, known: &Known, key: &Key) -> Result<Progress<Objects>> {
         let record = ready!(self.record(known, key)?);
-        Ok(Progress::Ready(self.object_in(key, &record)?))
+        Ok(Progress::Ready(self.object_in(key, &record, &Alone)?))
     }
 
-    /// The object in the record of a key.
+    /// The object in the record of a key, which is decompressed by workers where it is large.
     ///
     /// # Errors
     /// As [`File::object`].
-    pub fn object_in(&self, key: &Key, record: &Bytes) -> Result<Objects> {
+    pub fn object_in(&self, key: &Key, record: &Bytes, workers: &dyn Workers) -> Result<Objects> {
         let read = || {
-            let content = content(record, key)?;
             let offset = key.seek.saturating_add(key.key_len);
+            let (payload, len) = payload(record, key)?;
+            let located = |error: Error| error.at(offset);
+            if let Some(content) = Content::new(payload.clone(), len, workers).map_err(located)? {
+                let cursor = Cursor::over(&content, offset);
+                return read_object_at(&self.streamers, &key.class, cursor, key.key_len);
+            }
+            let content = decompressed(payload, len).map_err(located)?;
             read_object(&self.streamers, &key.class, &content, key.key_len, offset)
         };
         read().map_err(|error: Error| error.within(&key.name))
@@ -346,6 +353,12 @@ pub(crate) fn bytes_of(known: &Known, range: Range<u64>, what: &str) -> Result<P
 
 /// A record's content, decompressed.
 fn content(record: &Bytes, key: &Key) -> Result<Bytes> {
+    let (payload, len) = payload(record, key)?;
+    decompressed(payload, len).map_err(|error| error.at(key.seek.saturating_add(key.key_len)))
+}
+
+/// A record's content as it is stored, and its length when it is decompressed.
+fn payload(record: &Bytes, key: &Key) -> Result<(Bytes, usize)> {
     let (Ok(key_len), Ok(content_len)) = (usize::try_from(key.key_len), key.content_len.try_into())
     else {
         return Err(Error::limit("a record beyond this machine's memory"));
@@ -357,10 +370,12 @@ fn content(record: &Bytes, key: &Key) -> Result<Bytes> {
     if key_len > record.len() {
         return Err(Error::corrupt("a record shorter than its key").at(key.seek));
     }
-    let payload = record.slice(key_len..);
-    if payload.len() == content_len {
-        return Ok(payload);
+    Ok((record.slice(key_len..), content_len))
+}
+
+fn decompressed(payload: Bytes, len: usize) -> Result<Bytes> {
+    match payload.len() == len {
+        true => Ok(payload),
+        false => Ok(block::decompress(&mut Codecs::default(), &payload, len)?.into()),
     }
-    let content = block::decompress(&mut Codecs::default(), &payload, content_len);
-    Ok(content.map_err(|error| error.at(key.seek + key.key_len))?.into())
 }

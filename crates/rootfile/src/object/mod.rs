@@ -16,7 +16,7 @@ use crate::array::Numbers;
 use crate::error::{Error, Result};
 use crate::streamer::{Kind, Layout, Special};
 
-pub use reader::read_object;
+pub use reader::{read_object, read_object_at};
 
 /// Position of an object in [`Objects`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

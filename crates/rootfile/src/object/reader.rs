@@ -49,6 +49,19 @@ pub fn read_object(
     key_len: u64,
     offset: u64,
 ) -> Result<Objects> {
+    read_object_at(streamers, class, Cursor::new(content, offset), key_len)
+}
+
+/// The same of the content that a cursor is at the beginning of.
+///
+/// # Errors
+/// As [`read_object`].
+pub fn read_object_at(
+    streamers: &Streamers,
+    class: &str,
+    mut content: Cursor<'_>,
+    key_len: u64,
+) -> Result<Objects> {
     let (streamers, collection) = match streamers.collection(class) {
         Some((streamers, collection)) => (streamers, Some(collection)),
         None => (Cow::Borrowed(streamers), None),
@@ -66,7 +79,7 @@ pub fn read_object(
     let class = reader.class_named(class);
     let id = reader.reserve(&class)?;
     reader.refer(ROOT_REFERENCE, Reference::Object(id));
-    let cursor = &mut Cursor::new(content, offset);
+    let cursor = &mut content;
     match collection {
         Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
         None => reader.fill(id, &class, cursor)?,
