@@ -12,6 +12,7 @@ from __future__ import annotations
 from ._befriended import Link
 from ._config import config
 from ._registry import register, unregister
+from .attributes import AttributeSet, AttributeSets
 from .copying import Copied, copy
 from .dataset import Files, Report, Skipped, Steps, chain, concatenate, iterate, num_entries
 from .errors import (
@@ -40,6 +41,8 @@ from .report import ReadReport, report
 from .tree import Branch, Tree
 
 __all__ = [
+    "AttributeSet",
+    "AttributeSets",
     "Branch",
     "ConnectionFailedError",
     "Copied",

@@ -319,6 +319,18 @@ class Ntuple:
     def fields(self) -> list[tuple[str, int | None, str, str]]:
         """Name, number of the one above, C++ type and description of each field."""
 
+    def attribute_sets(self) -> list[str]:
+        """Names of the attribute sets that are linked to it; of a chain none is."""
+
+    def attribute_set(self, name: str) -> Ntuple:
+        """Opens an attribute set; KeyInFileError where there is none of that name."""
+
+    def schema_version(self) -> tuple[int, int] | None:
+        """Of an attribute set, which version its fields have: major and minor."""
+
+    def ranges(self) -> NDArray[np.int64]:
+        """Of an attribute set, first and last entry (half open) that each entry is about."""
+
     def datashape(self, column: FieldKey) -> str:
         """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""
 

@@ -34,6 +34,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    from .attributes import AttributeSets
     from .dataset import Steps
 
 #: What the engine calls a column: a field in the lists that it is in or, with the fields to keep of
@@ -238,6 +239,16 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
     def table(self) -> Ntuple:
         """What is read of: itself."""
         return self
+
+    @property
+    def attributes(self) -> AttributeSets:
+        """The attribute sets that are linked to it, by name: RNTuples about ranges of entries.
+
+        Of a chain there are none: look at the RNTuples of its files.
+        """
+        from .attributes import AttributeSets
+
+        return AttributeSets(self)
 
     @property
     def aliases(self) -> dict[str, str]:

@@ -1,6 +1,7 @@
 //! RNTuples and reading them.
 
 use engine::{Chosen, Cut, FieldColumn, Selected, Table};
+use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use crate::cut::{Raised, by_function};
@@ -16,6 +17,8 @@ use crate::steps::{Batches, Survivors, handed_out, step};
 pub struct Ntuple {
     ntuple: Owned<engine::Ntuple>,
     chain: Option<Owned<engine::Chain>>,
+    /// What it is besides, where it was opened as an attribute set.
+    set: Option<Owned<engine::AttributeSet>>,
 }
 
 /// A field in the lists that it is in or, with fields to keep, one at the top with only those.
@@ -36,7 +39,11 @@ type Field = (String, Option<usize>, String, String);
 
 impl Ntuple {
     pub fn new(ntuple: engine::Ntuple, chain: Option<engine::Chain>) -> Self {
-        Ntuple { ntuple: Owned::new(ntuple), chain: chain.map(Owned::new) }
+        Ntuple { ntuple: Owned::new(ntuple), chain: chain.map(Owned::new), set: None }
+    }
+
+    fn of_set(set: engine::AttributeSet) -> Self {
+        Ntuple { set: Some(Owned::new(set.clone())), ..Ntuple::new(set.ntuple().clone(), None) }
     }
 
     pub fn inner(&self, py: Python<'_>) -> PyResult<&engine::Ntuple> {
@@ -156,6 +163,39 @@ impl Ntuple {
             (named.name.clone(), named.parent, typename, description)
         });
         Ok(all.collect())
+    }
+
+    /// Names of the attribute sets that are linked to it; of a chain none is.
+    fn attribute_sets(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        if self.chain.is_some() {
+            return Ok(Vec::new());
+        }
+        let sets = self.inner(py)?.attribute_sets();
+        Ok(sets.iter().map(|set| set.name.clone()).collect())
+    }
+
+    /// Opens an attribute set.
+    fn attribute_set(&self, py: Python<'_>, name: &str) -> PyResult<Ntuple> {
+        let opened = wait(py, &engine(py)?, self.inner(py)?.attribute_set(name))?;
+        opened.map(Ntuple::of_set).map_err(|error| exception(py, &error))
+    }
+
+    /// Of an attribute set, which version its fields have: major and minor.
+    fn schema_version(&self, py: Python<'_>) -> PyResult<Option<(u16, u16)>> {
+        let version = |set: &Owned<engine::AttributeSet>| {
+            let [major, minor] = set.here(py)?.schema_version();
+            Ok((major, minor))
+        };
+        self.set.as_ref().map(version).transpose()
+    }
+
+    /// Of an attribute set, first and last entry (half open) that each of its entries is about.
+    fn ranges(&self, py: Python<'_>) -> PyResult<Py<PyArray1<i64>>> {
+        let Some(set) = &self.set else { return Err(invalid(py, "it is no attribute set")) };
+        let ranges = wait(py, &engine(py)?, set.here(py)?.ranges())?;
+        let ranges = ranges.map_err(|error| exception(py, &error))?;
+        let bounds = ranges.iter().flat_map(|range| [range.start as i64, range.end as i64]);
+        Ok(PyArray1::from_iter(py, bounds).unbind())
     }
 
     /// The type of an entry, in Awkward's spelling.

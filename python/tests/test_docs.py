@@ -79,6 +79,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with uproot.recreate(folder / "hists.root") as file:
         for name in ("pt", "eta"):
             file[f"muons/{name}"] = np.histogram(random.normal(size=100), bins=20)
+    if importlib.util.find_spec("ROOT") is not None:
+        written = written_by("joined_ntuples.py", tmp_path_factory.mktemp("joined"))
+        (written / "attributes.root").rename(folder / "noted.root")
     return folder
 
 
@@ -125,7 +128,7 @@ def environment(here: Path) -> dict[str, str]:
 
 def is_possible(block: str, here: Path) -> bool:
     """Whether files that only ROOT writes, or that are in the corpus, are there if it wants one."""
-    wanted = [name for name in ("online.root", "hits.root") if name in block]
+    wanted = [name for name in ("online.root", "hits.root", "noted.root") if name in block]
     return all((here / name).exists() for name in wanted)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +71,92 @@ def test_files_that_were_merged(written: Path, name: str, parts: list[int]) -> N
         assert ntuple[key].array(entry_start=50, entry_stop=130).to_list() == wanted[50:130], key
 
 
-def test_sets_of_attributes_are_passed_over(written: Path) -> None:
-    """They are linked from the footer alone; beside them are two RNTuples of one name."""
+def test_two_rntuples_of_one_name(written: Path) -> None:
     file = farroot.open(written / "attributes.root")
     assert set(file.keys()) == {"events;1", "events;2"}
     for cycle in (1, 2):
-        numbers = file[f"events;{cycle}"]["number"].array().to_list()
-        assert numbers == [1000 * cycle + k for k in range(10)] * 2
-    assert file["events"]["number"].array().to_list() == numbers
+        ntuple = file[f"events;{cycle}"]
+        assert ntuple["number"].array().to_list() == [1000 * cycle + k for k in range(30)]
+        runs = ntuple.attributes["runs"]
+        assert runs.description == f"runs of cycle {cycle}"
+        assert runs["run"].array()[0] == 100 * cycle
+    assert file["events"]["number"].array()[0] == 2000
+    assert file["events"].attributes["runs"]["run"].array()[0] == 200
+
+
+def test_attribute_sets(written: Path) -> None:
+    """No directory lists them; the footer of their RNTuple does."""
+    ntuple = farroot.open(f"{written}/attributes.root:events")
+    assert list(ntuple.attributes) == ["runs", "flags"]
+    assert "runs" in ntuple.attributes
+    assert "Runs" not in ntuple.attributes
+    runs, flags = ntuple.attributes.values()
+    assert (runs.name, runs.schema_version) == ("runs", (1, 0))
+    assert runs.keys(recursive=False) == ["_rangeStart", "_rangeLen", "_userData"]
+    assert runs["_userData"].keys() == ["run", "note", "points", "points.x", "points.id"]
+    # Each time a range in another one, that one, and an empty one.
+    ranges = [(10 * k + a, 10 * k + b) for k in range(3) for a, b in [(5, 8), (0, 10), (10, 10)]]
+    assert runs.ranges.tolist() == [list(each) for each in ranges]
+    points = [[{"x": 0.5 * k, "id": k}] * k for k in range(3)]
+    assert runs.arrays()["_userData"].to_list() == [
+        {"run": 200 + 10 * k + at, "note": "n" * k, "points": points[k]}
+        for k in range(3)
+        for at in range(3)
+    ]
+    assert flags["run"].array(library="np").tolist() == [65535, 65534, 65533]
+    assert flags.ranges.tolist() == [[5, 10], [15, 20], [25, 30]]
+    with pytest.raises(farroot.KeyInFileError, match=r"no attribute set .* did you mean runs"):
+        ntuple.attributes["run"]
+
+
+def test_attribute_sets_by_their_paths(written: Path) -> None:
+    address = f"{written}/attributes.root:events"
+    runs = farroot.open(f"{address};1/runs")
+    assert runs["run"].array()[0] == 100
+    assert runs.num_entries == 9
+    with pytest.raises(farroot.KeyInFileError, match="attribute sets of events, which has runs"):
+        farroot.open(f"{address}/number")
+    both = farroot.concatenate([f"{address}/flags", f"{address};1/flags"], ["run", "_rangeLen"])
+    noted = [{"_rangeLen": 5, "_userData": {"run": 65535 - k}} for k in range(3)]
+    assert both.to_list() == noted * 2
+    opened = farroot.open(f"{address};1").attributes["runs"]
+    again = pickle.loads(pickle.dumps(opened))
+    assert again.ranges.tolist() == opened.ranges.tolist()
+    assert again["run"].array()[0] == 100
+    assert not farroot.open(f"{written}/parallel.root:events").attributes
+    assert not farroot.chain([address, address]).attributes
+
+
+def test_which_attributes_belong_to_which_entries(written: Path) -> None:
+    """As ROOT's `GetAttributes` and its kin have it, in the order that they were asked."""
+    found = iter(json.loads((written / "attributes.json").read_text()))
+    runs = farroot.open(f"{written}/attributes.root:events").attributes["runs"]
+    number = runs["run"].array(library="np")
+
+    def told(entries: Any) -> list[list[int]]:
+        return [[int(e), *map(int, runs.ranges[e]), int(number[e])] for e in entries]
+
+    everything = sorted(range(9), key=lambda entry: runs.ranges[entry, 0])
+    assert told(everything) == next(found)
+    for entry in range(30):
+        assert told(runs.containing(entry)) == next(found), entry
+    for start in range(0, 30, 3):
+        for stop in range(start, 31, 2):
+            assert told(runs.containing(start, stop)) == next(found), (start, stop)
+            assert told(runs.within(start, stop)) == next(found), (start, stop)
+    assert next(found, None) is None
+
+
+def test_attribute_sets_in_the_shell(written: Path) -> None:
+    def shown(*more: str) -> str:
+        command = [sys.executable, "-m", "farroot", "show", *more]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    address = f"{written}/attributes.root:events"
+    lines = [line.split() for line in shown(address).splitlines()]
+    assert ["attribute", "set", "entries"] in lines
+    assert ["events/runs", "9"] in lines
+    assert ["events/flags", "3"] in lines
+    sets = json.loads(shown(address, "--json"))["attribute_sets"]
+    assert sets[0] == {"name": "runs", "path": "events/runs", "entries": 9}
+    assert "_userData.points" in shown(f"{address}/runs")

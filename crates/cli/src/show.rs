@@ -83,13 +83,29 @@ fn shown(described: &Described) -> String {
         size(described.content_bytes),
     );
     if described.files.is_empty() {
-        return format!("{}{summary}", text(&listed));
+        return format!("{}{}{summary}", text(&listed), attribute_sets(described));
     }
     let mut files = table(&["file", ">entries"]);
     for file in &described.files {
         files.add_row([format!("{}:{}", file.url, file.path), file.entries.to_string()]);
     }
     format!("{}{}", text(&listed), text(&files)) + &chain_summary(described)
+}
+
+/// The attribute sets of an RNTuple, which can be shown by their paths.
+fn attribute_sets(described: &Described) -> String {
+    if described.attribute_sets.is_empty() {
+        return String::new();
+    }
+    let mut sets = table(&["attribute set", ">entries", ""]);
+    for set in &described.attribute_sets {
+        let (name, entries) = (set.path.clone().unwrap_or_else(|| set.name.clone()), set.entries);
+        sets.add_row(match entries {
+            Some(entries) => [name, entries.to_string(), String::new()],
+            None => [name, "-".to_owned(), "cannot be read".to_owned()],
+        });
+    }
+    text(&sets)
 }
 
 /// Sizes are those of the first file.

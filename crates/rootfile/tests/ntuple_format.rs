@@ -12,7 +12,7 @@ mod support;
 
 use forged::{
     COLLECTION, Description, Forged, ForgedCluster, Group, LEAF, RECORD, VARIANT, column, field,
-    flagged_column, flagged_field, string,
+    flagged_column, flagged_field, locator, string,
 };
 use support::{Opened, shown};
 
@@ -69,6 +69,53 @@ fn what_is_behind_the_known_in_records_lists_and_envelopes_is_skipped() {
         forged.schemas[1] = Description::default();
         assert_eq!(values(&forged.open().expect("opens"), "number"), ["7", "-8", "9"]);
     }
+}
+
+/// An attribute set's record: the place of its anchor is a locator.
+fn set(version: [u16; 2], place: &[u8], name: &str) -> Vec<u8> {
+    let mut record = version.map(u16::to_le_bytes).concat();
+    record.extend(78u32.to_le_bytes());
+    record.extend(place);
+    record.extend(string(name));
+    record
+}
+
+/// The list came with format 1.0.1. What it says is kept, whether or not a set can be opened.
+#[test]
+fn attribute_sets_are_listed_and_do_not_hinder_the_rntuple() {
+    let sets = |forged: &Forged| {
+        let opened = forged.open().expect("opens");
+        assert_eq!(values(&opened, "number"), ["7", "-8", "9"]);
+        opened.ntuple.attribute_sets
+    };
+    let mut forged = Forged { sets: None, ..plain() };
+    assert_eq!(sets(&forged), []);
+    let elsewhere = [&(-(16i32 | 2 << 24)).to_le_bytes()[..], &[9; 12]].concat();
+    for behind in [0, 9] {
+        forged.behind = vec![0xfe; behind];
+        forged.sets = Some(vec![
+            set([1, 0], &locator(100..178), "runs"),
+            set([2, 7], &elsewhere, "later"),
+            set([1, 0], &locator(100..178), ""),
+        ]);
+        let listed = sets(&forged);
+        let said = listed.iter().map(|set| {
+            let why = set.is_here().err().map(|error| error.to_string());
+            (&*set.name, set.schema_version, why)
+        });
+        let store = "later: unsupported: an RNTuple locator of type 2, which is no place in a file";
+        let nameless = "corrupt: an attribute set without a name";
+        assert_eq!(
+            said.collect::<Vec<_>>(),
+            [
+                ("runs", [1, 0], None),
+                ("later", [2, 7], Some(store.into())),
+                ("", [1, 0], Some(nameless.into())),
+            ]
+        );
+    }
+    forged.sets = Some(vec![vec![1, 0, 0, 0, 78, 0]]);
+    refused(&forged);
 }
 
 #[test]

@@ -3,10 +3,12 @@
 
 #include <ROOT/REntry.hxx>
 #include <ROOT/RField.hxx>
+#include <ROOT/RNTupleAttrReading.hxx>
 #include <ROOT/RNTupleAttrWriting.hxx>
 #include <ROOT/RNTupleFillContext.hxx>
 #include <ROOT/RNTupleModel.hxx>
 #include <ROOT/RNTupleParallelWriter.hxx>
+#include <ROOT/RNTupleReader.hxx>
 #include <ROOT/RNTupleWriteOptions.hxx>
 #include <ROOT/RNTupleWriter.hxx>
 #include <TFile.h>
@@ -104,26 +106,74 @@ inline void part(const char *path, int number, int compression) {
    }
 }
 
-/// Sets of attributes of ranges of entries, linked from the footer; and two RNTuples of one name.
+/// Sets of attributes of ranges of entries, linked from the footer; and two RNTuples of one name. Of the second
+/// one ranges are in each other, overlap, are empty, and are committed in another order than they begin.
 inline void attributes(const char *path) {
    auto file = std::unique_ptr<TFile>(TFile::Open(path, "RECREATE"));
    for (int cycle = 1; cycle < 3; ++cycle) {
       auto model = RNTupleModel::Create();
       auto number = model->MakeField<std::int32_t>("number");
       auto writer = RNTupleWriter::Append(std::move(model), "events", *file, options(505));
-      for (const char *name : {"runs", "flags"}) {
-         auto own = RNTupleModel::Create();
-         auto run = own->MakeField<std::int32_t>("run");
-         auto set = writer->CreateAttributeSet(std::move(own), name);
-         auto range = set->BeginRange();
-         *run = 42;
-         for (int i = 0; i < 10; ++i) {
+      auto fill = [&](int begin, int end) {
+         for (int i = begin; i < end; ++i) {
             *number = 1000 * cycle + i;
             writer->Fill();
          }
-         set->CommitRange(std::move(range));
+      };
+      auto runs_model = RNTupleModel::Create();
+      runs_model->SetDescription("runs of cycle " + std::to_string(cycle));
+      auto run = runs_model->MakeField<std::int32_t>("run");
+      auto note = runs_model->MakeField<std::string>("note");
+      auto lists = runs_model->MakeField<std::vector<Point>>("points");
+      auto runs = writer->CreateAttributeSet(std::move(runs_model), "runs");
+      auto flags_model = RNTupleModel::Create();
+      auto flag = flags_model->MakeField<std::uint16_t>("run");
+      auto flags = writer->CreateAttributeSet(std::move(flags_model), "flags");
+      for (int k = 0; k < 3; ++k) {
+         auto range = runs->BeginRange();
+         fill(10 * k, 10 * k + 5);
+         auto inner = runs->BeginRange();
+         auto across = flags->BeginRange();
+         fill(10 * k + 5, 10 * k + 8);
+         *run = 100 * cycle + 10 * k;
+         *note = std::string(k, 'n');
+         lists->assign(k, Point{0.5f * k, k});
+         runs->CommitRange(std::move(inner));
+         fill(10 * k + 8, 10 * k + 10);
+         ++*run;
+         runs->CommitRange(std::move(range));
+         auto empty = runs->BeginRange();
+         ++*run;
+         runs->CommitRange(std::move(empty));
+         *flag = 65535 - k;
+         flags->CommitRange(std::move(across));
       }
    }
+}
+
+/// What ROOT finds in the set of the newest cycle: all, and by entries of the main RNTuple.
+inline std::string attributes_found(const char *path) {
+   auto reader = ROOT::RNTupleReader::Open("events", path);
+   auto set = reader->OpenAttributeSet("runs");
+   auto run = set->GetModel().GetDefaultEntry().GetPtr<std::int32_t>("run");
+   std::string found = "[";
+   auto append = [&](auto &&entries) {
+      std::string numbers;
+      for (auto index : entries) {
+         auto range = set->LoadEntry(index);
+         numbers += (numbers.empty() ? "[" : ", [") + std::to_string(index) + ", " + std::to_string(range.GetStart()) +
+                    ", " + std::to_string(range.GetEnd()) + ", " + std::to_string(*run) + "]";
+      }
+      found += (found == "[" ? "[" : ", [") + numbers + "]";
+   };
+   append(set->GetAttributes());
+   for (int entry = 0; entry < 30; ++entry) append(set->GetAttributes(entry));
+   for (int start = 0; start < 30; start += 3)
+      for (int end = start; end < 31; end += 2) {
+         append(set->GetAttributesContainingRange(start, end));
+         append(set->GetAttributesInRange(start, end));
+      }
+   return found + "]";
 }
 
 } // namespace joined_ntuples

@@ -35,6 +35,8 @@ def main(folder: str) -> None:
     write = ROOT.joined_ntuples
     write.parallel(os.path.join(folder, "parallel.root"))
     write.attributes(os.path.join(folder, "attributes.root"))
+    with open(os.path.join(folder, "attributes.json"), "w") as found:
+        found.write(str(write.attributes_found(os.path.join(folder, "attributes.root"))))
     for number, compression in ((0, 0), (1, 505)):
         write.part(os.path.join(folder, f"part_{number}.root"), number, compression)
     merge(folder, "union", ["part_0", "part_1", "part_0"], "Union", 404)

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use futures::future::join_all;
 use rootfile::ntuple::Cluster;
 use serde::Serialize;
 
@@ -31,6 +32,19 @@ pub struct Described {
     /// The files of a chain.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<DescribedFile>,
+    /// Attribute sets of an RNTuple.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attribute_sets: Vec<DescribedSet>,
+}
+
+/// An attribute set of an RNTuple.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DescribedSet {
+    pub name: String,
+    /// Where it is in the file; `None` where it cannot be opened.
+    pub path: Option<String>,
+    /// How many entries it has, each about a range of entries.
+    pub entries: Option<u64>,
 }
 
 /// A file of a chain.
@@ -114,6 +128,7 @@ fn branches(tree: &Tree, patterns: &[String]) -> Result<Described> {
         columns_all: metadata.branches.len(),
         columns: tree.names().select(patterns)?.into_iter().map(column).collect(),
         files: Vec::new(),
+        attribute_sets: Vec::new(),
     })
 }
 
@@ -183,7 +198,21 @@ async fn fields(ntuple: &Ntuple, patterns: &[String]) -> Result<Described> {
         columns_all: all.len(),
         columns: chosen.into_iter().map(column).collect(),
         files: Vec::new(),
+        attribute_sets: attribute_sets(ntuple).await,
     })
+}
+
+/// All of them, opened side by side.
+async fn attribute_sets(ntuple: &Ntuple) -> Vec<DescribedSet> {
+    let described = async |set: &rootfile::ntuple::AttributeSet| {
+        let open = ntuple.attribute_set(&set.name).await.ok();
+        DescribedSet {
+            name: set.name.clone(),
+            path: open.as_ref().map(|open| open.ntuple().path().to_owned()),
+            entries: open.map(|open| open.ntuple().num_entries()),
+        }
+    };
+    join_all(ntuple.attribute_sets().iter().map(described)).await
 }
 
 fn of_column(clusters: &[std::sync::Arc<Cluster>], number: usize, bits: u64) -> Sizes {

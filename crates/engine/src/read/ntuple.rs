@@ -1,5 +1,6 @@
 //! An RNTuple that can be read.
 
+mod attributes;
 pub(super) mod follow;
 mod pipeline;
 mod plan;
@@ -25,6 +26,7 @@ use super::table::{Chosen, Selected};
 use super::tree::Rank;
 use crate::error::{Error, ErrorKind, Result};
 use pipeline::Job;
+pub use attributes::AttributeSet;
 pub(super) use plan::Plan;
 
 /// An RNTuple of an open file. Cheap to clone.
@@ -35,6 +37,8 @@ pub struct Ntuple {
 
 struct Inner {
     file: File,
+    /// As it was asked for, and without the cycle.
+    asked: Arc<str>,
     path: Arc<str>,
     ntuple: Arc<ntuple::Ntuple>,
     names: Names,
@@ -64,9 +68,12 @@ impl FieldColumn {
 impl Ntuple {
     pub(super) fn new(file: File, path: &str, ntuple: ntuple::Ntuple) -> Self {
         let names = Names::new(&ntuple.schema);
-        let path = path.split(';').next().unwrap_or(path).into();
+        // What is in front of a slash may have a cycle of its own.
+        let name_at = path.rfind('/').map_or(0, |at| at + 1);
+        let end = path[name_at..].find(';').map_or(path.len(), |at| name_at + at);
+        let (asked, path) = (path.into(), path[..end].into());
         let (ntuple, clusters) = (Arc::new(ntuple), Mutex::default());
-        Ntuple { inner: Arc::new(Inner { file, path, ntuple, names, clusters }) }
+        Ntuple { inner: Arc::new(Inner { file, asked, path, ntuple, names, clusters }) }
     }
 
     pub fn file(&self) -> &File {
@@ -351,7 +358,7 @@ impl Ntuple {
     /// # Errors
     /// Those of fetching page lists; `Corrupt`, `Checksum`, `Unsupported`.
     pub async fn clusters(&self, entries: &Range<u64>) -> Result<Vec<Arc<Cluster>>> {
-        let Inner { file, path, ntuple, clusters: read, .. } = &*self.inner;
+        let Inner { file, asked, path, ntuple, clusters: read, .. } = &*self.inner;
         let groups = ntuple.groups_of(entries);
         if groups.clone().any(|group| !read.lock().contains_key(&group)) {
             // All that lack come in one round trip.
@@ -360,7 +367,7 @@ impl Ntuple {
                     ntuple.clusters(known, groups.clone()).map_err(|error| error.within(path))
                 })
                 .await?;
-            file.learn(|format, known| match format.ntuple(known, path)? {
+            file.learn(|format, known| match format.ntuple(known, asked)? {
                 Progress::Ready(_) => Ok(ntuple.clusters(known, groups.clone())?.map(drop)),
                 Progress::NeedsData(needs) => Ok(Progress::NeedsData(needs)),
             });

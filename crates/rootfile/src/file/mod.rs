@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
+use crate::ntuple;
 use crate::object::{Objects, read_object, read_object_at};
 use crate::streamer::Streamers;
 use crate::tree::{self, Chain, Tree};
@@ -147,7 +148,8 @@ impl File {
 
     /// The key at a path such as `dir/Events;2`; of the highest cycle where none is given.
     ///
-    /// Names with a slash in them are found too: the longest name that a directory has wins.
+    /// Names with a slash in them are found too: the longest name that a directory has wins. In an
+    /// RNTuple are its attribute sets.
     ///
     /// # Errors
     /// `NotFound`; `Corrupt` where the file contradicts itself.
@@ -174,7 +176,8 @@ impl File {
                 return Ok(Progress::Ready(key.clone()));
             }
             let next = rest.match_indices('/').find_map(|(at, _)| {
-                let key = key_of(directory, &rest[..at]).filter(|key| key.is_directory())?;
+                let holds = |key: &&Key| key.is_directory() || ntuple::is_class(&key.class);
+                let key = key_of(directory, &rest[..at]).filter(holds)?;
                 Some((key, &rest[at + 1..]))
             });
             let Some((key, behind)) = next else { return Err(directory.lacks(rest)) };
@@ -267,7 +270,7 @@ impl File {
     /// own.
     pub fn is_object(&self, key: &Key) -> bool {
         let is_table =
-            self.streamers.inherits(&key.class, "TTree") || crate::ntuple::is_class(&key.class);
+            self.streamers.inherits(&key.class, "TTree") || ntuple::is_class(&key.class);
         !is_table && !key.is_directory()
     }
 
@@ -287,16 +290,20 @@ impl File {
         bytes_of(known, range, &what)
     }
 
-    /// The directory of a key; `path` is what it is called.
+    /// The directory of a key, or the attribute sets of an RNTuple as one; `path` is what it is
+    /// called.
     ///
     /// # Errors
-    /// `Corrupt` where the file contradicts itself.
+    /// `Corrupt` where the file contradicts itself; of an RNTuple those of [`File::ntuple`].
     pub fn subdirectory(
         &self,
         known: &Known,
         key: &Key,
         path: &str,
     ) -> Result<Progress<Directory>> {
+        if ntuple::is_class(&key.class) {
+            return self.attribute_sets(known, key, path);
+        }
         let read = || {
             let what = "directory";
             let stop = key.record_len.min(key.key_len.saturating_add(DIRECTORY_LEN));

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! footer        = feature flags  header checksum:u64  schema extension (a record)  list of cluster groups
+//!                 [list of attribute sets]
 //! cluster group = first entry:u64 entries:u64 clusters:u32   uncompressed length:u64 locator
 //! ```
 
@@ -10,6 +11,7 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::anchor::Link;
+use super::attributes::AttributeSet;
 use super::envelope::{Envelope, Kind};
 use super::schema::Schema;
 use crate::error::{Error, Result};
@@ -33,6 +35,7 @@ pub struct ClusterGroup {
 pub(super) struct Footer {
     envelope: Envelope,
     pub groups: Vec<ClusterGroup>,
+    pub attribute_sets: Vec<AttributeSet>,
 }
 
 impl Footer {
@@ -54,7 +57,8 @@ impl Footer {
                 page_list: Link { length: group.u64()?, range: group.locator()?.range()? },
             });
         }
-        Ok(Footer { envelope, groups })
+        let attribute_sets = AttributeSet::list(&mut reader)?;
+        Ok(Footer { envelope, groups, attribute_sets })
     }
 
     /// Those page lists that are not here and are worth a guess: the next thing to be asked for.

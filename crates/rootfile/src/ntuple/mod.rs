@@ -9,10 +9,11 @@
 //! which are cut into **pages**, the unit of compression. All pages of a run of entries are a
 //! **cluster**; elements and the offsets of collections count from its beginning. Unlike the rest
 //! of a ROOT file all of it is little-endian, and everything but the anchor may lie anywhere.
-//! (Source: ROOT, `tree/ntuple/doc/BinaryFormatSpecification.md`, version 1.0.)
+//! (Source: ROOT, `tree/ntuple/doc/BinaryFormatSpecification.md`, version 1.0.2.)
 
 pub mod anchor;
 mod assemble;
+mod attributes;
 pub mod column;
 mod decode;
 mod envelope;
@@ -27,6 +28,7 @@ pub mod schema;
 
 pub use anchor::{Anchor, Link};
 pub use assemble::PageUse;
+pub use attributes::AttributeSet;
 pub use footer::ClusterGroup;
 pub use interpret::Interpretation;
 pub use names::Names;

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use super::anchor::{Anchor, Link};
+use super::attributes::AttributeSet;
 use super::envelope::ENVELOPE_LEN_MAX;
 use super::footer::{ClusterGroup, Footer};
 use super::page_list::{self, Cluster};
@@ -34,11 +35,13 @@ pub struct Ntuple {
     /// By first entry.
     pub groups: Vec<ClusterGroup>,
     pub entries: u64,
+    /// RNTuples about its entries.
+    pub attribute_sets: Vec<AttributeSet>,
     header_checksum: u64,
 }
 
 impl File {
-    /// The RNTuple at a path.
+    /// The RNTuple at a path; `path/name` is an attribute set of the one at `path`.
     ///
     /// # Errors
     /// `NotFound`; `Unsupported` where it is something else, or of a format that is not known;
@@ -68,8 +71,8 @@ impl Ntuple {
     /// As [`File::ntuple`].
     pub fn read(known: &Known, anchor: Anchor) -> Result<Progress<Ntuple>> {
         let header = stored(known, &anchor, &anchor.header, "header")?;
-        let footer = match stored(known, &anchor, &anchor.footer, "footer")? {
-            Progress::Ready(stored) => Footer::open(&stored, anchor.footer.length),
+        let footer = match footer(known, &anchor)? {
+            Progress::Ready(footer) => footer,
             Progress::NeedsData(needs) => {
                 let required = [lacks(&header), needs.required].concat();
                 // The last page list mostly lies right in front of the footer.
@@ -78,7 +81,6 @@ impl Ntuple {
                 return Ok(Progress::NeedsData(Needs { required, wished: known.missing(front) }));
             }
         };
-        let footer = footer.map_err(at(&anchor.footer, "footer"))?;
         let Progress::Ready(header) = &header else {
             let wished = footer.page_lists(known);
             return Ok(Progress::NeedsData(Needs { required: lacks(&header), wished }));
@@ -86,13 +88,14 @@ impl Ntuple {
         let (mut schema, header_checksum) =
             schema::header(header, anchor.header.length).map_err(at(&anchor.header, "header"))?;
         footer.extend(&mut schema, header_checksum).map_err(at(&anchor.footer, "footer"))?;
-        let mut groups = footer.groups;
+        let Footer { mut groups, attribute_sets, .. } = footer;
         groups.sort_by_key(|group| group.first_entry);
         let entries = contiguous(groups.iter().map(|group| {
             let end = group.first_entry.checked_add(group.entries);
             group.first_entry..end.unwrap_or(u64::MAX)
         }))?;
-        Ok(Progress::Ready(Ntuple { anchor, schema, groups, entries, header_checksum }))
+        let ntuple = Ntuple { anchor, schema, groups, entries, attribute_sets, header_checksum };
+        Ok(Progress::Ready(ntuple))
     }
 
     /// The groups that hold some of these entries.
@@ -151,6 +154,13 @@ impl Ntuple {
             Ok(Progress::NeedsData(missing))
         }
     }
+}
+
+/// The footer that an anchor points to.
+pub(super) fn footer(known: &Known, anchor: &Anchor) -> Result<Progress<Footer>> {
+    let stored = ready!(stored(known, anchor, &anchor.footer, "footer")?);
+    let footer = Footer::open(&stored, anchor.footer.length);
+    footer.map(Progress::Ready).map_err(at(&anchor.footer, "footer"))
 }
 
 /// The stored bytes of an envelope.

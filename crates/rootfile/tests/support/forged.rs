@@ -25,6 +25,8 @@ pub struct Forged {
     /// Of the header, and of the extension in the footer.
     pub schemas: [Description; 2],
     pub groups: Vec<Group>,
+    /// Records of attribute sets; `None` is a footer from before there were any.
+    pub sets: Option<Vec<Vec<u8>>>,
     /// What is behind everything known in each record, list and envelope.
     pub behind: Vec<u8>,
     /// The beginning of the file.
@@ -106,7 +108,7 @@ impl Forged {
     pub fn of(entries: u64) -> Forged {
         let cluster = ForgedCluster { entries: 0..entries, ..ForgedCluster::default() };
         let group = Group { entries: 0..entries, clusters: vec![cluster] };
-        Forged { groups: vec![group], ..Forged::default() }
+        Forged { groups: vec![group], sets: Some(Vec::new()), ..Forged::default() }
     }
 
     /// Adds a field, in another or (`None`) at the top; gives its number.
@@ -164,7 +166,9 @@ impl Forged {
         content.extend(checksum.to_le_bytes());
         content.extend(self.record(&self.description(&self.schemas[1])));
         content.extend(self.list(&groups));
-        content.extend(behind);
+        if let Some(sets) = &self.sets {
+            content.extend([&self.list(sets)[..], behind].concat());
+        }
         let footer = put(&sealed(2, &content).0);
         (file.into(), Anchor { version: [1, 0, 9, 9], header, footer, max_key_size: 0 })
     }
@@ -222,7 +226,7 @@ fn list(count: usize, items: &[u8], behind: &[u8]) -> Vec<u8> {
     [&length.to_le_bytes()[..], &(count as u32).to_le_bytes(), items, behind].concat()
 }
 
-fn locator(range: Range<u64>) -> Vec<u8> {
+pub fn locator(range: Range<u64>) -> Vec<u8> {
     [&((range.end - range.start) as u32).to_le_bytes()[..], &range.start.to_le_bytes()].concat()
 }
 

@@ -1,0 +1,102 @@
+//! Linked attribute sets: RNTuples about ranges of entries of another one, of which the footer of that
+//! one knows.
+//!
+//! ```text
+//! record = schema major minor:u16  length of the anchor:u32  locator of the anchor  name
+//! ```
+//!
+//! The anchor's place is that of its object, not of its key, and no directory lists it. Here the
+//! RNTuple stands for a directory of its sets, so that each has a path. The list came with format
+//! 1.0.1: older footers end in front of it.
+
+use super::anchor::Anchor;
+use super::open::{CLASS, footer};
+use super::reader::{Locator, Reader, elsewhere};
+use crate::directory::Directory;
+use crate::error::{Error, Result};
+use crate::file::{File, ready};
+use crate::key::Key;
+use crate::known::{Known, Progress};
+
+/// Bytes of a record of a set without a name.
+const RECORD_LEN_MIN: usize = 8 + 8 + 4 + 4;
+
+/// Where an attribute set is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttributeSet {
+    pub name: String,
+    /// Major and minor version of what its fields mean.
+    pub schema_version: [u16; 2],
+    /// Of the anchor, in the file.
+    place: Locator,
+    /// Bytes of the anchor, uncompressed.
+    length: u32,
+}
+
+impl AttributeSet {
+    /// Reads what a footer has behind its cluster groups.
+    pub(super) fn list(footer: &mut Reader<'_>) -> Result<Vec<AttributeSet>> {
+        if footer.remaining() == 0 {
+            return Ok(Vec::new());
+        }
+        let (count, mut list) = footer.list(RECORD_LEN_MIN)?;
+        let mut sets = Vec::with_capacity(count);
+        for _ in 0..count {
+            let mut record = list.record()?;
+            sets.push(AttributeSet {
+                schema_version: [record.u16()?, record.u16()?],
+                length: record.u32()?,
+                place: record.locator()?,
+                name: record.string()?,
+            });
+        }
+        Ok(sets)
+    }
+
+    /// That it can be opened.
+    ///
+    /// # Errors
+    /// `Unsupported` where it is in no file, `Corrupt` where it has no name.
+    pub fn is_here(&self) -> Result<()> {
+        match &self.place {
+            _ if self.name.is_empty() => Err(Error::corrupt("an attribute set without a name")),
+            Locator::Range(_) => Ok(()),
+            Locator::Elsewhere(kind) => Err(elsewhere(*kind).within(&self.name)),
+        }
+    }
+
+    /// Its anchor as the content of a record that has no key of its own.
+    fn key(&self) -> Option<Key> {
+        let Locator::Range(range) = &self.place else { return None };
+        Some(Key {
+            record_len: range.end - range.start,
+            content_len: u64::from(self.length),
+            key_len: 0,
+            cycle: 1,
+            datime: 0,
+            seek: range.start,
+            seek_directory: 0,
+            class: CLASS.into(),
+            name: self.name.clone(),
+            title: String::new(),
+        })
+    }
+}
+
+impl File {
+    /// The attribute sets of the RNTuple of a key, as a directory; `path` is what it is called.
+    pub(crate) fn attribute_sets(
+        &self,
+        known: &Known,
+        key: &Key,
+        path: &str,
+    ) -> Result<Progress<Directory>> {
+        let content = ready!(self.content_of(known, key)?);
+        let anchor = Anchor::read(&content, key.seek.saturating_add(key.key_len))
+            .map_err(|error| error.within(path))?;
+        let footer = ready!(footer(known, &anchor).map_err(|error| error.within(path))?);
+        let keys = footer.attribute_sets.iter().filter_map(AttributeSet::key).collect();
+        let listing = format!("the list of attribute sets of {path}");
+        Ok(Progress::Ready(Directory::new(&listing, keys, 0..0)))
+    }
+}

@@ -1,0 +1,115 @@
+"""Attribute sets of RNTuples: what somebody has noted of ranges of entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+from . import _core
+from .ntuple import Ntuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class AttributeSet(Ntuple):
+    """An RNTuple each of whose entries is about a range of entries of another one.
+
+    What has been noted is in the fields of ``_userData``: ``runs["run"].array()``. It can be opened
+    by its path, too, ``farroot.open("f.root:Events/runs")``, and is then an :class:`Ntuple` only.
+    """
+
+    def __init__(self, core: _core.Ntuple, url: str, object_path: str, name: str) -> None:
+        def again() -> _core.Ntuple:
+            above = cast("_core.Ntuple", _core.open_file(url).table(object_path))
+            return above.attribute_set(name)
+
+        super().__init__(core, url, f"{object_path}/{name}", again)
+        self._made_here = False
+        self._above = object_path
+        self._set_name = name
+
+    @property
+    def schema_version(self) -> tuple[int, int]:
+        """Major and minor version of what its fields mean; ROOT writes 1.0."""
+        return cast("tuple[int, int]", self._live().schema_version())
+
+    @cached_property
+    def ranges(self) -> npt.NDArray[np.int64]:
+        """The entries (half open) of the main RNTuple that each entry is about.
+
+        Returns:
+            A row of first and last entry for each entry, in the order in which they were written.
+            A range may be empty, and ranges may overlap.
+
+        Raises:
+            UnsupportedError: for another version of the schema than 1.x.
+        """
+        return self._live().ranges().reshape(-1, 2)
+
+    def containing(self, start: int, stop: int | None = None) -> npt.NDArray[np.int64]:
+        """The entries about ranges that contain all of some entries of the main RNTuple.
+
+        Args:
+            start, stop: Half-open range of entries; without ``stop`` the one entry ``start``.
+
+        Returns:
+            Numbers of entries, ordered by where their ranges start.
+        """
+        stop = start + 1 if stop is None else stop
+        first, last = self.ranges.T
+        return self._ordered((first <= start) & (last >= stop) & (start < stop) & (first < last))
+
+    def within(self, start: int, stop: int) -> npt.NDArray[np.int64]:
+        """The entries about ranges in some entries of the main RNTuple, but for empty ranges.
+
+        Args:
+            start, stop: Half-open range of entries.
+
+        Returns:
+            Numbers of entries, ordered by where their ranges start.
+        """
+        first, last = self.ranges.T
+        return self._ordered((first >= start) & (last <= stop) & (first < last))
+
+    def _ordered(self, chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        import numpy as np
+
+        numbers = np.flatnonzero(chosen)
+        return numbers[np.argsort(self.ranges[numbers, 0], kind="stable")]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen_set, (self._url, self._above, self._set_name, self._added)
+
+
+class AttributeSets(Mapping[str, AttributeSet]):
+    """The attribute sets of an RNTuple by name, each opened when it is asked for."""
+
+    def __init__(self, above: Ntuple) -> None:
+        self._above = above
+        self._names = above._live().attribute_sets()
+
+    def __getitem__(self, name: str) -> AttributeSet:
+        core = self._above._live().attribute_set(name)
+        return AttributeSet(core, self._above._url, self._above.object_path, name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        return f"<AttributeSets {self._names} of {self._above!r}>"
+
+
+def _reopen_set(url: str, above: str, name: str, friends: dict[str, Any]) -> AttributeSet:
+    core = cast("_core.Ntuple", _core.open_file(url).table(above)).attribute_set(name)
+    opened = AttributeSet(core, url, above, name)
+    opened._added = friends
+    return opened
