@@ -35,17 +35,20 @@ pub struct Needs {
     /// Likely to be asked for next: worth fetching in the same round trip, and nothing breaks
     /// where they are not.
     pub wished: Vec<Range<u64>>,
+    /// No guess: who reads on asks for them next.
+    pub following: Vec<Range<u64>>,
 }
 
 impl Needs {
     pub fn required(range: Range<u64>) -> Self {
-        Needs { required: vec![range], wished: Vec::new() }
+        Needs { required: vec![range], ..Needs::default() }
     }
 
     /// Takes in what another reading function lacks.
     pub fn add(&mut self, other: Needs) {
         self.required.extend(other.required);
         self.wished.extend(other.wished);
+        self.following.extend(other.following);
     }
 }
 

@@ -10,10 +10,11 @@ use super::ahead::{Ahead, Pace};
 use super::batches::Batches;
 use super::columns::{Batch, LeftOut};
 use super::cut::Cut;
-use super::file::{Guesses, Series};
+use super::file::Guesses;
 use super::friends::Friend;
 use super::pipeline::too_late;
 use super::plan::Step;
+use super::series::Series;
 use super::skip::{OnError, Reach, Skipped};
 use super::table::{Selected, Table, Wanted};
 use super::tree::Rank;
@@ -143,8 +144,12 @@ impl Opens {
     pub async fn next(&mut self) -> Option<Result<Table>> {
         while self.opening.len() < self.engine.config().opens_max {
             let Some(place) = self.places.pop_front() else { break };
-            let (engine, guesses) = (self.engine.clone(), Guesses::Dear(self.series.clone()));
-            let work = async move { place.open(&engine, guesses).await };
+            let (engine, series) = (self.engine.clone(), self.series.clone());
+            let work = async move {
+                let table = place.open(&engine, Guesses::Dear(series.clone())).await?;
+                table.teach(&series);
+                Ok(table)
+            };
             self.opening.push(self.engine.trace(), work);
         }
         let opened = self.opening.next().await;
@@ -195,7 +200,7 @@ struct Started {
 impl Parts {
     pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: Wish) -> Self {
         let places = places.into_iter().enumerate().collect();
-        let (opening, pace, series) = (Ahead::new(), Pace::default(), Series::default());
+        let (opening, pace, series) = (Ahead::new(), Pace::default(), Series::read());
         Parts { engine, places, wish, opening, present: None, left_out: None, pace, series }
     }
 
@@ -251,9 +256,9 @@ impl Parts {
         while self.opening.len() < ahead {
             let Some((file, place)) = self.places.pop_front() else { return };
             let urgent = self.present.is_none() && self.opening.len() == 0;
-            let guesses =
-                if urgent { Guesses::Welcome } else { Guesses::Dear(self.series.clone()) };
-            let work = begin(self.engine.clone(), file, place, self.wish.clone(), guesses);
+            let (engine, wish) = (self.engine.clone(), self.wish.clone());
+            let series = self.series.clone();
+            let work = async move { begin(engine, file, place, wish, urgent, &series).await };
             self.opening.push(self.engine.trace(), work);
         }
     }
@@ -367,11 +372,12 @@ async fn begin(
     file: usize,
     place: Place,
     wish: Wish,
-    guesses: Guesses,
+    urgent: bool,
+    series: &Series,
 ) -> Result<Begun> {
     let (url, path) = (place.url.clone(), place.path.clone());
     let may_leave_out = matches!(wish.on_error, OnError::Report(_));
-    match start(engine, file, place, wish, guesses).await {
+    match start(engine, file, place, wish, urgent, series).await {
         Ok(started) => Ok(Begun::Started(Box::new(started))),
         Err(error) if may_leave_out && Reach::of(&error) != Reach::Caller => {
             Ok(Begun::Failed(Skipped { file, url, path, entries: None, error }))
@@ -385,10 +391,11 @@ async fn start(
     file: usize,
     place: Place,
     wish: Wish,
-    guesses: Guesses,
+    urgent: bool,
+    series: &Series,
 ) -> Result<Started> {
     let begun = engine.trace().now();
-    let urgent = matches!(guesses, Guesses::Welcome);
+    let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear(series.clone()) };
     let rank = Rank { order: file as u64, urgent, ahead: 0 };
     let remembered = match &place.open {
         None if place.friends.is_empty() => start_presumed(&engine, &place, &wish, rank).await?,
@@ -399,7 +406,9 @@ async fn start(
         None => {
             let opened = place.open(&engine, guesses.clone());
             let (table, friends) = try_join(opened, place.open_friends(&engine, &guesses)).await?;
-            read(&engine, &table, &friends, &place, &wish, rank).await?
+            let begun = read(&engine, &table, &friends, &place, &wish, rank).await?;
+            table.teach(series);
+            begun
         }
     };
     let opening_took = engine.trace().now().saturating_sub(begun);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 use rootfile::directory::Directory;
@@ -14,6 +14,7 @@ use rootfile::{Known, Needs, Progress};
 use super::memory::Memory;
 use super::ntuple::Ntuple;
 use super::recover::recover;
+use super::series::Series;
 use super::table::Table;
 use super::tree::Tree;
 use super::{Decoders, Profiles};
@@ -43,33 +44,6 @@ pub(crate) enum Guesses {
     /// Other files are read meanwhile, so that bytes are what costs: only what was needed of the
     /// files before is guessed.
     Dear(Series),
-}
-
-/// What the files of a series have in common.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Series {
-    /// How far from the end metadata have been needed, bytes.
-    reach: Arc<AtomicU64>,
-}
-
-/// What lies further from the end has nothing to do with how the files end.
-const REACH_MAX: u64 = 256 << 10;
-
-impl Series {
-    /// So much is needed of a file of this size, beyond its head.
-    fn note(&self, needs: &Needs, size: u64) {
-        let reaches = needs.required.iter().map(|range| size.saturating_sub(range.start));
-        let most = reaches.filter(|reach| *reach <= REACH_MAX.min(size / 2)).max();
-        self.reach.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
-    }
-
-    /// Leaves those of the wishes that files like this one have turned out to need.
-    fn trim(&self, needs: &mut Needs, size: u64) {
-        let reach = self.reach.load(Ordering::Relaxed);
-        let begin = size.saturating_sub(reach + reach / 16);
-        needs.wished.iter_mut().for_each(|wish| wish.start = wish.start.max(begin));
-        needs.wished.retain(|wish| wish.start < wish.end);
-    }
 }
 
 /// An open ROOT file. Cheap to clone.
@@ -312,6 +286,15 @@ impl File {
         Ok(Ntuple::new(self.clone(), path, metadata))
     }
 
+    /// Tells the other files of a series what of this one `read` has needed.
+    pub(super) fn teach(
+        &self,
+        series: &Series,
+        read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
+    ) {
+        series.learn(&self.known(), HEAD_BYTES, read);
+    }
+
     /// Remembers for the next time what `read` needs.
     pub(super) fn learn(
         &self,
@@ -411,7 +394,7 @@ pub(super) async fn progress<T>(
         };
         if let Guesses::Dear(series) = guesses {
             series.note(&needs, remote.info().size);
-            series.trim(&mut needs, remote.info().size);
+            series.choose(&mut needs, remote.info().size);
         }
         supply(remote, known, &needs).await?;
     }
@@ -422,7 +405,9 @@ pub(super) async fn progress<T>(
 pub(super) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
     let size = remote.info().size;
     let within = |range: &Range<u64>| range.start.min(size)..range.end.min(size);
-    let lacking = known.lacking(needs.required.iter().chain(&needs.wished).map(within));
+    let Needs { required, wished, following } = needs;
+    let asked = required.iter().chain(wished).chain(following).map(within);
+    let lacking = known.lacking(asked);
     if lacking.is_empty() {
         return Err(Error::new(ErrorKind::Corrupt, "the file ends before its structure does")
             .with_url(remote.url())

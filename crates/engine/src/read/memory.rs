@@ -118,7 +118,7 @@ fn is_same(entry: &Entry, info: &FileInfo, known: &Known) -> bool {
 
 /// Adds to `needed` the bytes without which the file cannot be opened and read from: less than
 /// what was fetched, which had guesses in it.
-fn add_needed(
+pub(super) fn add_needed(
     known: &Known,
     needed: &mut Known,
     read: impl Fn(&File, &Known) -> Read,

@@ -30,6 +30,7 @@ pub mod plan;
 mod profile;
 mod recover;
 pub mod select;
+mod series;
 pub mod skip;
 pub mod table;
 pub mod tree;

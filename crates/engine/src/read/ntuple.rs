@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rootfile::ntuple::{self, Cluster, Interpretation, Names};
-use rootfile::{Array, Progress};
+use rootfile::{Array, Known, Progress};
 
 use super::batches::Batches;
 use super::columns::{Batch, datashape};
@@ -25,8 +25,8 @@ use super::select::{Glob, is_glob, no_such};
 use super::table::{Chosen, Selected};
 use super::tree::Rank;
 use crate::error::{Error, ErrorKind, Result};
-use pipeline::Job;
 pub use attributes::AttributeSet;
+use pipeline::Job;
 pub(super) use plan::Plan;
 
 /// An RNTuple of an open file. Cheap to clone.
@@ -358,7 +358,7 @@ impl Ntuple {
     /// # Errors
     /// Those of fetching page lists; `Corrupt`, `Checksum`, `Unsupported`.
     pub async fn clusters(&self, entries: &Range<u64>) -> Result<Vec<Arc<Cluster>>> {
-        let Inner { file, asked, path, ntuple, clusters: read, .. } = &*self.inner;
+        let Inner { file, path, ntuple, clusters: read, .. } = &*self.inner;
         let groups = ntuple.groups_of(entries);
         if groups.clone().any(|group| !read.lock().contains_key(&group)) {
             // All that lack come in one round trip.
@@ -367,10 +367,7 @@ impl Ntuple {
                     ntuple.clusters(known, groups.clone()).map_err(|error| error.within(path))
                 })
                 .await?;
-            file.learn(|format, known| match format.ntuple(known, asked)? {
-                Progress::Ready(_) => Ok(ntuple.clusters(known, groups.clone())?.map(drop)),
-                Progress::NeedsData(needs) => Ok(Progress::NeedsData(needs)),
-            });
+            file.learn(|format, known| self.again(format, known, groups.clone()));
             let mut rest = listed.into_iter().map(Arc::new);
             for group in groups.clone() {
                 let count = ntuple.groups[group].clusters as usize;
@@ -384,6 +381,33 @@ impl Ntuple {
             cluster.entries.start < entries.end && cluster.entries.end > entries.start
         };
         Ok(all.filter(within).cloned().collect())
+    }
+
+    /// Reads it and the page lists of groups again, for those who want to know what that takes.
+    fn again(
+        &self,
+        format: &rootfile::File,
+        known: &Known,
+        groups: Range<usize>,
+    ) -> rootfile::Result<Progress<()>> {
+        match format.ntuple(known, &self.inner.asked)? {
+            Progress::Ready(ntuple) => Ok(ntuple.clusters(known, groups)?.map(drop)),
+            Progress::NeedsData(needs) => Ok(Progress::NeedsData(needs)),
+        }
+    }
+
+    /// As [`Ntuple::again`], of the groups whose page list has been read.
+    pub(super) fn all_again(
+        &self,
+        format: &rootfile::File,
+        known: &Known,
+    ) -> rootfile::Result<Progress<()>> {
+        let groups = {
+            let read = self.inner.clusters.lock();
+            let first = read.keys().next().copied().unwrap_or(0);
+            first..read.keys().next_back().map_or(first, |last| last + 1)
+        };
+        self.again(format, known, groups)
     }
 
     pub(super) fn the(&self, path: &str) -> Result<usize> {

@@ -3,7 +3,8 @@
 use rootfile::file::Recovery;
 use rootfile::{Known, Progress};
 
-use super::file::{Guesses, Series, progress, supply};
+use super::file::{Guesses, progress, supply};
+use super::series::Series;
 use crate::error::{Error, Result};
 use crate::fetch::RemoteFile;
 

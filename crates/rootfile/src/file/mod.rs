@@ -269,8 +269,7 @@ impl File {
     /// Whether the key's object is neither a table nor a directory, which are read in ways of their
     /// own.
     pub fn is_object(&self, key: &Key) -> bool {
-        let is_table =
-            self.streamers.inherits(&key.class, "TTree") || ntuple::is_class(&key.class);
+        let is_table = self.streamers.inherits(&key.class, "TTree") || ntuple::is_class(&key.class);
         !is_table && !key.is_directory()
     }
 
@@ -354,7 +353,7 @@ pub(crate) fn bytes_of(known: &Known, range: Range<u64>, what: &str) -> Result<P
     }
     Ok(match known.get(range.clone()) {
         Some(bytes) => Progress::Ready(bytes),
-        None => Progress::NeedsData(Needs { required: known.missing(range), wished: Vec::new() }),
+        None => Progress::NeedsData(Needs { required: known.missing(range), ..Needs::default() }),
     })
 }
 

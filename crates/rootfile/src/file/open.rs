@@ -75,12 +75,12 @@ impl File {
                 let required = lacks(infos);
                 let top = Directory::read("", &list, keys.start)?;
                 let wished = trees_of(known, &header, &top, &required);
-                Ok(Progress::NeedsData(Needs { required, wished }))
+                Ok(Progress::NeedsData(Needs { required, wished, ..Needs::default() }))
             }
             (list, infos) => {
                 let required = [lacks(list), lacks(infos)].concat();
                 let wished = wishes(known, &header, &keys, &required);
-                Ok(Progress::NeedsData(Needs { required, wished }))
+                Ok(Progress::NeedsData(Needs { required, wished, ..Needs::default() }))
             }
         }
     }
@@ -92,7 +92,7 @@ pub(super) fn header(known: &Known) -> Result<Progress<Header>> {
         Some(bytes) => Ok(Progress::Ready(Header::read(&bytes)?)),
         None => {
             let mut needs =
-                Needs { required: known.missing(0..HEAD_LEN.min(size)), wished: vec![] };
+                Needs { required: known.missing(0..HEAD_LEN.min(size)), ..Needs::default() };
             if known.size().is_some() && size > HEAD_LEN {
                 needs.wished =
                     known.missing(size.saturating_sub(TREE_LEN_GUESS).max(HEAD_LEN)..size);

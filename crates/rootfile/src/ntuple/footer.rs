@@ -17,7 +17,7 @@ use super::schema::Schema;
 use crate::error::{Error, Result};
 use crate::known::Known;
 
-/// Bytes of page lists to wish for beside the header: those of a hundred clusters of a hundred
+/// Bytes of page lists to ask for beside the header: those of a hundred clusters of a hundred
 /// columns take 500 kB.
 const PAGE_LISTS_GUESS: u64 = 1 << 20;
 
@@ -61,19 +61,19 @@ impl Footer {
         Ok(Footer { envelope, groups, attribute_sets })
     }
 
-    /// Those page lists that are not here and are worth a guess: the next thing to be asked for.
+    /// Those page lists that are not here, up to some bytes: the next thing to be asked for.
     pub fn page_lists(&self, known: &Known) -> Vec<Range<u64>> {
         let mut room = PAGE_LISTS_GUESS;
-        let mut wished = Vec::new();
+        let mut lists = Vec::new();
         for group in &self.groups {
             let range = group.page_list.range.clone();
             let length = range.end - range.start;
             if length <= room {
                 room -= length;
-                wished.extend(known.missing(range));
+                lists.extend(known.missing(range));
             }
         }
-        wished
+        lists
     }
 
     /// Adds the fields and columns that came while writing to those of the header.

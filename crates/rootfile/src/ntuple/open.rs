@@ -78,12 +78,13 @@ impl Ntuple {
                 // The last page list mostly lies right in front of the footer.
                 let end = anchor.footer.range.start;
                 let front = end.saturating_sub(TREE_LEN_GUESS).max(anchor.header.range.end)..end;
-                return Ok(Progress::NeedsData(Needs { required, wished: known.missing(front) }));
+                let wished = known.missing(front);
+                return Ok(Progress::NeedsData(Needs { required, wished, ..Needs::default() }));
             }
         };
         let Progress::Ready(header) = &header else {
-            let wished = footer.page_lists(known);
-            return Ok(Progress::NeedsData(Needs { required: lacks(&header), wished }));
+            let (required, following) = (lacks(&header), footer.page_lists(known));
+            return Ok(Progress::NeedsData(Needs { required, following, ..Needs::default() }));
         };
         let (mut schema, header_checksum) =
             schema::header(header, anchor.header.length).map_err(at(&anchor.header, "header"))?;
