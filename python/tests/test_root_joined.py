@@ -71,6 +71,42 @@ def test_files_that_were_merged(written: Path, name: str, parts: list[int]) -> N
         assert ntuple[key].array(entry_start=50, entry_stop=130).to_list() == wanted[50:130], key
 
 
+def late(i: int) -> dict[str, Any]:
+    """What `late` fills; zeros where a field was not there yet."""
+    of_lists, of_pairs = i >= 50, i >= 93
+    return {
+        "number": i,
+        "list": [i] * (i % 3),
+        "lists": [[i] * (i % 3)] * (i % 4) if of_lists else [],
+        "text": "s" * (i % 5) if of_lists else "",
+        "maybe": i if of_lists and i % 2 else None,
+        "either": (i if i % 3 else f"x{i}") if of_pairs else None,
+        "pairs": [(i + k, [i] * (i % 3)) if of_pairs else (0, []) for k in range(2)],
+        "bits": [of_pairs and bool(i >> bit & 1) for bit in range(11)],
+        "last": i if i >= 180 else 0,
+    }
+
+
+def test_entries_of_fields_that_come_late(written: Path) -> None:
+    """In groups of two clusters: a field begins within a cluster, between two, or in the last."""
+    ntuple = farroot.open(f"{written}/late.root:events")
+    expected = [late(i) for i in range(200)]
+    assert ntuple.arrays().to_list() == expected
+    for start in range(0, 200, 13):
+        for length in (1, 9, 40, 100):
+            entries = {"entry_start": start, "entry_stop": start + length}
+            wanted = expected[start : start + length]
+            assert ntuple.arrays(**entries).to_list() == wanted, entries
+            for key in expected[0]:
+                got = ntuple[key].array(**entries).to_list()
+                assert got == [entry[key] for entry in wanted], (key, entries)
+    for step in (7, 50, "1 kB"):
+        steps = ntuple.iterate(step_size=step)
+        assert [entry for batch in steps for entry in batch.to_list()] == expected, step
+    kept = ntuple.arrays(["number", "pairs", "maybe"], cut="last > 185").to_list()
+    assert kept == [{key: late(i)[key] for key in kept[0]} for i in range(186, 200)]
+
+
 def test_two_rntuples_of_one_name(written: Path) -> None:
     file = farroot.open(written / "attributes.root")
     assert set(file.keys()) == {"events;1", "events;2"}

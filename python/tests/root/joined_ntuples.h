@@ -14,6 +14,7 @@
 #include <TFile.h>
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -103,6 +104,55 @@ inline void part(const char *path, int number, int compression) {
       if (maybe) { if (n % 3) *maybe = n; else maybe->reset(); }
       writer->Fill();
       if (k % 25 == 24) writer->CommitCluster(k % 50 == 49);
+   }
+}
+
+/// Fields that come in the midst of clusters and of groups of them, twice and shortly before the end.
+inline void late(const char *path) {
+   using Pair = std::pair<float, std::vector<std::int16_t>>;
+   auto model = RNTupleModel::Create();
+   auto number = model->MakeField<std::int32_t>("number");
+   auto list = model->MakeField<std::vector<float>>("list");
+   auto writer = RNTupleWriter::Recreate(std::move(model), "events", path, options(505));
+   std::shared_ptr<std::vector<std::vector<std::int32_t>>> lists;
+   std::shared_ptr<std::string> text;
+   std::shared_ptr<std::optional<double>> maybe;
+   std::shared_ptr<std::variant<std::int32_t, std::string>> either;
+   std::shared_ptr<std::array<Pair, 2>> pairs;
+   std::shared_ptr<std::bitset<11>> bits;
+   std::shared_ptr<float> last;
+   for (int i = 0; i < 200; ++i) {
+      if (i == 50 || i == 93 || i == 180) {
+         auto updater = writer->CreateModelUpdater();
+         updater->BeginUpdate();
+         if (i == 50) {
+            lists = updater->MakeField<std::vector<std::vector<std::int32_t>>>("lists");
+            text = updater->MakeField<std::string>("text");
+            maybe = updater->MakeField<std::optional<double>>("maybe");
+         } else if (i == 93) {
+            either = updater->MakeField<std::variant<std::int32_t, std::string>>("either");
+            pairs = updater->MakeField<std::array<Pair, 2>>("pairs");
+            bits = updater->MakeField<std::bitset<11>>("bits");
+         } else {
+            last = updater->MakeField<float>("last");
+         }
+         updater->CommitUpdate();
+      }
+      *number = i;
+      list->assign(i % 3, i);
+      if (lists) {
+         lists->assign(i % 4, std::vector<std::int32_t>(i % 3, i));
+         *text = std::string(i % 5, 's');
+         if (i % 2) *maybe = i; else maybe->reset();
+      }
+      if (either) {
+         if (i % 3) *either = i; else *either = "x" + std::to_string(i);
+         for (int k = 0; k < 2; ++k) (*pairs)[k] = Pair(i + k, std::vector<std::int16_t>(i % 3, i));
+         *bits = i;
+      }
+      if (last) *last = i;
+      writer->Fill();
+      if (i % 17 == 16) writer->CommitCluster(i % 34 == 33);
    }
 }
 

@@ -34,6 +34,7 @@ def main(folder: str) -> None:
         raise SystemExit("the classes could not be compiled")
     write = ROOT.joined_ntuples
     write.parallel(os.path.join(folder, "parallel.root"))
+    write.late(os.path.join(folder, "late.root"))
     write.attributes(os.path.join(folder, "attributes.root"))
     with open(os.path.join(folder, "attributes.json"), "w") as found:
         found.write(str(write.attributes_found(os.path.join(folder, "attributes.root"))))
