@@ -79,6 +79,8 @@ pub(crate) struct Limits {
     pub region_gap: u64,
     /// All its gaps, bytes: what is left of the over-read budget.
     pub over_read: u64,
+    /// A chunk of at most so many bytes is not cut.
+    pub whole: u64,
     /// Nothing is joined: each chunk is a request of its own.
     pub apart: bool,
 }
@@ -90,6 +92,24 @@ impl Limits {
         let gaps = gaps.saturating_add(gap);
         let is_region = gaps <= length.saturating_sub(gaps) / GAPS_PART;
         gaps <= self.over_read && (gap <= self.gap || (is_region && gap <= self.region_gap))
+    }
+
+    /// Where a run ends whose first chunk is longer than what is left of a request of `whole` bytes.
+    fn end_of_first(&self, chunk: &Range<u64>, at: u64, whole: u64) -> u64 {
+        match self.is_whole(chunk) {
+            true if self.bytes < whole => chunk.start,
+            true => chunk.end,
+            false => cut(chunk, at, whole),
+        }
+    }
+
+    /// Where a run ends that is full at a place within a further chunk.
+    fn end_of_further(&self, chunk: &Range<u64>, at: u64, whole: u64) -> u64 {
+        if self.is_whole(chunk) { chunk.start } else { cut(chunk, at, whole) }
+    }
+
+    fn is_whole(&self, chunk: &Range<u64>) -> bool {
+        chunk.end - chunk.start <= self.whole
     }
 }
 
@@ -149,7 +169,7 @@ fn grow(chunks: &Chunks, seed: u64, limits: Limits, whole: u64) -> Range<u64> {
     let mut gaps = 0;
     let full = run.start.saturating_add(limits.bytes);
     if run.end >= full {
-        run.end = cut(&run, full, whole);
+        run.end = limits.end_of_first(&run, full, whole);
         return run;
     }
     if limits.apart {
@@ -161,7 +181,9 @@ fn grow(chunks: &Chunks, seed: u64, limits: Limits, whole: u64) -> Range<u64> {
             break;
         }
         let full = run.start.saturating_add(limits.bytes);
-        let end = if next.end <= full { next.end } else { cut(&(start..next.end), full, whole) };
+        let further = start..next.end;
+        let fits = next.end <= full;
+        let end = if fits { next.end } else { limits.end_of_further(&further, full, whole) };
         if end <= start {
             return run;
         }
@@ -231,6 +253,7 @@ mod tests {
         gap: 2,
         region_gap: 2,
         over_read: 100,
+        whole: 0,
         apart: false,
     };
 
@@ -292,6 +315,7 @@ mod tests {
             gap in 0u64..30,
             region_gap in 0u64..50,
             over_read in 0u64..500,
+            whole in 0u64..400,
             apart in proptest::bool::ANY,
         ) {
             let mut chunks = Chunks::default();
@@ -305,7 +329,7 @@ mod tests {
             }
             let queued: u64 = wanted.iter().map(|want| want.end - want.start).sum();
             let mut limits =
-                Limits { bytes, segments: 8, segment_bytes: 3_000, gap, region_gap, over_read, apart };
+                Limits { bytes, segments: 8, segment_bytes: 3_000, gap, region_gap, over_read, whole, apart };
             let (mut asked, mut unwanted_all) = (0, 0);
             let mut covered = Vec::new();
             for request in 1.. {
@@ -349,6 +373,16 @@ mod tests {
         assert_eq!(run("SSSSSSQQQQ", eight), "SSSSSSQQ");
         assert_eq!(run("SSSSSSSQQQQQQ", eight), "SSSSSSS", "one byte less");
         assert_eq!(run("SSSSSSSSS", eight), "SSSSSSSSS");
+    }
+
+    #[test]
+    fn chunks_that_stay_whole_are_taken_or_left() {
+        let whole = Limits { bytes: 4, whole: 6, ..WIDE };
+        assert_eq!(run("SSSSSSQQ", whole), "SSSSSS");
+        assert_eq!(run("SSSQQQQQQ", whole), "SSS");
+        assert_eq!(run("SSSSSSSQQ", whole), "SSSS", "too long to stay whole");
+        assert_eq!(run("SSSQQQQQQQ", whole), "SSSQ");
+        assert_eq!(request("QQ...QQQ...QQ", whole).0, ["QQ"], "as a second segment it is too long");
     }
 
     /// The segments of one request, and the bytes nobody wants.

@@ -281,6 +281,7 @@ impl Scheduler {
             gap: costs.gap_bytes_max(),
             region_gap: costs.region_gap_bytes_max(),
             over_read: allowed.saturating_sub(self.counters.over_read_bytes),
+            whole: server.traits.chunk_bytes_whole,
             apart: !self.budgets.coalesces,
         })
     }

@@ -19,6 +19,8 @@ pub struct ServerTraits {
     pub request_bytes_max: u64,
     /// A request this long keeps nobody waiting: none is cut shorter for the sake of the next.
     pub request_bytes_brief: u64,
+    /// A chunk of at most so many bytes comes in one piece: to join pieces costs more than to wait.
+    pub chunk_bytes_whole: u64,
     /// Several requests may be unanswered on one connection.
     pub pipelined: bool,
     /// The last bytes of a file can be asked for without knowing its size.
@@ -38,6 +40,7 @@ impl Default for ServerTraits {
             segment_bytes_max: u64::MAX,
             request_bytes_max: 4 << 20,
             request_bytes_brief: 64 << 10,
+            chunk_bytes_whole: 0,
             pipelined: false,
             suffix: false,
             distance_hint_rtt: None,

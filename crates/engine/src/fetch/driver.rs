@@ -591,7 +591,7 @@ fn budgets(config: &Config) -> scheduler::Budgets {
 
 /// What keeps nobody waiting on a link.
 const LINK_BRIEF: u64 = 64 << 10;
-/// The same on a disk of this machine. Where requests end, baskets are cut and have to be joined.
+/// The same on a disk of this machine.
 const LOCAL_BRIEF: u64 = 1 << 20;
 
 fn scheduler_traits(traits: &source::ServerTraits) -> scheduler::ServerTraits {
@@ -600,6 +600,7 @@ fn scheduler_traits(traits: &source::ServerTraits) -> scheduler::ServerTraits {
         segment_bytes_max: traits.segment_bytes_max,
         request_bytes_max: traits.request_bytes_max,
         request_bytes_brief: if traits.local { LOCAL_BRIEF } else { LINK_BRIEF },
+        chunk_bytes_whole: if traits.local { source::local::PIECE_BYTES } else { 0 },
         pipelined: traits.pipelined,
         suffix: traits.suffix,
         distance_hint_rtt: traits.local.then_some(std::time::Duration::ZERO),

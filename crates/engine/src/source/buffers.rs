@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 
 use super::local::read_piece;
 
-/// Length of a buffer: that of the longest piece.
-const BUFFER_BYTES: usize = super::local::PIECE_BYTES as usize;
+/// Length of a buffer: longer than nearly all requests. What does not fit gets memory of its own.
+const BUFFER_BYTES: usize = 5 << 18;
 /// Shorter pieces get memory of their own, or small ones would hold large buffers.
 const PIECE_BYTES_MIN: usize = BUFFER_BYTES / 4;
 /// Buffers that are kept: about what is read ahead of decoding.

@@ -26,10 +26,9 @@ use super::{
 };
 use crate::error::{Error, ErrorKind, Result};
 
-/// Largest piece read and handed on at once: large enough that the system call costs nothing,
-/// small enough that decoding starts early and a cancel is heard. Longer than the requests of a read, so
-/// that nothing has to be joined.
-pub(super) const PIECE_BYTES: u64 = 5 << 18;
+/// Largest piece read and handed on at once: nearly every basket is shorter, so that none has to be
+/// joined, and a cancel is heard soon enough.
+pub const PIECE_BYTES: u64 = 16 << 20;
 
 /// The address of a local path.
 ///
