@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::tree::interpret::layout::{Classes, Named};
+use crate::tree::interpret::layout::{Classes, Named, Record};
 
 /// Stands where the name of a class follows (ROOT: `kNewClassTag`).
 pub const NEW_CLASS: u32 = 0xffff_ffff;
@@ -168,6 +168,17 @@ impl<'a> Bytes<'a> {
         Ok(u32::from_be_bytes(self.chunk()?))
     }
 
+    /// The next four bytes, if there are so many, which stay.
+    pub fn peek_u32(&self) -> Option<u32> {
+        self.rest.first_chunk().map(|first| u32::from_be_bytes(*first))
+    }
+
+    /// The checksum behind a version of 0, and 0 where none is there.
+    pub fn checksum(&mut self, record: &Record) -> Result<u32> {
+        let has_one = self.peek_u32().is_none_or(|next| record.has_checksum(next));
+        if has_one { self.u32() } else { Ok(0) }
+    }
+
     /// How many items follow, of at least a byte each.
     pub fn count(&mut self) -> Result<usize> {
         let count = self.u32()? as usize;
@@ -204,8 +215,7 @@ impl<'a> Bytes<'a> {
 
     /// Byte count and version; some objects have only the version.
     pub fn header(&mut self) -> Result<Header> {
-        let counted = self.rest.first_chunk::<4>().map(|first| u32::from_be_bytes(*first));
-        let Some(counted) = counted.filter(|first| first & BYTE_COUNT != 0) else {
+        let Some(counted) = self.peek_u32().filter(|first| first & BYTE_COUNT != 0) else {
             return match self.u16()? {
                 version if version & MEMBERWISE == 0 => Ok(Header { version, end: None }),
                 _ => Err(Error::corrupt("half a header")),

@@ -31,7 +31,7 @@ pub fn append<'a>(
             return Err(Error::unsupported(format!("class {class} streamed member by member")));
         }
         let checksum = match header.version {
-            0 if holds_more(header, bytes) => bytes.u32()?,
+            0 if holds_more(header, bytes) => bytes.checksum(record)?,
             _ => 0,
         };
         open = Some(header);

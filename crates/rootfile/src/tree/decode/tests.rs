@@ -115,6 +115,28 @@ fn objects_without_members_are_counted() {
     assert_eq!(all, nine_of_nothing(Some("Jet")));
 }
 
+/// `ClassDef(X, 0)`, as abstract classes have it: a checksum was looked for that is not there.
+#[test]
+fn version_zero_may_be_the_version_of_a_class() {
+    let members = vec![("id".into(), Layout::number(Number::U8))];
+    let mut record = Record::of_members(Some("Zero".into()), members);
+    record.versions[0].checksum = 0x0102_0304;
+    let zeros = vectors_of(Layout::Record { header: true, record: Arc::new(record) });
+    #[rustfmt::skip]
+    let bytes = [
+        0x40, 0, 0, 24, 0, 9, 0, 0, 0, 2,
+        0x40, 0, 0, 3, 0, 0, 7,
+        0x40, 0, 0, 7, 0, 0, 1, 2, 3, 4, 8,               // with a checksum all the same
+        0x40, 0, 0, 10, 0x40, 9, 0, 0, 0, 0, 0, 2, 7, 8,  // member by member
+    ];
+    let all = decode(&zeros, &basket(&bytes, Some(&[0, 28, 42]), 2), 0..2).unwrap();
+    let Array::List { offsets, content } = all else { panic!("lists") };
+    assert_eq!(offsets, vec![0, 2, 4].into());
+    let Array::Record { fields, .. } = *content else { panic!("objects") };
+    let expected = Array::Numbers { numbers: Numbers::U8(vec![7, 8, 7, 8]), shape: vec![] };
+    assert_eq!(fields[0].1, expected);
+}
+
 #[test]
 fn objects_of_unknown_classes_are_refused_where_there_are_any() {
     let jets = vectors_of(Layout::Unknown(Some("Jet".into())));

@@ -209,13 +209,15 @@ fn memberwise<'l>(
     if header.version & MEMBERWISE == 0 {
         return Ok(None);
     }
-    let item = item_version(header, bytes)?;
     let record = match &*list.item {
         Layout::Record { record, .. } => record,
-        Layout::Text(Text::Object { .. }) => return Ok(Some(Memberwise::Texts)),
+        Layout::Text(Text::Object { .. }) => {
+            item_version(header, None, bytes)?;
+            return Ok(Some(Memberwise::Texts));
+        }
         _ => return Err(Error::corrupt("collection of no objects, streamed member by member")),
     };
-    let version = match item {
+    let version = match item_version(header, Some(record), bytes)? {
         None => record.versions.first(),
         Some((version, checksum)) => record.version(i32::from(version), checksum),
     };
@@ -237,12 +239,20 @@ fn memberwise_of_all<'l>(
 }
 
 /// Version of the class of a collection's items, or 0 and its checksum, where it says.
-fn item_version(header: Header, bytes: &mut Bytes<'_>) -> Result<Option<(u16, u32)>> {
+fn item_version(
+    header: Header,
+    record: Option<&Record>,
+    bytes: &mut Bytes<'_>,
+) -> Result<Option<(u16, u32)>> {
     if header.version & !MEMBERWISE < SAYS_ITEM_VERSION {
         return Ok(None);
     }
     let version = bytes.header()?.version;
-    let checksum = if version == 0 { bytes.u32()? } else { 0 };
+    let checksum = match (version, record) {
+        (0, Some(record)) => bytes.checksum(record)?,
+        (0, None) => bytes.u32()?,
+        _ => 0,
+    };
     Ok(Some((version, checksum)))
 }
 
@@ -258,7 +268,7 @@ fn unknown_items(
     let Array::List { offsets, content } = plain(column) else { wrong_column() };
     let is_memberwise = header.version & MEMBERWISE != 0;
     if is_memberwise {
-        item_version(header, bytes)?;
+        item_version(header, None, bytes)?;
     }
     let count = bytes.u32()? as usize;
     let left = header.end.and_then(|end| bytes.len().checked_sub(end));

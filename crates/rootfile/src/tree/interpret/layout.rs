@@ -482,9 +482,17 @@ impl Record {
             // Pairs, and classes with streamers of their own.
             [only] if only.number == 0 && only.checksum == 0 => Some(only),
             [only] if number == 0 => Some(only),
-            all if number == 0 => all.iter().find(|version| version.checksum == checksum),
+            all if checksum != 0 => all.iter().find(|version| version.checksum == checksum),
             all => all.iter().find(|version| version.number == number),
         }
+    }
+
+    /// Whether behind a version of 0 is a checksum, which these four bytes would be: the class has
+    /// no version. Nothing is there where 0 is its version (`ClassDef(..., 0)`).
+    pub(crate) fn has_checksum(&self, next: u32) -> bool {
+        let is_zero = |version: &Version| version.number == 0 && version.checksum != 0;
+        let all = &self.versions;
+        all.iter().any(|version| version.checksum == next) || !all.iter().any(is_zero)
     }
 
     /// Only leaf lists: an object's TObject and other versions make its length vary.

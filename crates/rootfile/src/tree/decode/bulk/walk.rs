@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
         let header = if header { Some(self.header()?) } else { None };
         if let Some(Header { version, end }) = header {
             let checksum = match version {
-                0 if end.is_some_and(|end| self.at < end) => self.u32()?,
+                0 if end.is_some_and(|end| self.at < end) => self.checksum(members)?,
                 _ => 0,
             };
             if version & MEMBERWISE != 0 || !members.are_of_number(version, checksum) {
@@ -116,6 +116,17 @@ impl<'a> Walk<'a> {
         header.map_or(Some(()), |header| self.close(header))
     }
 
+    /// The checksum behind a version of 0, and 0 where none is there.
+    fn checksum(&mut self, members: &Members) -> Option<u32> {
+        let before = self.at;
+        let next = self.u32()?;
+        if members.record.has_checksum(next) {
+            return Some(next);
+        }
+        self.at = before;
+        Some(0)
+    }
+
     /// Whether a collection is written member by member.
     fn are_by_members(&mut self, items: &Items, header: Header) -> Option<bool> {
         if header.version & MEMBERWISE == 0 {
@@ -124,7 +135,7 @@ impl<'a> Walk<'a> {
         let Items::Objects { members, .. } = items else { return None };
         if header.version & !MEMBERWISE >= SAYS_ITEM_VERSION {
             let version = self.header()?.version;
-            let checksum = if version == 0 { self.u32()? } else { 0 };
+            let checksum = if version == 0 { self.checksum(members)? } else { 0 };
             return members.are_of_number(version, checksum).then_some(true);
         }
         Some(true)
