@@ -43,6 +43,7 @@ impl Special {
         // Their version is 0: what is written is the base class's.
         ("TSortedList", Special::List),
         ("TOrdCollection", Special::Ordered),
+        ("THashTable", Special::Ordered),
         ("TList", Special::List),
         ("THashList", Special::List),
         ("TObjArray", Special::ObjArray),

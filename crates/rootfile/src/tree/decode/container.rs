@@ -1,16 +1,17 @@
 //! ROOT's own containers, whose objects are of classes that only the bytes name.
 //!
 //! ```text
-//! TObjArray     = header [TObject] [name] count : i32 lower bound : i32 pointer…
-//! TList         = header TObject [name] count : i32 (pointer [option])…
-//! TMap          = header [TObject] [name] count : i32 (pointer pointer)…
-//! TClonesArray  = header [TObject] [name] "class;version" count : i32 lower bound : i32 objects
+//! TObjArray      = header [TObject] [name] count : i32 lower bound : i32 pointer…
+//! TOrdCollection = header [TObject] [name] count : i32 pointer…
+//! TList          = header TObject [name] count : i32 (pointer [option])…
+//! TMap           = header [TObject] [name] count : i32 (pointer pointer)…
+//! TClonesArray   = header [TObject] [name] "class;version" count : i32 lower bound : i32 objects
 //! ```
 //!
 //! The objects of a `TClonesArray` follow each other with a flag in front of each or, where it
 //! bypasses their streamer, member by member.
 //! (Source: ROOT, `TObjArray::Streamer`, `TList::Streamer`, `TMap::Streamer`,
-//! `TClonesArray::Streamer`.)
+//! `TClonesArray::Streamer`, `TOrdCollection::Streamer`, and `TCollection::Streamer` for `THashTable`.)
 //!
 //! Objects of classes that the file does not describe are records without members.
 
@@ -37,10 +38,12 @@ pub fn objects(kind: Objects, bytes: &mut Bytes<'_>, column: &mut Array) -> Resu
     let header = bytes.header()?;
     bytes.enter()?;
     match kind {
-        Objects::Array => {
+        Objects::Array | Objects::Ordered => {
             beginning(header, bytes)?;
             let count = bytes.count()?;
-            bytes.take(4)?;
+            if kind == Objects::Array {
+                bytes.take(4)?;
+            }
             (0..count).try_for_each(|_| pointer(bytes, content))?;
         }
         Objects::List => list(header, bytes, content)?,

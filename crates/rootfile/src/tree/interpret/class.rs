@@ -418,11 +418,22 @@ impl<'a> Compiler<'a> {
     }
 }
 
+/// ROOT's containers of objects of any class.
+const HOLDERS: [&str; 8] = [
+    "TObjArray",
+    "TClonesArray",
+    "TList",
+    "THashList",
+    "TSortedList",
+    "TOrdCollection",
+    "THashTable",
+    "TMap",
+];
+
 /// Every class of objects that data may name, as far as it can be read.
 pub(super) fn nameable(classes: &Streamers) -> Classes {
     let special = ["TObject", "TObjString", "TString", "TRef", "TRefArray", "TDatime"];
-    let holders = ["TObjArray", "TClonesArray", "TList", "THashList", "TMap"];
-    let names = special.into_iter().chain(holders).chain(classes.heirs("TObject"));
+    let names = special.into_iter().chain(HOLDERS).chain(classes.heirs("TObject"));
     let known = names.filter_map(|name| {
         let layout = Compiler::new(classes).object(name).ok()?;
         let empty = layout.empty();
@@ -488,7 +499,8 @@ fn special(class: &str) -> Option<Layout> {
         }
         "TObjString" => Layout::Text(Text::Object { header: true }),
         "TObjArray" => Layout::Objects(Objects::Array),
-        "TList" | "THashList" => Layout::Objects(Objects::List),
+        "TList" | "THashList" | "TSortedList" => Layout::Objects(Objects::List),
+        "TOrdCollection" | "THashTable" => Layout::Objects(Objects::Ordered),
         "TMap" => Layout::Objects(Objects::Map),
         "TClonesArray" => Layout::Objects(Objects::Clones),
         "TMatrixTSym<double>" => symmetric_matrix(class, Number::F64),

@@ -65,6 +65,8 @@ pub enum Layout {
 pub enum Objects {
     /// `TObjArray`: pointers.
     Array,
+    /// `TOrdCollection` and `THashTable`: pointers, with no lower bound in front.
+    Ordered,
     /// `TList` and its kin: pointers, each with an option.
     List,
     /// `TMap`: pointers to keys and to values.
