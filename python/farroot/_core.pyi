@@ -190,14 +190,19 @@ class File:
         self,
     ) -> list[tuple[str, int, int, list[tuple[str, str, str, str, int, list[int], int]]]]: ...
     def class_at(self, path: str) -> str: ...
-    def object(self, path: str, make: Callable[[str, int], Any]) -> Any:
-        """The object that ``make(classname, version)`` gives for the one of that path."""
+    def object(self, path: str, make: Callable[[str, int], Any], opaque: set[str]) -> Any:
+        """The object that ``make(classname, version)`` gives for the one of that path.
 
-    def content(self, path: str, make: Callable[[str, int], Any]) -> tuple[str, Any]:
+        Objects of opaque classes are left as bytes.
+        """
+
+    def content(
+        self, path: str, make: Callable[[str, int], Any], opaque: set[str]
+    ) -> tuple[str, Any]:
         """What is at a path: ``"table"`` and a tree or RNTuple, ``"directory"`` and None, or
         ``"object"`` and what ``make(classname, version)`` gives for the one of that path."""
 
-    def contents(self, paths: list[str]) -> Contents:
+    def contents(self, paths: list[str], opaque: set[str]) -> Contents:
         """What is at each of these paths, asked for together."""
 
 @final

@@ -4,25 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import CorruptError, InvalidArgumentError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ._core import Column
 
 #: Gives an array of one element an entry.
-Decoder = Callable[["Column"], Any]
+Decoder = Callable[["Column | _Stored"], Any]
 
 _decoders: dict[str, Decoder] = {}
+#: The same by what files call classes: without ``std::``.
+_of_objects: dict[str, Decoder] = {}
+
+
+class _Stored(NamedTuple):
+    """One entry, as a branch would have it."""
+
+    bytes: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
 
 
 def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False) -> None:
-    """Has branches of a type read as the caller says, in every file and by every way to read.
+    """Has what is of a type read as the caller says, in every file and by every way to read.
+
+    That is branches, and single objects: those of a key, and those in other objects and their
+    collections. They count as one entry, and what is given for it stands where the object would.
 
     Args:
-        typename: The type as :attr:`Branch.typename` spells it. What is registered goes before
-            what farroot knows of the type; a second time replaces the first.
+        typename: The type as :attr:`Branch.typename` or :meth:`File.classname_of` spells it. What
+            is registered goes before what farroot knows of the type; a second time replaces the
+            first.
         decode: What NumPy takes as a dtype, for objects of fixed size: entries are as many of them
             as there are bytes for. ``">i4"`` is a big-endian number, as ROOT writes them; a list
             of names and types is a record, in which ``"V6"`` leaves out six bytes.
@@ -45,11 +61,39 @@ def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False)
         _decoders[typename] = _by_function(decode)
     else:
         _decoders[typename] = _by_dtype(typename, decode, skip, single)
+    _of_objects[_in_files(typename)] = _decoders[typename]
 
 
 def unregister(typename: str) -> None:
     """Forgets a type; trees that were opened before keep it as bytes."""
     _decoders.pop(typename, None)
+    _of_objects.pop(_in_files(typename), None)
+
+
+def _in_files(typename: str) -> str:
+    return typename.replace("std::", "")
+
+
+def opaque() -> set[str]:
+    """Classes whose objects are left as bytes."""
+    return set(_of_objects)
+
+
+def is_opaque(classname: str) -> bool:
+    """Whether objects of a class are left as bytes."""
+    return classname in _of_objects
+
+
+def decoded(classname: str, stored: bytes) -> Any:
+    """What was registered for a class makes of one of its objects."""
+    import numpy as np
+
+    offsets = np.array([0, len(stored)])
+    found = _of_objects[classname](_Stored(np.frombuffer(stored, dtype=np.uint8), offsets))
+    if len(found) != 1:
+        what = f"what is registered for {classname} gives {len(found)} elements for one object"
+        raise InvalidArgumentError(what)
+    return found[0]
 
 
 def registered(typename: Callable[[], str]) -> Decoder | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _core
 from ._filters import Filter, predicate
 from ._process import Live, NothingToClose
+from ._registry import opaque
 from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError, warn
 from .ntuple import Ntuple
 from .objects import made, make
@@ -199,7 +200,7 @@ class Directory(NothingToClose):
         """What :meth:`items` gives, one by one; the next ones are on their way."""
         keys = self.keys(**filters)
         paths = [self._below(key) for key in keys]
-        contents = self._file._live().contents(paths)
+        contents = self._file._live().contents(paths, opaque())
         for key, path in zip(keys, paths, strict=True):
             found = contents.next(make)
             if found is not None:
@@ -276,7 +277,7 @@ class Directory(NothingToClose):
     def _at(self, path: str) -> Any:
         """What is at a path of the file."""
         try:
-            kind, value = self._file._live().content(path, make)
+            kind, value = self._file._live().content(path, make, opaque())
         except KeyInFileError:
             branch = self._branch_at(path)
             if branch is None:

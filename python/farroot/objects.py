@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ._registry import decoded, is_opaque
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
 
 
@@ -34,8 +35,8 @@ class Object:
         self._members = members
         self._bases = bases
 
-    def lack(self, why: str) -> None:
-        """Takes why nothing was read."""
+    def lack(self, why: str, stored: bytes) -> None:
+        """Takes why nothing was read, and the bytes."""
         self._lacking = why
 
     @property
@@ -175,6 +176,19 @@ class Object:
         named = f" {self.name!r}" if self.name else ""
         unread = " (unread)" if self._lacking is not None else ""
         return f"<{self._classname}{named}{unread}>"
+
+
+class Registered(Object):
+    """An object of a class for which :func:`farroot.register` was called."""
+
+    def lack(self, why: str, stored: bytes) -> None:
+        super().lack(why, stored)
+        self._stored = stored
+
+    @functools.cached_property
+    def decoded(self) -> Any:
+        """What was made of its bytes."""
+        return decoded(self._classname, self._stored)
 
 
 class Parameter(Object):
@@ -334,6 +348,8 @@ def _plain(value: Any) -> Any:
             return tuple(_plain(item) for item in value)
         case dict():
             return {key: _plain(item) for key, item in value.items()}
+        case Registered() if value._lacking is not None:
+            return value.decoded
         case Object() if value._lacking is None:
             return _plain_object(value)
     return value
@@ -371,7 +387,8 @@ def _plain_object(value: Object) -> Any:
 
 def make(classname: str, version: int) -> Object:
     """An object of a class, to be filled."""
-    return _kind(classname)(classname, version)
+    kind = Registered if is_opaque(classname) else _kind(classname)
+    return kind(classname, version)
 
 
 @functools.cache

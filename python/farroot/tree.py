@@ -10,7 +10,7 @@ from . import _core, _libraries
 from ._befriended import Link
 from ._choice import Selection, one
 from ._entries import entry_range
-from ._registry import Decoder, registered
+from ._registry import Decoder, opaque, registered
 from ._table import InFile
 from .branches import HasBranches
 from .errors import KeyInFileError, RecoveredWarning, UnsupportedError, warn
@@ -117,7 +117,7 @@ class Tree(InFile[_core.Tree], HasBranches):
     def _object(self) -> Any:
         from .objects import made, make
 
-        return made(self._live().file.object(self._object_path, make))
+        return made(self._live().file.object(self._object_path, make, opaque()))
 
     @property
     def compressed_bytes(self) -> int:

@@ -1,6 +1,7 @@
 //! Opening files and finding things in them.
 
 use engine::Place;
+use engine::object::Opaque;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 
@@ -103,11 +104,17 @@ impl File {
     }
 
     /// What is at that path read as an object, which a tree is too; for `make` see
-    /// [`members::to_python`].
-    fn object(&self, py: Python<'_>, path: &str, make: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    /// [`members::to_python`]. Objects of `opaque` classes are left as bytes.
+    fn object(
+        &self,
+        py: Python<'_>,
+        path: &str,
+        make: &Bound<'_, PyAny>,
+        opaque: Opaque,
+    ) -> PyResult<Py<PyAny>> {
         let file = self.inner(py)?;
-        let objects =
-            wait(py, &engine(py)?, file.object(path))?.map_err(|error| exception(py, &error))?;
+        let objects = wait(py, &engine(py)?, file.object(path, &opaque))?;
+        let objects = objects.map_err(|error| exception(py, &error))?;
         members::to_python(py, objects, make)
     }
 
@@ -118,16 +125,17 @@ impl File {
         py: Python<'_>,
         path: &str,
         make: &Bound<'_, PyAny>,
+        opaque: Opaque,
     ) -> PyResult<(&'static str, Py<PyAny>)> {
         let (file, engine) = (self.inner(py)?, engine(py)?);
-        let found = wait(py, &engine, engine.content_in(file, path))?;
+        let found = wait(py, &engine, engine.content_in(file, path, &opaque))?;
         content(py, found.map_err(|error| exception(py, &error))?, make)
     }
 
     /// What is at each of these paths, asked for together.
-    fn contents(&self, py: Python<'_>, paths: Vec<String>) -> PyResult<Contents> {
+    fn contents(&self, py: Python<'_>, paths: Vec<String>, opaque: Opaque) -> PyResult<Contents> {
         let (file, engine) = (self.inner(py)?, engine(py)?);
-        let contents = wait(py, &engine, engine.contents(file, paths))?;
+        let contents = wait(py, &engine, engine.contents(file, paths, opaque))?;
         let contents = contents.map_err(|error| exception(py, &error))?;
         Ok(Contents { contents: Owned::new(Mutex::new(contents)) })
     }

@@ -1,23 +1,23 @@
 //! Objects of a file as Python's own: the front chooses the classes, here they are filled.
 
-use engine::object::{ObjectId, Objects, Value};
+use engine::object::{ObjectId, Objects, Unread, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::columns;
 
 /// The record's object. `make(classname, version)` gives an instance for each object, and its
-/// `fill(members, bases)` takes what was read, or `lack(why)` why it was not.
+/// `fill(members, bases)` takes what was read, or `lack(why, stored)` why it was not, and its bytes.
 pub fn to_python(py: Python<'_>, objects: Objects, make: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let made = objects.iter().map(|object| make.call1((object.class(), object.version())));
     let made = made.collect::<PyResult<Vec<_>>>()?;
-    let lacking = objects.iter().map(|object| object.unread().map(|unread| unread.why.to_string()));
+    let lacking = objects.iter().map(|object| object.unread().cloned());
     let lacking: Vec<_> = lacking.collect();
     let bases: Vec<Vec<ObjectId>> = objects.iter().map(|object| object.bases().collect()).collect();
     for (position, values) in objects.into_members().enumerate() {
         let instance = &made[position];
-        if let Some(why) = &lacking[position] {
-            instance.call_method1("lack", (why,))?;
+        if let Some(Unread { bytes, why }) = &lacking[position] {
+            instance.call_method1("lack", (why.to_string(), PyBytes::new(py, bytes)))?;
             continue;
         }
         let members = PyDict::new(py);

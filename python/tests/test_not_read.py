@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import re
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,17 +37,74 @@ def test_classes_that_the_file_does_not_describe(file: Any) -> None:
 
 def test_such_objects_in_others(file: Any) -> None:
     owner = file["owner"]
-    assert (owner["before"], owner["after"]) == (0, 0)
+    assert (owner["before"], owner["after"]) == (1, 2)
     assert repr(owner["custom"]) == "<Custom (unread)>"
     assert owner["custom"].name == owner["custom"].title == ""
     with pytest.raises(farroot.UnsupportedError, match="class Custom"):
         owner["custom"]["number"]
 
 
+@pytest.fixture
+def registered() -> Iterator[Callable[..., None]]:
+    """`farroot.register`, undone at the end."""
+    names = []
+
+    def register(typename: str, decode: Any, **options: Any) -> None:
+        farroot.register(typename, decode, **options)
+        names.append(typename)
+
+    yield register
+    for name in names:
+        farroot.unregister(name)
+
+
+def test_such_objects_read_by_who_knows_them(file: Any, registered: Callable[..., None]) -> None:
+    registered("Custom", lambda entries: [entry[6] for entry in entries])
+    assert file["alone"] == 5
+    owner = file["owner"]
+    assert (owner["before"], owner["custom"], owner["after"]) == (1, 6, 2)
+    assert owner["customs"] == [7, 8]
+    registered("Item", [("number", ">i4")], skip=6, single=True)
+    assert [getattr(one, "number", one) for one in file["list"]] == [9, "text"]
+    assert file["vector<Custom>"] == [10, 11]
+    # A base class is no object of its own.
+    with pytest.raises(farroot.UnsupportedError, match="class Custom"):
+        owner["derived"]["number"]
+    registered("Custom", [("number", "u1")], skip=6, single=True)
+    assert file["alone"].number == 5
+    values = dict(file.items(filter_name=["alone", "owner"], cycle=False))
+    assert (values["alone"].number, values["owner"]["custom"].number) == (5, 6)
+    registered("std::vector<Custom>", lambda entries: [len(entry) for entry in entries])
+    assert file["vector<Custom>"] == 18
+
+
+def test_what_is_registered_goes_before_what_is_known(
+    file: Any, registered: Callable[..., None]
+) -> None:
+    registered("Derived", lambda entries: [len(entry) for entry in entries])
+    owner = file["owner"]
+    assert isinstance(owner["derived"], int)
+    registered("Owner", lambda entries: [entry[:4].hex() for entry in entries])
+    assert file["owner"].startswith("4000")
+    registered("Owner", lambda entries: [])
+    with pytest.raises(farroot.InvalidArgumentError, match="0 elements for one object"):
+        file["owner"]
+    farroot.unregister("Owner")
+    assert file["owner"]["before"] == 1
+
+
 @pytest.mark.filterwarnings("ignore::farroot.RecoveredWarning")
 def test_files_that_were_never_closed(written: Path) -> None:
     unclosed = farroot.open(written / "unclosed.root")
-    assert list(unclosed.keys(cycle=False)) == ["alone", "owner", "image", "function", "polygons"]
+    assert list(unclosed.keys(cycle=False)) == [
+        "alone",
+        "owner",
+        "list",
+        "vector<Custom>",
+        "image",
+        "function",
+        "polygons",
+    ]
     with pytest.raises(farroot.UnsupportedError, match="streamer info for version"):
         unclosed["function"]["fNpar"]
     assert farroot.open(written / "copied.root")["function"]["fNpar"] == 1

@@ -200,7 +200,7 @@ def test_histograms_of_a_file_that_was_never_closed(written: Path) -> None:
 def test_what_is_not_known_still_has_a_name() -> None:
     """`repr` once raised for an object of which a base class could not be read."""
     lacking, whole = Object("TBase", 1), Object("TWhole", 1)
-    lacking.lack("not known")
+    lacking.lack("not known", b"")
     whole.fill({"fMember": 1}, [lacking])
     assert repr(whole) == "<TWhole>"
     assert repr(lacking) == "<TBase (unread)>"

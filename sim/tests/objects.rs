@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use engine::object::Value;
+use engine::object::{Opaque, Value};
 use engine::{Content, Engine, File};
 use sim::link::Link;
 use sim::network::World;
@@ -71,7 +71,7 @@ fn all_objects_and_trees() {
     let took = over_both(async |engine, file| {
         let keys = file.keys(true).await.expect("are listed");
         let paths = keys.iter().map(|key| format!("{};{}", key.path, key.cycle)).collect();
-        let mut contents = engine.contents(file, paths).await.expect("are found");
+        let mut contents = engine.contents(file, paths, Opaque::new()).await.expect("are found");
         for key in keys {
             match contents.next().await.expect("is one").expect("is read") {
                 Content::Directory => assert_eq!(key.class, "TDirectory"),
@@ -94,7 +94,10 @@ fn all_objects_and_trees() {
 fn one_object() {
     let took = over_both(async |engine, file| {
         let path = "outer_3/inner_4/histogram_07";
-        assert!(matches!(engine.content_in(file, path).await, Ok(Content::Object(_))));
+        assert!(matches!(
+            engine.content_in(file, path, &Opaque::new()).await,
+            Ok(Content::Object(_))
+        ));
     });
     within(took, [3.0, 6.0]);
 }
@@ -105,8 +108,10 @@ fn an_error_is_of_its_own_path() {
     over_both(async |engine, file| {
         let paths =
             ["outer_0/nothing", "outer_0", "outer_1/inner_1/tree", "x/y", "outer_0/inner_0"];
-        let mut contents =
-            engine.contents(file, paths.map(String::from).to_vec()).await.expect("are found");
+        let mut contents = engine
+            .contents(file, paths.map(String::from).to_vec(), Opaque::new())
+            .await
+            .expect("are found");
         let error = contents.next().await.expect("is one").err().expect("is an error");
         assert_eq!(error.kind(), engine::ErrorKind::NotInFile);
         assert!(matches!(contents.next().await, Some(Ok(Content::Directory))));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine::address::split_tree;
+use engine::object::Opaque;
 use engine::{Config, Content, Cut, Engine, File, Friend, Selected, Table, Wanted};
 
 use crate::outcome::{Failure, Outcome};
@@ -53,7 +54,9 @@ impl Place {
     /// Opens what is there; without a path, the only tree or RNTuple.
     pub async fn content(&self, engine: &Engine) -> engine::Result<Content> {
         match self.split() {
-            (file, Some(path)) => engine.content_in(&engine.open(&file).await?, path).await,
+            (file, Some(path)) => {
+                engine.content_in(&engine.open(&file).await?, path, &Opaque::new()).await
+            }
             (file, None) => engine.open_table(&file, None).await.map(Content::Table),
         }
     }

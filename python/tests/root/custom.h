@@ -24,6 +24,11 @@ struct Owner {
   virtual ~Owner() {}
   ClassDef(Owner, 1)
 };
+// One that collections of ROOT hold.
+struct Item : public TObject {
+  int number = 0;
+  ClassDef(Item, 2)
+};
 // The example of docs/python.md.
 struct Hits {
   std::vector<short> channel;
@@ -38,6 +43,7 @@ struct Hits {
 #pragma link C++ class std::vector<Custom>+;
 #pragma link C++ class Owner+;
 #pragma link C++ class Hits-;
+#pragma link C++ class Item-;
 #endif
 
 void Custom::Streamer(TBuffer &buffer) {
@@ -51,6 +57,19 @@ void Custom::Streamer(TBuffer &buffer) {
   } else {
     count = buffer.WriteVersion(Custom::IsA(), true);
     buffer << (unsigned char)number;
+    buffer.SetByteCount(count, true);
+  }
+}
+
+void Item::Streamer(TBuffer &buffer) {
+  UInt_t start, count;
+  if (buffer.IsReading()) {
+    buffer.ReadVersion(&start, &count);
+    buffer >> number;
+    buffer.CheckByteCount(start, count, Item::IsA());
+  } else {
+    count = buffer.WriteVersion(Item::IsA(), true);
+    buffer << number;
     buffer.SetByteCount(count, true);
   }
 }

@@ -7,10 +7,41 @@ import os
 import shutil
 import sys
 from array import array
+from typing import Any
 
 import ROOT
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def custom(number: int) -> Any:
+    one = ROOT.Custom()
+    one.number = number
+    return one
+
+
+def two() -> Any:
+    found = ROOT.std.vector["Custom"]()
+    found.push_back(custom(10))
+    found.push_back(custom(11))
+    return found
+
+
+def listed() -> Any:
+    found, item = ROOT.TList(), ROOT.Item()
+    item.number = 9
+    for one in (item, ROOT.TObjString("text")):
+        ROOT.SetOwnership(one, False)
+        found.Add(one)
+    return found
+
+
+def owner() -> Any:
+    one = ROOT.Owner()
+    one.before, one.custom.number, one.after = 1, 6, 2
+    for number in (7, 8):
+        one.customs.push_back(custom(number))
+    return one
 
 
 def main(folder: str) -> None:
@@ -26,8 +57,10 @@ def main(folder: str) -> None:
     polygons = ROOT.TH2Poly("polygons", "", 0, 4, 0, 4)
     polygons.AddBin(ROOT.TGraph(3, array("d", [0, 1, 0]), array("d", [0, 0, 1])))
     for name, one in (
-        ("alone", ROOT.Custom()),
-        ("owner", ROOT.Owner()),
+        ("alone", custom(5)),
+        ("owner", owner()),
+        ("list", listed()),
+        ("vector<Custom>", two()),
         ("image", ROOT.TASImage(4, 4)),
         ("function", ROOT.TF1("function", "[0]*x", 0, 1)),
         ("polygons", polygons),

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use futures::StreamExt;
 use rootfile::key::Key;
-use rootfile::object::Objects;
+use rootfile::object::{Objects, Opaque};
 use rootfile::{Known, Needs, Progress};
 
 use super::file::File;
@@ -38,6 +38,7 @@ pub enum Content {
 pub struct Contents {
     engine: Engine,
     file: File,
+    opaque: Opaque,
     found: Vec<(String, Result<Key>)>,
     /// Position of the next one to be taken, and of the next one to be asked for.
     next: usize,
@@ -51,24 +52,30 @@ pub struct Contents {
 }
 
 impl Engine {
-    /// What is at a path of a file.
+    /// What is at a path of a file. Objects of `opaque` classes are left as bytes.
     ///
     /// # Errors
     /// As [`File::object`] and [`Engine::table_in`].
-    pub async fn content_in(&self, file: &File, path: &str) -> Result<Content> {
+    pub async fn content_in(&self, file: &File, path: &str, opaque: &Opaque) -> Result<Content> {
         let key = file.key(path).await?;
-        self.content_of(file, path, &key, None).await
+        self.content_of(file, path, &key, None, opaque).await
     }
 
     /// What is at each of these paths, as they are taken.
     ///
     /// # Errors
     /// Those of fetching directories.
-    pub async fn contents(&self, file: &File, paths: Vec<String>) -> Result<Contents> {
+    pub async fn contents(
+        &self,
+        file: &File,
+        paths: Vec<String>,
+        opaque: Opaque,
+    ) -> Result<Contents> {
         let found = file.keys_at(&paths).await?;
         Ok(Contents {
             engine: self.clone(),
             file: file.clone(),
+            opaque,
             found: paths.into_iter().zip(found).collect(),
             next: 0,
             asked: 0,
@@ -85,6 +92,7 @@ impl Engine {
         path: &str,
         key: &Key,
         record: Option<Bytes>,
+        opaque: &Opaque,
     ) -> Result<Content> {
         if key.is_directory() {
             return Ok(Content::Directory);
@@ -94,7 +102,7 @@ impl Engine {
                 Some(record) => record,
                 None => file.record(key).await?,
             };
-            return Ok(Content::Object(file.object_in(key, &record)?));
+            return Ok(Content::Object(file.object_in(key, &record, opaque)?));
         }
         if let Some(record) = record {
             file.supply(key.seek, record);
@@ -124,7 +132,7 @@ impl Contents {
             Ok(key) => key,
             Err(error) => return Some(Err(error.clone())),
         };
-        Some(self.engine.content_of(&self.file, path, key, record).await)
+        Some(self.engine.content_of(&self.file, path, key, record, &self.opaque).await)
     }
 
     /// Asks for more, as long as not too much lies ahead.
@@ -196,22 +204,24 @@ impl File {
     }
 
     /// The object at `path` that is neither a table nor a directory, as plain data, with all
-    /// objects that it holds.
+    /// objects that it holds; those of `opaque` classes are left as bytes.
     ///
     /// # Errors
     /// As [`File::tree`], and `Unsupported` where nothing says how the object is read.
-    pub async fn object(&self, path: &str) -> Result<Objects> {
+    pub async fn object(&self, path: &str, opaque: &Opaque) -> Result<Objects> {
         let key = self.key(path).await?;
         let record = self.record(&key).await?;
-        self.object_in(&key, &record)
+        self.object_in(&key, &record, opaque)
     }
 
-    fn object_in(&self, key: &Key, record: &Bytes) -> Result<Objects> {
-        let objects = self.format().object_in(key, record, self.decoders());
+    fn object_in(&self, key: &Key, record: &Bytes, opaque: &Opaque) -> Result<Objects> {
+        let objects = self.format().object_in(key, record, self.decoders(), opaque);
         let objects = objects.map_err(|error| Error::from(error).with_url(self.url()))?;
         match objects.root().unread() {
-            Some(unread) => Err(Error::from(unread.why.clone()).with_url(self.url())),
-            None => Ok(objects),
+            Some(unread) if !opaque.contains(objects.root().class()) => {
+                Err(Error::from(unread.why.clone()).with_url(self.url()))
+            }
+            _ => Ok(objects),
         }
     }
 

@@ -19,7 +19,7 @@ use crate::header::Header;
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
 use crate::ntuple;
-use crate::object::{Objects, read_object, read_object_at};
+use crate::object::{Objects, Opaque, read_object_at};
 use crate::streamer::Streamers;
 use crate::tree::{self, Chain, Tree};
 
@@ -244,24 +244,32 @@ impl File {
     /// As [`File::object`].
     pub fn object_of(&self, known: &Known, key: &Key) -> Result<Progress<Objects>> {
         let record = ready!(self.record(known, key)?);
-        Ok(Progress::Ready(self.object_in(key, &record, &Alone)?))
+        Ok(Progress::Ready(self.object_in(key, &record, &Alone, &Opaque::new())?))
     }
 
-    /// The object in the record of a key, which is decompressed by workers where it is large.
+    /// The object in the record of a key, which is decompressed by workers where it is large;
+    /// objects of `opaque` classes become [`Unread`](crate::object::Unread).
     ///
     /// # Errors
     /// As [`File::object`].
-    pub fn object_in(&self, key: &Key, record: &Bytes, workers: &dyn Workers) -> Result<Objects> {
+    pub fn object_in(
+        &self,
+        key: &Key,
+        record: &Bytes,
+        workers: &dyn Workers,
+        opaque: &Opaque,
+    ) -> Result<Objects> {
         let read = || {
             let offset = key.seek.saturating_add(key.key_len);
             let (payload, len) = payload(record, key)?;
             let located = |error: Error| error.at(offset);
-            if let Some(content) = Content::new(payload.clone(), len, workers).map_err(located)? {
-                let cursor = Cursor::over(&content, offset);
-                return read_object_at(&self.streamers, &key.class, cursor, key.key_len);
+            let read = |content: Cursor<'_>| {
+                read_object_at(&self.streamers, &key.class, content, key.key_len, opaque)
+            };
+            match Content::new(payload.clone(), len, workers).map_err(located)? {
+                Some(content) => read(Cursor::over(&content, offset)),
+                None => read(Cursor::new(&decompressed(payload, len).map_err(located)?, offset)),
             }
-            let content = decompressed(payload, len).map_err(located)?;
-            read_object(&self.streamers, &key.class, &content, key.key_len, offset)
         };
         read().map_err(|error: Error| error.within(&key.name))
     }

@@ -8,6 +8,7 @@ mod pointer;
 mod reader;
 mod special;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -56,6 +57,9 @@ pub struct Object {
     values: Vec<Value>,
     unread: Option<Unread>,
 }
+
+/// Classes whose objects are left as bytes, whatever is known of them.
+pub type Opaque = BTreeSet<String>;
 
 /// An object that is skipped because nothing says how to read it.
 #[derive(Debug, Clone, PartialEq)]

@@ -55,6 +55,7 @@ impl Reader<'_> {
         self.refer(reference, Reference::Object(id));
         let start = cursor.clone();
         match end {
+            Some(_) if self.is_opaque(&class) => self.leave(id, cursor.remaining(), cursor)?,
             Some(end) => {
                 let done = self.fill(id, &class, cursor);
                 self.or_unread(done, id, start, end)?;

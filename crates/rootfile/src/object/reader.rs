@@ -17,7 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::numbers::{float16, number, numbers, packed};
-use super::{Object, ObjectId, Objects, Unread, Value, special};
+use super::{Object, ObjectId, Objects, Opaque, Unread, Value, special};
 use crate::array::Numbers;
 use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
@@ -49,10 +49,11 @@ pub fn read_object(
     key_len: u64,
     offset: u64,
 ) -> Result<Objects> {
-    read_object_at(streamers, class, Cursor::new(content, offset), key_len)
+    read_object_at(streamers, class, Cursor::new(content, offset), key_len, &Opaque::new())
 }
 
-/// The same of the content that a cursor is at the beginning of.
+/// The same of the content that a cursor is at the beginning of. Objects of `opaque` classes
+/// become [`Unread`], but for those that are base classes.
 ///
 /// # Errors
 /// As [`read_object`].
@@ -61,6 +62,7 @@ pub fn read_object_at(
     class: &str,
     mut content: Cursor<'_>,
     key_len: u64,
+    opaque: &Opaque,
 ) -> Result<Objects> {
     let (streamers, collection) = match streamers.collection(class) {
         Some((streamers, collection)) => (streamers, Some(collection)),
@@ -68,6 +70,7 @@ pub fn read_object_at(
     };
     let mut reader = Reader {
         streamers: &streamers,
+        opaque,
         objects: Vec::new(),
         references: BTreeMap::new(),
         next_reference: ROOT_REFERENCE,
@@ -81,6 +84,7 @@ pub fn read_object_at(
     reader.refer(ROOT_REFERENCE, Reference::Object(id));
     let cursor = &mut content;
     match collection {
+        _ if reader.is_opaque(&class) => reader.leave(id, cursor.remaining(), cursor)?,
         Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
         None => reader.fill(id, &class, cursor)?,
     }
@@ -125,6 +129,7 @@ pub(super) enum Reference {
 
 pub(super) struct Reader<'s> {
     pub(super) streamers: &'s Streamers,
+    opaque: &'s Opaque,
     pub(super) objects: Vec<Object>,
     pub(super) references: BTreeMap<u32, Reference>,
     /// Reference of the next class or object without a byte count.
@@ -160,6 +165,17 @@ impl Reader<'_> {
     pub(super) fn object(&mut self, class: ClassId, cursor: &mut Cursor<'_>) -> Result<Value> {
         let class = ClassRef { name: self.streamers.class(class).name.clone(), id: Some(class) };
         let id = self.reserve(&class)?;
+        match self.is_opaque(&class) {
+            true => self.leave_in_place(id, cursor)?,
+            false => self.fill(id, &class, cursor)?,
+        }
+        Ok(Value::Object(id))
+    }
+
+    /// Reads the part of an object that is of a base class.
+    fn base(&mut self, class: ClassId, cursor: &mut Cursor<'_>) -> Result<Value> {
+        let class = ClassRef { name: self.streamers.class(class).name.clone(), id: Some(class) };
+        let id = self.reserve(&class)?;
         self.fill(id, &class, cursor)?;
         Ok(Value::Object(id))
     }
@@ -168,8 +184,38 @@ impl Reader<'_> {
     pub(super) fn object_named(&mut self, class: &str, cursor: &mut Cursor<'_>) -> Result<Value> {
         let class = self.class_named(class);
         let id = self.reserve(&class)?;
-        self.fill(id, &class, cursor)?;
+        match self.is_opaque(&class) {
+            true => self.leave_in_place(id, cursor)?,
+            false => self.fill(id, &class, cursor)?,
+        }
         Ok(Value::Object(id))
+    }
+
+    pub(super) fn is_opaque(&self, class: &ClassRef) -> bool {
+        !self.opaque.is_empty() && self.opaque.contains(&*class.name)
+    }
+
+    /// Leaves the next bytes as an object.
+    pub(super) fn leave(
+        &mut self,
+        id: ObjectId,
+        len: usize,
+        cursor: &mut Cursor<'_>,
+    ) -> Result<()> {
+        let bytes = cursor.take(len)?;
+        let why = Error::unsupported("left as bytes");
+        self.objects[id.0 as usize].unread = Some(Unread { bytes, why });
+        Ok(())
+    }
+
+    /// The same of an object that has to say how long it is.
+    fn leave_in_place(&mut self, id: ObjectId, cursor: &mut Cursor<'_>) -> Result<()> {
+        let mut ahead = cursor.clone();
+        let Some(len) = ObjectHeader::read(&mut ahead)?.len else {
+            let class = &self.objects[id.0 as usize].class;
+            return Err(cursor.unsupported(format!("an object of {class} of unknown length")));
+        };
+        self.leave(id, ahead.position() - cursor.position() + len, cursor)
     }
 
     /// An object whose members have been read.
@@ -333,7 +379,8 @@ impl Reader<'_> {
         cursor: &mut Cursor<'_>,
     ) -> Result<Value> {
         match kind {
-            Kind::Base(class, _) | Kind::Object(class) => self.object(*class, cursor),
+            Kind::Base(class, _) => self.base(*class, cursor),
+            Kind::Object(class) => self.object(*class, cursor),
             Kind::Number(basic) => number(*basic, cursor),
             Kind::Double32(None) => Ok(Value::Float(cursor.f32()?.into())),
             Kind::Float16(None) => Ok(Value::Float(float16(cursor)?.into())),
