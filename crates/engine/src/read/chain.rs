@@ -93,7 +93,7 @@ impl Engine {
 
     async fn chain_read(&self, file: &File, path: &str) -> Result<Chain> {
         let chain = file.reading(|format, known| format.chain(known, path)).await?;
-        file.learn(|format, known| Ok(format.chain(known, path)?.map(drop)));
+        file.learn(|format, known| format.has_record(known, path));
         let path = path.split(';').next().unwrap_or(path);
         let links = places(file.url(), &chain.links);
         if chain.links.is_empty() {

@@ -273,7 +273,7 @@ impl File {
     /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
     pub async fn tree(&self, path: &str) -> Result<Tree> {
         let metadata = self.reading(|file, known| file.tree(known, path)).await?;
-        self.learn(|file, known| Ok(file.tree(known, path)?.map(drop)));
+        self.learn(|file, known| file.has_record(known, path));
         Ok(Tree::new(self.clone(), path, metadata))
     }
 
@@ -292,7 +292,7 @@ impl File {
         series: &Series,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
     ) {
-        series.learn(&self.known(), HEAD_BYTES, read);
+        series.learn(&self.inner.file, &self.known(), HEAD_BYTES, read);
     }
 
     /// Remembers for the next time what `read` needs.
@@ -301,7 +301,7 @@ impl File {
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
     ) {
         if let Some(memory) = &self.inner.memory {
-            memory.learn(&self.inner.remote, &self.inner.known.lock(), read);
+            memory.learn(&self.inner.remote, &self.inner.file, &self.inner.known.lock(), read);
         }
     }
 

@@ -74,7 +74,14 @@ impl Memory {
     }
 
     /// Remembers what opening the file takes and then what `read` needs, unless it is remembered.
-    pub fn learn(&self, remote: &RemoteFile, known: &Known, read: impl Fn(&File, &Known) -> Read) {
+    /// Nothing is understood anew: `read` says where the bytes are.
+    pub fn learn(
+        &self,
+        remote: &RemoteFile,
+        file: &File,
+        known: &Known,
+        read: impl Fn(&File, &Known) -> Read,
+    ) {
         let FileInfo { modified, version, .. } = remote.info();
         // Of a server that does not say when a file changed, its size alone says too little.
         let is_told_apart = modified.is_some() || version.is_some();
@@ -94,7 +101,9 @@ impl Memory {
             before.pieces.into_iter().for_each(|(at, piece)| needed.supply(at, piece));
         }
         let bytes_before = needed.held_bytes();
-        if add_needed(known, &mut needed, read).is_none() || needed.held_bytes() == bytes_before {
+        if add_needed(file, known, &mut needed, read).is_none()
+            || needed.held_bytes() == bytes_before
+        {
             return;
         }
         let pieces = needed.pieces().map(|(at, piece)| (at, piece.clone())).collect();
@@ -119,21 +128,26 @@ fn is_same(entry: &Entry, info: &FileInfo, known: &Known) -> bool {
 /// Adds to `needed` the bytes without which the file cannot be opened and read from: less than
 /// what was fetched, which had guesses in it.
 pub(super) fn add_needed(
+    file: &File,
     known: &Known,
     needed: &mut Known,
     read: impl Fn(&File, &Known) -> Read,
 ) -> Option<()> {
     let size = known.size()?;
-    let mut open = None;
+    let mut can_open = false;
     loop {
-        let progress = match &open {
-            None => File::open(needed).ok()?.map(|file| open = Some(file)),
-            Some(file) => match read(file, needed).ok()? {
-                Progress::Ready(()) => return Some(()),
-                Progress::NeedsData(needs) => Progress::NeedsData(needs),
-            },
+        let progress = match can_open {
+            false => File::can_open(needed),
+            true => read(file, needed),
         };
-        let Progress::NeedsData(needs) = progress else { continue };
+        let needs = match progress.ok()? {
+            Progress::Ready(()) if can_open => return Some(()),
+            Progress::Ready(()) => {
+                can_open = true;
+                continue;
+            }
+            Progress::NeedsData(needs) => needs,
+        };
         for range in needs.required {
             let range = range.start..range.end.min(size);
             needed.supply(range.start, known.get(range)?);

@@ -66,6 +66,7 @@ impl Series {
     /// `head_asked` bytes come with the open: of the first one that asks for it.
     pub fn learn(
         &self,
+        file: &File,
         known: &Known,
         head_asked: u64,
         read: impl Fn(&File, &Known) -> rootfile::Result<Progress<()>>,
@@ -75,7 +76,7 @@ impl Series {
             return;
         }
         let mut needed = Known::new(known.size());
-        if add_needed(known, &mut needed, read).is_none() {
+        if add_needed(file, known, &mut needed, read).is_none() {
             return;
         }
         let (mut head, mut reach) = (head_asked, 0);
@@ -101,9 +102,7 @@ impl Table {
     pub(super) fn teach(&self, series: &Series) {
         let (file, path) = (self.file(), self.path());
         match self {
-            Table::Tree(_) => {
-                file.teach(series, |file, known| Ok(file.tree(known, path)?.map(drop)))
-            }
+            Table::Tree(_) => file.teach(series, |file, known| file.has_record(known, path)),
             Table::Ntuple(ntuple) => {
                 file.teach(series, |file, known| ntuple.all_again(file, known))
             }

@@ -242,9 +242,11 @@ impl Visit {
             match notice {
                 Notice::Wait(time) => wait = Some(time),
                 Notice::Connected if step == Step::Login => {
-                    let text = match self.server.traits().checksums {
-                        true => "the server answers, and offers checksums of what it sends",
-                        false => "the server answers",
+                    let traits = self.server.traits();
+                    let text = match (traits.local, traits.checksums) {
+                        (true, _) => "no server: the file is on this machine",
+                        (_, true) => "the server answers, and offers checksums of what it sends",
+                        (_, false) => "the server answers",
                     };
                     return Ok(Passed::On(text.into()));
                 }

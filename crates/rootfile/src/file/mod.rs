@@ -297,6 +297,15 @@ impl File {
         bytes_of(known, range, &what)
     }
 
+    /// Whether the record at a path is there, or what is not.
+    ///
+    /// # Errors
+    /// As [`File::find`] and [`File::record`].
+    pub fn has_record(&self, known: &Known, path: &str) -> Result<Progress<()>> {
+        let key = ready!(self.find(known, path)?);
+        Ok(self.record(known, &key)?.map(drop))
+    }
+
     /// The directory of a key, or the attribute sets of an RNTuple as one; `path` is what it is
     /// called.
     ///

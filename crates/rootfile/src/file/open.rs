@@ -50,6 +50,38 @@ impl File {
     ///
     /// [`Recovery`]: super::Recovery
     pub fn open(known: &Known) -> Result<Progress<File>> {
+        let Opening { header, keys, list, infos } = ready!(Opening::of(known)?);
+        Ok(Progress::Ready(File {
+            top: Directory::read("", &list, keys.start)?,
+            streamers: streamers(&infos, &header)
+                .map_err(|error| error.within("streamer infos"))?,
+            header,
+            is_recovered: false,
+            unlisted: BTreeMap::new(),
+        }))
+    }
+
+    /// Whether all bytes that [`File::open`] looks at are there, or which ones are not: for those
+    /// who keep them.
+    ///
+    /// # Errors
+    /// As [`File::open`], as far as the header, the top directory and its list are concerned.
+    pub fn can_open(known: &Known) -> Result<Progress<()>> {
+        Ok(Opening::of(known)?.map(drop))
+    }
+}
+
+/// What opening a file takes.
+struct Opening {
+    header: Header,
+    keys: Range<u64>,
+    /// The records of keys and of streamer infos.
+    list: Bytes,
+    infos: Bytes,
+}
+
+impl Opening {
+    fn of(known: &Known) -> Result<Progress<Opening>> {
         let header = ready!(header(known)?);
         let place = ready!(top_directory(known, &header)?);
         if place.seek_keys == 0 || place.keys_len == 0 {
@@ -63,14 +95,9 @@ impl File {
             _ => bytes_of(known, infos, "streamer infos")?,
         };
         match (list, infos) {
-            (Progress::Ready(list), Progress::Ready(infos)) => Ok(Progress::Ready(File {
-                top: Directory::read("", &list, keys.start)?,
-                streamers: streamers(&infos, &header)
-                    .map_err(|error| error.within("streamer infos"))?,
-                header,
-                is_recovered: false,
-                unlisted: BTreeMap::new(),
-            })),
+            (Progress::Ready(list), Progress::Ready(infos)) => {
+                Ok(Progress::Ready(Opening { header, keys, list, infos }))
+            }
             (Progress::Ready(list), infos) => {
                 let required = lacks(infos);
                 let top = Directory::read("", &list, keys.start)?;
