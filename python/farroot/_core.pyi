@@ -24,6 +24,7 @@ __all__ = [
     "Parts",
     "Record",
     "Regular",
+    "Source",
     "Strings",
     "Tree",
     "Union",
@@ -166,6 +167,16 @@ class LeftOut:
     @property
     def reason(self) -> str: ...
 
+#: Gives an object of a class and version, to be filled by the source, or already being filled.
+_Make = Callable[[str, int, Source | None], Any]
+
+@final
+class Source:
+    """Where the members of one object are."""
+
+    def fill(self, instance: Any) -> None:
+        """Calls the object's ``fill`` or ``lack``, once."""
+
 @final
 class File:
     @property
@@ -190,24 +201,22 @@ class File:
         self,
     ) -> list[tuple[str, int, int, list[tuple[str, str, str, str, int, list[int], int]]]]: ...
     def class_at(self, path: str) -> str: ...
-    def object(self, path: str, make: Callable[[str, int], Any], opaque: set[str]) -> Any:
-        """The object that ``make(classname, version)`` gives for the one of that path.
+    def object(self, path: str, make: _Make, opaque: set[str]) -> Any:
+        """The object that ``make(classname, version, source)`` gives for the one of that path.
 
         Objects of opaque classes are left as bytes.
         """
 
-    def content(
-        self, path: str, make: Callable[[str, int], Any], opaque: set[str]
-    ) -> tuple[str, Any]:
+    def content(self, path: str, make: _Make, opaque: set[str]) -> tuple[str, Any]:
         """What is at a path: ``"table"`` and a tree or RNTuple, ``"directory"`` and None, or
-        ``"object"`` and what ``make(classname, version)`` gives for the one of that path."""
+        ``"object"`` and what ``make`` gives for the one of that path."""
 
     def contents(self, paths: list[str], opaque: set[str]) -> Contents:
         """What is at each of these paths, asked for together."""
 
 @final
 class Contents:
-    def next(self, make: Callable[[str, int], Any]) -> tuple[str, Any] | None:
+    def next(self, make: _Make) -> tuple[str, Any] | None:
         """As :meth:`File.content`, of the next path; None behind the last."""
 
 @final

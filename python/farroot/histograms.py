@@ -226,7 +226,10 @@ class Histogram(Binned):
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        number = next(n for n in (3, 2, 1) if self.inherits(f"TH{n}"))
+        if plain := re.fullmatch(r"TH([123])[CSIFDL]", self.classname):
+            number = int(plain[1])
+        else:
+            number = next(n for n in (3, 2, 1) if self.inherits(f"TH{n}"))
         return tuple(self[f"f{name.upper()}axis"] for name in _NAMES[:number])
 
     @property
@@ -357,16 +360,17 @@ def ratio(above: Any, below: Any) -> NDArray[np.float64]:
 
 def _array_part(histogram: Object) -> NDArray[Any]:
     """The numbers of the ``TArray`` that a histogram derives from."""
-    for base in histogram.bases:
-        if isinstance(base, Object):
-            if base.classname.startswith("TArray"):
-                contents: NDArray[Any] = base._known()["fArray"]
-                return contents
-            if base.inherits("TH1"):
-                try:
-                    return _array_part(base)
-                except UnsupportedError:
-                    continue
+    bases = [base for base in histogram.bases if isinstance(base, Object)]
+    for base in bases:
+        if base.classname.startswith("TArray"):
+            contents: NDArray[Any] = base._known()["fArray"]
+            return contents
+    for base in bases:
+        if base.inherits("TH1"):
+            try:
+                return _array_part(base)
+            except UnsupportedError:
+                continue
     raise UnsupportedError(f"{histogram!r} has no contents")
 
 

@@ -6,11 +6,20 @@ import datetime
 import functools
 import operator
 import re
+import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._registry import decoded, is_opaque
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
+
+if TYPE_CHECKING:
+    from ._core import Source
+
+#: Attributes of an object that are there when it has been filled.
+_READ = frozenset(("_members", "_bases", "_lacking", "_stored"))
+#: Where there is no member.
+_NOTHING = object()
 
 
 class Object:
@@ -23,21 +32,47 @@ class Object:
     lists, a ``TMap`` is a dict, a ``TObjString`` a ``str``; a null pointer is None.
     """
 
-    def __init__(self, classname: str, version: int) -> None:
+    _members: dict[str, Any]
+    _bases: list[Any]
+    _lacking: str | None
+    _stored: bytes
+
+    def __init__(self, classname: str, version: int, source: Source | None = None) -> None:
         self._classname = classname
         self._version = version
-        self._members: dict[str, Any] = {}
-        self._bases: list[Any] = []
-        self._lacking: str | None = None
+        self._source = source
+
+    def __getattr__(self, name: str) -> Any:
+        """What was read is asked for when it is needed first."""
+        known = self.__dict__
+        if name not in _READ or "_classname" not in known:
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        while name not in known:
+            try:
+                source = known.pop("_source")
+            except KeyError:
+                # Another thread is at it.
+                time.sleep(1e-4)
+                continue
+            try:
+                source.fill(self)
+            except BaseException:
+                known["_source"] = source
+                raise
+        return known[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All that was read: sources are of their process."""
+        _ = self._lacking
+        return self.__dict__
 
     def fill(self, members: dict[str, Any], bases: list[Any]) -> None:
         """Takes what was read; the engine calls it once."""
-        self._members = members
-        self._bases = bases
+        self._members, self._bases, self._lacking, self._stored = members, bases, None, b""
 
     def lack(self, why: str, stored: bytes) -> None:
         """Takes why nothing was read, and the bytes."""
-        self._lacking = why
+        self._members, self._bases, self._lacking, self._stored = {}, [], why, stored
 
     @property
     def classname(self) -> str:
@@ -120,13 +155,19 @@ class Object:
         return mine or any(isinstance(b, Object) and b.inherits(classname) for b in self._bases)
 
     def __getitem__(self, name: str) -> Any:
+        found = self._find(name)
+        if found is _NOTHING:
+            raise self._no_such(name)
+        return _plain(found)
+
+    def _find(self, name: object) -> Any:
+        """A member as it was read, its own or that of a base class."""
         known = self._known()
         if name in known:
-            return _plain(known[name])
-        for base in self._bases:
-            if isinstance(base, Object) and name in base:
-                return base[name]
-        raise self._no_such(name)
+            return known[name]
+        bases = (base for base in self._bases if isinstance(base, Object))
+        found = (base._find(name) for base in bases)
+        return next((each for each in found if each is not _NOTHING), _NOTHING)
 
     def _no_such(self, name: str) -> KeyInFileError:
         return KeyInFileError(f"no member is called {name!r} in a {self._classname}")
@@ -141,10 +182,11 @@ class Object:
 
     def get(self, name: str, default: Any = None) -> Any:
         """The member of that name, or the default."""
-        return self.all_members.get(name, default)
+        found = self._find(name)
+        return default if found is _NOTHING else _plain(found)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.all_members
+        return self._find(name) is not _NOTHING
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.all_members)
@@ -180,10 +222,6 @@ class Object:
 
 class Registered(Object):
     """An object of a class for which :func:`farroot.register` was called."""
-
-    def lack(self, why: str, stored: bytes) -> None:
-        super().lack(why, stored)
-        self._stored = stored
 
     @functools.cached_property
     def decoded(self) -> Any:
@@ -350,7 +388,7 @@ def _plain(value: Any) -> Any:
             return {key: _plain(item) for key, item in value.items()}
         case Registered() if value._lacking is not None:
             return value.decoded
-        case Object() if value._lacking is None:
+        case Object():
             return _plain_object(value)
     return value
 
@@ -366,6 +404,10 @@ def _kinded(value: Object) -> Object:
 
 
 def _plain_object(value: Object) -> Any:
+    kind = type(value)
+    if (kind is not Object and kind is not _Counted) or value._lacking is not None:
+        # Nothing of it has to be read here.
+        return value
     if _ELEMENTS in value._members:
         return _plain(value._members[_ELEMENTS])
     match value.classname:
@@ -385,10 +427,10 @@ def _plain_object(value: Object) -> Any:
     return _kinded(value)
 
 
-def make(classname: str, version: int) -> Object:
-    """An object of a class, to be filled."""
+def make(classname: str, version: int, source: Source | None) -> Object:
+    """An object of a class, to be filled by its source; at once where there is none."""
     kind = Registered if is_opaque(classname) else _kind(classname)
-    return kind(classname, version)
+    return kind(classname, version, source)
 
 
 @functools.cache

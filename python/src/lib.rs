@@ -38,6 +38,8 @@ mod _core {
     #[pymodule_export]
     use super::lazy::Lazy;
     #[pymodule_export]
+    use super::members::Source;
+    #[pymodule_export]
     use super::ntuple::Ntuple;
     #[pymodule_export]
     use super::objects::{slices, strings};

@@ -1,42 +1,121 @@
 //! Objects of a file as Python's own: the front chooses the classes, here they are filled.
 
+use std::sync::Arc;
+
 use engine::object::{ObjectId, Objects, Unread, Value};
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 
 use crate::columns;
 
-/// The record's object. `make(classname, version)` gives an instance for each object, and its
-/// `fill(members, bases)` takes what was read, or `lack(why, stored)` why it was not, and its bytes.
+/// The record's object. `make(classname, version, source)` gives an instance for each object.
+///
+/// Its `fill(members, bases)` takes what was read, or `lack(why, stored)` why it was not, and its bytes: when
+/// its `source` is told to, or at once where the source is None. A file may have many thousand
+/// objects of dozens of parts each, of which few are looked at; and Python's collector of garbage goes
+/// over all that there are again and again.
 pub fn to_python(py: Python<'_>, objects: Objects, make: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    let made = objects.iter().map(|object| make.call1((object.class(), object.version())));
+    if objects.are_shared() {
+        return all_at_once(py, objects, make);
+    }
+    let root = objects.root().id;
+    let record = Arc::new(Record { objects: Mutex::new(objects), make: make.clone().unbind() });
+    Ok(record.instance(py, root)?.unbind())
+}
+
+/// Objects of which none is referred to twice.
+struct Record {
+    objects: Mutex<Objects>,
+    make: Py<PyAny>,
+}
+
+/// Where the members of one object are.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Source {
+    record: Arc<Record>,
+    id: ObjectId,
+}
+
+#[pymethods]
+impl Source {
+    /// Fills its object, once.
+    fn fill(&self, py: Python<'_>, instance: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut objects = self.record.objects.lock();
+        let unread = objects.get(self.id).unread().cloned();
+        let bases: Vec<ObjectId> = objects.get(self.id).bases().collect();
+        let members = objects.take_members(self.id);
+        drop(objects);
+        let instance_of = |id| self.record.instance(py, id);
+        fill(instance, unread, members, &bases, &instance_of)
+    }
+}
+
+impl Record {
+    fn instance<'py>(
+        self: &Arc<Self>,
+        py: Python<'py>,
+        id: ObjectId,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (class, version) = {
+            let objects = self.objects.lock();
+            let object = objects.get(id);
+            (PyString::intern(py, object.class()), object.version())
+        };
+        let source = Source { record: self.clone(), id };
+        self.make.bind(py).call1((class, version, source))
+    }
+}
+
+/// Objects that refer to each other in any way: each is the same one wherever it turns up.
+fn all_at_once(
+    py: Python<'_>,
+    mut objects: Objects,
+    make: &Bound<'_, PyAny>,
+) -> PyResult<Py<PyAny>> {
+    let made = objects.iter().map(|one| make.call1((one.class(), one.version(), py.None())));
     let made = made.collect::<PyResult<Vec<_>>>()?;
-    let lacking = objects.iter().map(|object| object.unread().cloned());
-    let lacking: Vec<_> = lacking.collect();
-    let bases: Vec<Vec<ObjectId>> = objects.iter().map(|object| object.bases().collect()).collect();
-    for (position, values) in objects.into_members().enumerate() {
-        let instance = &made[position];
-        if let Some(Unread { bytes, why }) = &lacking[position] {
-            instance.call_method1("lack", (why.to_string(), PyBytes::new(py, bytes)))?;
-            continue;
-        }
-        let members = PyDict::new(py);
-        for (name, member) in values {
-            // Its own members only.
-            if !matches!(&member, Value::Object(id) if bases[position].contains(id)) {
-                members.set_item(&*name, value(py, member, &made)?)?;
-            }
-        }
-        let bases = bases[position].iter().map(|base| &made[base.position()]).collect::<Vec<_>>();
-        instance.call_method1("fill", (members, bases))?;
+    let instance_of = |id: ObjectId| Ok(made[id.position()].clone());
+    let ids: Vec<ObjectId> = objects.iter().map(|object| object.id).collect();
+    for id in ids {
+        let unread = objects.get(id).unread().cloned();
+        let bases: Vec<ObjectId> = objects.get(id).bases().collect();
+        let members = objects.take_members(id);
+        fill(&made[id.position()], unread, members, &bases, &instance_of)?;
     }
     Ok(made[0].clone().unbind())
+}
+
+type InstanceOf<'f, 'py> = &'f dyn Fn(ObjectId) -> PyResult<Bound<'py, PyAny>>;
+
+fn fill<'py>(
+    instance: &Bound<'py, PyAny>,
+    unread: Option<Unread>,
+    members: Vec<(Arc<str>, Value)>,
+    bases: &[ObjectId],
+    instance_of: InstanceOf<'_, 'py>,
+) -> PyResult<()> {
+    let py = instance.py();
+    if let Some(Unread { bytes, why }) = unread {
+        instance.call_method1("lack", (why.to_string(), PyBytes::new(py, &bytes)))?;
+        return Ok(());
+    }
+    let own = PyDict::new(py);
+    for (name, member) in members {
+        // Its own members only.
+        if !matches!(&member, Value::Object(id) if bases.contains(id)) {
+            own.set_item(PyString::intern(py, &name), value(py, member, instance_of)?)?;
+        }
+    }
+    let bases = bases.iter().map(|base| instance_of(*base)).collect::<PyResult<Vec<_>>>()?;
+    instance.call_method1("fill", (own, bases))?;
+    Ok(())
 }
 
 fn value<'py>(
     py: Python<'py>,
     value: Value,
-    made: &[Bound<'py, PyAny>],
+    instance_of: InstanceOf<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Null | Value::Lost => py.None().into_bound(py),
@@ -47,23 +126,26 @@ fn value<'py>(
         Value::Text(text) => string(py, &text)?,
         Value::Numbers(numbers) => columns::flat(py, numbers)?,
         Value::List(values) => {
-            let items = values.into_iter().map(|item| self::value(py, item, made));
+            let items = values.into_iter().map(|item| self::value(py, item, instance_of));
             PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
         Value::Map(pairs) => {
             let map = PyDict::new(py);
             for (key, mapped) in pairs {
-                map.set_item(self::value(py, key, made)?, self::value(py, mapped, made)?)?;
+                map.set_item(
+                    self::value(py, key, instance_of)?,
+                    self::value(py, mapped, instance_of)?,
+                )?;
             }
             map.into_any()
         }
         Value::Pairs(pairs) => {
             let pairs = pairs.into_iter().map(|(key, mapped)| {
-                Ok((self::value(py, key, made)?, self::value(py, mapped, made)?))
+                Ok((self::value(py, key, instance_of)?, self::value(py, mapped, instance_of)?))
             });
             PyList::new(py, pairs.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
-        Value::Object(id) => made[id.position()].clone(),
+        Value::Object(id) => instance_of(id)?,
     })
 }
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import json
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import pytest
 import uproot
 
 import farroot
-from farroot.objects import Object
+from farroot.objects import Object, make
 
 from .members import differences
 from .root import written_by
@@ -195,6 +198,45 @@ def test_histograms_of_a_file_that_was_never_closed(written: Path) -> None:
     assert unclosed["TParameter"].value == 1.5
     with pytest.raises(farroot.UnsupportedError, match="streamer info for version 12 of class TF1"):
         unclosed["TF1"]["fNpar"]
+
+
+def test_parts_are_made_when_they_are_looked_at(file: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A histogram has two dozen parts. All of ten thousand took half of the time that Python spent
+    with reading them, and as much again for its collector of garbage, which went over them."""
+    made = []
+
+    def counted(*what: Any) -> Object:
+        made.append(what[0])
+        return make(*what)
+
+    monkeypatch.setattr("farroot.file.make", counted)
+    name, classname = next(item for item in histograms(file).items() if item[1] == "TH1D")
+    histogram = file[name]
+    assert made == [classname]
+    assert histogram["fXaxis"] is histogram.axes[0]
+    assert not {"TObject", "TAttAxis"} & set(made)
+    assert set(histogram.keys()) >= {"fXaxis", "fTitle", "fSumw2", "fUniqueID"}
+    assert "TObject" in made
+    before = len(made)
+    assert histogram["fTitle"] == histogram.title
+    assert len(made) == before
+
+
+def test_objects_are_the_same_in_pickles_and_copies(file: Any) -> None:
+    for name in ("graph", "list", "std_pointers", *list(histograms(file))[:5]):
+        for again in (pickle.loads(pickle.dumps(file[name])), copy.deepcopy(file[name])):
+            assert repr(again) == repr(file[name])
+            if isinstance(again, Object):
+                assert repr(dict(again)) == repr(dict(file[name]))
+
+
+def test_objects_can_be_looked_at_by_several_threads(file: Any) -> None:
+    name = next(iter(histograms(file)))
+    for _ in range(50):
+        histogram = file[name]
+        with ThreadPoolExecutor(4) as threads:
+            found = list(threads.map(lambda _, h=histogram: len(h["fXaxis"]), range(8)))
+        assert found == [len(histogram.axes[0])] * 8
 
 
 def test_what_is_not_known_still_has_a_name() -> None:

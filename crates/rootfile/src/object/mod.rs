@@ -103,13 +103,37 @@ impl Objects {
         ObjectRef { objects: self, id }
     }
 
-    /// The members of each object, as [`ObjectRef::members`] names them, without copying the
-    /// numbers in them.
-    pub fn into_members(self) -> impl Iterator<Item = Vec<(Arc<str>, Value)>> {
-        self.objects.into_iter().map(|object| {
-            let names = object.layout.members.iter().map(|member| member.name.clone());
-            names.zip(object.values).collect()
-        })
+    /// How many.
+    pub fn count(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// The members of an object, as [`ObjectRef::members`] names them, without copying the
+    /// numbers in them: it has none then.
+    pub fn take_members(&mut self, id: ObjectId) -> Vec<(Arc<str>, Value)> {
+        let object = &mut self.objects[id.position()];
+        let values = std::mem::take(&mut object.values);
+        object.layout.members.iter().map(|member| member.name.clone()).zip(values).collect()
+    }
+
+    /// Whether any of them is referred to more than once, or the record's own by another.
+    pub fn are_shared(&self) -> bool {
+        let mut seen = vec![false; self.objects.len()];
+        seen[0] = true;
+        let mut values: Vec<&Value> = self.objects.iter().flat_map(|one| &one.values).collect();
+        while let Some(value) = values.pop() {
+            match value {
+                Value::Object(id) if std::mem::replace(&mut seen[id.position()], true) => {
+                    return true;
+                }
+                Value::List(items) => values.extend(items),
+                Value::Map(pairs) | Value::Pairs(pairs) => {
+                    values.extend(pairs.iter().flat_map(|(key, mapped)| [key, mapped]));
+                }
+                _ => {}
+            }
+        }
+        false
     }
 }
 
