@@ -262,6 +262,16 @@ class Datime(Object):
 _DATIME = ((26, 6), (22, 4), (17, 5), (12, 5), (6, 6), (0, 6))
 
 
+class TimeStamp(Object):
+    """``TTimeStamp``: a time to the nanosecond."""
+
+    def to_datetime(self) -> datetime.datetime:
+        """The time in UTC, to the microsecond."""
+        begin = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        since = datetime.timedelta(seconds=self["fSec"], microseconds=self["fNanoSec"] // 1000)
+        return begin + since
+
+
 class _Counted(Object):
     """Arrays and collections, whose number of items has a name in ROOT too."""
 
@@ -345,16 +355,18 @@ class Graph(Object):
             return self.errors(which, "x"), self.errors(which, "y")
         if which not in ("low", "high", "mean", "diff"):
             raise InvalidArgumentError(f"errors are low, high, mean or diff, not {which!r}")
+        low, high = self._bounds(axis)
+        return {"low": low, "high": high, "mean": (low + high) / 2, "diff": high - low}[which]
+
+    def _bounds(self, axis: str | int) -> tuple[Any, Any]:
+        """By how much the points of an axis may be lower, and higher."""
         if "fEX" in self:
             both = self[_member(axis, "fEX", "fEY")]
-            return both - both if which == "diff" else both
+            return both, both
         if "fEXlow" not in self:
             raise UnsupportedError(f"{self!r} has no errors")
-        low, high = (
-            self[_member(axis, "fEXlow", "fEYlow")],
-            self[_member(axis, "fEXhigh", "fEYhigh")],
-        )
-        return {"low": low, "high": high, "mean": (low + high) / 2, "diff": high - low}[which]
+        low = self[_member(axis, "fEXlow", "fEYlow")]
+        return low, self[_member(axis, "fEXhigh", "fEYhigh")]
 
 
 def _member(axis: str | int, x: str, y: str) -> str:
@@ -436,7 +448,7 @@ def make(classname: str, version: int, source: Source | None) -> Object:
 @functools.cache
 def _kind(classname: str) -> type[Object]:
     """What has the methods of a class; of those that derive from others, see `_kinded`."""
-    from . import histograms, manifold, roofit
+    from . import algebra, graphs, histograms, manifold, roofit
 
     for pattern, kind in (
         (r"TH[123][CSIFDL]|TH1K", histograms.Histogram),
@@ -448,7 +460,13 @@ def _kind(classname: str) -> type[Object]:
         (r"TH2Poly|TProfile2Poly", manifold.Polygons),
         (r"RooCurve", roofit.Curve),
         (r"RooHist", roofit.Points),
-        (r"TGraph(Errors|AsymmErrors|BentErrors|MultiErrors|Polar|QQ)?|TCutG", Graph),
+        (r"TGraph(Errors|AsymmErrors|BentErrors|Polar|QQ)?|TCutG", Graph),
+        (r"TGraphMultiErrors", graphs.MultiErrors),
+        (r"TGraph2D(Errors|AsymmErrors)?", graphs.Graph2D),
+        (r"TMatrixT(Sym|Sparse)?<(float|double)>", algebra.Matrix),
+        (r"TVectorT<(float|double)>", algebra.Vector),
+        (r"TBits", algebra.Bits),
+        (r"TTimeStamp", TimeStamp),
         (r"TParameter<.*>", Parameter),
         (r"TDatime", Datime),
         (r"TTable", Table),

@@ -147,9 +147,52 @@ def test_graphs_and_other_single_objects(file: Any, other: Any) -> None:
         for mine, expected in zip(file[name].values(), other[name].values(), strict=True):
             np.testing.assert_array_equal(mine, expected)
     assert file["datime"].to_datetime() == datetime.datetime(2020, 1, 2, 3, 4, 5)
+    begin = datetime.datetime(2020, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+    assert file["timestamp"].to_datetime() == begin
     assert file["parameter_double"].value == 3.5
     assert (int(file["parameter_int"]), float(file["parameter_float"])) == (-3, 3.5)
     assert file["f1"]["fFormula"]["fFormula"] == other["f1"].member("fFormula").member("fFormula")
+
+
+def test_graphs_of_more_kinds(file: Any) -> None:
+    x, y, e = [1, 2, 3, 4], [1, 4, 9, 16], [0.1, 0.2, 0.3, 0.4]
+    assert [each.tolist() for each in file["graph2d"].values()] == [x, y, e]
+    assert [each.tolist() for each in file["graph2d_errors"].errors()] == [x, y, e]
+    asymmetric = file["graph2d_asymm"]
+    for axis, low, high in (("x", x, y), (1, e, x), (-1, y, e)):
+        assert asymmetric.errors("low", axis).tolist() == low
+        assert asymmetric.errors("high", axis).tolist() == high
+    assert asymmetric.values("z").tolist() == e
+    for wrong in ({"axis": "t"}, {"which": "middle"}):
+        with pytest.raises(farroot.InvalidArgumentError):
+            asymmetric.errors(**wrong)
+    with pytest.raises(farroot.UnsupportedError, match="no errors"):
+        file["graph2d"].errors()
+
+
+def test_graphs_with_several_errors(file: Any) -> None:
+    graph = file["graph_multi"]
+    e = [0.1, 0.2, 0.3, 0.4]
+    assert [each.tolist() for each in graph.errors("low")] == [e, e]
+    assert [each.tolist() for each in graph.errors("high")] == [e, e]
+    # As many numbers as ROOT's GetErrorYlow gives for the ways to sum.
+    for mode, expected in ((0, 0.3), (1, 0.431393), (2, 0.61)):
+        made = make("TGraphMultiErrors", 1, None)
+        made.fill({"fSumErrorsMode": mode, "fEyL": [[0.3], [0.31]], "fEyH": [[1.0], [0.0]]}, [])
+        assert made.errors("low", "y")[0] == pytest.approx(expected, rel=1e-5)
+        assert made.errors("high", "y")[0] == 1
+
+
+def test_matrices_are_arrays(file: Any) -> None:
+    symmetric = [[0, 1, 2], [1, 4, 5], [2, 5, 8]]
+    for number, dtype in (("float", np.float32), ("double", np.float64)):
+        matrix = np.asarray(file[f"matrix_{number}"])
+        assert (matrix.tolist(), matrix.dtype) == ([[0, 1, 2], [3, 4, 5]], dtype)
+        assert file[f"matrix_symmetric_{number}"].to_numpy().tolist() == symmetric
+        assert file[f"matrix_sparse_{number}"].to_numpy().tolist() == [[0] * 3, [0, 0, 4], [0] * 3]
+        assert np.asarray(file[f"vector_{number}"], dtype=np.int32).tolist() == [0, 1, 4, 9]
+    assert np.flatnonzero(file["bits"]).tolist() == [3]
+    assert len(file["bits"].to_numpy()) == 20
 
 
 def test_collections_are_of_python(file: Any) -> None:
