@@ -12,7 +12,7 @@ from ._filters import Filter, predicate
 from ._process import Live, NothingToClose
 from ._registry import opaque
 from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError, warn
-from .ntuple import Ntuple
+from .ntuple import Field, Ntuple
 from .objects import made, make
 from .streamers import StreamerInfo, streamers_of
 from .tree import Branch, Tree, warn_if_recovered
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from ._named import Writable
     from .report import ReadReport
 
-#: Classes that :class:`Tree` reads.
+#: Classes that :class:`Tree` and :class:`Ntuple` read.
 TREE_CLASSES = ("TTree", "TNtuple", "TNtupleD")
+NTUPLE_CLASSES = ("ROOT::RNTuple", "ROOT::Experimental::RNTuple")
 #: Path, cycle, class and title, and why a directory could not be listed.
 _Key = tuple[str, int, str, str, str | None]
 
@@ -253,7 +254,7 @@ class Directory(NothingToClose):
         return Directory(self._file, above) if above else self._file
 
     def __getitem__(self, where: str) -> Any:
-        """The tree, RNTuple, directory, branch (``tree/branch``) or object at a path.
+        """The tree, RNTuple, directory, branch or field (``tree/branch``) or object at a path.
 
         Histograms, graphs and objects of any other class that the file describes are
         :class:`~farroot.objects.Object`; collections and strings are Python's own.
@@ -293,11 +294,18 @@ class Directory(NothingToClose):
             return Directory(self._file, path.split(";")[0])
         return made(value)
 
-    def _branch_at(self, path: str) -> Branch | None:
-        """The branch at a path that leads into a tree."""
+    def _branch_at(self, path: str) -> Branch | Field | None:
+        """The branch or field at a path that leads into a tree or an RNTuple."""
         for key, _, classname, *_ in self._file._keys():
-            if path.startswith(f"{key}/") and classname in TREE_CLASSES:
-                return self._file._tree_at(key)[path[len(key) + 1 :]]
+            if not path.startswith(f"{key}/"):
+                continue
+            name = path[len(key) + 1 :]
+            if classname in TREE_CLASSES:
+                return self._file._tree_at(key)[name]
+            if classname in NTUPLE_CLASSES:
+                ntuple: Ntuple = self._file[key]
+                # It may be an attribute set that was meant, of which the engine has told.
+                return None if name not in ntuple and ntuple.attributes else ntuple[name]
         return None
 
     def __contains__(self, where: object) -> bool:

@@ -151,7 +151,10 @@ def test_attribute_sets_by_their_paths(written: Path) -> None:
     assert runs["run"].array()[0] == 100
     assert runs.num_entries == 9
     with pytest.raises(farroot.KeyInFileError, match="attribute sets of events, which has runs"):
-        farroot.open(f"{address}/number")
+        farroot.open(f"{address}/run")
+    assert farroot.open(f"{address}/number").array()[0] == 2000
+    with pytest.raises(farroot.KeyInFileError, match=r"no field is called .* you mean 'number'"):
+        farroot.open(f"{written}/parallel.root:events/numbre")
     both = farroot.concatenate([f"{address}/flags", f"{address};1/flags"], ["run", "_rangeLen"])
     noted = [{"_rangeLen": 5, "_userData": {"run": 65535 - k}} for k in range(3)]
     assert both.to_list() == noted * 2
