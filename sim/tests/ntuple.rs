@@ -1,10 +1,13 @@
 //! Reading RNTuples in virtual time: how many round trips a cold read takes, and that batches and
 //! budgets behave as for trees.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Batch, Chosen, Config, Cut, Engine, OnError, Place, Step, Wanted, Wish};
+use engine::{
+    Array, Batch, Chosen, Config, Cut, Engine, Numbers, OnError, Place, Step, Wanted, Wish,
+};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -12,6 +15,8 @@ use sim::{http_host, one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
+/// 24 groups of two clusters each, whose page lists lie all over the file.
+const GROUPS: &[u8] = include_bytes!("../testdata/small_groups.root");
 const XROOTD: &str = "root://server:1094//small.root";
 const HTTP: &str = "http://server:80/small.root";
 const ENTRIES: u64 = 5_400;
@@ -150,6 +155,83 @@ fn a_known_file_is_read_when_the_server_answers() {
         took
     });
     assert!(took[0] < 5.01 && took[1] < 2.01, "{took:?} round trips");
+}
+
+/// Reads one field at the top with those of its fields that are in `keep`, or all; gives the bytes of
+/// the pages that it was planned to take, and the log.
+async fn of_groups(name: &str, keep: &[&str], entries: Range<u64>) -> (f64, u64, String, Batch) {
+    let world = World::default();
+    let accepted = world.host("server", 1094, Link::delay(RTT));
+    xrootd_host::serve(accepted, one_file("/small.root", GROUPS), Behaviour::default());
+    let engine = sim::engine(&world);
+    let started = tokio::time::Instant::now();
+    let ntuple = engine.open(XROOTD).await.expect("opens").ntuple("Events").await.expect("is one");
+    let number = |path: &str| ntuple.find(path).expect(path);
+    let keep: Vec<usize> = keep.iter().map(|path| number(path)).collect();
+    let column = match keep.is_empty() {
+        true => ntuple.column(number(name)),
+        false => ntuple.pruned(number(name), &keep),
+    };
+    let column = vec![column.expect("can be read")];
+    let batch = ntuple.read(column.clone(), entries.clone()).await.expect("reads");
+    let took = round_trips(started.elapsed(), RTT);
+    let log = sim::log::lines(&engine.trace().records(), RTT);
+    let plan = ntuple.plan(&column, entries, Step::Whole).await.expect("plans");
+    let bytes = plan.items.iter().map(|item| item.range.end - item.range.start).sum();
+    (took, bytes, log, batch)
+}
+
+/// All page lists come together, and beside the header where that lacks, too.
+#[test]
+fn many_cluster_groups_take_no_round_trip_more() {
+    let (took, _, log, batch) = sim::run(of_groups("number", &[], 0..u64::MAX));
+    let numbers = Array::Numbers { numbers: Numbers::I64((0..1920).collect()), shape: Vec::new() };
+    assert_eq!(batch.columns, [("number".to_owned(), numbers)]);
+    assert!(took < 5.01, "{took:.3} round trips:\n{log}");
+    sim::log::golden("xrootd_ntuple_many_groups", &log);
+}
+
+/// Lists in the items of a list: their ends, the ends of the list, and what is in them; nothing of the
+/// number beside them.
+#[test]
+fn a_part_of_a_nested_collection_takes_its_own_pages_alone() {
+    let (took, bytes, log, batch) = sim::run(of_groups("hits", &["hits.1"], 0..u64::MAX));
+    // 1,920 entries have 2,880 items, and these 4,800; each of 144 pages has a checksum.
+    assert_eq!(bytes, 1_920 * 8 + 2_880 * 8 + 4_800 * 4 + 144 * 8);
+    let (_, alone, _, other) = sim::run(of_groups("hits.1", &[], 0..u64::MAX));
+    assert_eq!(alone, bytes);
+    let (Array::List { offsets, content }, Array::List { offsets: same, content: lists }) =
+        (&batch.columns[0].1, &other.columns[0].1)
+    else {
+        panic!("no lists");
+    };
+    let Array::Record { fields, .. } = &**content else { panic!("no records") };
+    assert_eq!((fields.len(), &fields[0].1, offsets), (1, &**lists, same));
+    let (_, all, _, _) = sim::run(of_groups("hits", &[], 0..u64::MAX));
+    assert_eq!(all, bytes + 2_880 * 4 + 48 * 8);
+    assert!(took < 5.01, "{took:.3} round trips:\n{log}");
+    sim::log::golden("xrootd_ntuple_nested_alone", &log);
+}
+
+/// A cluster of 600 entries has pages of 256 numbers and of 128 ends of lists. What is in lists is read of
+/// the whole cluster: only the ends tell which pages it is in.
+#[test]
+fn some_entries_of_a_cluster_take_the_pages_that_they_are_in() {
+    let (few, many) = sim::run(async {
+        let file = sim::engine(&xrootd()).open(XROOTD).await.expect("opens");
+        let ntuple = file.ntuple("Events").await.expect("is one");
+        let pages = async |name: &str, entries: Range<u64>| {
+            let columns = ntuple.columns(&[name.into()]).expect("is there");
+            ntuple.plan(&columns, entries, Step::Whole).await.expect("plans").items.len()
+        };
+        let few = [
+            pages("flat_0", 700..720).await,
+            pages("flat_0", 800..900).await,
+            pages("Muon_pt", 700..720).await,
+        ];
+        (few, [pages("flat_0", 600..1200).await, pages("Muon_pt", 600..1200).await])
+    });
+    assert_eq!((few, many), ([1, 2, 1 + 4], [3, 5 + 4]));
 }
 
 /// Nine clusters of each of many files, in three steps; how many round trips that took, and the log.
