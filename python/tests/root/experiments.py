@@ -1,0 +1,42 @@
+"""Writes trees of `experiments.h` or `forms.h` with ROOT, and beside each what was filled.
+
+usage: experiments.py FOLDER HEADER NAME...
+
+For each name there is a function `write_NAME` in the header.
+"""
+
+import os
+import random
+import sys
+
+import ROOT
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+COMPRESSIONS = (0, 101, 207, 404, 505)
+#: Split level, and whether collections are streamed member by member.
+KINDS = ((0, False), (0, True), (1, False), (2, True), (99, False), (99, True))
+
+
+def main(folder: str, header: str, *names: str) -> None:
+    ROOT.gErrorIgnoreLevel = ROOT.kFatal
+    ROOT.gSystem.SetBuildDir(folder, True)
+    ROOT.gSystem.SetFlagsOpt("-O0")
+    ROOT.gSystem.AddIncludePath(f"-I{HERE}")
+    for library in ("Physics", "MathCore", "GenVector"):
+        ROOT.gSystem.Load(f"lib{library}")
+    path = os.path.join(HERE, f"{header}.h")
+    if not ROOT.gSystem.CompileMacro(path, "kfsO", f"farroot_{header}", folder):
+        raise SystemExit("the classes could not be compiled")
+    chosen = random.Random(header)
+    for name in names:
+        for split, memberwise in KINDS:
+            options = ROOT.seeded.Options()
+            options.split, options.memberwise, options.entries = split, memberwise, 12
+            options.basket = chosen.choice((100, 1000, 32000))
+            options.flush = chosen.choice((0, 3, 5))
+            options.compression = chosen.choice(COMPRESSIONS)
+            kind = f"{name}_{split}_{'memberwise' if memberwise else 'objectwise'}"
+            getattr(ROOT, f"write_{name}")(os.path.join(folder, kind), options, split)
+
+
+main(*sys.argv[1:])
