@@ -16,7 +16,8 @@
 //! Objects of classes that the file does not describe are records without members.
 
 use super::bytes::{Bytes, Header, Seen};
-use super::object::{self, Order, Tag};
+use super::object::{self, Order};
+use super::pointer::Tag;
 use super::value::{self, plain, record_of};
 use super::wrong_column;
 use crate::array::Array;

@@ -10,6 +10,7 @@ mod bytes;
 mod container;
 mod leaves;
 mod object;
+mod pointer;
 mod shared;
 mod value;
 

@@ -2,7 +2,7 @@
 
 use super::bytes::{Bytes, Header, MEMBERWISE};
 use super::object::{self, Order};
-use super::{container, extend, wrong_column};
+use super::{container, extend, pointer, wrong_column};
 use crate::array::{Array, Number, Numbers};
 use crate::error::{Error, Result};
 use crate::tree::interpret::layout::{Frame, Layout, List, Record, Scalar, Text, Version};
@@ -59,7 +59,7 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
             regular(layout, wise, bytes, column)?;
             bytes.close(header)
         }
-        (Layout::Pointer(pointer), column) => object::pointer(pointer, bytes, column),
+        (Layout::Pointer(pointer), column) => pointer::pointer(pointer, bytes, column),
         (Layout::Any, column) => container::pointer(bytes, column),
         (Layout::Objects(kind), column) => container::objects(*kind, bytes, column),
         (Layout::Unknown(class), _) => Err(object::undescribed(class.as_deref())),

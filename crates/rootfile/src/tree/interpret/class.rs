@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::cpp::{self, Type};
 use super::element::{Basic, shaped};
 use super::layout::{
-    Classes, Counted, Counter, Frame, List, Named, Objects, Pointer, Prefix, Text, Version,
+    Classes, Counted, Counter, Frame, List, Named, Objects, Prefix, Text, Version,
 };
 use super::{Layout, Part, Record, Scalar};
 use crate::array::{Mark, Number};
@@ -44,11 +44,11 @@ pub(super) fn find<'a>(
 
 /// Compiles the classes of one branch.
 pub(super) struct Compiler<'a> {
-    classes: &'a Streamers,
+    pub(super) classes: &'a Streamers,
     /// By class, and by version where one is asked for.
     done: BTreeMap<(String, Option<i32>), Arc<Record>>,
     /// Classes that are being compiled, outermost first.
-    within: Vec<String>,
+    pub(super) within: Vec<String>,
 }
 
 impl<'a> Compiler<'a> {
@@ -125,7 +125,7 @@ impl<'a> Compiler<'a> {
         Ok(basic.map(|basic| shaped(basic.scalar, &[])))
     }
 
-    fn describes(&self, class: &str) -> bool {
+    pub(super) fn describes(&self, class: &str) -> bool {
         special(class).is_some()
             || self.classes.info(class, None).is_some()
             || cpp::pair(class).is_some()
@@ -176,25 +176,6 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// A pointer to an object of a class, or of any that derives from it.
-    fn pointer(&mut self, class: &str) -> Result<Layout> {
-        if special(class).is_some() {
-            return Ok(Layout::Any);
-        }
-        if !self.describes(class) {
-            return Ok(Layout::Pointer(Arc::new(Pointer { classes: Vec::new() })));
-        }
-        let base = self.record(class, None, None)?;
-        let mut known = vec![(class.to_owned(), base.clone())];
-        let classes = self.classes;
-        for name in classes.heirs(class) {
-            if let Ok(record) = self.seen_as(name, &base) {
-                known.push((name.to_owned(), record));
-            }
-        }
-        Ok(Layout::Pointer(Arc::new(Pointer { classes: known })))
-    }
-
     /// The members of a class, those of one version first.
     ///
     /// # Errors
@@ -226,7 +207,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Begins a class, which is to be left by popping it.
-    fn enter(&mut self, class: &str) -> Result<()> {
+    pub(super) fn enter(&mut self, class: &str) -> Result<()> {
         if self.within.len() > DEPTH_MAX {
             return Err(Error::limit(format!("class {class} is nested too deeply")));
         }
@@ -274,44 +255,6 @@ impl<'a> Compiler<'a> {
         Ok(record)
     }
 
-    /// A class with the fields of one that it derives from, the only ones that are read.
-    fn seen_as(&mut self, class: &str, base: &Arc<Record>) -> Result<Arc<Record>> {
-        self.enter(class)?;
-        let classes = self.classes;
-        let versions = classes.versions(class).map(|info| {
-            let parts = self.parts_up_to(info, base)?;
-            Ok(Version::new(info.version, info.checksum, parts))
-        });
-        let versions = versions.collect::<Result<Vec<_>>>();
-        self.within.pop();
-        let class = Some(class.to_owned());
-        Ok(Arc::new(Record { class, versions: versions?, ..(**base).clone() }))
-    }
-
-    /// What is written of a class up to the base class that is, or derives from, this one.
-    fn parts_up_to(&mut self, info: &StreamerInfo, to: &Arc<Record>) -> Result<Vec<Part>> {
-        let wanted = to.class.as_deref().unwrap_or_default();
-        let nothing = Record { names: Vec::new(), versions: Vec::new(), ..(**to).clone() };
-        let mut fields = Fields { wanted: Some(&nothing), ..Fields::default() };
-        let mut parts = Vec::new();
-        for element in &info.elements {
-            let is_base = element.class == "TStreamerBase";
-            if is_base && self.classes.inherits(&element.name, wanted) {
-                let record = match element.name == wanted {
-                    true => to.clone(),
-                    false => self.seen_as(&element.name, to)?,
-                };
-                let version = element.base_version;
-                parts.push(Part::Base { at: Some(0), version, record, is_object: false });
-                parts.push(Part::Rest);
-                return Ok(parts);
-            }
-            parts.extend(self.part(element, &mut fields)?);
-        }
-        let class = &info.class;
-        Err(Error::unsupported(format!("class {class}, a version of which is no {wanted}")))
-    }
-
     /// A version whose members go to the fields of the same names in `to`.
     fn adapted(&mut self, info: &StreamerInfo, to: &Record) -> Result<Version> {
         let mut fields = Fields { wanted: Some(to), ..Fields::default() };
@@ -332,7 +275,11 @@ impl<'a> Compiler<'a> {
     }
 
     /// What is written for a member; nothing for one that lives in memory only.
-    fn part(&mut self, element: &Element, fields: &mut Fields<'_>) -> Result<Option<Part>> {
+    pub(super) fn part(
+        &mut self,
+        element: &Element,
+        fields: &mut Fields<'_>,
+    ) -> Result<Option<Part>> {
         let base = element.class == "TStreamerBase";
         Ok(match element.type_code {
             code::ARTIFICIAL.. | code::NOTHING => None,
@@ -452,7 +399,7 @@ fn regular(element: &Element, framed: bool, item: Layout) -> Result<Layout> {
 }
 
 /// Classes whose streamers are written by hand in ROOT, as uproot gives them.
-fn special(class: &str) -> Option<Layout> {
+pub(super) fn special(class: &str) -> Option<Layout> {
     let uint = || Layout::number(Number::U32);
     let numbers = |number| Layout::list_of(Layout::number(number));
     let record = |names: &[&str], size, parts| Record {
@@ -551,10 +498,10 @@ fn symmetric_matrix(class: &str, number: Number) -> Layout {
 
 /// Where members go: into new fields, or into those of a record by their names.
 #[derive(Default)]
-struct Fields<'a> {
-    names: Vec<String>,
-    size: usize,
-    wanted: Option<&'a Record>,
+pub(super) struct Fields<'a> {
+    pub(super) names: Vec<String>,
+    pub(super) size: usize,
+    pub(super) wanted: Option<&'a Record>,
 }
 
 impl Fields<'_> {

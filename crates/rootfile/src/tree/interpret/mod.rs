@@ -14,6 +14,7 @@ mod cpp;
 mod element;
 pub(crate) mod layout;
 mod plain;
+mod pointer;
 mod reduced;
 
 pub use crate::array::Number;
