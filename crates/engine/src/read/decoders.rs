@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use rootfile::Codecs;
 use rootfile::content::{self, Workers};
 
+use super::pipeline::ready::Helper;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::trace::Trace;
 use crate::read::pipeline::ready::Ready;
@@ -21,6 +22,8 @@ pub const AT_ONCE: u64 = 0;
 pub struct Decoders {
     pool: Option<Arc<rayon::ThreadPool>>,
     waiting: Arc<Mutex<Waiting>>,
+    /// Where there are fewer threads than processors.
+    helper: Option<Helper>,
     trace: Trace,
 }
 
@@ -50,7 +53,15 @@ impl Decoders {
                 .map_err(|e| Error::new(ErrorKind::Io, format!("no decoding threads: {e}")))
         };
         let pool = if threads == 0 { None } else { Some(build()?) };
-        Ok(Decoders { pool, waiting: Arc::default(), trace })
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        // Decoders do without.
+        let helper = if (1..processors).contains(&threads) { Helper::start().ok() } else { None };
+        Ok(Decoders { pool, waiting: Arc::default(), helper, trace })
+    }
+
+    /// Who makes memory ready for them.
+    pub fn helper(&self) -> Option<&Helper> {
+        self.helper.as_ref()
     }
 
     /// Runs `work` for a file on some decoding thread, with that thread's codecs. Of what waits for a

@@ -164,6 +164,7 @@ impl Pipeline {
             None => job.remote.want_in_order(Vec::new()),
         };
         let awaited = usize::from(job.rank.urgent);
+        let assembly = Assembly::new(job.decoders.helper().cloned());
         Pipeline {
             job,
             plan,
@@ -171,7 +172,7 @@ impl Pipeline {
             wanted: Vec::new(),
             open: 0,
             slots,
-            assembly: Assembly::default(),
+            assembly,
             counting: Counting::default(),
             deciding,
             refused: Refused::default(),

@@ -239,7 +239,7 @@ impl Pipeline {
             let shelves = self
                 .shelves
                 .entry(batch)
-                .or_insert_with(|| new_shelves(&self.plan, &self.job.columns, batch));
+                .or_insert_with(|| new_shelves(&self.plan, &self.job, batch));
             let entries = &self.plan.batches[batch].entries;
             let wanted = entries.start.max(own.start)..entries.end.min(own.end);
             let runs = match &self.plan.runs {
@@ -299,7 +299,7 @@ impl Pipeline {
     fn batch(&mut self, number: usize, maker: &Maker) -> Result<Parcel> {
         let entries = self.plan.batches[number].entries.clone();
         let shelves = self.shelves.remove(&number);
-        let shelves = shelves.unwrap_or_else(|| new_shelves(&self.plan, &self.job.columns, number));
+        let shelves = shelves.unwrap_or_else(|| new_shelves(&self.plan, &self.job, number));
         let parts = std::mem::take(&mut self.plan.batches[number].parts);
         let mut columns = Vec::with_capacity(shelves.len());
         for (column, shelf) in self.job.columns.iter().zip(shelves) {
@@ -327,7 +327,8 @@ fn joined(used: PageUse, pieces: &mut impl Iterator<Item = Bytes>) -> (PageUse, 
 }
 
 /// Empty arrays for the columns of a batch, with room for its parts.
-fn new_shelves(plan: &Plan, columns: &[FieldColumn], batch: usize) -> Vec<Arc<Shelf>> {
+fn new_shelves(plan: &Plan, job: &Job, batch: usize) -> Vec<Arc<Shelf>> {
+    let columns = &job.columns;
     let mut pages: Vec<Vec<&PageUse>> = columns.iter().map(|_| Vec::new()).collect();
     // Of other parts only a share goes in, and how large it is shows when they are decoded.
     let goes_in_whole = |part: &&Part| plan.runs.is_none() && part.batches.len() == 1;
@@ -336,11 +337,12 @@ fn new_shelves(plan: &Plan, columns: &[FieldColumn], batch: usize) -> Vec<Arc<Sh
         pages[part.column].extend(&part.pages);
     }
     let entries = &plan.batches[batch].entries;
-    let company = Company::of(usize::try_from(entries.end - entries.start).unwrap_or(0));
+    let entries = usize::try_from(entries.end - entries.start).unwrap_or(0);
+    let company = Company::of(entries, job.decoders.helper());
     let shelf = |(column, pages): (&FieldColumn, Vec<&PageUse>)| {
         let mut array = column.interpretation.empty();
         column.interpretation.reserve(pages.into_iter(), &mut array);
-        Arc::new(Shelf::new(0, Filling::new(array, company.as_ref())))
+        Arc::new(Shelf::new(0, Filling::new(array, company.as_ref(), job.decoders.helper())))
     };
     columns.iter().zip(pages).map(shelf).collect()
 }
@@ -359,7 +361,9 @@ fn put(
     {
         return shelf.put(*number..number + 1, own, |column| {
             column.expect(bytes);
-            column.fill(decode)
+            column.fill(decode)?;
+            column.expect_later(bytes);
+            Ok(())
         });
     }
     let mut whole = own();

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::ready::Ready;
+use super::ready::{Helper, Ready};
 use parking_lot::Mutex;
 use rootfile::array::{Offsets, agree};
 use rootfile::tree::{Basket, Interpretation};
@@ -26,23 +26,31 @@ pub struct Company {
     found: Mutex<Vec<Arc<Common>>>,
     /// Lists of each column.
     lists: usize,
+    helper: Option<Helper>,
 }
 
 /// The offsets of some columns.
 struct Common {
+    held: Mutex<Held>,
+}
+
+struct Held {
+    /// Stops before the offsets go.
+    ready: Ready,
     /// Not shared with anybody before the batch is complete.
-    offsets: Mutex<Arc<Vec<i64>>>,
+    offsets: Arc<Vec<i64>>,
 }
 
 /// A column as far as it has been filled.
 pub struct Filling {
+    /// Stops before the array goes.
+    ready: Ready,
     array: Array,
     whose: Whose,
     /// Lists whose offsets are not in the array.
     lists: usize,
     /// Bytes that it has added to what it has in common with others.
     added: usize,
-    ready: Ready,
 }
 
 /// Where a column's offsets are.
@@ -55,9 +63,10 @@ enum Whose {
 }
 
 impl Company {
-    /// For columns of so many entries.
-    pub fn of(lists: usize) -> Option<Arc<Self>> {
-        (lists >= LISTS_MIN).then(|| Arc::new(Company { found: Mutex::default(), lists }))
+    /// For columns of so many entries; a `helper` makes the memory of offsets ready.
+    pub fn of(lists: usize, helper: Option<&Helper>) -> Option<Arc<Self>> {
+        let new = || Company { found: Mutex::default(), lists, helper: helper.cloned() };
+        (lists >= LISTS_MIN).then(|| Arc::new(new()))
     }
 
     /// Those among whom there are lists like these, the first of a column; they are joined.
@@ -68,10 +77,10 @@ impl Company {
     ) -> Result<Option<Arc<Common>>> {
         let mut found = self.found.lock();
         for common in &*found {
-            let mut offsets = common.offsets.lock();
-            let alike = lists.min(offsets.len() - 1);
-            if alike >= ALIKE_MIN.min(self.lists) && agree(Arc::make_mut(&mut offsets))? {
-                drop(offsets);
+            let mut held = common.held.lock();
+            let alike = lists.min(held.offsets.len() - 1);
+            if alike >= ALIKE_MIN.min(self.lists) && held.agree(lists, &mut agree)? {
+                drop(held);
                 return Ok(Some(common.clone()));
             }
         }
@@ -82,19 +91,44 @@ impl Company {
         // Only a hint: where there is no room, adding will say so.
         let _ = offsets.try_reserve(self.lists + 1);
         offsets.push(0);
-        if !agree(&mut offsets)? {
+        let ready = Ready::new(self.helper.clone());
+        let mut held = Held { ready, offsets: Arc::new(offsets) };
+        if !held.agree(lists, &mut agree)? {
             return Ok(None);
         }
-        let common = Arc::new(Common { offsets: Mutex::new(Arc::new(offsets)) });
+        let common = Arc::new(Common { held: Mutex::new(held) });
         found.push(common.clone());
         Ok(Some(common))
     }
 }
 
+impl Held {
+    /// Whether so many lists are like these, some of which may have been added.
+    fn agree(
+        &mut self,
+        lists: usize,
+        agree: impl FnOnce(&mut Vec<i64>) -> Result<bool>,
+    ) -> Result<bool> {
+        let bytes = lists * size_of::<i64>();
+        self.ready.stop();
+        self.ready.make(spare(&self.offsets), bytes);
+        // A batch is complete when it is shared: nobody adds to it.
+        let agreed = agree(Arc::make_mut(&mut self.offsets))?;
+        self.ready.make_ahead(spare(&self.offsets), bytes);
+        Ok(agreed)
+    }
+}
+
+/// The addresses behind the offsets for which there is room.
+fn spare(offsets: &Vec<i64>) -> Range<usize> {
+    let first = offsets.as_ptr().addr();
+    first + size_of_val(&offsets[..])..first + offsets.capacity() * size_of::<i64>()
+}
+
 impl Common {
     /// The offsets of the first lists.
     fn of(&self, lists: usize) -> Offsets {
-        let offsets = self.offsets.lock();
+        let offsets = &self.held.lock().offsets;
         match offsets.get(..=lists) {
             Some(all) if all.len() == offsets.len() => Offsets::from(offsets.clone()),
             Some(first) => Offsets::from(first.to_vec()),
@@ -110,12 +144,14 @@ impl Filling {
     }
 
     /// A column without entries, which may have offsets in common with others.
-    pub fn new(array: Array, company: Option<&Arc<Company>>) -> Self {
+    pub fn new(array: Array, company: Option<&Arc<Company>>, helper: Option<&Helper>) -> Self {
         let whose = match (&array, company) {
             (Array::List { .. }, Some(company)) => Whose::Open(company.clone()),
             _ => Whose::Own,
         };
-        Filling { whose, ..Filling::alone(array) }
+        let mut ready = Ready::new(helper.cloned());
+        ready.make_ahead(array.spare(), 1);
+        Filling { whose, ready, ..Filling::alone(array) }
     }
 
     /// Bytes that it takes.
@@ -125,7 +161,13 @@ impl Filling {
 
     /// About so many bytes come next.
     pub fn expect(&mut self, bytes: usize) {
+        self.ready.stop();
         self.ready.make(self.array.spare(), bytes);
+    }
+
+    /// About so many bytes come later.
+    pub fn expect_later(&mut self, bytes: usize) {
+        self.ready.make_ahead(self.array.spare(), bytes);
     }
 
     /// Appends some entries of a basket.
@@ -135,7 +177,19 @@ impl Filling {
         basket: &Basket<'_>,
         entries: Range<usize>,
     ) -> Result<()> {
-        self.expect(basket.data.len());
+        let bytes = basket.data.len();
+        self.expect(bytes);
+        self.add(interpretation, basket, entries)?;
+        self.expect_later(bytes);
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        interpretation: &Interpretation,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+    ) -> Result<()> {
         if !interpretation.has_bare_lists() {
             return self.fill(|array| interpretation.decode(basket, entries, array));
         }
@@ -154,6 +208,7 @@ impl Filling {
     /// Appends what `fill` appends to an array of this type: it sees those entries only that it has added
     /// itself, where the items before them are.
     pub fn fill(&mut self, fill: impl FnOnce(&mut Array) -> Result<()>) -> Result<()> {
+        self.ready.stop();
         let (Array::List { offsets, content }, false) =
             (&mut self.array, matches!(self.whose, Whose::Own))
         else {
@@ -216,14 +271,12 @@ impl Filling {
                 self.whose = Whose::Common(common);
             }
             Whose::Common(common) => {
-                let mut offsets = common.offsets.lock();
-                // A batch is complete when it is shared: nobody adds to it.
-                let offsets = Arc::make_mut(&mut offsets);
-                let before = offsets.len();
-                if !agree(self.lists, offsets)? {
+                let mut held = common.held.lock();
+                let before = held.offsets.len();
+                if !held.agree(lists, |offsets| agree(self.lists, offsets))? {
                     return Ok(false);
                 }
-                self.added += added(before, offsets);
+                self.added += added(before, &held.offsets);
             }
         }
         self.lists += lists;
@@ -247,8 +300,8 @@ mod tests {
     }
 
     fn columns<const N: usize>() -> [Filling; N] {
-        let company = Arc::new(Company { found: Mutex::default(), lists: 1 });
-        std::array::from_fn(|_| Filling::new(lists(&[]), Some(&company)))
+        let company = Arc::new(Company { found: Mutex::default(), lists: 1, helper: None });
+        std::array::from_fn(|_| Filling::new(lists(&[]), Some(&company), None))
     }
 
     fn offsets(array: &Array) -> &Offsets {
@@ -287,6 +340,21 @@ mod tests {
         assert!(offsets(&b).shared().is_none());
         assert_eq!(c, lists(&[2, 0, 1, 4]));
         assert!(offsets(&c).shared().is_some());
+    }
+
+    #[test]
+    fn a_column_may_grow_while_a_helper_makes_it_ready() {
+        let helper = Helper::start().unwrap();
+        let company = Company::of(LISTS_MIN, Some(&helper));
+        let part = lists(&vec![3; LISTS_MIN]);
+        let mut column = Filling::new(lists(&[]), company.as_ref(), Some(&helper));
+        for _ in 0..20 {
+            column.expect(part.nbytes());
+            column.append(&part).unwrap();
+            column.expect_later(part.nbytes());
+        }
+        let whole = Array::concat(vec![part; 20]).unwrap().unwrap();
+        assert_eq!(column.whole(), whole);
     }
 
     #[test]

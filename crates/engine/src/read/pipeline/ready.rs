@@ -1,6 +1,10 @@
 //! Fresh memory made ready before it is written to.
 
+use std::io;
 use std::ops::Range;
+use std::sync::{Arc, mpsc};
+
+use parking_lot::Mutex;
 
 /// So much is made ready at a time: the kernel is asked once for many pages, and little is in
 /// memory before it is needed.
@@ -10,27 +14,104 @@ const BYTES_MIN: usize = 64 << 10;
 /// Pieces end where pages do, however large these are.
 const PAGE_BYTES_MAX: usize = 64 << 10;
 
+/// Addresses that another thread makes ready, from the first to the last, unless it is stopped.
+type Ahead = Arc<Mutex<Range<usize>>>;
+
+/// A thread that makes memory ready which decoders will write to soon: while one decodes, the kernel clears
+/// the pages of what comes next on another processor.
+#[derive(Clone)]
+pub struct Helper(mpsc::Sender<Ahead>);
+
+impl Helper {
+    /// # Errors
+    /// Where there is no thread to be had.
+    pub fn start() -> io::Result<Self> {
+        let (sender, receiver) = mpsc::channel::<Ahead>();
+        std::thread::Builder::new().name("farroot-memory".into()).spawn(move || {
+            for ahead in receiver {
+                while step(&mut ahead.lock()) {}
+            }
+        })?;
+        Ok(Helper(sender))
+    }
+}
+
+/// Makes some of the addresses ready; whether there are more.
+fn step(ahead: &mut Range<usize>) -> bool {
+    let until = ahead.end.min(ahead.start.saturating_add(BYTES_TOGETHER));
+    populate(ahead.start..until);
+    ahead.start = until;
+    until < ahead.end
+}
+
 /// How much of an array's memory is ready.
 #[derive(Default)]
 pub struct Ready {
     until: usize,
+    /// What the helper is making ready before that. The array stays where it is meanwhile.
+    ahead: Option<Ahead>,
+    helper: Option<Helper>,
 }
 
 impl Ready {
+    pub fn new(helper: Option<Helper>) -> Self {
+        Ready { until: 0, ahead: None, helper }
+    }
+
     /// Makes the memory ready that the next `bytes` go to, of the addresses that are free.
     pub fn make(&mut self, free: Range<usize>, bytes: usize) {
         // A page that is asked for costs two thirds of one that is written to unasked. Where it is
         // not given, writing takes care of it.
-        let needed = free.end.min(free.start.saturating_add(bytes));
-        let from =
-            if (free.start..free.end).contains(&self.until) { self.until } else { free.start };
-        let until = needed.max(from.saturating_add(BYTES_TOGETHER));
-        let until = free.end.min(until.checked_next_multiple_of(PAGE_BYTES_MAX).unwrap_or(until));
-        if needed > from && until - from >= BYTES_MIN {
-            #[cfg(target_os = "linux")]
+        let (from, until) = self.lacking(&free, bytes);
+        if until - from >= BYTES_MIN {
             populate(from..until);
             self.until = until;
         }
+    }
+
+    /// Has the helper, if there is one, make the memory ready that `bytes` go to which come later. The
+    /// array must stay where it is until it is told to [`Ready::stop`].
+    pub fn make_ahead(&mut self, free: Range<usize>, bytes: usize) {
+        self.stop();
+        let Some(helper) = &self.helper else { return };
+        let (from, until) = self.lacking(&free, bytes);
+        if until.saturating_sub(from) >= BYTES_MIN {
+            let ahead = Ahead::new(Mutex::new(from..until));
+            if helper.0.send(ahead.clone()).is_ok() {
+                self.until = until;
+                self.ahead = Some(ahead);
+            }
+        }
+    }
+
+    /// What is not ready of the memory that the next `bytes` go to, and some more.
+    fn lacking(&self, free: &Range<usize>, bytes: usize) -> (usize, usize) {
+        let needed = free.end.min(free.start.saturating_add(bytes));
+        let is_ours = (free.start..=free.end).contains(&self.until);
+        let from = if is_ours { self.until } else { free.start };
+        if needed <= from {
+            return (from, from);
+        }
+        let until = needed.max(from.saturating_add(BYTES_TOGETHER));
+        let until = until.checked_next_multiple_of(PAGE_BYTES_MAX).unwrap_or(until);
+        (from, free.end.min(until))
+    }
+
+    /// From here on the array may change its place.
+    pub fn stop(&mut self) {
+        if let Some(ahead) = self.ahead.take() {
+            let mut ahead = ahead.lock();
+            if ahead.start < ahead.end {
+                self.until = ahead.start;
+            }
+            *ahead = 0..0;
+        }
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        self.stop();
     }
 }
 
@@ -48,6 +129,9 @@ fn populate(addresses: Range<usize>) {
         let _ = unsafe { madvise(first, until - from, Advice::LinuxPopulateWrite) };
     }
 }
+
+#[cfg(not(target_os = "linux"))]
+fn populate(_: Range<usize>) {}
 
 #[cfg(test)]
 mod tests {
@@ -77,5 +161,39 @@ mod tests {
         ready.make(free.clone(), 5);
         assert_eq!(ready.until, free.end);
         ready.make(0..0, 5);
+    }
+
+    #[test]
+    fn what_a_helper_has_made_ready_is_not_asked_for_again() {
+        let mut ready = Ready::new(Some(Helper::start().unwrap()));
+        let array = vec![7u8; 4 << 20];
+        let free = array.as_ptr().addr()..array.as_ptr().addr() + array.len();
+        ready.make_ahead(free.clone(), 2 << 20);
+        let until = ready.until;
+        assert!(until >= free.start + (2 << 20));
+        let ahead = ready.ahead.clone().unwrap();
+        while ahead.lock().start < until {
+            std::thread::yield_now();
+        }
+        ready.stop();
+        ready.make(free.clone(), 2 << 20);
+        assert_eq!(ready.until, until);
+        assert!(array.iter().all(|byte| *byte == 7), "nothing is changed");
+        ready.make_ahead(free.start + 5..free.end, usize::MAX);
+        assert_eq!(ready.until, free.end);
+    }
+
+    /// What is behind an array that has moved may be anybody's.
+    #[test]
+    fn a_helper_that_is_stopped_asks_for_nothing_more() {
+        let ahead = Ahead::new(Mutex::new(200..300));
+        let mut ready = Ready { until: 300, ahead: Some(ahead.clone()), helper: None };
+        ready.stop();
+        assert_eq!(ready.until, 200, "the rest is still to be done");
+        assert!(!step(&mut ahead.lock()));
+        assert_eq!(*ahead.lock(), 0..0);
+        let ahead = Ahead::new(Mutex::new(200..300));
+        drop(Ready { until: 300, ahead: Some(ahead.clone()), helper: None });
+        assert_eq!(*ahead.lock(), 0..0);
     }
 }

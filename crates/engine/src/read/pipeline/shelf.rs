@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use rootfile::{Array, Result};
 
 use super::filling::{Company, Filling};
+use super::ready::Helper;
 use crate::read::columns::Column;
 use crate::read::plan::{Item, Plan};
 
@@ -21,10 +22,10 @@ use crate::read::plan::{Item, Plan};
 const EXPANSION_TRUSTED: u64 = 32;
 
 /// The arrays of the batches of one read that are being filled.
-#[derive(Default)]
 pub struct Assembly {
     /// By batch; one shelf a column.
     shelves: BTreeMap<usize, Vec<Arc<Shelf>>>,
+    helper: Option<Helper>,
 }
 
 /// One column of one batch.
@@ -49,11 +50,16 @@ pub struct Place {
 }
 
 impl Assembly {
+    /// No arrays yet; a `helper` makes their memory ready.
+    pub fn new(helper: Option<Helper>) -> Self {
+        Assembly { shelves: BTreeMap::new(), helper }
+    }
+
     /// Where the entries of an item go, in order.
     pub fn places(&mut self, plan: &Plan, columns: &[Arc<Column>], item: &Item) -> Vec<Place> {
         let place = |batch: usize| {
-            let shelves =
-                self.shelves.entry(batch).or_insert_with(|| new_shelves(plan, columns, batch));
+            let new = || new_shelves(plan, columns, batch, self.helper.as_ref());
+            let shelves = self.shelves.entry(batch).or_insert_with(new);
             let there = &plan.batches[batch].entries;
             let entries = item.entries.start.max(there.start)..item.entries.end.min(there.end);
             Place { shelf: shelves[item.column].clone(), entries }
@@ -71,13 +77,18 @@ impl Assembly {
         kept: impl Fn(usize) -> bool,
     ) -> Result<Vec<(String, Array)>> {
         let shelves = self.shelves.remove(&batch);
-        let shelves = shelves.unwrap_or_else(|| new_shelves(plan, columns, batch));
+        let shelves = shelves.unwrap_or_else(|| new_shelves(plan, columns, batch, None));
         let kept = shelves.iter().zip(columns).enumerate().filter(|(position, _)| kept(*position));
         kept.map(|(_, (shelf, column))| Ok((column.name.clone(), shelf.take()?))).collect()
     }
 }
 
-fn new_shelves(plan: &Plan, columns: &[Arc<Column>], batch: usize) -> Vec<Arc<Shelf>> {
+fn new_shelves(
+    plan: &Plan,
+    columns: &[Arc<Column>],
+    batch: usize,
+    helper: Option<&Helper>,
+) -> Vec<Arc<Shelf>> {
     let batch = &plan.batches[batch];
     let mut rooms = vec![0u64; columns.len()];
     for item in batch.items.iter().map(|at| &plan.items[*at]) {
@@ -89,13 +100,16 @@ fn new_shelves(plan: &Plan, columns: &[Arc<Column>], batch: usize) -> Vec<Arc<Sh
         }
     }
     let entries = usize::try_from(batch.entries.end - batch.entries.start).unwrap_or(0);
-    let company = Company::of(entries);
+    let company = Company::of(entries, helper);
     let shelf = |(column, room): (&Arc<Column>, u64)| {
         let mut array = column.interpretation.empty();
         let room = usize::try_from(room).unwrap_or(0);
-        let shares = company.is_some() && matches!(array, Array::List { .. });
-        array.reserve(if shares { 0 } else { entries.min(room) }, room);
-        Arc::new(Shelf::new(batch.entries.start, Filling::new(array, company.as_ref())))
+        let is_list = matches!(array, Array::List { .. });
+        let offsets = if is_list { entries.saturating_mul(size_of::<i64>()) } else { 0 };
+        let shares = company.is_some() && is_list;
+        array.reserve(if shares { 0 } else { entries.min(room) }, room.saturating_sub(offsets));
+        let filling = Filling::new(array, company.as_ref(), helper);
+        Arc::new(Shelf::new(batch.entries.start, filling))
     };
     columns.iter().zip(rooms).map(shelf).collect()
 }
