@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .._core import Column
     from .._entries import Rows
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import awkward as ak
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
 from .._entries import Rows
 from ..errors import UnsupportedError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .._core import Column
 
 

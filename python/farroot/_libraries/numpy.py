@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .._core import Column
     from .._entries import Rows
 
