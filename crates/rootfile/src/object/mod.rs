@@ -103,11 +103,6 @@ impl Objects {
         ObjectRef { objects: self, id }
     }
 
-    /// How many.
-    pub fn count(&self) -> usize {
-        self.objects.len()
-    }
-
     /// The members of an object, as [`ObjectRef::members`] names them, without copying the
     /// numbers in them: it has none then.
     pub fn take_members(&mut self, id: ObjectId) -> Vec<(Arc<str>, Value)> {

@@ -6,6 +6,7 @@ mod by_hand;
 
 use super::*;
 use crate::ErrorKind;
+use crate::cursor::Cursor;
 use crate::streamer::{Element, StreamerInfo, Streamers, code};
 
 const KEY_LEN: u64 = 40;
@@ -368,4 +369,46 @@ fn clones_that_bypass_their_streamer_come_member_by_member() {
     };
     assert_eq!([id(&all[0]), id(&all[1])], [Ok(7), Ok(8)]);
     cut("TClonesArray", &clones);
+}
+
+fn read_leaving(class: &str, content: &[u8], opaque: &[&str]) -> Result<Objects> {
+    let opaque = opaque.iter().map(|class| (*class).to_owned()).collect();
+    let content = Bytes::copy_from_slice(content);
+    read_object_at(&streamers(), class, Cursor::new(&content, 1000), KEY_LEN, &opaque)
+}
+
+#[test]
+fn opaque_classes_are_left_as_bytes() {
+    let whole = read_leaving("Point", POINT, &["Point"]).unwrap();
+    assert_eq!(whole.root().unread().unwrap().bytes, POINT);
+    assert_eq!(read_leaving("Point", POINT, &["Pair"]).unwrap(), read("Point", POINT).unwrap());
+    let pair = read_leaving("Pair", UNKNOWN, &["B"]).unwrap();
+    let second = pair.root().pointed("second").unwrap().unwrap();
+    assert_eq!(second.unread().unwrap().bytes, &[0, 1, 77, 78][..]);
+    // In place, where it says its length, and where it does not.
+    let inner = [&[0x40, 0, 0, 8, 0, 1][..], &[0x40, 0, 0, 2, 0, 9]].concat();
+    let inside = info("Box", 1, 9, vec![member("point", code::ANY, "Point")]);
+    let streamers = Streamers::new(vec![inside, info("Point", 9, 10, Vec::new())]);
+    let opaque = Opaque::from(["Point".to_owned()]);
+    let read = |content: Vec<u8>| {
+        let content = Bytes::from(content);
+        read_object_at(&streamers, "Box", Cursor::new(&content, 0), KEY_LEN, &opaque).unwrap()
+    };
+    let found = read(inner.clone());
+    let point = found.root().pointed("point").unwrap().unwrap();
+    assert_eq!(point.unread().unwrap().bytes, inner[6..]);
+    let unknown = read(vec![0x40, 0, 0, 4, 0, 1, 0, 9]);
+    assert!(unknown.root().unread().unwrap().why.to_string().contains("of unknown length"));
+}
+
+#[test]
+fn objects_know_whether_one_is_referred_to_twice() {
+    assert!(read("Node", NODES).unwrap().are_shared());
+    assert!(read("Node", &[0, 1, 0, 0, 0, 1, 7]).unwrap().are_shared());
+    let mut alone = read("Node", &[0, 1, 0, 0, 0, 0, 7]).unwrap();
+    assert!(!alone.are_shared());
+    let root = alone.root().id;
+    let members = alone.take_members(root);
+    assert_eq!(members, [("next".into(), Value::Null), ("id".into(), Value::Uint(7))]);
+    assert!(alone.take_members(root).is_empty());
 }
