@@ -14,11 +14,12 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 BENCH = Path(__file__).resolve().parent
 DATA = BENCH / "out" / "data"
 
-# file: recipe, tree, arguments of its make_ function after the path
+# file: recipe, tree (none of objects alone), arguments of its make_ function after the path
 FILES = {
     "nano": ("nano", "Events", (200_000, 25_000)),
     "nano33": ("nano", "Events", (90_000, 25_000)),
@@ -33,6 +34,8 @@ FILES = {
     "nested": ("nested", "Events", (500_000, 50_000)),
     "ntuple100": ("ntuple100", "Events", (500_000, 50_000)),
     "wide": ("wide", "Events", (2_000, 200)),
+    "objects": ("objects", None, (200, 10_000_000)),
+    "histograms": ("histograms", None, (100, 100)),
     "small": ("nano", "Events", (1_000, 500)),
 }
 
@@ -107,6 +110,8 @@ def describe(name: str) -> dict:
     _, tree_name, _ = FILES[name]
     path = DATA / f"{name}.root"
     with uproot.open(path) as file:
+        if tree_name is None:
+            return about(name, 0, 0, classes_of(file))
         tree = file[tree_name]
         if isinstance(tree, uproot.behaviors.RNTuple.RNTuple):
             columns = {field.name: {"type": field.typename} for field in tree.fields}
@@ -122,6 +127,18 @@ def describe(name: str) -> dict:
         }
         clusters = len(set(tree.common_entry_offsets())) - 1
         return about(name, tree.num_entries, max(clusters, 1), columns)
+
+
+def classes_of(file: Any) -> dict:
+    """How many objects of each class there are, and their bytes on disk."""
+    found: dict[str, dict] = {}
+    for path, classname in file.iterclassnames():
+        key = file.key(path)
+        one = found.setdefault(classname, {"objects": 0, "bytes": 0, "bytes_raw": 0})
+        one["objects"] += 1
+        one["bytes"] += int(key.data_compressed_bytes)
+        one["bytes_raw"] += int(key.data_uncompressed_bytes)
+    return found
 
 
 def about(name: str, entries: int, clusters: int, columns: dict) -> dict:

@@ -127,6 +127,13 @@ LOCAL_FARROOT_TWO = Peer(
 )
 LOCAL_FLOOR = Peer("zstd alone", "codec_alone", "local", is_bound=True)
 LOCAL_ARRAYS = (LOCAL_ROOT, LOCAL_UPROOT, LOCAL_FARROOT, LOCAL_FARROOT_TWO, LOCAL_FLOOR)
+LOCAL_OBJECTS = (
+    Peer("ROOT", "root_objects", "local"),
+    Peer("uproot", "uproot_objects", "local"),
+    replace(LOCAL_FARROOT, script="farroot_objects"),
+    replace(LOCAL_FARROOT_TWO, script="farroot_objects"),
+    replace(LOCAL_FLOOR, options=("--objects",)),
+)
 NANO_COLUMNS = ("Muon_pt", "Jet_pt", "flat_00")
 SPLIT_COLUMNS = tuple(
     f"split.{member}"
@@ -366,6 +373,24 @@ EXPERIMENTS = {
             LOCAL_FARROOT_TWO,
             LOCAL_FLOOR,
         ),
+    ),
+    **{
+        f"object-{name}": Experiment(
+            about=f"one object of a local file, {about}",
+            file="objects",
+            columns=(name,),
+            peers=LOCAL_OBJECTS,
+        )
+        for name, about in (
+            ("histogram", "a TH3D of 8 million bins"),
+            ("graph", "a TGraph of 10 million points"),
+            ("numbers", "a std::vector of 10 million numbers"),
+        )
+    },
+    "histograms": Experiment(
+        about="10,000 TH1D in 100 directories of a local file",
+        file="histograms",
+        peers=LOCAL_OBJECTS,
     ),
     "wide": Experiment(
         about="names of 1,600 branches of a local file",

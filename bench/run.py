@@ -174,7 +174,8 @@ def job(experiment: Experiment, peer: Peer, link: Link | None) -> list[str]:
     words = [f"{base}/{what}", *peer.options]
     if experiment.copies:
         words += ["--files", str(experiment.copies)]
-    words += ["--tree", data.FILES[experiment.file][1]]
+    if tree := data.FILES[experiment.file][1]:
+        words += ["--tree", tree]
     if experiment.columns:
         words += ["--columns", ",".join(experiment.columns)]
     if experiment.entry_stop:

@@ -1,4 +1,5 @@
-"""The floor of decoding on one thread: the decompressor alone, on a local file's baskets or pages.
+"""The floor of decoding on one thread: the decompressor alone, on a local file's baskets, pages or
+objects.
 
 A C library itself, with one context for all: of zstd, LZ4 and LZMA those of the system, of zlib
 libdeflate where it is installed, else zlib. What is compressed is in memory, its place in the file
@@ -14,13 +15,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import clock
+import contents
 import uproot
 
 HEADER = 9  # of a block: algorithm, version, and three bytes each of compressed and original size
 CHECKSUM = 8  # in front of LZ4's bytes
 
-args = clock.arguments()
-content = Path(args.url).read_bytes()
+args = clock.arguments(("--objects", {"action": "store_true", "help": "columns are objects"}))
+stored = Path(args.url).read_bytes()
 
 
 def library(name: str, **results: type) -> ctypes.CDLL:
@@ -104,7 +106,13 @@ CODECS = {b"ZS": zstd, b"ZL": zlib, b"L4": lz4, b"XZ": lzma}
 
 
 def payloads(tree) -> Iterator[tuple[int, int]]:
-    """Where the compressed bytes of all baskets or pages begin and end."""
+    """Where the compressed bytes of all baskets or pages, or of objects, begin and end."""
+    if args.objects:
+        for name in args.columns or tree.iterkeys(**contents.MANY):
+            key = tree.key(name)
+            start = key.data_cursor.index
+            yield start, start + key.data_compressed_bytes
+        return
     if isinstance(tree, uproot.behaviors.RNTuple.RNTuple):
         for cluster in tree.page_link_list:
             for column in cluster:
@@ -115,27 +123,27 @@ def payloads(tree) -> Iterator[tuple[int, int]]:
         for number in range(branch.num_baskets):
             start = int(branch.member("fBasketSeek")[number])
             end = start + int(branch.member("fBasketBytes")[number])
-            key_length = int.from_bytes(content[start + 14 : start + 16], "big")
+            key_length = int.from_bytes(stored[start + 14 : start + 16], "big")
             yield start + key_length, end
 
 
 def blocks(tree) -> Iterator[tuple[int, bytes, int, int]]:
     """Place, algorithm and length of each block, and the length of its content."""
     for start, end in payloads(tree):
-        algorithm = content[start : start + 2]
+        algorithm = stored[start : start + 2]
         if algorithm not in CODECS:
             yield start, b"", end - start, end - start
             continue
-        while content[start : start + 2] == algorithm and start < end:
-            compressed = int.from_bytes(content[start + 3 : start + 6], "little")
-            length = int.from_bytes(content[start + 6 : start + 9], "little")
+        while stored[start : start + 2] == algorithm and start < end:
+            compressed = int.from_bytes(stored[start + 3 : start + 6], "little")
+            length = int.from_bytes(stored[start + 6 : start + 9], "little")
             yield start + HEADER, algorithm, compressed, length
             start += HEADER + compressed
 
 
 with uproot.open(args.url) as file:
-    todo = sorted(blocks(file[args.tree]))
-base = ctypes.cast(ctypes.c_char_p(content), ctypes.c_void_p).value
+    todo = sorted(blocks(file if args.objects else file[args.tree]))
+base = ctypes.cast(ctypes.c_char_p(stored), ctypes.c_void_p).value
 target = ctypes.create_string_buffer(max(length for *_, length in todo))
 place = ctypes.addressof(target)
 decompressors = {name: CODECS.get(name, nothing)() for name in {name for _, name, _, _ in todo}}
