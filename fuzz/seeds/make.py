@@ -4,6 +4,7 @@ They are kept in the repository, so this is needed only for new ones.
 """
 
 import lzma
+import tempfile
 import zlib
 from array import array
 from pathlib import Path
@@ -100,7 +101,22 @@ def make_objects(name: str) -> None:
     file.Close()
 
 
+def make_branches() -> None:
+    """Trees with the branches of `branches.h`."""
+    with tempfile.TemporaryDirectory() as folder:
+        ROOT.gSystem.CompileMacro(str(HERE / "branches.h"), "kfs", "seed_branches", folder)
+        for name, fill in (("branches.root", "fill_branches"), ("leaves.root", "fill_leaves")):
+            file = ROOT.TFile.Open(str(HERE / "file" / name), "RECREATE", "", 0)
+            tree = ROOT.TTree("t", "a tree")
+            getattr(ROOT, fill)(tree)
+            tree.Write()
+            # The streamer infos, which are most of the file, and are as in the others.
+            file.SetCompressionSettings(101)
+            file.Close()
+
+
 make_blocks()
 make_file("plain.root", 0)
 make_file("zlib.root", 101)
 make_objects("objects.root")
+make_branches()

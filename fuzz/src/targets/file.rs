@@ -94,6 +94,8 @@ fn seeds() -> Vec<Vec<u8>> {
         include_bytes!("../../../crates/rootfile/testdata/members.root"),
         include_bytes!("../../../crates/rootfile/testdata/unclosed.root"),
         include_bytes!("../../seeds/file/objects.root"),
+        include_bytes!("../../seeds/file/branches.root"),
+        include_bytes!("../../seeds/file/leaves.root"),
     ]
     .map(<[u8]>::to_vec)
     .into()
