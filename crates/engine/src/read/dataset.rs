@@ -199,8 +199,9 @@ struct Started {
 
 impl Parts {
     pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: Wish) -> Self {
+        let series = Series::read(places.len());
         let places = places.into_iter().enumerate().collect();
-        let (opening, pace, series) = (Ahead::new(), Pace::default(), Series::read());
+        let (opening, pace) = (Ahead::new(), Pace::default());
         Parts { engine, places, wish, opening, present: None, left_out: None, pace, series }
     }
 

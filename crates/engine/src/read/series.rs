@@ -20,6 +20,8 @@ pub(crate) struct Series {
     shared: Arc<Shared>,
     /// Few files are opened ahead, and what follows is read of them: else they are only opened.
     is_read: bool,
+    /// There is but one file, and nobody to be told.
+    is_one: bool,
 }
 
 #[derive(Debug, Default)]
@@ -32,9 +34,9 @@ struct Shared {
 }
 
 impl Series {
-    /// A series of files that are read.
-    pub fn read() -> Self {
-        Series { is_read: true, ..Series::default() }
+    /// A series of so many files that are read.
+    pub fn read(files: usize) -> Self {
+        Series { is_read: true, is_one: files < 2, ..Series::default() }
     }
 
     /// So much is needed of a file of this size, beyond what has come.
@@ -72,7 +74,8 @@ impl Series {
         read: impl Fn(&File, &Known) -> rootfile::Result<Progress<()>>,
     ) {
         let Some(size) = known.size() else { return };
-        if self.shared.is_taught.load(Ordering::Relaxed) {
+        // It means to read all metadata once more.
+        if self.is_one || self.shared.is_taught.load(Ordering::Relaxed) {
             return;
         }
         let mut needed = Known::new(known.size());
