@@ -15,6 +15,26 @@ def same_awkward(ours: Any, theirs: Any) -> bool:
     return bool(ak.array_equal(ours, theirs, equal_nan=True))
 
 
+def shared(ours: Any, theirs: Any) -> Any:
+    """Ours, with those fields of records only that theirs have: pointers are left out there."""
+    layout = _shared(ak.to_layout(ours), ak.to_layout(theirs))
+    return ak.Array(layout, behavior=ak.behavior)
+
+
+def _shared(ours: Any, theirs: Any) -> Any:
+    if isinstance(ours, ak.contents.RecordArray) and isinstance(theirs, ak.contents.RecordArray):
+        names = [name for name in ours.fields if name in theirs.fields]
+        return ak.contents.RecordArray(
+            [_shared(ours.content(name), theirs.content(name)) for name in names],
+            None if ours.is_tuple else names,
+            length=ours.length,
+            parameters=ours.parameters,
+        )
+    if hasattr(ours, "content") and hasattr(theirs, "content"):
+        return ours.copy(content=_shared(ours.content, theirs.content))
+    return ours
+
+
 def same_numpy(ours: Any, theirs: Any) -> bool:
     """Equal in dtype and shape and, for objects, in what these hold."""
     if isinstance(ours, dict):

@@ -20,7 +20,7 @@ import farroot
 
 from .corpus import memory_limited
 from .root.seeded import source
-from .same import same_awkward
+from .same import same_awkward, shared
 from .seeds import main, written
 
 #: Stands for what a name does not lead to.
@@ -78,6 +78,7 @@ def _compare_branch(our: farroot.Branch, their: Any, entries: list[Any]) -> Iter
         return  # Then it does not count what the type is.
     if our.typename != their.typename:
         yield f"uproot spells it {their.typename}"
+    array = shared(array, expected)
     if str(array.type) != str(expected.type):
         yield f"{array.type} where uproot has {expected.type}"
     elif not same_awkward(array, expected):

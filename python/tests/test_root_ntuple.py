@@ -114,7 +114,7 @@ def test_kinds_of_fields(written: Path, compression: int) -> None:
 
 
 def streamed(i: int) -> dict[str, Any]:
-    """What `Streamed::fill` fills; pointers to other objects are left out."""
+    """What `Streamed::fill` fills."""
     return {
         "base": -i,
         "number": i,
@@ -124,6 +124,7 @@ def streamed(i: int) -> dict[str, Any]:
         "by_text": [("m" * (k + 1), i + k) for k in range(i % 3)],
         "spots": [spot(i, -i)] * (i % 4),
         "named": {"fName": "n" * (i % 5), "fTitle": "title"},
+        "pointed": spot(2 * i, i) if i % 2 else None,
         "n": i % 4,
         "counted": [i + 0.25 * k for k in range(i % 4)],
     }

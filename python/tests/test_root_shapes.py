@@ -31,7 +31,7 @@ def row(i: int) -> dict[str, Any]:
 
 
 def shapes(i: int) -> dict[str, Any]:
-    """What `Shapes::fill` fills, pointers left out."""
+    """What `Shapes::fill` fills."""
     return {
         "parts": [part(i + k) for k in range(3)],
         "grid": [part(0), part(0), part(i), part(i)],
@@ -40,6 +40,7 @@ def shapes(i: int) -> dict[str, Any]:
         "arrays": [[i] * (i % 3) for _ in range(2)],
         "named": [{"fName": "n" * (i % 3), "fTitle": "t"}] * 2,
         "objects": [{"fUniqueID": i + k, "fBits": 0} for k in range(2)],
+        "pointers": [None if k == i % 3 else part(i + k) for k in range(3)],
         "rows": [row(i + k) for k in range(i % 3)],
         "words": ["w" * (i % 3)] * (i % 4),
         "metals": [2] * (i % 3),

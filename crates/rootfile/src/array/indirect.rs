@@ -121,7 +121,13 @@ pub(crate) fn alternative(contents: &mut Vec<Array>, like: &Array) -> Result<i8>
 /// Whether two arrays are of one type, whatever objects of any class are in them.
 fn same_kind(a: &Array, b: &Array) -> bool {
     match (a, b) {
-        (Array::Record { class: Some(a), .. }, Array::Record { class: Some(b), .. }) => a == b,
+        (
+            Array::Record { class: Some(a), fields, .. },
+            Array::Record { class: Some(b), fields: others, .. },
+        ) => {
+            // Some of a class may come without members.
+            a == b && fields.is_empty() == others.is_empty()
+        }
         (Array::Strings { .. }, Array::Strings { .. }) => true,
         (Array::List { content: a, .. }, Array::List { content: b, .. }) => same_kind(a, b),
         (Array::Marked { mark: a, content }, Array::Marked { mark: b, content: other }) => {

@@ -12,7 +12,7 @@ mod read;
 mod special;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::tree::interpret::layout::Classes;
@@ -131,6 +131,8 @@ pub struct Streamers {
     regular: BTreeMap<String, ClassId>,
     /// What containers of objects of any class may hold, once somebody has asked.
     nameable: OnceLock<Arc<Classes>>,
+    /// The classes that derive from each, once somebody has asked.
+    heirs: OnceLock<BTreeMap<ClassId, Vec<ClassId>>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -170,6 +172,7 @@ impl Streamers {
             ids: BTreeMap::new(),
             regular: BTreeMap::new(),
             nameable: OnceLock::new(),
+            heirs: OnceLock::new(),
         };
         for (name, special) in Special::ALL {
             let id = streamers.intern(name);
@@ -216,9 +219,26 @@ impl Streamers {
     }
 
     /// Names of the classes that derive from one.
-    pub(crate) fn heirs<'a>(&'a self, base: &'a str) -> impl Iterator<Item = &'a str> {
-        let names = self.classes.iter().map(|class| &*class.name);
-        names.filter(move |name| *name != base && self.inherits(name, base))
+    pub(crate) fn heirs(&self, base: &str) -> impl Iterator<Item = &str> {
+        let all = self.heirs.get_or_init(|| self.all_heirs());
+        let heirs = self.id(base).and_then(|id| all.get(&id));
+        heirs.into_iter().flatten().map(|heir| &*self.class(*heir).name)
+    }
+
+    fn all_heirs(&self) -> BTreeMap<ClassId, Vec<ClassId>> {
+        let mut heirs: BTreeMap<ClassId, Vec<ClassId>> = BTreeMap::new();
+        for heir in (0..self.classes.len() as u32).map(ClassId) {
+            let (mut bases, mut known) = (vec![heir], BTreeSet::from([heir]));
+            while let Some(class) = bases.pop() {
+                let versions = &self.class(class).versions;
+                let direct = versions.iter().flat_map(|version| version.layout.bases());
+                bases.extend(direct.filter(|base| known.insert(*base)));
+            }
+            for base in known.into_iter().filter(|base| *base != heir) {
+                heirs.entry(base).or_default().push(heir);
+            }
+        }
+        heirs
     }
 
     /// Every streamer info, those of the file first.

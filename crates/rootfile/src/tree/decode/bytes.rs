@@ -15,6 +15,10 @@ pub const MEMBERWISE: u16 = 0x4000;
 const MAP_OFFSET: u32 = 2;
 /// Containers in containers: more than any sane file has.
 const DEPTH_MAX: usize = 32;
+/// Objects in objects of any class: what is deeper comes without members.
+const OPEN_MAX: usize = 64;
+/// Objects are read again for each column that points to them: so many times the entry in all.
+const AGAIN_MAX: usize = 64;
 /// Names of template classes are long; this is beyond any.
 const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
 
@@ -26,29 +30,26 @@ pub struct Bytes<'a> {
     rest: &'a [u8],
     /// What a reference to the byte behind the last one would be.
     end: u32,
-    seen: BTreeMap<u32, Seen<'a>>,
+    /// Objects by their references and the columns that have them.
+    seen: BTreeMap<(u32, usize), Place>,
+    /// References of objects that are being read.
+    open: Vec<u32>,
+    /// Columns that nobody asks for, one in the other: they may be gone when a pointer refers to them.
+    aside: usize,
+    /// Bytes of objects that were read for a pointer from elsewhere.
+    again: usize,
     /// Those that the bytes may name.
     classes: Option<&'a Classes>,
     /// Containers that what is read is in.
     depth: usize,
 }
 
-/// What pointers further on may refer to.
+/// Where an object is that pointers further on may refer to: its alternative, of several, and its
+/// position there.
 #[derive(Debug, Clone, Copy)]
-pub enum Seen<'a> {
-    Class(&'a [u8]),
-    /// Position of an object in the content of the column that the pointer `of` fills.
-    Object {
-        of: usize,
-        at: i64,
-    },
-    /// An object of a class that the bytes have named: its alternative and its position there, in
-    /// the column that begins at `of`.
-    Any {
-        of: usize,
-        tag: i8,
-        at: i64,
-    },
+pub struct Place {
+    pub tag: i8,
+    pub at: i64,
 }
 
 /// Byte count and version in front of an object or a collection.
@@ -63,7 +64,17 @@ impl<'a> Bytes<'a> {
     /// `start` is where the bytes begin in the record that holds them.
     pub fn new(bytes: &'a [u8], start: u32) -> Self {
         let end = start.wrapping_add(bytes.len() as u32).wrapping_add(MAP_OFFSET);
-        Bytes { all: bytes, rest: bytes, end, seen: BTreeMap::new(), classes: None, depth: 0 }
+        Bytes {
+            all: bytes,
+            rest: bytes,
+            end,
+            seen: BTreeMap::new(),
+            open: Vec::new(),
+            aside: 0,
+            again: 0,
+            classes: None,
+            depth: 0,
+        }
     }
 
     /// Begins a container, which is to be left.
@@ -107,22 +118,73 @@ impl<'a> Bytes<'a> {
         self.end.wrapping_sub(self.rest.len() as u32)
     }
 
-    pub fn see(&mut self, reference: u32, what: Seen<'a>) {
-        self.seen.insert(reference, what);
-    }
-
-    pub fn seen(&self, reference: u32) -> Option<Seen<'a>> {
-        self.seen.get(&reference).copied()
-    }
-
-    /// The class that a reference is to, also where it was named in what has been skipped.
-    pub fn class_at(&self, reference: u32) -> Option<&'a [u8]> {
-        if let Some(Seen::Class(class)) = self.seen(reference) {
-            return Some(class);
+    /// Keeps where the object of a reference is in the column that is at `column` in memory.
+    pub fn see(&mut self, reference: u32, column: usize, place: Place) {
+        if self.aside == 0 {
+            self.seen.insert((reference, column), place);
         }
+    }
+
+    /// Where that column has the object, if it does.
+    pub fn seen(&self, reference: u32, column: usize) -> Option<Place> {
+        let place = self.seen.get(&(reference, column)).copied();
+        place.filter(|_| self.aside == 0)
+    }
+
+    /// Reads into columns that nobody asks for.
+    pub fn aside<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.aside += 1;
+        let read = read(self);
+        self.aside -= 1;
+        read
+    }
+
+    /// Whether an object of any class can be read here: it is neither within itself nor too deep.
+    pub fn may_open(&self, reference: u32) -> bool {
+        self.open.len() < OPEN_MAX && !self.open.contains(&reference)
+    }
+
+    /// Reads the object of a reference.
+    pub fn opened<T>(
+        &mut self,
+        reference: u32,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.open.push(reference);
+        let read = read(self);
+        self.open.pop();
+        read
+    }
+
+    /// What is at a reference to something before, if there is such a thing.
+    fn before(&self, reference: u32) -> Option<&'a [u8]> {
         let behind = self.end.checked_sub(reference)? as usize;
         let at = self.all.len().checked_sub(behind).filter(|_| behind > self.rest.len())?;
-        let name = self.all[at..].strip_prefix(&NEW_CLASS.to_be_bytes())?;
+        Some(&self.all[at..])
+    }
+
+    /// Reads what a reference is to, and goes on where it was.
+    pub fn again<T>(
+        &mut self,
+        reference: u32,
+        read: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let from = self.before(reference);
+        let from =
+            from.ok_or_else(|| Error::corrupt("a pointer to an object that is not there"))?;
+        let rest = std::mem::replace(&mut self.rest, from);
+        let read = read(self);
+        self.again = self.again.saturating_add(from.len() - self.rest.len());
+        self.rest = rest;
+        if self.again > self.all.len().saturating_mul(AGAIN_MAX) {
+            return Err(Error::limit("pointers that lead to too much"));
+        }
+        read
+    }
+
+    /// The class that a reference is to.
+    pub fn class_at(&self, reference: u32) -> Option<&'a [u8]> {
+        let name = self.before(reference)?.strip_prefix(&NEW_CLASS.to_be_bytes())?;
         let len = name.iter().take(CLASS_NAME_LEN_MAX).position(|byte| *byte == 0)?;
         Some(&name[..len])
     }
@@ -130,6 +192,7 @@ impl<'a> Bytes<'a> {
     /// Ends what pointers may refer to: those of the next entry start anew.
     pub fn forget(&mut self) {
         self.seen.clear();
+        self.again = 0;
     }
 
     #[inline]

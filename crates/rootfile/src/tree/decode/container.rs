@@ -13,11 +13,12 @@
 //! (Source: ROOT, `TObjArray::Streamer`, `TList::Streamer`, `TMap::Streamer`,
 //! `TClonesArray::Streamer`, `TOrdCollection::Streamer`, and `TCollection::Streamer` for `THashTable`.)
 //!
-//! Objects of classes that the file does not describe are records without members.
+//! Objects of classes that the file does not describe are records without members, and so are those
+//! that are within themselves.
 
-use super::bytes::{Bytes, Header, Seen};
+use super::bytes::{Bytes, Header, Place};
 use super::object::{self, Order};
-use super::pointer::Tag;
+use super::pointer::{Tag, address, nowhere};
 use super::value::{self, plain, record_of};
 use super::wrong_column;
 use crate::array::Array;
@@ -177,28 +178,43 @@ fn texts_by_members(
 /// Reads a pointer to an object of any class: nothing, an object with its class, or a reference to
 /// one before.
 pub fn pointer(bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
-    let of = std::ptr::from_ref(&*column) as usize;
     let own = bytes.reference();
     match Tag::read(bytes)? {
         Tag::Null => push(column, -1, -1),
-        Tag::Object(reference) => match bytes.seen(reference) {
-            Some(Seen::Any { of: known, tag, at }) if known == of => push(column, tag, at),
-            _ => return Err(Error::unsupported("a pointer to an object elsewhere")),
+        Tag::Object(reference) => match bytes.seen(reference, address(plain(column))) {
+            Some(place) => push(column, place.tag, place.at),
+            // First in what was skipped, or in another column.
+            None => bytes.again(reference, |bytes| match Tag::read(bytes)? {
+                Tag::New { class, end } => named_object((reference, class, end), bytes, column),
+                _ => Err(nowhere()),
+            })?,
         },
-        Tag::New { class, end } => {
-            let class =
-                class.ok_or_else(|| Error::unsupported("a pointer to a class named elsewhere"))?;
-            let (tag, at) = match bytes.named(class) {
-                Ok(known) => object(known, bytes, column)?,
-                Err(_) => {
-                    bytes.take(bytes.len() - end)?;
-                    unknown(class, column)?
-                }
-            };
-            bytes.close(Header { version: 0, end: Some(end) })?;
-            bytes.see(own, Seen::Any { of, tag, at });
-        }
+        Tag::New { class, end } => named_object((own, class, end), bytes, column)?,
     }
+    Ok(())
+}
+
+/// Reads an object behind its class. One that leads back to itself is there without members within
+/// itself.
+fn named_object(
+    (reference, class, end): (u32, Option<&[u8]>, usize),
+    bytes: &mut Bytes<'_>,
+    column: &mut Array,
+) -> Result<()> {
+    let class = class.ok_or_else(nowhere)?;
+    let place = match bytes.named(class) {
+        Ok(known) if bytes.may_open(reference) => {
+            let (tag, at) = bytes.opened(reference, |bytes| object(known, bytes, column))?;
+            bytes.close(Header { version: 0, end: Some(end) })?;
+            Place { tag, at }
+        }
+        _ => {
+            bytes.take(bytes.len() - end)?;
+            let (tag, at) = unknown(class, column)?;
+            Place { tag, at }
+        }
+    };
+    bytes.see(reference, address(plain(column)), place);
     Ok(())
 }
 

@@ -350,8 +350,9 @@ impl Streamed {
     /// Where `array` is of another type.
     pub fn append(&self, offsets: &[i64], bytes: &[u8], array: &mut Array) -> Result<()> {
         for bounds in offsets.windows(2) {
-            let mut own = Bytes::new(&bytes[bounds[0] as usize..bounds[1] as usize], 0);
-            value::append(&self.0, &mut own, array)?;
+            let own = Bytes::new(&bytes[bounds[0] as usize..bounds[1] as usize], 0);
+            let mut own = own.naming(self.classes.as_deref());
+            value::append(&self.layout, &mut own, array)?;
             if !own.is_empty() {
                 return Err(trailing(own.len()));
             }

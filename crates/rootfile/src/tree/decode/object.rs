@@ -132,7 +132,7 @@ fn one_part(
         }
         Part::Member { at: None, layout } => {
             let lengths = lengths(layout, order, fields, target)?;
-            member(layout, order, &lengths, bytes, &mut layout.empty())?;
+            bytes.aside(|bytes| member(layout, order, &lengths, bytes, &mut layout.empty()))?;
         }
         Part::Converted { at, layout } => {
             let mut own = layout.empty();
@@ -147,7 +147,8 @@ fn one_part(
         Part::Base { at: None, version, record, is_object } => {
             let mut nobody = record.empty();
             let (_, fields) = value::record_of(&mut nobody);
-            base(record, (*version, *is_object), order, bytes, fields, order.count())?;
+            let written = (*version, *is_object);
+            bytes.aside(|bytes| base(record, written, order, bytes, fields, order.count()))?;
         }
         Part::TObject { id, bits } => {
             for _ in 0..order.count() {
@@ -166,6 +167,10 @@ fn one_part(
         Part::Pointers(each) => {
             let count = each.checked_mul(order.count()).unwrap_or(usize::MAX);
             (0..count).try_for_each(|_| skip_pointer(bytes))?;
+        }
+        Part::Framed => {
+            let left = bytes.header()?.end.and_then(|end| bytes.len().checked_sub(end));
+            bytes.take(left.ok_or_else(|| Error::corrupt("a collection of unknown length"))?)?;
         }
         // Only of single objects, whoever reads which sees to it.
         Part::Rest => {}

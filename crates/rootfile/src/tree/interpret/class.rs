@@ -13,15 +13,17 @@ use super::layout::{
 };
 use super::{Layout, Part, Record, Scalar};
 use crate::array::{Mark, Number};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::streamer::{Element, StreamerInfo, Streamers, code};
 
 /// Classes within classes within classes: more than any sane one.
 const DEPTH_MAX: usize = 32;
 /// Numbers, strings and lists in one object; the largest classes of experiments have thousands.
-const SIZE_MAX: usize = 1 << 16;
+pub(super) const SIZE_MAX: usize = 1 << 16;
 /// Items of an array in an object.
 const LENGTH_MAX: usize = 1 << 24;
+/// Classes that lead back to those that they are in, over and over.
+const REPEATED_MAX: usize = 256;
 /// What ATLAS's links to objects begin with.
 const LINK: &str = "ElementLink<";
 /// Bytes of version and identifiers in front of the list of a `TRefArray`.
@@ -49,11 +51,27 @@ pub(super) struct Compiler<'a> {
     done: BTreeMap<(String, Option<i32>), Arc<Record>>,
     /// Classes that are being compiled, outermost first.
     pub(super) within: Vec<String>,
+    /// The outermost of them that something led back to, so that what is compiled is so here only.
+    lowest: usize,
+    /// Whether what was compiled last led back.
+    pub(super) led_back: bool,
+    /// Classes that were compiled more than once, since they lead back.
+    repeated: usize,
+    /// Whether pointers in objects are followed.
+    pub(super) follows: bool,
 }
 
 impl<'a> Compiler<'a> {
     pub(super) fn new(classes: &'a Streamers) -> Self {
-        Compiler { classes, done: BTreeMap::new(), within: Vec::new() }
+        Compiler {
+            classes,
+            done: BTreeMap::new(),
+            within: Vec::new(),
+            lowest: usize::MAX,
+            led_back: false,
+            repeated: 0,
+            follows: true,
+        }
     }
 
     /// Whether objects of a class are written member after member.
@@ -191,8 +209,37 @@ impl<'a> Compiler<'a> {
         if let Some(record) = self.done.get(&key) {
             return Ok(record.clone());
         }
+        if self.within.is_empty() {
+            self.repeated = 0;
+        }
+        let made = self.compiled(class, first);
+        let (record, is_everywhere) = match made {
+            Err(error) if is_limit(&error) && self.follows && self.within.is_empty() => {
+                // Too large with what its pointers lead to.
+                self.follows = false;
+                self.done.clear();
+                let made = self.compiled(class, first);
+                self.follows = true;
+                self.done.clear();
+                (made?.0, false)
+            }
+            made => made?,
+        };
+        let record = Arc::new(record);
+        if is_everywhere {
+            self.done.insert(key, record.clone());
+        }
+        Ok(record)
+    }
+
+    /// Compiles a class, and tells whether it would be the same within any other.
+    fn compiled(&mut self, class: &str, info: Option<&StreamerInfo>) -> Result<(Record, bool)> {
+        if self.repeated > REPEATED_MAX {
+            return Err(Error::limit(format!("class {class} leads back to itself too often")));
+        }
         self.enter(class)?;
-        let record = match (first, cpp::pair(class)) {
+        let outer = std::mem::replace(&mut self.lowest, usize::MAX);
+        let record = match (info, cpp::pair(class)) {
             (Some(info), _) => self.of_info(info),
             (None, Some(types)) => self.of_pair(class, types),
             (None, None) if class.starts_with(LINK) => self.of_link(class),
@@ -201,9 +248,10 @@ impl<'a> Compiler<'a> {
             }
         };
         self.within.pop();
-        let record = Arc::new(record?);
-        self.done.insert(key, record.clone());
-        Ok(record)
+        let is_everywhere = self.lowest >= self.within.len();
+        self.lowest = if is_everywhere { outer } else { outer.min(self.lowest) };
+        self.repeated += usize::from(!is_everywhere);
+        Ok((record?, is_everywhere))
     }
 
     /// Begins a class, which is to be left by popping it.
@@ -211,7 +259,9 @@ impl<'a> Compiler<'a> {
         if self.within.len() > DEPTH_MAX {
             return Err(Error::limit(format!("class {class} is nested too deeply")));
         }
-        if self.within.iter().any(|outer| outer == class) {
+        if let Some(at) = self.within.iter().position(|outer| outer == class) {
+            self.lowest = self.lowest.min(at);
+            self.led_back = true;
             return Err(Error::unsupported(format!("class {class}, which contains itself")));
         }
         self.within.push(class.to_owned());
@@ -286,17 +336,22 @@ impl<'a> Compiler<'a> {
             code::TOBJECT => Some(TOBJECT),
             _ if base && element.name == "TObject" => Some(TOBJECT),
             _ if base => Some(self.base(element, fields)?),
-            // An array's length says that it is one, not its code.
-            code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => {
-                Some(Part::Pointers(element.array_len.max(1) as usize))
-            }
-            code => match code.checked_sub(code::ARRAY) {
-                Some(code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL) => {
-                    Some(Part::Pointers(element.array_len as usize))
+            code => match (code, code.saturating_sub(code::ARRAY)) {
+                // An array's length says that it is one, not its code.
+                (code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL, _)
+                | (_, code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL) => {
+                    Some(self.pointers(element, fields)?)
                 }
                 _ => {
-                    let layout = self.member(element, fields)?;
-                    Some(fields.part(&element.name, layout)?)
+                    self.led_back = false;
+                    match self.member(element, fields) {
+                        Ok(layout) => Some(fields.part(&element.name, layout)?),
+                        // What has a frame can be left out.
+                        Err(_) if self.led_back && is_framed(element) => {
+                            Some(fields.leave_out(&element.name, Part::Framed)?)
+                        }
+                        Err(error) => return Err(error),
+                    }
                 }
             },
         })
@@ -377,12 +432,37 @@ const HOLDERS: [&str; 8] = [
     "TMap",
 ];
 
+fn is_limit(error: &Error) -> bool {
+    matches!(error.kind, ErrorKind::Limit(_))
+}
+
+/// Collections, and arrays of pointers that another member counts.
+fn is_framed(element: &Element) -> bool {
+    element.class == "TStreamerSTL"
+        || (element.type_code == code::STREAM_LOOP && element.array_len == 0)
+}
+
 /// Every class of objects that data may name, as far as it can be read.
 pub(super) fn nameable(classes: &Streamers) -> Classes {
-    let special = ["TObject", "TObjString", "TString", "TRef", "TRefArray", "TDatime"];
+    let special = [
+        "TObject",
+        "TObjString",
+        "TString",
+        "TRef",
+        "TRefArray",
+        "TDatime",
+        "TArrayC",
+        "TArrayS",
+        "TArrayI",
+        "TArrayL",
+        "TArrayL64",
+        "TArrayF",
+        "TArrayD",
+    ];
     let names = special.into_iter().chain(HOLDERS).chain(classes.heirs("TObject"));
+    let mut compiler = Compiler::new(classes);
     let known = names.filter_map(|name| {
-        let layout = Compiler::new(classes).object(name).ok()?;
+        let layout = compiler.object(name).ok()?;
         let empty = layout.empty();
         Some((name.to_owned(), Named { layout, empty }))
     });
@@ -390,7 +470,7 @@ pub(super) fn nameable(classes: &Streamers) -> Classes {
 }
 
 /// Items of an array of fixed length.
-fn regular(element: &Element, framed: bool, item: Layout) -> Result<Layout> {
+pub(super) fn regular(element: &Element, framed: bool, item: Layout) -> Result<Layout> {
     let length = element.array_len as usize;
     if length > LENGTH_MAX {
         return Err(Error::limit(format!("array of {length} items in an object")));
@@ -506,7 +586,7 @@ pub(super) struct Fields<'a> {
 
 impl Fields<'_> {
     /// What is written for a member of that name.
-    fn part(&mut self, name: &str, layout: Layout) -> Result<Part> {
+    pub(super) fn part(&mut self, name: &str, layout: Layout) -> Result<Part> {
         let Some(wanted) = self.wanted else {
             self.names.push(name.to_owned());
             self.size = self.size.saturating_add(layout.size());
@@ -525,6 +605,17 @@ impl Fields<'_> {
                 Ok(Part::Converted { at, layout })
             }
             _ => Err(Error::unsupported(format!("member {name} of another type than elsewhere"))),
+        }
+    }
+
+    /// What is written for a member that is no field.
+    pub(super) fn leave_out(&self, name: &str, part: Part) -> Result<Part> {
+        match self.wanted {
+            // It would be said to be empty.
+            Some(wanted) if wanted.names.iter().any(|known| known == name) => {
+                Err(Error::unsupported(format!("member {name} of another type than elsewhere")))
+            }
+            _ => Ok(part),
         }
     }
 

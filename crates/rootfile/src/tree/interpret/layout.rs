@@ -223,8 +223,10 @@ pub enum Part {
     },
     /// Bytes that nobody asks for.
     Skip(usize),
-    /// Pointers to objects, which are left out of records.
+    /// Pointers to objects that are left out of records.
     Pointers(usize),
+    /// A collection that is left out, with a frame around it or those of all objects.
+    Framed,
     /// Everything up to the end of the object, which its header says.
     Rest,
 }

@@ -148,7 +148,11 @@ impl Interpretation {
 /// Objects of a class that are written one by one outside of branches, as in the fields of
 /// RNTuples that ROOT's streamer writes.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Streamed(pub(super) Layout);
+pub(crate) struct Streamed {
+    pub(super) layout: Layout,
+    /// Those that the data may name, where they name any.
+    pub(super) classes: Option<Arc<layout::Classes>>,
+}
 
 impl Streamed {
     /// How objects of a class are read.
@@ -156,12 +160,15 @@ impl Streamed {
     /// # Errors
     /// `Unsupported`, as of branches, where this version cannot read them.
     pub fn of(class: &str, classes: &Streamers) -> Result<Streamed> {
-        class::Compiler::new(classes).object(class).map(Streamed)
+        let layout = class::Compiler::new(classes).object(class)?;
+        let named = layout.names_classes();
+        let classes = named.then(|| classes.nameable(|| class::nameable(classes)));
+        Ok(Streamed { layout, classes })
     }
 
     /// An array without objects.
     pub fn empty(&self) -> Array {
-        self.0.empty()
+        self.layout.empty()
     }
 }
 

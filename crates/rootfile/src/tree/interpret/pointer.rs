@@ -2,13 +2,54 @@
 
 use std::sync::Arc;
 
-use super::class::{Compiler, Fields, special};
+use super::class::{Compiler, Fields, SIZE_MAX, regular, special};
+use super::cpp;
 use super::layout::{Pointer, Version};
 use super::{Layout, Part, Record};
 use crate::error::{Error, Result};
-use crate::streamer::StreamerInfo;
+use crate::streamer::{Element, StreamerInfo};
+
+/// Numbers, strings and lists in what one pointer leads to.
+const POINTED_SIZE_MAX: usize = 1 << 12;
 
 impl Compiler<'_> {
+    /// Members that point to objects: each is nothing or an object of the class. Those that cannot be
+    /// followed are left out, and nothing else with them.
+    pub(super) fn pointers(&mut self, element: &Element, fields: &mut Fields<'_>) -> Result<Part> {
+        let left_out = Part::Pointers(element.array_len.max(1) as usize);
+        let is_wanted = |wanted: &Record| wanted.names.contains(&element.name);
+        if !self.follows || !fields.wanted.is_none_or(is_wanted) {
+            return Ok(left_out);
+        }
+        let layout = self.followed(&element.type_name);
+        let fits = |layout: &Layout| fields.size.saturating_add(layout.size()) <= SIZE_MAX;
+        let Some(layout) = layout.filter(fits) else {
+            return fields.leave_out(&element.name, left_out);
+        };
+        let layout = match element.array_len {
+            0 => layout,
+            _ => regular(element, false, layout)?,
+        };
+        fields.part(&element.name, layout)
+    }
+
+    /// A pointer of that type, unless its class is not described, leads back to a class that it is in
+    /// or to too much.
+    fn followed(&mut self, type_name: &str) -> Option<Layout> {
+        let class = match cpp::parse(type_name) {
+            cpp::Type::Pointer(target) => match *target {
+                cpp::Type::Class(class) => class,
+                cpp::Type::Text(class) => class.to_owned(),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        if special(&class).is_none() && !self.describes(&class) {
+            return None;
+        }
+        self.pointer(&class).ok().filter(|layout| layout.size() <= POINTED_SIZE_MAX)
+    }
+
     /// A pointer to an object of a class, or of any that derives from it.
     pub(super) fn pointer(&mut self, class: &str) -> Result<Layout> {
         if special(class).is_some() {
@@ -18,8 +59,13 @@ impl Compiler<'_> {
             return Ok(Layout::Pointer(Arc::new(Pointer { classes: Vec::new() })));
         }
         let base = self.record(class, None, None)?;
-        let mut known = vec![(class.to_owned(), base.clone())];
         let classes = self.classes;
+        let mut known = vec![(class.to_owned(), base.clone())];
+        // Templates have several spellings.
+        let other = classes.id(class).map(|id| &*classes.class(id).name);
+        known.extend(
+            other.filter(|other| *other != class).map(|name| (name.to_owned(), base.clone())),
+        );
         for name in classes.heirs(class) {
             if let Ok(record) = self.seen_as(name, &base) {
                 known.push((name.to_owned(), record));
@@ -30,7 +76,8 @@ impl Compiler<'_> {
 
     /// A class with the fields of one that it derives from, the only ones that are read.
     fn seen_as(&mut self, class: &str, base: &Arc<Record>) -> Result<Arc<Record>> {
-        self.enter(class)?;
+        // It may well be within itself: of what it adds nothing is read.
+        self.enter(&format!("{class} as another"))?;
         let classes = self.classes;
         let versions = classes.versions(class).map(|info| {
             let parts = self.parts_up_to(info, base)?;
@@ -66,3 +113,6 @@ impl Compiler<'_> {
         Err(Error::unsupported(format!("class {class}, a version of which is no {wanted}")))
     }
 }
+
+#[cfg(test)]
+mod tests;

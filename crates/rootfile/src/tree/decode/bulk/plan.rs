@@ -170,7 +170,7 @@ fn members(
                 steps.push(Step::TObject { slot });
             }
             Part::Skip(size) => drop(block(&mut steps, *size, slots)?),
-            Part::Converted { .. } | Part::Pointers(_) | Part::Rest => return None,
+            Part::Converted { .. } | Part::Pointers(_) | Part::Framed | Part::Rest => return None,
         }
     }
     Some(Members { record: record.clone(), steps })
