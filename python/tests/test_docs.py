@@ -132,7 +132,6 @@ def is_possible(block: str, here: Path) -> bool:
     return all((here / name).exists() for name in wanted)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name
 )
@@ -142,7 +141,6 @@ def test_python_of_the_pages_runs(page: Path, here: Path, host: str) -> None:
     run([sys.executable, "-W", "error", "-c", "\n".join(possible)], here, host)
 
 
-@pytest.mark.timeout(300)
 def test_shell_lines_of_the_pages_run(store: Path, here: Path, host: str) -> None:
     lines = [
         line.removeprefix("$ ")
@@ -162,7 +160,6 @@ def test_shell_lines_of_the_pages_run(store: Path, here: Path, host: str) -> Non
             run(["sh", "-c", line], here, host)
 
 
-@pytest.mark.timeout(300)
 def test_the_example_of_a_streamer_written_by_hand(here: Path, host: str) -> None:
     """What it reads is what ROOT has written."""
     (block,) = [

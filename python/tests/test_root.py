@@ -87,7 +87,6 @@ def event(i: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", WHOLE)
 def test_whole_objects(written: Path, name: str) -> None:
     tree = farroot.open(f"{written / name}.root:events")
@@ -112,7 +111,6 @@ def plainly(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("memberwise", [False, True])
 def test_single_objects_of_any_class(written: Path, memberwise: bool) -> None:
     """Most of these members once made an object unreadable: bits, enumerations, pointers to
@@ -137,7 +135,6 @@ def test_single_objects_of_any_class(written: Path, memberwise: bool) -> None:
             assert same_odd(member, got[member], wanted[member]), (member, got[member])
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", SPLIT)
 def test_split_objects(written: Path, name: str) -> None:
     tree = farroot.open(f"{written / name}.root:events")
@@ -233,7 +230,6 @@ def same_odd(member: str, got: Any, wanted: Any) -> bool:
     return bool(got == wanted)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(("split", "memberwise"), ODDS)
 def test_odd_members(written: Path, split: int, memberwise: bool) -> None:
     tree = farroot.open(f"{written}/odds_{split}_{memberwise}.root:odds")
@@ -304,7 +300,6 @@ def in_order(pairs: Any) -> Any:
     return sorted(pairs, key=lambda pair: pair[0])
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(("split", "bypass"), ODDS)
 def test_containers_of_objects_of_any_class(written: Path, split: int, bypass: bool) -> None:
     tree = farroot.open(f"{written}/containers_{split}_{bypass}.root:tree")
@@ -353,7 +348,6 @@ def of_classes(i: int) -> list[Any]:
     return [held, None, held][: max(0, i % 3 * 2 - 1)]
 
 
-@pytest.mark.timeout(300)
 def test_classes_that_differ_from_batch_to_batch(written: Path, tmp_path: Path) -> None:
     """Awkward joins them; Arrow's streams and Parquet have one type, which they now say."""
     import awkward as ak

@@ -45,7 +45,6 @@ def members(value: dict[str, Any], path: str = "") -> dict[str, Any]:
     return found
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", KINDS)
 def test_branches_of_root_2(written: Path, kind: tuple[int, bool]) -> None:
     """`TBranchObject`, and `TBranchClones`, which nothing in the file describes: such a branch was
@@ -94,7 +93,6 @@ def animals(i: int) -> list[dict[str, Any] | None]:
     return kept
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", SPLIT)
 def test_split_collections_of_pointers(written: Path, kind: tuple[int, bool]) -> None:
     """`TBranchSTL` has a branch for each class, from the entry on in which there is the first such

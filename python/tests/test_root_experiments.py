@@ -18,7 +18,6 @@ NAMES = {
 KINDS = 6
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("header", NAMES)
 def test_shapes_of_experiments(tmp_path: Path, header: str) -> None:
     """What differs from what was filled, or from uproot, is printed with the file's name."""

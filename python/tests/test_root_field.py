@@ -50,7 +50,6 @@ def column(tree: farroot.Tree, path: str) -> list[Any]:
     raise AssertionError(f"no {path} in {tree.keys()}")
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", KINDS)
 def test_products_in_wrappers(written: Path, kind: tuple[int, bool]) -> None:
     """`edm::Wrapper`, a template whose base class has no members, as CMS writes all products."""

@@ -14,7 +14,7 @@ from farroot.objects import Graph, Object
 
 from .root import written_by
 
-pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.timeout(300)]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,6 @@ def other(written: Path) -> Any:
     return uproot.open(written / "objects.root")
 
 
-@pytest.mark.timeout(300)
 def test_every_member_is_what_root_says(written: Path, file: Any) -> None:
     compared = 0
     for line in (written / "objects.txt").read_text().splitlines():

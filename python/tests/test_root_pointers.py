@@ -97,7 +97,6 @@ def few(name: str, value: Any) -> Any:
     return value
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("memberwise", [False, True])
 def test_whole_objects(written: Path, memberwise: bool) -> None:
     tree = farroot.open(f"{written}/pointers_0_{memberwise}.root:tree")
@@ -110,7 +109,6 @@ def test_whole_objects(written: Path, memberwise: bool) -> None:
             assert few(name, one[name]) == wanted[name], (i, name)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(("split", "memberwise"), KINDS)
 def test_vectors_of_objects_with_pointers(written: Path, split: int, memberwise: bool) -> None:
     tree = farroot.open(f"{written}/pointers_{split}_{memberwise}.root:tree")
@@ -127,7 +125,6 @@ def test_vectors_of_objects_with_pointers(written: Path, split: int, memberwise:
     assert got == [inners(i) for i in range(ENTRIES)]
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(("split", "memberwise"), KINDS[2:])
 def test_split_objects(written: Path, split: int, memberwise: bool) -> None:
     tree = farroot.open(f"{written}/pointers_{split}_{memberwise}.root:tree")

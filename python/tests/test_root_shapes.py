@@ -53,7 +53,6 @@ def without_bits(objects: list[Any]) -> list[Any]:
     return [{**each, "fBits": 0} for each in objects]
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] == 0])
 def test_whole_objects(written: Path, kind: tuple[int, bool]) -> None:
     """An array of pointers was taken for one, which shows in what follows it."""
@@ -63,7 +62,6 @@ def test_whole_objects(written: Path, kind: tuple[int, bool]) -> None:
         assert got == shapes(i)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[0] > 0])
 def test_arrays_of_objects_in_split_objects(written: Path, kind: tuple[int, bool]) -> None:
     """uproot has them as lists of one array each; those of TObjString and TArrayI were refused."""

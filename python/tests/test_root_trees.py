@@ -37,7 +37,6 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_layouts(written: Path, name: str) -> None:
     tree = farroot.open(f"{written}/{name}.root:events")
@@ -195,7 +194,6 @@ def test_columns_of_friends_when_they_are_looked_at(tree: farroot.Tree) -> None:
         assert got == whole[name].to_list(), name
 
 
-@pytest.mark.timeout(120)
 def test_friends_of_many_files(written: Path, tmp_path: Path) -> None:
     """Each file has friends beside it."""
     for part in ("one", "two"):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from . import seeded_ntuple
 
 #: As many as make a dictionary that ROOT compiles in some seconds.
 SEEDS = 5
 
 
-@pytest.mark.timeout(300)
 def test_made_up_types(tmp_path: Path) -> None:
     """What differs is printed with the file's name, which begins with the seed."""
     files = seeded_ntuple.write(tmp_path, 0, SEEDS)
