@@ -186,7 +186,8 @@ def test_matrices_are_arrays(file: Any) -> None:
     symmetric = [[0, 1, 2], [1, 4, 5], [2, 5, 8]]
     for number, dtype in (("float", np.float32), ("double", np.float64)):
         matrix = np.asarray(file[f"matrix_{number}"])
-        assert (matrix.tolist(), matrix.dtype) == ([[0, 1, 2], [3, 4, 5]], dtype)
+        assert matrix.tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert matrix.dtype == dtype
         assert file[f"matrix_symmetric_{number}"].to_numpy().tolist() == symmetric
         assert file[f"matrix_sparse_{number}"].to_numpy().tolist() == [[0] * 3, [0, 0, 4], [0] * 3]
         assert np.asarray(file[f"vector_{number}"], dtype=np.int32).tolist() == [0, 1, 4, 9]
