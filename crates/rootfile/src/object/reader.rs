@@ -33,6 +33,8 @@ pub(super) const MEMBER_WISE: u16 = 1 << 14;
 const DEPTH_MAX: u32 = 128;
 /// Values of one record, so that a small record that expands can't take all memory.
 const VALUES_MAX: usize = 1 << 23;
+/// Values that need not take a byte each: arrays of a class's own that nothing was written for.
+const EMPTY_MAX: usize = 1 << 12;
 
 /// Reads the object of `class` that `content` consists of, and all objects in it.
 ///
@@ -444,6 +446,10 @@ impl Reader<'_> {
         mut one: impl FnMut(&mut Self, &mut Cursor<'_>) -> Result<Value>,
     ) -> Result<Value> {
         self.charge(count)?;
+        let there = cursor.remaining();
+        if count > there.max(EMPTY_MAX) {
+            return Err(cursor.corrupt(format!("{count} values in {there} bytes")));
+        }
         let values = (0..count).map(|_| one(self, cursor)).collect::<Result<Vec<_>>>()?;
         Ok(Value::List(values))
     }

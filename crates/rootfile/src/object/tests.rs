@@ -348,6 +348,27 @@ fn arrays_of_strings_have_a_header() {
     assert_eq!(objects.root().member("names"), Some(&all));
 }
 
+/// A streamer info that said an array of two million arrays made as many values of no bytes.
+#[test]
+fn arrays_of_nothing_are_not_without_end() {
+    let arrays = |array_len| Element {
+        array_len,
+        count_name: "n".into(),
+        ..member("values", code::COUNTED + code::SHORT, "short*")
+    };
+    let read = |array_len, content: &'static [u8]| {
+        let members = vec![member("n", code::COUNTER, "int"), arrays(array_len)];
+        let streamers = Streamers::new(vec![info("Arrays", 1, 1, members)]);
+        read_object(&streamers, "Arrays", &Bytes::from_static(content), KEY_LEN, 1000)
+    };
+    let nothing: &[u8] = &[0x40, 0, 0, 7, 0, 1, 0, 0, 0, 0, 1];
+    let objects = read(3, nothing).unwrap();
+    let Some(Value::List(all)) = objects.root().member("values") else { panic!("no list") };
+    assert_eq!(all.len(), 3);
+    let refused = read(1 << 21, nothing).map(|objects| objects.root().member("values").cloned());
+    assert!(!matches!(refused, Ok(Some(Value::List(_)))), "{refused:?}");
+}
+
 #[test]
 fn clones_that_bypass_their_streamer_come_member_by_member() {
     #[rustfmt::skip]
