@@ -76,6 +76,7 @@ impl Interpretation {
         basket.entries > 0
             && match self.entry {
                 Entry::Items { header: 0, .. } => basket.entry_offsets.is_none(),
+                Entry::Run => self.counter().is_some() && basket.data.is_empty(),
                 Entry::Arrays | Entry::Leaves | Entry::Counts => {
                     self.always_needs_counts() && basket.lengths.is_none()
                 }
@@ -102,6 +103,10 @@ impl Interpretation {
             basket.lengths = Some(counts.into_iter().map(|count| vec![count]).collect());
             return Ok(());
         }
+        if self.entry == Entry::Run {
+            let there_are_any = integers(counts)?.into_iter().any(|count| count > 0);
+            return if there_are_any { Err(self.not_written()) } else { Ok(()) };
+        }
         let size = self.layout.fixed_size().ok_or_else(no_offsets)?;
         let counts = integers(counts)?;
         let mut offsets = Vec::with_capacity(counts.len() + 1);
@@ -125,6 +130,12 @@ impl Interpretation {
         }
         basket.entry_offsets = Some(offsets);
         Ok(())
+    }
+
+    /// Whoever wrote the file did not know the type.
+    fn not_written(&self) -> Error {
+        let name = self.typename().trim_end_matches("[]");
+        Error::unsupported(format!("{name}, of which nothing was written"))
     }
 
     /// The bytes of one entry.
@@ -303,6 +314,9 @@ impl Interpretation {
         let stored = &stored[entries.start..=entries.end];
         let one = |bounds: &[u32], column: &mut Array| {
             let mut bytes = self.entry_at(basket, bounds);
+            if bytes.is_empty() && matches!(self.layout, Layout::List(_)) {
+                return Err(self.not_written());
+            }
             value::append(&self.layout, &mut bytes, column)?;
             if bytes.is_empty() { Ok(()) } else { Err(trailing(bytes.len())) }
         };

@@ -704,3 +704,26 @@ fn entries_that_were_not_written_hold_nothing() {
     let objects = interpretation(object(), Entry::Value);
     assert!(decode(&objects, &nothing, 0..3).is_err());
 }
+
+/// Files of ROOT 6.08 have branches of `std::bitset` without a byte: those of several objects once came
+/// as if there were no objects, and those of one were called corrupt.
+#[test]
+fn what_was_not_written_is_told() {
+    let item = Box::new(Layout::number(Number::Bool));
+    let mark = Some(Mark::Bitset);
+    let bits = || Layout::List(List { frame: ListFrame::Own, mark, item: item.clone() });
+    let mut several = interpretation(bits(), Entry::Run);
+    several.expect_counter();
+    let mut nothing = basket(&[], Some(&[0, 0, 0]), 2);
+    assert!(several.needs_counts(&nothing));
+    let counts = |numbers| Array::Numbers { numbers: Numbers::I32(numbers), shape: vec![] };
+    several.take_counts(&mut nothing, &counts(vec![0, 0])).unwrap();
+    assert_eq!(decode(&several, &nothing, 0..2).unwrap().len(), 2);
+    let error = several.take_counts(&mut nothing, &counts(vec![0, 1])).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Unsupported(_)), "{error}");
+    let error = decode(&interpretation(bits(), Entry::Value), &nothing, 0..2).unwrap_err();
+    assert!(matches!(error.kind, ErrorKind::Unsupported(_)), "{error}");
+    // What is there needs no counts.
+    let written = [0x40, 0, 0, 7, 0, 9, 0, 0, 0, 1, 1];
+    assert!(!several.needs_counts(&basket(&written, Some(&[0, 11]), 1)));
+}

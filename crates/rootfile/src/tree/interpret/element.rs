@@ -7,6 +7,7 @@ use super::layout::{Counted, Counter, Frame, List, Prefix, Text, Version};
 use super::plain::brackets;
 use super::reduced::{Reduced, Target};
 use super::{Entry, Interpretation, Layout, Number, Record, Scalar, cpp, is_group, shape_of};
+use crate::array::Mark;
 use crate::error::{Error, Result};
 use crate::streamer::{self, Streamers, code};
 use crate::tree::model::{Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
@@ -298,7 +299,13 @@ impl Fields<'_> {
             return Ok(objects);
         }
         let name = format!("{}[]{}", cpp::spelled(&type_name), brackets(&dimensions));
-        Ok(Interpretation::new(name, self.arrayed(layout, &dimensions), Entry::Run))
+        let are_bits = matches!(&layout, Layout::List(list) if list.mark == Some(Mark::Bitset));
+        let mut run = Interpretation::new(name, self.arrayed(layout, &dimensions), Entry::Run);
+        if are_bits {
+            // Files of ROOT 6.08 have such branches without a byte: how many there are then tells.
+            run.counter = self.branch.parent;
+        }
+        Ok(run)
     }
 
     /// The type of what is written.
