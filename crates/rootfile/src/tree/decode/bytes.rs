@@ -19,6 +19,9 @@ const DEPTH_MAX: usize = 32;
 const OPEN_MAX: usize = 64;
 /// Objects are read again for each column that points to them: so many times the entry in all.
 const AGAIN_MAX: usize = 64;
+/// Arrays of nothing take no byte each: so many of an entry, and so many for each byte of it.
+const EMPTY_MAX: usize = 256;
+const EMPTY_PER_BYTE_MAX: usize = 64;
 /// Names of template classes are long; this is beyond any.
 const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
 
@@ -38,6 +41,8 @@ pub struct Bytes<'a> {
     aside: usize,
     /// Bytes of objects that were read for a pointer from elsewhere.
     again: usize,
+    /// Arrays that may be of nothing, so far.
+    empty: usize,
     /// Those that the bytes may name.
     classes: Option<&'a Classes>,
     /// Containers that what is read is in.
@@ -72,6 +77,7 @@ impl<'a> Bytes<'a> {
             open: Vec::new(),
             aside: 0,
             again: 0,
+            empty: 0,
             classes: None,
             depth: 0,
         }
@@ -180,6 +186,16 @@ impl<'a> Bytes<'a> {
             return Err(Error::limit("pointers that lead to too much"));
         }
         read
+    }
+
+    /// Counts arrays that need not take a byte each.
+    pub fn hold(&mut self, arrays: usize) -> Result<()> {
+        self.empty = self.empty.saturating_add(arrays);
+        let bytes = self.all.len();
+        if self.empty > EMPTY_MAX.saturating_add(bytes.saturating_mul(EMPTY_PER_BYTE_MAX)) {
+            return Err(Error::limit(format!("{} arrays in {bytes} bytes", self.empty)));
+        }
+        Ok(())
     }
 
     /// The class that a reference is to.

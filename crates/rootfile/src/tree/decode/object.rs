@@ -290,6 +290,7 @@ pub fn counted_arrays(
         Prefix::Flag | Prefix::Nothing => None,
     };
     for length in lengths {
+        bytes.hold(each)?;
         let there = counted.prefix != Prefix::Flag || bytes.chunk::<1>()? != [0];
         let length = if there { *length } else { 0 };
         for _ in 0..each {

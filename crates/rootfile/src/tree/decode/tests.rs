@@ -326,6 +326,24 @@ fn counted_pointers_in_an_array_share_a_flag() {
     assert!(decode(&all, &basket(&bytes[..8], Some(&[0, 8]), 1), 0..1).is_err());
 }
 
+/// A streamer info that speaks of millions of pointers made gigabytes of a few bytes.
+#[test]
+fn arrays_of_nothing_are_held_to_the_bytes_of_the_entry() {
+    let lists = |arrays| {
+        let item = Box::new(Layout::number(Number::I16));
+        let (by, prefix) = (Counter::Field(0), Prefix::Flag);
+        let counted = Layout::Counted(Counted { by, triangle: false, prefix, item });
+        let all = Layout::Regular { framed: false, length: arrays, item: Box::new(counted) };
+        let members = vec![("n".into(), Layout::number(Number::I32)), ("a".into(), all)];
+        let record = Arc::new(Record::of_members(None, members));
+        let all = interpretation(Layout::Record { header: false, record }, Entry::Value);
+        decode(&all, &basket(&[0; 5], Some(&[0, 5]), 1), 0..1)
+    };
+    assert!(lists(256).is_ok());
+    let refused = lists(1 << 24).unwrap_err();
+    assert!(matches!(refused.kind, ErrorKind::Limit(_)), "{refused}");
+}
+
 #[test]
 fn numbers_become_what_the_newest_version_has() {
     let x = vec![("x".into(), Layout::number(Number::F64))];
