@@ -420,18 +420,6 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// ROOT's containers of objects of any class.
-const HOLDERS: [&str; 8] = [
-    "TObjArray",
-    "TClonesArray",
-    "TList",
-    "THashList",
-    "TSortedList",
-    "TOrdCollection",
-    "THashTable",
-    "TMap",
-];
-
 fn is_limit(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::Limit(_))
 }
@@ -442,24 +430,34 @@ fn is_framed(element: &Element) -> bool {
         || (element.type_code == code::STREAM_LOOP && element.array_len == 0)
 }
 
+/// Classes that files need not describe, and ROOT's containers of objects of any class.
+const NAMEABLE: [&str; 21] = [
+    "TObject",
+    "TObjString",
+    "TString",
+    "TRef",
+    "TRefArray",
+    "TDatime",
+    "TArrayC",
+    "TArrayS",
+    "TArrayI",
+    "TArrayL",
+    "TArrayL64",
+    "TArrayF",
+    "TArrayD",
+    "TObjArray",
+    "TClonesArray",
+    "TList",
+    "THashList",
+    "TSortedList",
+    "TOrdCollection",
+    "THashTable",
+    "TMap",
+];
+
 /// Every class of objects that data may name, as far as it can be read.
 pub(super) fn nameable(classes: &Streamers) -> Classes {
-    let special = [
-        "TObject",
-        "TObjString",
-        "TString",
-        "TRef",
-        "TRefArray",
-        "TDatime",
-        "TArrayC",
-        "TArrayS",
-        "TArrayI",
-        "TArrayL",
-        "TArrayL64",
-        "TArrayF",
-        "TArrayD",
-    ];
-    let names = special.into_iter().chain(HOLDERS).chain(classes.heirs("TObject"));
+    let names = NAMEABLE.into_iter().chain(classes.heirs("TObject"));
     let mut compiler = Compiler::new(classes);
     let known = names.filter_map(|name| {
         let layout = compiler.object(name).ok()?;
