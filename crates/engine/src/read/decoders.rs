@@ -9,10 +9,9 @@ use parking_lot::Mutex;
 use rootfile::Codecs;
 use rootfile::content::{self, Workers};
 
-use super::pipeline::ready::Helper;
+use super::pipeline::ready::{Helper, Ready};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::trace::Trace;
-use crate::read::pipeline::ready::Ready;
 
 /// Comes before whatever else waits: somebody is held up by it.
 pub const AT_ONCE: u64 = 0;
