@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
@@ -22,10 +22,7 @@ class AttributeSet(Ntuple):
     """
 
     def __init__(self, core: _core.Ntuple, url: str, object_path: str, name: str) -> None:
-        def again() -> _core.Ntuple:
-            above = cast("_core.Ntuple", _core.open_file(url).table(object_path))
-            return above.attribute_set(name)
-
+        again = partial(_opened, url, object_path, name)
         super().__init__(core, url, f"{object_path}/{name}", again)
         self._made_here = False
         self._above = object_path
@@ -108,8 +105,11 @@ class AttributeSets(Mapping[str, AttributeSet]):
         return f"<AttributeSets {self._names} of {self._above!r}>"
 
 
+def _opened(url: str, above: str, name: str) -> _core.Ntuple:
+    return cast("_core.Ntuple", _core.open_file(url).table(above)).attribute_set(name)
+
+
 def _reopen_set(url: str, above: str, name: str, friends: dict[str, Any]) -> AttributeSet:
-    core = cast("_core.Ntuple", _core.open_file(url).table(above)).attribute_set(name)
-    opened = AttributeSet(core, url, above, name)
+    opened = AttributeSet(_opened(url, above, name), url, above, name)
     opened._added = friends
     return opened
