@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import InvalidArgumentError, UnsupportedError
 from .objects import Object
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _NAMES = "xyz"
 #: What hist and boost_histogram call the members of histograms and axes.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import InvalidArgumentError, LimitReachedError, UnsupportedError
 from .histograms import Axis, Binned, Histogram, ratio
 from .objects import Object
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Bins of a sparse histogram that are laid out at most: 1 GiB of doubles.
 DENSE_MAX = 1 << 27
