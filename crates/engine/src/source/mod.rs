@@ -23,6 +23,7 @@ pub mod conformance;
 #[doc(hidden)]
 pub mod faulty;
 pub mod http;
+mod identity;
 pub mod local;
 pub mod network;
 pub mod question;
@@ -41,6 +42,8 @@ use url::Url;
 use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+
+pub use identity::FileInfo;
 
 /// The driver's name for one request; unique within the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -166,17 +169,6 @@ pub enum Role {
     Manager,
     /// A Metalink that says where the file is.
     Metalink,
-}
-
-/// What an open tells about a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FileInfo {
-    /// Bytes.
-    pub size: u64,
-    /// Modification time, seconds since 1970, where the server says it.
-    pub modified: Option<u64>,
-    /// An opaque version (HTTP: ETag), where the server says it.
-    pub version: Option<String>,
 }
 
 /// What a protocol and a server allow.
