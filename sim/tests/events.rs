@@ -133,8 +133,12 @@ fn a_damaged_profile_is_none() {
         ..Config::default()
     };
     let before = read_with(config(), |_, number| always(number));
-    for profile in std::fs::read_dir(store.path().join("profiles")).expect("profiles") {
-        std::fs::write(profile.expect("one").path(), "{\"steady\": [3]").expect("written");
+    let folder = store.path().join("farroot-profiles");
+    for profile in std::fs::read_dir(folder).expect("profiles") {
+        let path = profile.expect("one").path();
+        if !path.ends_with("CACHEDIR.TAG") {
+            std::fs::write(path, "{\"steady\": [3]").expect("written");
+        }
     }
     let after = read_with(config(), |_, number| always(number));
     assert!((after.trips - before.trips).abs() < 0.01, "{after:?} after {before:?}");

@@ -6,15 +6,13 @@
 //! time of modification, version) and the file's own first bytes, which hold its identifier, say
 //! that the file is the same. Whatever else is wrong with an entry makes it a miss.
 
+mod folder;
 mod notes;
 
-use std::fs;
-use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -23,20 +21,22 @@ use url::Url;
 
 use crate::config::Config;
 use crate::source::FileInfo;
+use folder::Folder;
 
 pub use notes::Notes;
 
-/// First bytes of an entry; another number for another layout.
-const MAGIC: &[u8] = b"farroot metadata 1\n";
 /// Metadata beyond this is not kept: such trees have tens of thousands of branches.
 const ENTRY_BYTES_MAX: u64 = 8 << 20;
+/// An entry as it is on the disk: those bytes and what stands in front of them.
+const FILE_BYTES_MAX: u64 = 2 * ENTRY_BYTES_MAX;
 /// Entries written between two looks at the size of the folder.
 const WRITES_A_LOOK: u32 = 64;
 
-/// A folder of entries. Cheap to clone; any number of processes may share one.
+/// The entries in a folder. Cheap to clone; any number of processes may share one.
 #[derive(Debug, Clone)]
 pub struct Store {
-    folder: Arc<Path>,
+    parent: Arc<Path>,
+    folder: Folder,
     bytes_max: u64,
     writes: Arc<AtomicU32>,
 }
@@ -65,85 +65,64 @@ impl Store {
         (config.store_bytes_max > 0).then(|| Store::new(folder, config.store_bytes_max))
     }
 
-    /// A store in `folder`, which need not exist yet, of about `bytes_max` bytes at the most.
-    pub fn new(folder: PathBuf, bytes_max: u64) -> Self {
-        Store { folder: folder.into(), bytes_max, writes: Arc::default() }
+    /// A store in `parent`, which need not exist yet and may hold other things, of about `bytes_max` bytes at the
+    /// most.
+    pub fn new(parent: PathBuf, bytes_max: u64) -> Self {
+        let folder = Folder::new(&parent, "metadata");
+        Store { parent: parent.into(), folder, bytes_max, writes: Arc::default() }
     }
 
     /// Where other things that are worth remembering have folders of their own.
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn parent(&self) -> &Path {
+        &self.parent
     }
 
     /// What is remembered of a file. Local ones are read as fast as their entries would be.
     pub fn find(&self, url: &Url) -> Option<Entry> {
-        decode(Bytes::from(fs::read(self.path(url)?).ok()?))
+        decode(&self.folder.load(number(url)?, FILE_BYTES_MAX)?)
     }
 
     /// Remembers a file. Where that fails, nothing is remembered.
     pub fn keep(&self, url: &Url, entry: &Entry) {
-        let Some(path) = self.path(url) else { return };
+        let Some(number) = number(url) else { return };
         let bytes: u64 = entry.pieces.iter().map(|(_, piece)| piece.len() as u64).sum();
         if bytes > ENTRY_BYTES_MAX.min(self.bytes_max / 4) {
             return;
         }
         if self.writes.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITES_A_LOOK) {
-            let _ = self.make_room();
+            self.make_room();
         }
-        let _ = self.write(&path, &encode(entry));
+        let _ = self.folder.save(number, &encode(entry));
     }
 
     /// Forgets a file.
     pub fn forget(&self, url: &Url) {
-        if let Some(path) = self.path(url) {
-            let _ = fs::remove_file(path);
+        if let Some(number) = number(url) {
+            self.folder.forget(number);
         }
-    }
-
-    fn path(&self, url: &Url) -> Option<PathBuf> {
-        if url.scheme() == "file" {
-            return None;
-        }
-        let mut place = url.clone();
-        // Who asks, and with which token, is no part of which file it is, and must not be kept.
-        let _ = place.set_username("");
-        let _ = place.set_password(None);
-        place.set_query(None);
-        let hash = XxHash64::oneshot(0, place.as_str().as_bytes());
-        Some(self.folder.join(format!("{hash:016x}")))
-    }
-
-    /// Readers see the old entry or the new one, whole.
-    fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        let mut unfinished = tempfile::NamedTempFile::new_in(&self.folder)?;
-        unfinished.write_all(bytes)?;
-        unfinished.persist(path).map(drop).map_err(|error| error.error)
     }
 
     /// Removes the oldest entries until a quarter of the room is free.
-    fn make_room(&self) -> io::Result<()> {
-        let mut entries: Vec<(SystemTime, u64, PathBuf)> = fs::read_dir(&self.folder)?
-            .filter_map(|entry| {
-                let entry = entry.ok()?;
-                let metadata = entry.metadata().ok()?;
-                Some((metadata.modified().ok()?, metadata.len(), entry.path()))
-            })
-            .collect();
-        entries.sort();
-        let mut held: u64 = entries.iter().map(|(_, bytes, _)| bytes).sum();
-        if held <= self.bytes_max {
-            return Ok(());
-        }
-        for (_, bytes, path) in entries {
-            if held <= self.bytes_max / 4 * 3 {
-                break;
-            }
-            let _ = fs::remove_file(path);
-            held -= bytes;
-        }
-        Ok(())
+    fn make_room(&self) {
+        let mut is_full = false;
+        self.folder.trim(|_, bytes| {
+            is_full |= bytes > self.bytes_max;
+            is_full && bytes > self.bytes_max / 4 * 3
+        });
     }
+}
+
+/// Under which number a file is remembered, if it is at all.
+fn number(url: &Url) -> Option<u64> {
+    if url.scheme() == "file" {
+        return None;
+    }
+    let mut place = url.clone();
+    // Who asks, and with which token, is no part of which file it is, and must not be kept.
+    let _ = place.set_username("");
+    let _ = place.set_password(None);
+    place.set_query(None);
+    Some(XxHash64::oneshot(0, place.as_str().as_bytes()))
 }
 
 fn encode(entry: &Entry) -> Vec<u8> {
@@ -154,22 +133,16 @@ fn encode(entry: &Entry) -> Vec<u8> {
         version: entry.info.version.clone(),
         pieces: entry.pieces.iter().map(range).collect(),
     };
-    let mut bytes = MAGIC.to_vec();
     let head = serde_json::to_vec(&head).unwrap_or_default();
+    let mut bytes = Vec::new();
     bytes.extend_from_slice(&(head.len() as u32).to_be_bytes());
     bytes.extend_from_slice(&head);
     entry.pieces.iter().for_each(|(_, piece)| bytes.extend_from_slice(piece));
-    let sum = XxHash64::oneshot(0, &bytes);
-    bytes.extend_from_slice(&sum.to_be_bytes());
     bytes
 }
 
-fn decode(bytes: Bytes) -> Option<Entry> {
-    let (content, sum) = bytes.split_last_chunk::<8>()?;
-    if XxHash64::oneshot(0, content) != u64::from_be_bytes(*sum) {
-        return None;
-    }
-    let (length, rest) = content.strip_prefix(MAGIC)?.split_first_chunk::<4>()?;
+fn decode(bytes: &Bytes) -> Option<Entry> {
+    let (length, rest) = bytes.split_first_chunk::<4>()?;
     let (head, mut rest) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
     let head: Head = serde_json::from_slice(head).ok()?;
     let mut pieces = Vec::with_capacity(head.pieces.len());
@@ -185,6 +158,8 @@ fn decode(bytes: Bytes) -> Option<Entry> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn entry() -> Entry {
@@ -206,7 +181,7 @@ mod tests {
         store.keep(&place, &entry());
         assert_eq!(store.find(&url("root://host:1094//data/f.root")), Some(entry()));
         assert_eq!(store.find(&url("root://host:1094//data/g.root")), None);
-        for kept in fs::read_dir(folder.path().join("new")).unwrap() {
+        for kept in fs::read_dir(folder.path().join("new/farroot-metadata")).unwrap() {
             let text =
                 String::from_utf8_lossy(&fs::read(kept.unwrap().path()).unwrap()).into_owned();
             assert!(!text.contains("secret") && !text.contains("token") && !text.contains("host"));
@@ -216,14 +191,11 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_and_every_changed_byte_is_a_miss() {
-        let whole = encode(&entry());
-        assert_eq!(decode(Bytes::from(whole.clone())), Some(entry()));
+    fn every_cut_is_a_miss() {
+        let whole = Bytes::from(encode(&entry()));
+        assert_eq!(decode(&whole), Some(entry()));
         for at in 0..whole.len() {
-            assert_eq!(decode(Bytes::from(whole[..at].to_vec())), None, "cut at {at}");
-            let mut changed = whole.clone();
-            changed[at] ^= 0x20;
-            assert_eq!(decode(Bytes::from(changed)), None, "changed at {at}");
+            assert_eq!(decode(&whole.slice(..at)), None, "cut at {at}");
         }
     }
 
@@ -234,8 +206,8 @@ mod tests {
         for number in 0..10 * WRITES_A_LOOK {
             store.keep(&url(&format!("http://host/{number}")), &entry());
         }
-        store.make_room().unwrap();
-        let held: u64 = fs::read_dir(folder.path())
+        store.make_room();
+        let held: u64 = fs::read_dir(folder.path().join("farroot-metadata"))
             .unwrap()
             .map(|e| e.unwrap().metadata().unwrap().len())
             .sum();

@@ -122,7 +122,7 @@ impl File {
             Some(file) => file,
             None => recover(&remote, &mut known).await?,
         };
-        let profiles = Profiles::new(store.map(Store::folder));
+        let profiles = Profiles::new(store.map(Store::parent));
         Ok(File::new(remote, decoders, profiles, file, known, memory, guesses))
     }
 
@@ -139,7 +139,7 @@ impl File {
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
         let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
         let (remote, answer) = fetcher.open_early(places, HEAD_BYTES, info, &errand).await?;
-        let profiles = Profiles::new(Some(store.folder()));
+        let profiles = Profiles::new(Some(store.parent()));
         // The connections are there, and nothing else to be done meanwhile.
         let guesses = Guesses::Welcome;
         let file = File::new(remote, decoders, profiles, file, known, Some(memory), guesses);

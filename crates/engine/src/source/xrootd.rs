@@ -64,7 +64,7 @@ impl XrootdServer {
         client.silence_max = config.silence_timeout;
         let name = format!("root://{}", parsed.address());
         let store = Store::of(config);
-        let notes = Notes::new(store.as_ref().map(Store::folder), "servers");
+        let notes = Notes::new(store.as_ref().map(Store::parent), "servers");
         let remembered = Remembered::new(notes, &format!("{user}@{name}"));
         let profile = remembered.profile();
         let pages = Arc::new(Pages::new(config.checksums));

@@ -3,69 +3,41 @@
 //! A note is advice: one that is missing, damaged or about something else costs round trips, never
 //! wrong values.
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Notes kept in one folder; the oldest goes when there are more.
+use super::folder::Folder;
+
+/// Notes of one kind; the oldest goes when there are more.
 const KEPT_MAX: usize = 256;
 /// Bytes of a note that are read; nothing worth noting is longer.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
-/// A folder of notes of one kind, if there is one. Cheap to clone.
+/// The notes of one kind, if there is a folder for them. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Notes {
-    folder: Option<Arc<Path>>,
+    folder: Option<Folder>,
 }
 
 impl Notes {
-    /// Keeps notes of a kind below `store`; without one keeps none.
+    /// Keeps notes of a kind in `store`; without one keeps none.
     pub fn new(store: Option<&Path>, kind: &str) -> Self {
-        Notes { folder: store.map(|store| store.join(kind).into()) }
+        Notes { folder: store.map(|store| Folder::new(store, kind)) }
     }
 
     /// The note with this number, if there is one that can be read.
     pub fn load<T: DeserializeOwned>(&self, number: u64) -> Option<T> {
-        let path = self.path(number)?;
-        if fs::metadata(&path).ok()?.len() > FILE_BYTES_MAX {
-            return None;
-        }
-        serde_json::from_slice(&fs::read(path).ok()?).ok()
+        serde_json::from_slice(&self.folder.as_ref()?.load(number, FILE_BYTES_MAX)?).ok()
     }
 
-    /// Keeps a note. Where that fails, nothing is kept.
+    /// Keeps a note. Where that fails, nothing is kept: the read was right, and the next one will be.
     pub fn save<T: Serialize>(&self, number: u64, note: &T) {
-        let Some(path) = self.path(number) else { return };
-        // Nobody is helped by an error: the read was right, and the next one will be.
-        let _ = write(&path, note);
+        let Some(folder) = &self.folder else { return };
+        let Ok(text) = serde_json::to_vec(note) else { return };
+        if folder.save(number, &text).is_ok() {
+            folder.trim(|count, _| count > KEPT_MAX);
+        }
     }
-
-    fn path(&self, number: u64) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{number:016x}.json")))
-    }
-}
-
-fn write<T: Serialize>(path: &Path, note: &T) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    // Who reads meanwhile finds the old one or the new one, whole.
-    let mut unfinished = tempfile::NamedTempFile::new_in(folder)?;
-    unfinished.write_all(&serde_json::to_vec(note)?)?;
-    unfinished.persist(path).map_err(|error| error.error)?;
-    let mut kept: Vec<(SystemTime, PathBuf)> = fs::read_dir(folder)?
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            Some((entry.metadata().ok()?.modified().ok()?, entry.path()))
-        })
-        .collect();
-    if kept.len() > KEPT_MAX {
-        kept.sort();
-        fs::remove_file(&kept[0].1)?;
-    }
-    Ok(())
 }
