@@ -30,10 +30,14 @@ pub enum Ranges {
     Half,
     /// Several ranges are answered by the whole file.
     Single,
-    /// Several ranges are refused.
-    Refused,
-    /// The end of the file cannot be asked for.
+    /// Several ranges are refused by this status.
+    Refused(u16),
+    /// Any ranges are.
+    AllRefused(u16),
+    /// The end of the file cannot be asked for: the whole file.
     NoSuffix,
+    /// The same, refused by this status.
+    SuffixRefused(u16),
     /// The whole file, whatever is asked.
     None,
 }
@@ -108,8 +112,12 @@ fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
     };
     let header = request.headers().get("range").and_then(|value| value.to_str().ok());
     let Some(ranges) = header.and_then(|header| asked(knobs.ranges, header, content.len())) else {
-        if knobs.ranges == Ranges::Refused && header.is_some_and(|header| header.contains(',')) {
-            return answer(knobs, StatusCode::BAD_REQUEST, &[], Vec::new());
+        if let Some(status) = header.and_then(|header| refusal(knobs.ranges, header)) {
+            let status = StatusCode::from_u16(status).unwrap();
+            // As aiohttp does.
+            let size = ("content-range", format!("bytes */{}", content.len()));
+            let says_size = status == StatusCode::RANGE_NOT_SATISFIABLE;
+            return answer(knobs, status, &[size][..usize::from(says_size)], b"no".to_vec());
         }
         return answer(knobs, StatusCode::OK, &[("etag", "\"1\"".into())], content.clone());
     };
@@ -138,8 +146,21 @@ fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
     }
 }
 
+/// The status by which a request for ranges is refused.
+fn refusal(ranges: Ranges, header: &str) -> Option<u16> {
+    match ranges {
+        Ranges::Refused(status) if header.contains(',') => Some(status),
+        Ranges::SuffixRefused(status) if header.contains("=-") => Some(status),
+        Ranges::AllRefused(status) => Some(status),
+        _ => None,
+    }
+}
+
 /// The ranges that are answered; `None` for the whole file.
 fn asked(ranges: Ranges, header: &str, size: usize) -> Option<Vec<Range<usize>>> {
+    if refusal(ranges, header).is_some() {
+        return None;
+    }
     let header = header.strip_prefix("bytes=").unwrap();
     let mut asked = Vec::new();
     for range in header.split(',') {
@@ -161,8 +182,8 @@ fn asked(ranges: Ranges, header: &str, size: usize) -> Option<Vec<Range<usize>>>
             Ranges::Merged => asked = Vec::from_iter([asked[0].start..asked[asked.len() - 1].end]),
             Ranges::First => asked.truncate(1),
             Ranges::Half => asked = asked.into_iter().step_by(2).collect(),
-            Ranges::Single | Ranges::Refused => return None,
-            Ranges::All | Ranges::NoSuffix | Ranges::None => {}
+            Ranges::Single => return None,
+            _ => {}
         }
     }
     (ranges != Ranges::None).then_some(asked)

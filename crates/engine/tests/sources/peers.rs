@@ -81,6 +81,66 @@ async fn pythons_own_server_keeps_the_rules() {
     conforms(port).await;
 }
 
+/// Static files as aiohttp serves them, of the current directory, at the port that is given.
+const AIOHTTP: &str = "import sys, aiohttp.web as web\n\
+    app = web.Application()\n\
+    app.router.add_static('/', '.')\n\
+    web.run_app(app, host='127.0.0.1', port=int(sys.argv[1]), print=None)";
+
+/// It answers several ranges with 416.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn aiohttps_static_files_keep_the_rules() {
+    let directory = tempfile::tempdir().unwrap();
+    lay_out(directory.path());
+    let environment = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/python");
+    let python = if environment.exists() { environment } else { "python3".into() };
+    let has_it = Command::new(&python).args(["-c", "import aiohttp"]).output();
+    if !has_it.is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: {} has no aiohttp", python.display());
+        return;
+    }
+    let port = free_port();
+    let mut command = Command::new(&python);
+    command.args(["-c", AIOHTTP, &port.to_string()]);
+    let Some(_server) = start(command.current_dir(directory.path()), Some(port)) else { return };
+    conforms(port).await;
+}
+
+/// With several ranges in one answer, with one, with none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nginx_keeps_the_rules() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    fs::create_dir(root.join("data")).unwrap();
+    lay_out(&root.join("data"));
+    let ports = [free_port(), free_port(), free_port()];
+    let config = root.join("nginx.conf");
+    fs::write(&config, nginx_configuration(root, ports)).unwrap();
+    let mut command = Command::new("nginx");
+    command.arg("-p").arg(root).arg("-c").arg(&config);
+    let Some(_server) = start(&mut command, Some(ports[2])) else { return };
+    for port in ports {
+        conforms(port).await;
+    }
+    serves_ranges(ports[0]).await;
+}
+
+fn nginx_configuration(root: &Path, ports: [u16; 3]) -> String {
+    let places = ["body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    let temporary = places.map(|name| format!("{name}_temp_path {name};")).join(" ");
+    let temporary = temporary.replace("body_temp", "client_body_temp");
+    let limits = ["", "max_ranges 1;", "max_ranges 0;"];
+    let servers = ports.iter().zip(limits).map(|(port, limit)| {
+        format!("server {{ listen 127.0.0.1:{port}; root {}/data; {limit} }}\n", root.display())
+    });
+    let servers: String = servers.collect();
+    let user = if running_as_root() { "user root;" } else { "" };
+    format!(
+        "{user} daemon off; master_process off; pid nginx.pid; error_log nginx.log;\n\
+         events {{}}\nhttp {{ access_log off; {temporary}\n{servers} }}\n"
+    )
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     let directory = tempfile::tempdir().unwrap();

@@ -64,16 +64,29 @@ pub fn judge<B>(response: &Response<B>) -> Result<Head> {
     }
 }
 
-/// Whether a refusal may be due to the number of ranges rather than to the file.
-pub fn may_be_the_ranges(status: StatusCode) -> bool {
+/// Whether a refusal may be due to the number of ranges: unless it says that it is due to the file,
+/// to who asks, or to the moment.
+pub fn may_be_their_number(status: StatusCode) -> bool {
+    let is_error = status.is_client_error() || status.is_server_error();
+    is_error
+        && !matches!(
+            status,
+            StatusCode::UNAUTHORIZED
+                | StatusCode::NOT_FOUND
+                | StatusCode::REQUEST_TIMEOUT
+                | StatusCode::GONE
+                | StatusCode::TOO_MANY_REQUESTS
+                | StatusCode::BAD_GATEWAY
+                | StatusCode::SERVICE_UNAVAILABLE
+                | StatusCode::GATEWAY_TIMEOUT
+        )
+}
+
+/// Whether a server that refuses one range so may know no ranges at all, or none from the end.
+pub fn may_be_any_range(status: StatusCode) -> bool {
     matches!(
         status,
-        StatusCode::BAD_REQUEST
-            | StatusCode::PAYLOAD_TOO_LARGE
-            | StatusCode::RANGE_NOT_SATISFIABLE
-            | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
-            | StatusCode::INTERNAL_SERVER_ERROR
-            | StatusCode::NOT_IMPLEMENTED
+        StatusCode::BAD_REQUEST | StatusCode::RANGE_NOT_SATISFIABLE | StatusCode::NOT_IMPLEMENTED
     )
 }
 

@@ -8,15 +8,15 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::Response;
 use hyper::body::{Body, Incoming};
+use hyper::{Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
 use url::Url;
 
 use super::HttpServer;
 use super::address::{get, redirected, shown};
-use super::answer::{Head, file_info, judge, may_be_the_ranges};
-use super::job::{Ask, Job, Outcome, Question, Stop};
+use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
+use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, Wanted};
 use super::transport::Transport;
@@ -107,6 +107,9 @@ impl Exchange<'_> {
             None => {}
         }
         let mut last = None;
+        if !self.server.knows_ranges() {
+            job.form = Form::Whole;
+        }
         loop {
             job.stop_if_cancelled()?;
             if let Some(info) = self.server.info(&job.file) {
@@ -120,7 +123,11 @@ impl Exchange<'_> {
             }
             let _turn = self.transport.turn().await?;
             job.stop_if_cancelled()?;
-            let ask = job.ask(self.server.segments_max());
+            let mut ask = job.ask(self.server.segments_max());
+            if last.as_ref() == Some(&ask) && ask.count > 1 {
+                job.form = Form::One;
+                ask = job.ask(1);
+            }
             if last.as_ref() == Some(&ask) {
                 let text = "the server does not deliver the bytes that it was asked for";
                 return Err(Error::new(ErrorKind::Io, text).into());
@@ -141,7 +148,7 @@ impl Exchange<'_> {
     }
 
     async fn round(&self, job: &mut Job, ask: &Ask) -> Outcome<Next> {
-        let request = get(job.url(), Some(&ask.header), self.server.http2)?;
+        let request = get(job.url(), ask.header.as_deref(), self.server.http2)?;
         let response = self.transport.send(&request, job.url()).await.map_err(Stop::Broken)?;
         let status = response.status();
         if job.open.is_some() {
@@ -155,6 +162,10 @@ impl Exchange<'_> {
                 let info = file_info(response.headers(), size);
                 self.discard(job.url(), response).await?;
                 self.learn(job, info)?;
+                if !job.is_settled() && job.ask(self.server.segments_max()) == *ask {
+                    let text = "the server refuses bytes that lie within the file";
+                    return self.refused(job, ask, status, Error::new(ErrorKind::Io, text));
+                }
                 Ok(Next::Again)
             }
             Ok(Head::Redirected(location)) => {
@@ -165,23 +176,34 @@ impl Exchange<'_> {
                 self.discard(job.url(), response).await?;
                 Err(Stop::Redirected(to))
             }
-            Ok(Head::Unsatisfiable(None)) | Err(_)
-                if ask.count > 1 && may_be_the_ranges(status) =>
-            {
-                self.discard(job.url(), response).await?;
-                self.one_range_at_a_time();
-                Ok(Next::Again)
-            }
             Ok(Head::Unsatisfiable(None)) => {
                 self.discard(job.url(), response).await?;
                 let text = "the server has not got the bytes and does not say the file's size";
-                Err(Error::new(ErrorKind::Io, text).into())
+                self.refused(job, ask, status, Error::new(ErrorKind::Io, text))
             }
             Err(error) => {
                 self.discard(job.url(), response).await?;
-                Err(error.into())
+                self.refused(job, ask, status, error)
             }
         }
+    }
+
+    /// The server has refused what was asked for in this form: it may know a simpler one.
+    ///
+    /// # Errors
+    /// The refusal, where no simpler form is left.
+    fn refused(&self, job: &mut Job, ask: &Ask, status: StatusCode, error: Error) -> Outcome<Next> {
+        if ask.count > 1 && may_be_their_number(status) {
+            job.form = Form::One;
+            job.refused = Some(status);
+        } else if ask.header.is_none() || !may_be_any_range(status) {
+            return Err(error.into());
+        } else if ask.hull.is_none() {
+            self.no_suffixes(job);
+        } else {
+            job.form = Form::Whole;
+        }
+        Ok(Next::Again)
     }
 
     /// An answer of one range.
@@ -220,9 +242,10 @@ impl Exchange<'_> {
         };
         let length = response.body().size_hint().exact();
         if !fits || said.size.is_some_and(|size| range.end > size) {
+            let asked = ask.header.as_deref().unwrap_or("the whole file");
             let text = format!(
-                "the server sends bytes {}-{} when asked for {}",
-                range.start, range.end, ask.header
+                "the server sends bytes {}-{} when asked for {asked}",
+                range.start, range.end
             );
             return Err(Error::new(ErrorKind::Corrupt, text).into());
         }
@@ -236,8 +259,11 @@ impl Exchange<'_> {
             return Err(Error::new(ErrorKind::Corrupt, text).into());
         }
         self.deliver(job, response, Reading::Run { rest: range }).await?;
-        if ask.count > 1 && !job.is_settled() {
-            self.one_range_at_a_time();
+        match job.refused.take() {
+            // One range alone is served: it was their number.
+            Some(status) if self.server.learn_refusal(status) => self.one_range_at_a_time(),
+            None if ask.count > 1 && !job.is_settled() => self.one_range_at_a_time(),
+            _ => {}
         }
         Ok(Next::Again)
     }
@@ -265,6 +291,10 @@ impl Exchange<'_> {
     /// An answer that leaves the ranges aside: used where it is not much more than was asked for.
     async fn whole(&self, job: &mut Job, ask: &Ask, response: Response<Incoming>) -> Outcome<Next> {
         let size = response.body().size_hint().exact();
+        // Of an empty file there is no range.
+        if ask.header.is_none() && size != Some(0) {
+            self.server.learn_no_ranges();
+        }
         if let Some(size) = size
             && size / 2 <= job.owed()
         {
@@ -284,11 +314,8 @@ impl Exchange<'_> {
         }
         match (&ask.hull, size) {
             (None, Some(size)) => {
-                // It may know other ranges, and now they can be asked for: by the driver, which
-                // has connections that carry them sooner than this one.
-                self.tell_traits(|traits| traits.suffix = false);
                 self.learn(job, file_info(response.headers(), size))?;
-                job.wanted = Some(Wanted::one(0..0));
+                self.no_suffixes(job);
                 self.transport.abandon(response).await;
                 Ok(Next::Again)
             }
@@ -428,6 +455,13 @@ impl Exchange<'_> {
         if let Some(traits) = self.server.learn_traits(change) {
             self.teller.tell(Notice::Traits(traits));
         }
+    }
+
+    /// The server may know other ranges than those from the end. They are asked for by the driver,
+    /// which has connections that carry them sooner than this one: here the size is enough.
+    fn no_suffixes(&self, job: &mut Job) {
+        self.tell_traits(|traits| traits.suffix = false);
+        job.wanted = Some(Wanted::one(0..0));
     }
 
     fn one_range_at_a_time(&self) {

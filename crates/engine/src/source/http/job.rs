@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hyper::StatusCode;
 use url::Url;
 
 use super::range::Wanted;
@@ -33,6 +34,21 @@ pub struct Job {
     pub opened: bool,
     /// `Done`, `Failed` or `Redirected` has been told.
     pub answered: bool,
+    /// What is asked for, as refusals have left it.
+    pub form: Form,
+    /// The status by which several ranges were refused, until one alone shows whether that was why.
+    pub refused: Option<StatusCode>,
+}
+
+/// How a request names the bytes that it asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// As many ranges as the server takes.
+    #[default]
+    Several,
+    One,
+    /// None: the answer is the whole file.
+    Whole,
 }
 
 impl Job {
@@ -54,6 +70,8 @@ impl Job {
             wanted: Some(Wanted::new(segments)),
             opened: false,
             answered: false,
+            form: Form::default(),
+            refused: None,
         }
     }
 
@@ -89,17 +107,24 @@ impl Job {
 
     /// The request for what is owed.
     pub fn ask(&self, segments_max: u32) -> Ask {
+        let segments_max = if self.form == Form::Several { segments_max } else { 1 };
+        let ask = self.ask_ranges(segments_max);
+        if self.form == Form::Whole { Ask { header: None, ..ask } } else { ask }
+    }
+
+    fn ask_ranges(&self, segments_max: u32) -> Ask {
         match (&self.wanted, self.open) {
             (Some(wanted), _) if !wanted.is_empty() => {
                 let (header, count) = wanted.header(segments_max as usize);
                 let hull = wanted.hull().filter(|_| count > 1).or_else(|| wanted.first().cloned());
-                Ask { header, count, hull }
+                Ask { header: Some(header), count, hull }
             }
             (None, Some(Part::Tail(bytes))) => {
-                Ask { header: format!("bytes=-{}", bytes.max(1)), count: 1, hull: None }
+                let header = Some(format!("bytes=-{}", bytes.max(1)));
+                Ask { header, count: 1, hull: None }
             }
             // Only the size is to be told.
-            _ => Ask { header: "bytes=0-0".into(), count: 1, hull: Some(0..1) },
+            _ => Ask { header: Some("bytes=0-0".into()), count: 1, hull: Some(0..1) },
         }
     }
 }
@@ -107,8 +132,8 @@ impl Job {
 /// What a round asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// The value of `Range`.
-    pub header: String,
+    /// The value of `Range`; `None` for the whole file.
+    pub header: Option<String>,
     /// How many ranges it names.
     pub count: usize,
     /// From the first byte asked for to the last; `None` for the end of the file.

@@ -5,10 +5,11 @@
 //!
 //! * every `Content-Range` is held against what was asked, every size and version against what was
 //!   seen at the opening, every body against its announced length;
-//! * a server without multi-range requests is asked for one range after the other, one without
-//!   suffix ranges for the end of the file once its size is known;
-//! * from a server without ranges the file is read once as a whole into a temporary file, which
-//!   serves all requests (see [`super::spool`]).
+//! * a server without multi-range requests, whether it ignores them or refuses them by whatever
+//!   status, is asked for one range after the other, one without suffix ranges for the end of the
+//!   file once its size is known;
+//! * from a server without ranges, or that refuses them all, the file is read once as a whole into
+//!   a temporary file, which serves all requests (see [`super::spool`]).
 //!
 //! What has been learnt is shared by all connections of a server and told as [`Notice::Traits`].
 //! [`connection`] runs the jobs of the driver, [`exchange`] does one job in as many rounds as it
@@ -36,6 +37,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use hyper::StatusCode;
 use parking_lot::Mutex;
 use url::Url;
 
@@ -61,6 +63,10 @@ pub struct HttpServer {
 
 struct Learnt {
     traits: ServerTraits,
+    /// It answers requests for ranges otherwise than by refusing them.
+    knows_ranges: bool,
+    /// How often it has failed to serve several ranges at once and then served one of them.
+    failures_of_several: u32,
     /// By the driver's tag for the file.
     files: BTreeMap<u32, FileState>,
 }
@@ -109,7 +115,12 @@ impl HttpServer {
             http2: config.http2,
             silence_timeout: config.silence_timeout,
             network,
-            learnt: Mutex::new(Learnt { traits, files: BTreeMap::new() }),
+            learnt: Mutex::new(Learnt {
+                traits,
+                knows_ranges: true,
+                failures_of_several: 0,
+                files: BTreeMap::new(),
+            }),
         })
     }
 
@@ -123,6 +134,23 @@ impl HttpServer {
         let before = traits.clone();
         change(traits);
         (*traits != before).then(|| traits.clone())
+    }
+
+    fn knows_ranges(&self) -> bool {
+        self.learnt.lock().knows_ranges
+    }
+
+    fn learn_no_ranges(&self) {
+        self.learnt.lock().knows_ranges = false;
+    }
+
+    /// Several ranges were refused by this status, and one of them alone was served; whether that
+    /// is how the server is. An internal error may have passed meanwhile, and counts when repeated.
+    fn learn_refusal(&self, status: StatusCode) -> bool {
+        let says_so = status.is_client_error() || status == StatusCode::NOT_IMPLEMENTED;
+        let failures = &mut self.learnt.lock().failures_of_several;
+        *failures += 1;
+        says_so || *failures > 1
     }
 
     fn info(&self, file: &FileRef) -> Option<FileInfo> {
