@@ -9,19 +9,26 @@ The names are uproot's. NumPy, Awkward and pandas are imported when they are fir
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ._befriended import Link
 from ._config import config
+from ._core import __version__
 from ._registry import register, unregister
+from ._uproot import no_name
 from .attributes import AttributeSet, AttributeSets
 from .copying import Copied, copy
 from .dataset import Files, Report, Skipped, Steps, chain, concatenate, iterate, num_entries
 from .errors import (
+    ArgumentTypeError,
     ConnectionFailedError,
     CorruptError,
     Error,
+    IgnoredArgumentWarning,
     InvalidArgumentError,
     KeyInFileError,
     LimitReachedError,
+    NoAttributeError,
     NotFoundError,
     PermissionDeniedError,
     ReadError,
@@ -40,7 +47,18 @@ from .plans import Planned, PlannedColumn
 from .report import ReadReport, report
 from .tree import Branch, Tree
 
+if TYPE_CHECKING:
+    from . import exceptions
+
+#: As uproot calls them.
+TTree, TBranch, RNTuple = Tree, Branch, Ntuple
+ReadOnlyFile, ReadOnlyDirectory, Model = File, Directory, Object
+
+#: Modules under uproot's names; each is imported when it is first asked for.
+_MODULES = ("exceptions",)
+
 __all__ = [
+    "ArgumentTypeError",
     "AttributeSet",
     "AttributeSets",
     "Branch",
@@ -54,11 +72,14 @@ __all__ = [
     "Files",
     "Friends",
     "Graph",
+    "IgnoredArgumentWarning",
     "Index",
     "InvalidArgumentError",
     "KeyInFileError",
     "LimitReachedError",
     "Link",
+    "Model",
+    "NoAttributeError",
     "NotFoundError",
     "Ntuple",
     "Object",
@@ -66,22 +87,29 @@ __all__ = [
     "PermissionDeniedError",
     "Planned",
     "PlannedColumn",
+    "RNTuple",
     "ReadError",
+    "ReadOnlyDirectory",
+    "ReadOnlyFile",
     "ReadReport",
     "RecoveredWarning",
     "Report",
     "Skipped",
     "SkippedWarning",
     "Steps",
+    "TBranch",
+    "TTree",
     "TimedOutError",
     "Tree",
     "UnauthenticatedError",
     "UnreadableWarning",
     "UnsupportedError",
+    "__version__",
     "chain",
     "concatenate",
     "config",
     "copy",
+    "exceptions",
     "iterate",
     "num_entries",
     "open",
@@ -89,3 +117,17 @@ __all__ = [
     "report",
     "unregister",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            from importlib import import_module
+
+            return import_module(f"{__name__}.{name}")
+        raise no_name(name, __all__)

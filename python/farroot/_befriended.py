@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ._uproot import taken
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from . import _core
+    from ._choice import Choice
     from ._filters import Filter
     from .friends import Friends
     from .ntuple import Ntuple
@@ -59,6 +61,7 @@ class Befriended:
             self._known_friends = Friends(self)  # type: ignore[arg-type]
         return self._known_friends
 
+    @taken
     def add_friend(self, other: Any, name: str | None = None) -> Tree | Ntuple:
         """Adds another tree whose entries belong to those of this one (``TTree::AddFriend``).
 
@@ -88,6 +91,7 @@ class Befriended:
         self._added[called] = friend
         return friend
 
+    @taken
     def plan(
         self,
         expressions: str | Iterable[str] | None = None,
@@ -102,15 +106,23 @@ class Befriended:
             For the tree itself and each of its friends, of a chain file after file: its address,
             and what is fetched of it, column by column.
         """
-        from ._choice import Choice, Wish
+        from ._choice import Choice
+
+        return self._planned(Choice(expressions, filter_name), entry_start, entry_stop)
+
+    def _planned(
+        self, choice: Choice, entry_start: int | None, entry_stop: int | None
+    ) -> list[Planned]:
+        """What would be fetched for a choice of columns, and to decide on entries."""
+        from ._choice import Wish
         from ._entries import entry_range
         from .plans import Planned, PlannedColumn
 
         place: Any = self
-        choice = Choice(expressions, filter_name)
         selection = Wish.checked(choice, "np", None).of(place)
         start, stop = entry_range(place.num_entries, entry_start, entry_stop)
-        outlines = self._live().plan(selection.asked, start, stop, friends=self._live_friends())
+        asked = [place._asked(key, False) for key in selection.keys_with_cut]
+        outlines = self._live().plan(asked, start, stop, friends=self._live_friends())
         return [
             Planned(url, path, [PlannedColumn(*column) for column in columns], ranges)
             for url, path, columns, ranges in outlines

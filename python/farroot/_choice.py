@@ -12,7 +12,13 @@ from . import _core, _libraries
 from ._entries import Rows, entry_range
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
-from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, warn
+from .errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    KeyInFileError,
+    UnreadableWarning,
+    warn,
+)
 
 if TYPE_CHECKING:
     from ._core import Mask
@@ -175,6 +181,21 @@ class Choice:
     cut: str | None = None
     aliases: Mapping[str, str] | None = None
 
+    def __post_init__(self) -> None:
+        """Raises:
+        ArgumentTypeError: for what cannot be meant.
+        """
+        if not isinstance(self.cut, str | None):
+            raise ArgumentTypeError(
+                f'a cut is a formula as text, as "(n > 1) & (x > 20)", not {self.cut!r}'
+            )
+        if not isinstance(self.aliases, Mapping | None):
+            raise ArgumentTypeError(f"aliases are a dict of names and texts, not {self.aliases!r}")
+        if not (self.filter_column is None or callable(self.filter_column)):
+            raise ArgumentTypeError(
+                f"filter_branch and filter_field are functions, not {self.filter_column!r}"
+            )
+
     def decides(self, place: Place) -> Cut | None:
         """What decides about entries.
 
@@ -200,10 +221,14 @@ class Choice:
         """
         if self.expressions is None:
             return []
+        if not isinstance(self.expressions, Iterable):
+            raise ArgumentTypeError(
+                f"expressions are a text or several of them, not {self.expressions!r}"
+            )
         names = [self.expressions] if isinstance(self.expressions, str) else [*self.expressions]
         for name in names:
             if not isinstance(name, str):
-                raise InvalidArgumentError(f"an expression is a string, not {name!r}")
+                raise ArgumentTypeError(f"an expression is a string, not {name!r}")
         return names
 
 
@@ -423,6 +448,11 @@ class Selection:
         """What is to be read, each once."""
         keys = (leaf.key for each in self.chosen for leaf in each.leaves())
         return list(dict.fromkeys(keys))
+
+    @property
+    def keys_with_cut(self) -> list[Hashable]:
+        """The same and what only the cut needs."""
+        return list(dict.fromkeys([*self.keys, *([] if self.cut is None else self.cut.keys)]))
 
     def _asked(self, of_table: Callable[[Any, bool], Any]) -> list[Any]:
         """What the engine is told of the keys; required is what only one column requires."""

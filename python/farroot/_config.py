@@ -6,8 +6,10 @@ import os
 from typing import Any
 
 from . import _core
+from ._uproot import taken
 
 
+@taken
 def config(
     *,
     memory: int | str | None = None,

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from .errors import Error
 
+__version__: str
+
 __all__ = [
     "Batches",
     "Contents",
@@ -28,6 +30,7 @@ __all__ = [
     "Strings",
     "Tree",
     "Union",
+    "__version__",
     "chain",
     "configure",
     "copy",
@@ -235,6 +238,9 @@ class Tree:
     def aliases(self) -> list[tuple[str, str]]: ...
     def branches(self) -> list[tuple[str, int | None]]:
         """Name and parent of each branch, by number, in the tree's depth-first order."""
+
+    def bytes(self) -> tuple[int, int]:
+        """Compressed and uncompressed bytes of all baskets."""
 
     def branch_title(self, branch: int) -> str: ...
     def branch_bytes(self, branch: int) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import _core
-from .errors import InvalidArgumentError
+from .errors import ArgumentTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ def entry_range(entries: int, entry_start: int | None, entry_stop: int | None) -
         try:
             given = operator.index(given)
         except TypeError:
-            raise InvalidArgumentError(f"an entry is a whole number, not {given!r}") from None
+            raise ArgumentTypeError(f"an entry is a whole number, not {given!r}") from None
         return min(entries, max(0, given + entries if given < 0 else given))
 
     start = position(entry_start, 0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from ._filters import Filter, predicate
-from .errors import KeyInFileError
+from ._uproot import Explained, taken
+from .errors import ArgumentTypeError, KeyInFileError
 
 if TYPE_CHECKING:
     from ._table import InFile
@@ -33,7 +35,7 @@ class _Column(Protocol):
 Column = TypeVar("Column", bound=_Column)
 
 
-class Named(Generic[Column]):
+class Named(Explained, Generic[Column]):
     """A mapping from names to columns, each of which is such a mapping itself."""
 
     #: Between the names of a path.
@@ -55,6 +57,25 @@ class Named(Generic[Column]):
     def _direct(self) -> list[Column]:
         return [self._column(number) for number in self._numbers()]
 
+    def _at(self, position: Any) -> Column:
+        """The column at a position among those directly below.
+
+        Raises:
+            KeyInFileError: where there are not so many.
+            ArgumentTypeError: for what is no number.
+        """
+        try:
+            index = operator.index(position)
+        except TypeError:
+            raise ArgumentTypeError(
+                f"one {self._kind} is taken by its name or its position, not by {position!r}; "
+                'arrays(["a", "b"]) reads several'
+            ) from None
+        numbers = self._numbers()
+        if not -len(numbers) <= index < len(numbers):
+            raise KeyInFileError(f"there is no {self._kind} {index} of {len(numbers)}")
+        return self._column(numbers[index])
+
     def _items(
         self,
         filter_name: Filter = None,
@@ -63,6 +84,7 @@ class Named(Generic[Column]):
         *,
         recursive: bool = True,
         full_paths: bool = True,
+        ignore_duplicates: bool = False,
     ) -> list[tuple[str, Column]]:
         """Names and columns, depth first."""
         by_name, by_type = predicate(filter_name), predicate(filter_typename)
@@ -75,6 +97,9 @@ class Named(Generic[Column]):
                 and (filter_column is None or filter_column(column))
             ):
                 found.append((path if full_paths else column.name, column))
+        if ignore_duplicates:
+            # Of equal keys a dict keeps the last.
+            return list(reversed(dict(reversed(found)).items()))
         return found
 
     def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Column]]:
@@ -104,12 +129,13 @@ class Named(Generic[Column]):
         error.url = place.url
         return error
 
+    @taken
     def get(self, where: str | int, default: Any = None) -> Any:
         """As ``self[where]``, or the default where there is no such column."""
         of_any: Any = self
         try:
             return of_any[where]
-        except (KeyInFileError, IndexError):
+        except KeyInFileError:
             return default
 
     def _chosen_items(self, filters: dict[str, Any]) -> list[tuple[str, Column]]:
@@ -118,18 +144,22 @@ class Named(Generic[Column]):
         found: list[tuple[str, Column]] = of_any.items(**filters)
         return found
 
+    @taken
     def iteritems(self, **filters: Any) -> Iterator[tuple[str, Column]]:
         """What ``items`` gives, one by one."""
         return iter(self._chosen_items(filters))
 
+    @taken
     def iterkeys(self, **filters: Any) -> Iterator[str]:
         """What ``keys`` gives, one by one; the arguments are those of ``items``."""
         return (name for name, _ in self._chosen_items(filters))
 
+    @taken
     def itervalues(self, **filters: Any) -> Iterator[Column]:
         """What ``values`` gives, one by one; the arguments are those of ``items``."""
         return (column for _, column in self._chosen_items(filters))
 
+    @taken
     def itertypenames(self, **filters: Any) -> Iterator[tuple[str, str]]:
         """What ``typenames`` gives, one by one; the arguments are those of ``items``."""
         return ((name, column.typename) for name, column in self._chosen_items(filters))

@@ -10,6 +10,7 @@ from . import _core
 from ._befriended import Befriended
 from ._entries import StepSize
 from ._process import Live, NothingToClose
+from ._uproot import taken
 
 if TYPE_CHECKING:
     from .dataset import Report
@@ -53,6 +54,7 @@ class InFile(NothingToClose, Befriended, Generic[Core]):
         """File and object, as :func:`farroot.open` takes them."""
         return f"{self.url}:{self._object_path}"
 
+    @taken
     def to_arrow(
         self,
         expressions: str | Iterable[str] | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,6 +10,7 @@ from ._entries import StepSize, entry_range, memory, step
 from ._filters import Filter
 from ._libraries import How
 from ._named import Named, Writable, write_table
+from ._uproot import taken
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class HasBranches(Named["Branch"]):
 
     # -- names ---------------------------------------------------------------------------------
 
+    @taken
     def items(
         self,
         *,
@@ -69,6 +70,7 @@ class HasBranches(Named["Branch"]):
         filter_branch: Callable[[Branch], bool] | None = None,
         recursive: bool = True,
         full_paths: bool = True,
+        ignore_duplicates: bool = False,
     ) -> list[tuple[str, Branch]]:
         """Names and branches, depth first.
 
@@ -80,6 +82,7 @@ class HasBranches(Named["Branch"]):
             recursive: Whether branches of branches come too.
             full_paths: Whether these are named by their path, ``parent/child``, or by the last
                 part of it.
+            ignore_duplicates: Whether of several of one name only the first comes.
         """
         return self._items(
             filter_name,
@@ -87,8 +90,10 @@ class HasBranches(Named["Branch"]):
             filter_branch,
             recursive=recursive,
             full_paths=full_paths,
+            ignore_duplicates=ignore_duplicates,
         )
 
+    @taken
     def keys(
         self,
         *,
@@ -97,6 +102,7 @@ class HasBranches(Named["Branch"]):
         filter_branch: Callable[[Branch], bool] | None = None,
         recursive: bool = True,
         full_paths: bool = True,
+        ignore_duplicates: bool = False,
     ) -> list[str]:
         """Names of the branches below; the arguments are those of :meth:`items`."""
         items = self.items(
@@ -105,9 +111,11 @@ class HasBranches(Named["Branch"]):
             filter_branch=filter_branch,
             recursive=recursive,
             full_paths=full_paths,
+            ignore_duplicates=ignore_duplicates,
         )
         return [name for name, _ in items]
 
+    @taken
     def values(
         self,
         *,
@@ -125,10 +133,12 @@ class HasBranches(Named["Branch"]):
         )
         return [branch for _, branch in items]
 
+    @taken
     def num_entries_for(
         self,
         memory_size: int | str,
         expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
         *,
         filter_name: Filter = None,
         filter_typename: Filter = None,
@@ -145,8 +155,8 @@ class HasBranches(Named["Branch"]):
         The other arguments are those of :meth:`arrays`.
         """
         size = memory(memory_size)
-        choice = Choice(expressions, filter_name, filter_typename, filter_branch, None, aliases)
-        keys = Wish.checked(choice, "np", None).of(self).keys
+        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
+        keys = Wish.checked(choice, "np", None).of(self).keys_with_cut
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         branches = [self._tree._branch(key) for key in keys if isinstance(key, int)]
         total = sum(branch.uncompressed_bytes for branch in branches)
@@ -154,6 +164,7 @@ class HasBranches(Named["Branch"]):
             return stop - start
         return max(1, size * self.num_entries // total)
 
+    @taken
     def typenames(
         self,
         *,
@@ -180,7 +191,7 @@ class HasBranches(Named["Branch"]):
             KeyInFileError: where there is none, with the names that come near.
         """
         if not isinstance(where, str):
-            return self.branches[operator.index(where)]
+            return self._at(where)
         found = self.find(where)
         if found is None:
             raise self.no_such(where)
@@ -221,6 +232,7 @@ class HasBranches(Named["Branch"]):
     def __contains__(self, where: object) -> bool:
         return isinstance(where, str) and self.find(where) is not None
 
+    @taken
     def show(
         self,
         *,
@@ -255,6 +267,7 @@ class HasBranches(Named["Branch"]):
 
     # -- reading -------------------------------------------------------------------------------
 
+    @taken
     def arrays(
         self,
         expressions: str | Iterable[str] | None = None,
@@ -316,6 +329,7 @@ class HasBranches(Named["Branch"]):
                 return arrays
         return wish.read(self, start, stop)
 
+    @taken
     def iterate(
         self,
         expressions: str | Iterable[str] | None = None,

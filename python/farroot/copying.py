@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import _core
+from ._uproot import taken
 from .errors import Error
 
 
@@ -26,6 +27,7 @@ class Copied:
     checksum: str | None
 
 
+@taken
 def copy(
     sources: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     target: str | os.PathLike[str],

@@ -14,8 +14,16 @@ from ._choice import Choice, Doc, Selection, Wish
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
-from .errors import Error, InvalidArgumentError, NotFoundError, SkippedWarning, warn
-from .file import Address, as_table, split
+from ._uproot import taken
+from .errors import (
+    Error,
+    InvalidArgumentError,
+    KeyInFileError,
+    NotFoundError,
+    SkippedWarning,
+    warn,
+)
+from .file import Address, as_table, path_text, split
 from .ntuple import Field, Ntuple
 from .tree import Branch, Tree
 
@@ -100,10 +108,47 @@ class Steps(Iterator[Any]):
         self._steps = iter(())
 
 
+class Lacking(list[Skipped]):
+    """What has been left out so far, and what may be."""
+
+    def __init__(self, unreadable: bool, missing: bool = False) -> None:
+        super().__init__()
+        #: Whether reading goes on behind whatever cannot be read.
+        self.unreadable = unreadable
+        #: Whether files may lack the tree or one of its branches, or not be there.
+        self.missing = missing
+
+    @property
+    def any(self) -> bool:
+        """Whether anything may be left out."""
+        return self.unreadable or self.missing
+
+    def allows(self, one: Skipped) -> bool:
+        """Whether that may be left out."""
+        is_missing = one.tree_entry_stop is None and isinstance(
+            one.error, (NotFoundError, KeyInFileError)
+        )
+        return self.unreadable or (self.missing and is_missing)
+
+    def add(self, one: Skipped) -> None:
+        """Leaves something out.
+
+        Raises:
+            Error: the reason, where that may not be left out.
+        """
+        if not self.allows(one):
+            raise one.error
+        self.append(one)
+        if self.unreadable:
+            start, stop = one.tree_entry_start, one.tree_entry_stop
+            what = "all entries" if stop is None else f"entries {start} to {stop}"
+            warn(f"{what} of {one.file_path} are left out: {one.error}", SkippedWarning)
+
+
 class _Account:
     """Where the files begin among all entries, and what has been left out of them."""
 
-    def __init__(self, places: list[_Place], skipped: list[Skipped], offset: int = 0) -> None:
+    def __init__(self, places: list[_Place], skipped: Lacking, offset: int = 0) -> None:
         self.places = places
         self.skipped = skipped
         self.offset, self._current, self._end = offset, 0, 0
@@ -119,12 +164,9 @@ class _Account:
     ) -> None:
         place = self.places[number]
         start, stop = entries or (None, None)
-        one = Skipped(place.url, path or place.path, start, stop, error)
-        self.skipped.append(one)
+        self.skipped.add(Skipped(place.url, path or place.path, start, stop, error))
         if stop is not None:
             self.reach(number, stop)
-        what = "all entries" if stop is None else f"entries {start} to {stop}"
-        warn(f"{what} of {one.file_path} are left out: {error}", SkippedWarning)
 
 
 @dataclass(frozen=True)
@@ -168,6 +210,7 @@ def _befriended(table: Tree | Ntuple, friends: dict[str, Tree | Ntuple]) -> Tree
     return more
 
 
+@taken
 def iterate(
     files: Files,
     expressions: str | Iterable[str] | None = None,
@@ -176,6 +219,7 @@ def iterate(
     filter_name: Filter = None,
     filter_typename: Filter = None,
     filter_branch: FilterColumn = None,
+    filter_field: FilterColumn = None,
     aliases: Mapping[str, str] | None = None,
     step_size: StepSize = "100 MB",
     library: str = "ak",
@@ -183,6 +227,7 @@ def iterate(
     ak_add_doc: Doc = False,
     report: bool = False,
     on_error: Literal["raise", "report"] = "raise",
+    allow_missing: bool = False,
     friends: Mapping[str, Files] | None = None,
 ) -> Steps:
     """Reads columns of many files, step by step; no step reaches over the end of a file.
@@ -195,11 +240,13 @@ def iterate(
         files: ``"FILE:TREE"`` or a list of these, a dict ``{FILE: TREE}``, open trees. Without a
             tree, the only one in the file is meant. Files on a disk and on XRootD servers may be
             globs with ``*``, ``?`` (not on a server), ``[]`` and ``{a,b}``. All of it goes for
-            RNTuples as well, whose fields ``filter_branch`` gets.
+            RNTuples as well, whose fields ``filter_branch`` gets; ``filter_field`` is the same.
         report: Whether to give pairs of arrays and :class:`Report`.
         on_error: ``"report"`` goes on behind what cannot be read. Exactly those steps are left out
             that hold it, or the rest of a file whose server is gone; each with a
             :class:`SkippedWarning`, and as :class:`Skipped` in the iterator's ``skipped``.
+        allow_missing: Whether files that are not there, and files without the tree or one of its
+            branches, are left out without a warning; ``skipped`` has them.
         friends: Files of friends by name, each as ``files`` and as many: the first belongs to the
             first of these, and so on. Their columns are ``friend.branch`` (see
             :meth:`Tree.add_friend`).
@@ -210,11 +257,12 @@ def iterate(
         NotFoundError: no such file.
         KeyInFileError: no such tree or branch in one of them.
     """
-    choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
+    accepts = filter_branch or filter_field
+    choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
     wish = Wish.checked(choice, library, how, ak_add_doc)
-    goes_on = is_report(on_error)
-    places, skipped = _beside(_places(files), friends), list[Skipped]()
-    steps = _steps(places, wish, step(step_size), report, skipped, goes_on=goes_on)
+    skipped = Lacking(is_report(on_error), bool(allow_missing))
+    places = _beside(_places(files), friends)
+    steps = _steps(places, wish, step(step_size), report, skipped)
     return Steps(steps, skipped)
 
 
@@ -223,21 +271,20 @@ def _steps(
     wish: Wish,
     step: dict[str, int],
     report: bool = False,
-    skipped: list[Skipped] | None = None,
+    skipped: Lacking | None = None,
     *,
-    goes_on: bool = False,
     offset: int = 0,
 ) -> Iterator[Any]:
-    account = _Account(places, [] if skipped is None else skipped, offset)
-    if (begun := _first(account, goes_on)) is None:
+    skipped = Lacking(unreadable=False) if skipped is None else skipped
+    account = _Account(places, skipped, offset)
+    if (begun := _first(account, wish)) is None:
         return
-    first, table = begun
-    selection = wish.of(table)
+    first, table, selection = begun
     if not selection.chosen:
         return
     # Its friends are among what it has.
     opened = [replace(places[first], table=table, friends=()), *places[first + 1 :]]
-    parts = _parts(opened, selection, step, goes_on=goes_on)
+    parts = _parts(opened, selection, step, goes_on=skipped.any)
     yield from _made(parts, account, first, selection, report)
 
 
@@ -299,27 +346,30 @@ def steps_with_gaps(
     report: bool,
 ) -> Steps:
     """Steps through one table that go on behind what cannot be read."""
-    account = _Account([_Place(table._url, table.object_path, table, entries)], [])
+    places = [_Place(table._url, table.object_path, table, entries)]
+    account = _Account(places, Lacking(unreadable=True))
     if not selection.chosen:
         return Steps(iter(()), account.skipped)
     parts = _parts(account.places, selection, step, goes_on=True)
     return Steps(_made(parts, account, 0, selection, report), account.skipped)
 
 
-def _first(account: _Account, goes_on: bool) -> tuple[int, Tree | Ntuple] | None:
-    """The first table that can be opened, which decides on the columns."""
+def _first(account: _Account, wish: Wish) -> tuple[int, Tree | Ntuple, Selection] | None:
+    """The first table that can be opened and has the columns, which are decided by it."""
     for number, place in enumerate(account.places):
         try:
-            return number, place.opened()
+            table = place.opened()
+            return number, table, wish.of(table)
         except InvalidArgumentError:
             raise
         except Error as error:
-            if not goes_on:
+            if not account.skipped.any:
                 raise
             account.leave_out(number, place.path, None, error)
     return None
 
 
+@taken
 def concatenate(
     files: Files,
     expressions: str | Iterable[str] | None = None,
@@ -328,6 +378,7 @@ def concatenate(
     filter_name: Filter = None,
     filter_typename: Filter = None,
     filter_branch: FilterColumn = None,
+    filter_field: FilterColumn = None,
     aliases: Mapping[str, str] | None = None,
     entry_start: int | None = None,
     entry_stop: int | None = None,
@@ -335,6 +386,7 @@ def concatenate(
     how: How = None,
     ak_add_doc: Doc = False,
     on_error: Literal["raise", "report"] = "raise",
+    allow_missing: bool = False,
     friends: Mapping[str, Files] | None = None,
 ) -> Any:
     """Reads columns of many files into one array each.
@@ -351,37 +403,50 @@ def concatenate(
 
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
     """
-    choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
+    accepts = filter_branch or filter_field
+    choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
     wish = Wish.checked(choice, library, how, ak_add_doc)
-    goes_on, places = is_report(on_error), _beside(_places(files), friends)
-    if goes_on:
+    skipped = Lacking(is_report(on_error), bool(allow_missing))
+    places = _beside(_places(files), friends)
+    if skipped.unreadable:
         if (entry_start, entry_stop) != (None, None):
             raise InvalidArgumentError('on_error="report" takes no entry_start and entry_stop')
-        return _with_gaps(places, wish)
+        return _all_of(places, wish, skipped), skipped
     if entry_start is None and entry_stop is None:
-        grouped = list(_steps(places, wish, {}))
-    else:
-        grouped = _ranged(places, wish, entry_start, entry_stop)
+        return _all_of(places, wish, skipped)
+    grouped = _ranged(places, wish, skipped, entry_start, entry_stop)
+    return _joined(grouped, places, wish, skipped)
+
+
+def _all_of(places: list[_Place], wish: Wish, skipped: Lacking) -> Any:
+    """What can be read of all files."""
+    size = step(GAP_SIZE) if skipped.unreadable else {}
+    return _joined(list(_steps(places, wish, size, False, skipped)), places, wish, skipped)
+
+
+def _joined(grouped: list[Any], places: list[_Place], wish: Wish, skipped: Lacking) -> Any:
+    """Arrays of several files as one; where there are none, without entries."""
     if grouped:
         return _libraries.concatenate(wish.into, grouped)
-    return wish.read(places[0].opened(), 0, 0)
-
-
-def _with_gaps(places: list[_Place], wish: Wish) -> tuple[Any, list[Skipped]]:
-    """What can be read of all files, and what has been left out."""
-    skipped = list[Skipped]()
-    grouped = list(_steps(places, wish, step(GAP_SIZE), False, skipped, goes_on=True))
-    if grouped:
-        return _libraries.concatenate(wish.into, grouped), skipped
-    if (begun := _first(_Account(places, []), goes_on=True)) is None:
-        raise skipped[0].error
-    return wish.read(begun[1], 0, 0), skipped
+    for place in places:
+        try:
+            return wish.read(place.opened(), 0, 0)
+        except Error as error:
+            if not skipped.allows(Skipped(place.url, place.path, None, None, error)):
+                raise
+    raise skipped[0].error
 
 
 def _ranged(
-    places: list[_Place], wish: Wish, entry_start: int | None, entry_stop: int | None
+    places: list[_Place],
+    wish: Wish,
+    skipped: Lacking,
+    entry_start: int | None,
+    entry_stop: int | None,
 ) -> list[Any]:
     """The columns of those files that a range of all entries touches, one table a file."""
+    if skipped.missing:
+        places = _there(places, skipped)
     tables = list(_opened(places))
     start, stop = entry_range(sum(table.num_entries for table in tables), entry_start, entry_stop)
     touched: list[_Place] = []
@@ -396,15 +461,29 @@ def _ranged(
     return list(_steps(touched, wish, {}, offset=before))
 
 
-def num_entries(files: Files) -> Iterator[tuple[str, str, int]]:
+def _there(places: list[_Place], skipped: Lacking) -> list[_Place]:
+    """Those places whose files have what is read, each open."""
+    found = []
+    for place in places:
+        try:
+            table = place.opened()
+        except (NotFoundError, KeyInFileError) as error:
+            skipped.add(Skipped(place.url, place.path, None, None, error))
+        else:
+            found.append(replace(place, table=table, friends=()))
+    return found
+
+
+@taken
+def num_entries(paths: Files) -> Iterator[tuple[str, str, int]]:
     """File, path of the tree in it and number of entries, for each of many files.
 
     The files are opened side by side, and closed when their entries have been told.
 
     Args:
-        files: See :func:`iterate`.
+        paths: See ``files`` of :func:`iterate`.
     """
-    places = _places(files)
+    places = _places(paths)
     return ((table.url, table.object_path, table.num_entries) for table in _opened(places))
 
 
@@ -419,6 +498,7 @@ def _opened(places: list[_Place]) -> Iterator[Tree | Ntuple]:
             yield as_table(core, place.url, place.path)
 
 
+@taken
 def chain(files: Files) -> Tree | Ntuple:
     """Trees or RNTuples of many files as one (``TChain``): the first says what columns there are.
 
@@ -473,7 +553,7 @@ def _each_place(files: Files) -> Iterator[_Place]:
             if path is not None and not isinstance(path, str):
                 raise InvalidArgumentError(f"the path of a tree is a string, not {path!r}")
         matches = (
-            (match, path) for key, path in files.items() for match in _matches(os.fspath(key))
+            (match, path) for key, path in files.items() for match in _matches(path_text(key))
         )
         yield from dict.fromkeys(_Place(*match) for match in matches)
     elif isinstance(files, Iterable):

@@ -70,6 +70,14 @@ class InvalidArgumentError(Error, ValueError):
     """The caller's own arguments."""
 
 
+class ArgumentTypeError(InvalidArgumentError, TypeError):
+    """Arguments that a function does not have, too many or too few, or of another type."""
+
+
+class NoAttributeError(Error, AttributeError):
+    """No such attribute; where uproot has one of that name, the message says what to write."""
+
+
 class ReadError(Error, OSError):
     """The server or the disk failed to deliver."""
 
@@ -80,6 +88,10 @@ class UnreadableWarning(UserWarning):
 
 class SkippedWarning(UserWarning):
     """Entries that cannot be read were left out, as ``on_error="report"`` wishes."""
+
+
+class IgnoredArgumentWarning(UserWarning):
+    """An argument of uproot's that changes nothing here; said once in a process for each."""
 
 
 class RecoveredWarning(UserWarning):

@@ -5,13 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from . import _core
 from ._filters import Filter, predicate
 from ._process import Live, NothingToClose
 from ._registry import opaque
-from .errors import InvalidArgumentError, KeyInFileError, UnreadableWarning, UnsupportedError, warn
+from ._uproot import Explained, taken
+from .errors import (
+    ArgumentTypeError,
+    InvalidArgumentError,
+    KeyInFileError,
+    UnreadableWarning,
+    UnsupportedError,
+    warn,
+)
 from .ntuple import Field, Ntuple
 from .objects import made, make
 from .streamers import StreamerInfo, streamers_of
@@ -46,13 +54,14 @@ class Record(NamedTuple):
     compression: float | None
 
 
+@taken
 def open(  # noqa: A001
-    address: Address | Mapping[Any, str | None],
+    path: Address | Mapping[Any, str | None],
 ) -> Any:
     """Opens a file, or something in it.
 
     Args:
-        address: A URL (``root://``, ``http://``, ``https://``, ``file://``) or a local path,
+        path: A URL (``root://``, ``http://``, ``https://``, ``file://``) or a local path,
             with ``:object/path`` after it for something in the file; several URLs of the same
             file, with ``|`` between them, are read from at the same time; a path-like object,
             which is never split; or a dict of one file and the path in it.
@@ -65,14 +74,14 @@ def open(  # noqa: A001
         NotFoundError: no such file.
         KeyInFileError: nothing of that name in the file.
     """
-    url, path = split(address)
-    if path is None:
+    url, within = split(path)
+    if within is None:
         return File(url)
     try:
-        return as_table(_core.open_table(url, path), url, path)
+        return as_table(_core.open_table(url, within), url, within)
     except (KeyInFileError, UnsupportedError):
         # Not a tree: a directory, a branch, or a name for which the file gives better advice.
-        return File(url)[path]
+        return File(url)[within]
 
 
 def as_table(core: _core.Tree | _core.Ntuple, url: str, path: str | None) -> Tree | Ntuple:
@@ -92,17 +101,30 @@ def split(address: Address | Mapping[Any, str | None]) -> tuple[str, str | None]
         return _expanded(os.fspath(address)), None
     if isinstance(address, Mapping) and len(address) == 1:
         ((url, path),) = address.items()
-        return _expanded(os.fspath(url)), path
+        if path is not None and not isinstance(path, str):
+            raise ArgumentTypeError(f"the path of something in a file is a string, not {path!r}")
+        return path_text(url), path
     raise InvalidArgumentError(
         f"a file is a URL, a path or a dict of one file and the path in it, not {address!r}"
     )
+
+
+def path_text(url: Any) -> str:
+    """A file's address as text.
+
+    Raises:
+        ArgumentTypeError: for what is neither a text nor a path.
+    """
+    if not isinstance(url, (str, os.PathLike)):
+        raise ArgumentTypeError(f"a file is a URL or a path, not {url!r}")
+    return _expanded(os.fspath(url))
 
 
 def _expanded(url: str) -> str:
     return url if "://" in url else os.path.expanduser(url)
 
 
-class Directory(NothingToClose):
+class Directory(NothingToClose, Explained):
     """A mapping from names to what is in a directory of a file.
 
     Keys are ``name;cycle`` or, below directories, ``directory/name;cycle``; without a cycle, the
@@ -132,6 +154,7 @@ class Directory(NothingToClose):
         """As :attr:`url`; uproot's name for it."""
         return self.url
 
+    @taken
     def classnames(
         self,
         *,
@@ -160,6 +183,7 @@ class Directory(NothingToClose):
                 found.setdefault(f"{name};{number}" if cycle else name, classname)
         return found
 
+    @taken
     def keys(
         self,
         *,
@@ -177,6 +201,7 @@ class Directory(NothingToClose):
         )
         return list(found)
 
+    @taken
     def items(self, **filters: Any) -> list[tuple[str, Any]]:
         """Names and objects, all of which are read; arguments as for :meth:`classnames`.
 
@@ -185,18 +210,22 @@ class Directory(NothingToClose):
         """
         return list(self.iteritems(**filters))
 
+    @taken
     def values(self, **filters: Any) -> list[Any]:
         """The objects, all of which are read; see :meth:`items`."""
         return list(self.itervalues(**filters))
 
+    @taken
     def iterkeys(self, **filters: Any) -> Iterator[str]:
         """What :meth:`keys` gives, one by one."""
         return iter(self.keys(**filters))
 
+    @taken
     def itervalues(self, **filters: Any) -> Iterator[Any]:
         """What :meth:`values` gives, one by one; the next ones are on their way."""
         return (value for _, value in self.iteritems(**filters))
 
+    @taken
     def iteritems(self, *, cycle: bool = True, **filters: Any) -> Iterator[tuple[str, Any]]:
         """What :meth:`items` gives, one by one; the next ones are on their way."""
         keys = self.keys(**filters)
@@ -207,10 +236,12 @@ class Directory(NothingToClose):
             if found is not None:
                 yield key if cycle else key.rpartition(";")[0], self._made(path, *found)
 
+    @taken
     def iterclassnames(self, **filters: Any) -> Iterator[tuple[str, str]]:
         """What :meth:`classnames` gives, one by one."""
         return iter(self.classnames(**filters).items())
 
+    @taken
     def get(self, where: str, default: Any = None) -> Any:
         """As ``self[where]``, or the default where nothing has that name."""
         try:
@@ -218,23 +249,44 @@ class Directory(NothingToClose):
         except KeyInFileError:
             return default
 
-    def classname_of(self, where: str) -> str:
+    @taken
+    def classname_of(
+        self,
+        where: str,
+        encoded: Literal[False] = False,
+        version: None = None,
+        recursive: bool = True,
+    ) -> str:
         """The class of the object at a path, which is not read.
+
+        Args:
+            where: Its key or path.
+            encoded, version: Classes have the names that the file gives them.
+            recursive: Whether it may be in a directory below.
 
         Raises:
             KeyInFileError: nothing of that name.
         """
-        return self._file._live().class_at(self._below(where))
+        below = self._below(where)
+        if encoded or version is not None:
+            raise ArgumentTypeError("classes have the names that the file gives them")
+        if not recursive and "/" in where.strip("/"):
+            raise KeyInFileError(f"{where!r} is not directly in the directory; in {self.url}")
+        return self._file._live().class_at(below)
 
-    def title_of(self, where: str) -> str:
+    @taken
+    def title_of(self, where: str, recursive: bool = True) -> str:
         """The title that the directory keeps with the object at a path, which is not read.
+
+        Args:
+            where, recursive: As for :meth:`classname_of`.
 
         Raises:
             KeyInFileError: nothing of that name.
         """
         path = self._below(where)
         # Raises what says what there is instead.
-        self.classname_of(where)
+        self.classname_of(where, recursive=recursive)
         for found, cycle, _, title, _ in self._file._keys():
             if path in (found, f"{found};{cycle}"):
                 return title
@@ -263,7 +315,7 @@ class Directory(NothingToClose):
             KeyInFileError: nothing of that name.
             UnsupportedError: an object that cannot be read, with the reason.
         """
-        if ":" in where:
+        if isinstance(where, str) and ":" in where:
             try:
                 return self._at(self._below(where))
             except KeyInFileError:
@@ -272,6 +324,10 @@ class Directory(NothingToClose):
         return self._at(self._below(where))
 
     def _below(self, where: str) -> str:
+        if not isinstance(where, str):
+            raise ArgumentTypeError(
+                f"what is in a file has a name, and {where!r} is none; keys() lists the names"
+            )
         path = "/".join(part for part in where.split("/") if part)
         return f"{self._path}/{path}" if self._path else path
 
@@ -392,6 +448,7 @@ class File(Directory):
         """How the file describes its classes, by name and version."""
         return streamers_of(self._live().streamers())
 
+    @taken
     def show_streamers(self, classname: str | None = None, stream: Writable | None = None) -> None:
         """Prints how the file describes its classes.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +24,7 @@ from ._filters import Filter, is_glob
 from ._libraries import How, Library
 from ._named import Named, Writable, write_table
 from ._table import InFile
+from ._uproot import taken
 from .errors import (
     InvalidArgumentError,
     KeyInFileError,
@@ -63,6 +63,7 @@ class Pruned:
         """What is read for it."""
         yield self
 
+    @taken
     def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
         """Its array, from decoded columns by key."""
         return into.array(columns[self.key], rows)
@@ -105,6 +106,7 @@ class HasFields(Named["Field"]):
         """Number of entries."""
         return self._ntuple._num_entries
 
+    @taken
     def items(
         self,
         *,
@@ -114,6 +116,7 @@ class HasFields(Named["Field"]):
         filter_branch: Callable[[Field], bool] | None = None,
         recursive: bool = True,
         full_paths: bool = True,
+        ignore_duplicates: bool = False,
     ) -> list[tuple[str, Field]]:
         """Names and fields, each followed by those in it.
 
@@ -125,6 +128,7 @@ class HasFields(Named["Field"]):
             recursive: Whether fields of fields come too.
             full_paths: Whether these are named by their path, ``parent.child``, or by the last
                 part of it.
+            ignore_duplicates: Whether of several of one name only the first comes.
         """
         return self._items(
             filter_name,
@@ -132,16 +136,20 @@ class HasFields(Named["Field"]):
             filter_field or filter_branch,
             recursive=recursive,
             full_paths=full_paths,
+            ignore_duplicates=ignore_duplicates,
         )
 
+    @taken
     def keys(self, **filters: Any) -> list[str]:
         """Names of the fields below; the arguments are those of :meth:`items`."""
         return [name for name, _ in self.items(**filters)]
 
+    @taken
     def values(self, **filters: Any) -> list[Field]:
         """The fields below; the arguments are those of :meth:`items`."""
         return [field for _, field in self.items(**filters)]
 
+    @taken
     def typenames(self, **filters: Any) -> dict[str, str]:
         """C++ types by name; the arguments are those of :meth:`items`."""
         return {name: field.typename for name, field in self.items(**filters)}
@@ -153,7 +161,7 @@ class HasFields(Named["Field"]):
             KeyInFileError: where there is none, with the names that come near.
         """
         if not isinstance(where, str):
-            return self.fields[operator.index(where)]
+            return self._at(where)
         path = where.replace("/", ".").strip(".")
         number = self._ntuple._by_path.get(self._below + path)
         if number is not None:
@@ -171,6 +179,7 @@ class HasFields(Named["Field"]):
         except KeyInFileError:
             return False
 
+    @taken
     def show(self, *, stream: Writable | None = None, **filters: Any) -> None:
         """Prints a table of names, C++ types and the types of an entry as Awkward spells them.
 
@@ -255,6 +264,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         """Formulas in the file: none, of an RNTuple."""
         return {}
 
+    @taken
     def arrays(
         self,
         expressions: str | Iterable[str] | None = None,
@@ -314,6 +324,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
                 return arrays
         return wish.read(self, *entries)
 
+    @taken
     def iterate(
         self,
         expressions: str | Iterable[str] | None = None,
@@ -371,12 +382,18 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             return steps_with_gaps(self, selection, entries, size, report)
         return Steps(selection.steps(*entries, size, report=told), [])
 
+    @taken
     def num_entries_for(
         self,
         memory_size: int | str,
         expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
         *,
         filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_field: Callable[[Field], bool] | None = None,
+        filter_branch: Callable[[Field], bool] | None = None,
+        aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
     ) -> int:
@@ -389,9 +406,9 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         """
         size = memory(memory_size)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        planned = self.plan(
-            expressions, filter_name=filter_name, entry_start=start, entry_stop=stop
-        )
+        accepts = filter_field or filter_branch
+        choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
+        planned = self._planned(choice, start, stop)
         total = sum(column.decoded_bytes for each in planned for column in each.columns)
         if total == 0:
             return stop - start
@@ -555,12 +572,14 @@ class Field(HasFields):
         except UnsupportedError:
             return "unsupported"
 
+    @taken
     def array(
         self,
-        *,
         entry_start: int | None = None,
         entry_stop: int | None = None,
+        *,
         library: str = "ak",
+        ak_add_doc: bool = False,
     ) -> Any:
         """Reads the field, in the lists that it is in.
 
@@ -568,6 +587,7 @@ class Field(HasFields):
             entry_start, entry_stop: Half-open range of entries; None is the beginning and the
                 end, negative numbers count from the end.
             library: ``"ak"``, ``"np"``, ``"pd"`` or ``"arrow"``.
+            ak_add_doc: Whether an Awkward array has the field's description as its ``__doc__``.
 
         Raises:
             UnsupportedError: for a type that cannot be read, naming field and type.
@@ -575,8 +595,10 @@ class Field(HasFields):
         into = _libraries.named(library)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         _, (column,) = self._ntuple._live().read([self.key], start, stop)
-        return into.array(column, Rows(start, stop))
+        array = into.array(column, Rows(start, stop))
+        return into.documented(array, {"__doc__": self.description}) if ak_add_doc else array
 
+    @taken
     def arrays(
         self,
         expressions: str | Iterable[str] | None = None,
@@ -605,6 +627,7 @@ class Field(HasFields):
         )
         return self._ntuple.arrays(wanted, cut, **options)
 
+    @taken
     def iterate(
         self,
         expressions: str | Iterable[str] | None = None,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ._registry import decoded, is_opaque
+from ._uproot import no_attribute
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Object:
         """What was read is asked for when it is needed first."""
         known = self.__dict__
         if name not in _READ or "_classname" not in known:
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+            raise no_attribute(self, name)
         while name not in known:
             try:
                 source = known.pop("_source")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core, _libraries
 from ._befriended import Link
 from ._choice import Selection, one
 from ._entries import entry_range
+from ._figures import Stored, of_chain
 from ._registry import Decoder, opaque, registered
 from ._table import InFile
+from ._uproot import taken
 from .branches import HasBranches
-from .errors import KeyInFileError, RecoveredWarning, UnsupportedError, warn
+from .errors import ArgumentTypeError, KeyInFileError, RecoveredWarning, UnsupportedError, warn
 
 if TYPE_CHECKING:
     from .friends import Index
@@ -110,6 +113,7 @@ class Tree(InFile[_core.Tree], HasBranches):
         """The members of the TTree itself: ``all_members["fUserInfo"]`` has what was put there."""
         return dict(self._object())
 
+    @taken
     def member(self, name: str) -> Any:
         """One of :attr:`all_members`."""
         return self._object()[name]
@@ -119,21 +123,34 @@ class Tree(InFile[_core.Tree], HasBranches):
 
         return made(self._live().file.object(self._object_path, make, opaque()))
 
+    @cached_property
+    def _stored_in_files(self) -> tuple[Stored, dict[str, Stored]]:
+        """Of a chain, in all of its files."""
+        return of_chain(self)
+
+    def _stored(self, branch: int | None = None) -> Stored:
+        """How large the tree is in its files, or one of its branches."""
+        if self.is_chain:
+            whole, branches = self._stored_in_files
+            return whole if branch is None else branches.get(self._paths[branch], Stored())
+        if branch is None:
+            return Stored(*self._live().bytes())
+        return Stored(*self._live().branch_bytes(branch))
+
     @property
     def compressed_bytes(self) -> int:
-        """Bytes of all baskets in the file, as the tree keeps them."""
-        return int(self.member("fZipBytes"))
+        """Bytes of all baskets, as the tree keeps them; of a chain, in all files."""
+        return self._stored().compressed
 
     @property
     def uncompressed_bytes(self) -> int:
         """Bytes of all baskets when uncompressed, as the tree keeps them."""
-        return int(self.member("fTotBytes"))
+        return self._stored().uncompressed
 
     @property
     def compression_ratio(self) -> float:
         """Uncompressed by compressed bytes; 1.0 where there are none."""
-        compressed = self.compressed_bytes
-        return self.uncompressed_bytes / compressed if compressed else 1.0
+        return self._stored().ratio
 
     @property
     def index(self) -> Index | None:
@@ -142,6 +159,7 @@ class Tree(InFile[_core.Tree], HasBranches):
 
         return Index.of(self._live())
 
+    @taken
     def entry_with(self, major: int, minor: int = 0) -> int:
         """The entry that has these numbers in the tree's index.
 
@@ -154,6 +172,7 @@ class Tree(InFile[_core.Tree], HasBranches):
             raise KeyInFileError(f"the tree has no index: {self.address}")
         return self._known_index.entry_with(major, minor)
 
+    @taken
     def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> str:
         """The requests for the tree's file over time, one line a connection.
 
@@ -304,36 +323,38 @@ class Branch(HasBranches):
 
     @property
     def compressed_bytes(self) -> int:
-        """Bytes of the branch's own baskets in the file."""
-        return self._tree._live().branch_bytes(self._number)[0]
+        """Bytes of the branch's own baskets; of a chain, in all files."""
+        return self._tree._stored(self._number).compressed
 
     @property
     def uncompressed_bytes(self) -> int:
         """Bytes of the branch's own baskets when uncompressed."""
-        return self._tree._live().branch_bytes(self._number)[1]
+        return self._tree._stored(self._number).uncompressed
 
     @property
     def compression_ratio(self) -> float:
         """Uncompressed by compressed bytes; 1.0 where there are none."""
-        compressed, uncompressed, _ = self._tree._live().branch_bytes(self._number)
-        return uncompressed / compressed if compressed else 1.0
+        return self._tree._stored(self._number).ratio
 
     @property
     def num_baskets(self) -> int:
         """Number of the branch's own baskets."""
-        return self._tree._live().branch_bytes(self._number)[2]
+        return self._tree._stored(self._number).baskets
 
+    @taken
     def array(
         self,
-        *,
+        interpretation: None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
+        *,
         library: str = "ak",
         ak_add_doc: bool = False,
     ) -> Any:
         """Reads the branch.
 
         Args:
+            interpretation: None: a branch is read as its type says.
             entry_start, entry_stop: Half-open range of entries; None is the beginning and the
                 end, negative numbers count from the end.
             library: ``"ak"`` for an Awkward array, ``"np"`` for a NumPy array whose first
@@ -344,6 +365,11 @@ class Branch(HasBranches):
         Raises:
             UnsupportedError: for a type that cannot be read yet, naming branch and type.
         """
+        if interpretation is not None:
+            raise ArgumentTypeError(
+                f"a branch is read as its type says, not as {interpretation!r}; "
+                "farroot.register(typename, dtype_or_function) says how a class is read"
+            )
         into = _libraries.named(library)
         chosen = [one(self.name, self)]
         selection = Selection(self._tree, chosen, None, into, tuple, ak_add_doc)

@@ -51,4 +51,9 @@ mod _core {
     use super::steps::{Batches, LeftOut, Parts, parts};
     #[pymodule_export]
     use super::tree::Tree;
+
+    /// The version of the package.
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

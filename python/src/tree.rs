@@ -189,6 +189,12 @@ impl Tree {
         Ok((branch.zip_bytes, branch.total_bytes, branch.baskets.len()))
     }
 
+    /// Compressed and uncompressed bytes of all baskets, as the tree keeps them.
+    fn bytes(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
+        let tree = self.inner(py)?.metadata();
+        Ok((tree.zip_bytes, tree.total_bytes))
+    }
+
     /// Number of entries of the branch, which may differ from the tree's.
     fn branch_entries(&self, py: Python<'_>, branch: u32) -> PyResult<u64> {
         let branch = self.branch(py, branch)?;

@@ -247,3 +247,19 @@ def test_friends_of_many_files(folder: Path) -> None:
     tree.add_friend(friends["w"][0], "w")
     open_ones = farroot.concatenate([tree], ["x", "w.w"])
     assert same_awkward(open_ones, tree.arrays(["x", "w.w"]))
+
+
+def test_figures_of_a_chain_are_of_all_its_files(several: list[Path]) -> None:
+    """They were those of its first file: `num_entries_for` was wrong by the number of files."""
+    files = [f"{path}:events" for path in several]
+    chain, trees = farroot.chain(files), [farroot.open(file) for file in files]
+    for name in ("compressed_bytes", "uncompressed_bytes"):
+        assert getattr(chain, name) == sum(getattr(tree, name) for tree in trees)
+        for branch in ("int32", "jagged", "text"):
+            parts = [getattr(tree[branch], name) for tree in trees]
+            assert getattr(chain[branch], name) == sum(parts)
+    assert chain["text"].num_baskets == sum(tree["text"].num_baskets for tree in trees)
+    ratio = chain.uncompressed_bytes / chain.compressed_bytes
+    assert chain.compression_ratio == pytest.approx(ratio)
+    expected = 10_000 * chain.num_entries // chain["float64"].uncompressed_bytes
+    assert chain.num_entries_for("10 kB", "float64") == expected

@@ -1,0 +1,289 @@
+"""uproot's words that farroot does not have: one table of what to write in their place.
+
+Arguments that would not change what is read are taken, and a warning says once what sets the same
+thing here. All others are refused by an error of ours that names the replacement.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+
+from .errors import ArgumentTypeError, Error, IgnoredArgumentWarning, NoAttributeError, warn
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Set in the flags of a function's code where it takes any keyword, or any number of arguments.
+_ANY_POSITIONAL, _ANY_KEYWORD = inspect.CO_VARARGS, inspect.CO_VARKEYWORDS
+
+
+class Word(NamedTuple):
+    """An argument of uproot's that farroot does not have."""
+
+    #: What to write, or which setting does it.
+    instead: str
+    #: Whether reading would give something else with it: it is refused then.
+    is_refused: bool = False
+    #: Values that ask for nothing, beside None.
+    defaults: tuple[Any, ...] = ()
+
+    def asks_for_nothing(self, value: Any) -> bool:
+        """Whether a value is uproot's own default."""
+        return value is None or value in self.defaults or type(value).__name__ in self.defaults
+
+
+_THREADS = "farroot.config(decode_threads=...) sets the threads that decompress and decode"
+_CONNECTIONS = "farroot.config(connections=..., connections_max=...) sets the connections"
+
+#: Arguments of uproot's functions.
+ARGUMENTS = {
+    "array_cache": Word(
+        "arrays are read anew each time and yours to keep", defaults=("inherit", "100 MB")
+    ),
+    "backend": Word(
+        'arrays are in main memory: awkward.to_backend(array, "cuda") moves one',
+        is_refused=True,
+        defaults=("cpu",),
+    ),
+    "access_log": Word("arrays(virtual=True, access_log=[]) tells", is_refused=True),
+    "begin_chunk_size": Word("the ends of a file come with its open", defaults=(403,)),
+    "custom_classes": Word(
+        "farroot.register(typename, dtype_or_function) says how a class is read", is_refused=True
+    ),
+    "decompression_executor": Word(_THREADS),
+    "handler": Word("the address says how a file is read: root://, http://, file:// or a path"),
+    "http_max_header_bytes": Word("headers are bounded by farroot itself", defaults=(21784,)),
+    "interpretation_executor": Word(_THREADS),
+    "interpretation": Word("a field is read as its type says", is_refused=True),
+    "interpreter": Word("farroot decodes by itself", defaults=("cpu",)),
+    "language": Word(
+        "formulas are Python's, as in uproot by default; formulas of TTree::Draw are not read",
+        is_refused=True,
+        defaults=("PythonLanguage",),
+    ),
+    "max_num_elements": Word("farroot decides how many ranges a request has"),
+    "minimal_ttree_metadata": Word("what a tree needs is read with it", defaults=(True,)),
+    "num_fallback_workers": Word(_CONNECTIONS, defaults=(10,)),
+    "num_workers": Word(_CONNECTIONS, defaults=(1,)),
+    "object_cache": Word("objects are read anew each time and yours to keep", defaults=(100,)),
+    "timeout": Word(
+        "farroot.config(connect_timeout=..., silence_timeout=..., outage_timeout=...) "
+        "sets how long servers are waited for",
+        defaults=(30,),
+    ),
+    "use_threads": Word(_THREADS, defaults=(True,)),
+    "version": Word(
+        "file.streamers[classname][version] is one version", is_refused=True, defaults=("max",)
+    ),
+    "virtual": Word(
+        'arrays("field", virtual=True) has columns that are read when they are looked at',
+        is_refused=True,
+        defaults=(False,),
+    ),
+}
+
+_WRITES = "farroot reads and does not write: uproot writes, and farroot reads what it has written"
+_COMPRESSION = f"it is for writing: {_WRITES}"
+_DASK = "farroot.iterate(files) reads in steps; tasks of Dask can call tree.arrays(entry_start=...)"
+_SOURCES = "the address says how a file is read: root://, http://, file:// or a path"
+_CACHES = "arrays and objects are yours to keep; farroot.config(memory=...) bounds reading ahead"
+_TYPES = 'tree["branch"].typename and .interpretation say what a branch holds'
+_CLASSES = "classes are read as the file describes them; farroot.register(typename, ...) adds to it"
+_STREAMERS = "file.streamers has how the file describes its classes"
+_PYROOT = "give PyROOT the address of the file"
+_INSIDE = "it is part of how uproot works inside"
+
+#: Names in the module ``uproot``.
+NAMES = {
+    **dict.fromkeys(("create", "recreate", "update", "writing", "to_writable"), _WRITES),
+    **dict.fromkeys(
+        ("WritableBranch", "WritableDirectory", "WritableFile", "WritableTree", "sink"), _WRITES
+    ),
+    **dict.fromkeys(("LZ4", "LZMA", "ZLIB", "ZSTD", "compression"), _COMPRESSION),
+    **dict.fromkeys(("dask", "dask_write", "graphed", "graphed_head", "graphed_write"), _DASK),
+    **dict.fromkeys(
+        (
+            *("FSSpecSource", "HTTPSource", "MemmapSource", "MultithreadedFileSource"),
+            *("MultithreadedHTTPSource", "MultithreadedXRootDSource", "ObjectSource"),
+            *("XRootDSource", "source"),
+        ),
+        _SOURCES,
+    ),
+    **dict.fromkeys(("LRUArrayCache", "LRUCache", "cache"), _CACHES),
+    **dict.fromkeys(("ThreadPoolExecutor", "TrivialExecutor"), _THREADS),
+    **dict.fromkeys(
+        (
+            *("AsArray", "AsDouble32", "AsDtype", "AsDtypeInPlace", "AsDynamic", "AsFloat16"),
+            *("AsGrouped", "AsJagged", "AsMap", "AsObjects", "AsPointer", "AsRVec", "AsSTLBits"),
+            *("AsSet", "AsStridedObjects", "AsString", "AsStrings", "AsVector", "STLMap"),
+            *("STLSet", "STLVector", "containers", "interpretation"),
+        ),
+        _TYPES,
+    ),
+    **dict.fromkeys(
+        (
+            *("behavior", "behavior_of", "behaviors", "class_named", "classes"),
+            *("classname_decode", "classname_encode", "has_class_named", "models", "model"),
+            *("register_interpretation", "reset_classes", "unknown_classes"),
+            "unregister_interpretation",
+        ),
+        _CLASSES,
+    ),
+    "as_TGraph": _WRITES,
+    **dict.fromkeys(("from_pyroot", "to_pyroot", "pyroot"), _PYROOT),
+    **dict.fromkeys(("streamers", "serialization", "deserialization"), _STREAMERS),
+    **dict.fromkeys(
+        (
+            *("Cursor", "ImplementsFormMapping", "ImplementsFormMappingInfo", "const", "dynamic"),
+            *("extras", "reading"),
+        ),
+        _INSIDE,
+    ),
+    "DeserializationError": "bytes that contradict the format raise farroot.CorruptError",
+    "default_library": 'each call has its library="ak", "np", "pd" or "arrow"',
+    "language": ARGUMENTS["language"].instead,
+    "lazy": "tree.arrays(virtual=True) reads columns when they are looked at",
+    "no_filter": "filter_name=None accepts every name",
+    "version": "farroot.__version__ is a text",
+}
+
+_BASKETS = (
+    "file.map() lists every basket with its offset and its size; "
+    'tree.plan(["branch"]) what a read would fetch'
+)
+_OBJECT = 'tree.member("fName") has the members of the TTree; file.map() what lies where'
+_PAGES = "file.map() lists pages and metadata with their offsets; ntuple.plan() what is fetched"
+_DATES = "file.map() lists the file's records; dates of keys are not kept"
+
+#: Attributes of uproot's files, directories, trees, branches, RNTuples and fields.
+ATTRIBUTES = {
+    **dict.fromkeys(
+        (
+            *("basket", "basket_chunk_cursor", "basket_compressed_bytes", "basket_key"),
+            *("basket_entry_start_stop", "basket_uncompressed_bytes", "embedded_baskets"),
+            *("common_entry_offsets", "entries_to_ranges_or_baskets", "entry_offsets"),
+        ),
+        _BASKETS,
+    ),
+    **dict.fromkeys(
+        (
+            *("cluster_summaries", "column_records", "field_records", "footer", "header"),
+            *("page_link_list", "read_col_page", "read_pagedesc", "read_cluster_range"),
+        ),
+        _PAGES,
+    ),
+    **dict.fromkeys(("created_on", "modified_on", "fDatimeC", "fDatimeM"), _DATES),
+    **dict.fromkeys(("debug", "debug_array"), 'branch.array(library="np") gives the values'),
+    **dict.fromkeys(
+        ("class_of", "class_named", "streamer_of", "streamer_named", "streamers_named"),
+        "directory.classname_of(key) names the class, file.streamers describes it",
+    ),
+    **dict.fromkeys(("streamer", "streamer_dependencies", "streamer_rules"), _STREAMERS),
+    **dict.fromkeys(("object_cache", "array_cache", "cache_key"), _CACHES),
+    **dict.fromkeys(("decompression_executor", "interpretation_executor"), _THREADS),
+    **dict.fromkeys(("custom_classes", "remove_class_definition"), _CLASSES),
+    **dict.fromkeys(("mktree", "mkdir", "mkrntuple", "extend", "copy_from"), _WRITES),
+    "compression": "branch.compression_ratio, compressed_bytes and uncompressed_bytes are there",
+    "count_branch": 'counts are a branch of their own, or awkward.num(tree["branch"].array())',
+    "count_leaf": 'counts are a branch of their own, or awkward.num(tree["branch"].array())',
+    "to_akform": "tree.arrays(entry_stop=0).layout.form is the form",
+    "lazy": NAMES["lazy"],
+    "pandas": 'tree.arrays(library="pd") gives a DataFrame',
+    "numentries": "num_entries is the number of entries",
+}
+
+
+def taken(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, with uproot's further arguments taken or refused in words.
+
+    Whatever does not fit its own signature is an :class:`ArgumentTypeError`.
+    """
+    code = function.__code__
+    named = frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+    takes_any = bool(code.co_flags & _ANY_KEYWORD)
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if not takes_any and not named.issuperset(kwargs):
+            for name in kwargs.keys() - named:
+                _take(function, name, kwargs.pop(name), named)
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            # Raised by the call itself and not within the function: the arguments do not fit.
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+            takes = inspect.signature(function)
+            raise ArgumentTypeError(f"{error}; its arguments are {takes}") from None
+
+    return call
+
+
+def _take(function: Callable[..., Any], name: str, value: Any, named: frozenset[str]) -> None:
+    """Takes an argument that the function does not have.
+
+    Raises:
+        ArgumentTypeError: where it is not one of uproot's, or would change what is read.
+    """
+    word = ARGUMENTS.get(name)
+    called = f"{function.__name__}({name}=...)"
+    if word is None:
+        near = difflib.get_close_matches(name, sorted(named - {"self"}), n=3)
+        hint = (
+            f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(sorted(named))}"
+        )
+        raise ArgumentTypeError(f"there is no {called}; {hint}")
+    if word.asks_for_nothing(value):
+        return
+    if word.is_refused:
+        raise ArgumentTypeError(f"{called} is uproot's and not there: {word.instead}")
+    if name not in _warned:
+        _warned.add(name)
+        warn(f"{called} is uproot's and changes nothing: {word.instead}", IgnoredArgumentWarning)
+
+
+#: Arguments of which a warning has told in this process.
+_warned: set[str] = set()
+
+
+def no_name(name: str, known: Iterable[str]) -> NoAttributeError:
+    """The error for a name that the module ``farroot`` does not have."""
+    if name in NAMES:
+        return NoAttributeError(f"farroot has no {name}: {NAMES[name]}")
+    near = difflib.get_close_matches(name, list(known), n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return NoAttributeError(f"farroot has no {name}{hint}")
+
+
+class Explained:
+    """Something whose missing attributes are explained."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise no_attribute(self, name)
+
+
+def no_attribute(one: Any, name: str) -> NoAttributeError:
+    """The error for an attribute that an object does not have."""
+    kind = type(one).__name__
+    error = NoAttributeError(f"a {kind} has no attribute {name!r}")
+    # Python and its tools look for names with underscores; none of them is a column.
+    if name.startswith("_"):
+        return error
+    if name in ATTRIBUTES:
+        return NoAttributeError(f"a {kind} has no {name}: {ATTRIBUTES[name]}")
+    try:
+        is_inside = name in one
+    except Error:
+        is_inside = False
+    if is_inside:
+        return NoAttributeError(f'{name!r} is in this {kind}, under ["{name}"]: not .{name}')
+    near = difflib.get_close_matches(name, dir(type(one)), n=3)
+    if near:
+        error = NoAttributeError(f"{error}; did you mean {' or '.join(near)}?")
+    return error
