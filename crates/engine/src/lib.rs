@@ -26,6 +26,7 @@ mod places;
 pub mod read;
 pub mod report;
 pub mod source;
+mod spelling;
 pub mod store;
 
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 use rootfile::tree::{BranchId, Tree};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::spelling::distance;
 
 /// Names of the branches of a tree, in its own order.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,22 +117,6 @@ pub fn is_glob(name: &str) -> bool {
 
 fn last_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
-}
-
-/// Edits between two words (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let change = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
