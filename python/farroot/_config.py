@@ -16,6 +16,7 @@ def config(
     decode_threads: int | None = None,
     connections: int | None = None,
     connections_max: int | None = None,
+    coalescing: bool | None = None,
     opens_max: int | None = None,
     store: int | str | None = None,
     store_folder: str | os.PathLike[str] | None = None,
@@ -24,23 +25,33 @@ def config(
     patience: float | None = None,
     outage_timeout: float | None = None,
     sources: int | None = None,
+    discovery: bool | None = None,
+    discovery_after: float | None = None,
+    discovery_again: float | None = None,
+    discovery_pause: float | None = None,
     checksums: str | None = None,
     user: str | None = None,
+    http2: bool | None = None,
 ) -> dict[str, Any]:
-    """Changes settings of this process before its first read, and returns all of them.
+    """Changes settings of this process, and returns all of them.
 
-    Each has a ``FARROOT_*`` environment variable of its name, which is the default.
+    Each has a ``FARROOT_*`` environment variable of its name, which is the default. All but
+    ``decode_threads`` can be changed at any time, for what is asked for afterwards; timeouts,
+    checksums, the user and what belongs to the store for files that are opened afterwards.
+    ``docs/settings.md`` has the table of all of them, with their limits.
 
     Args:
         memory: Bytes held at one time, in flight, waiting or decoded and not yet handed out, as
             a number or ``"2 GB"``. Arrays in the caller's hands are the caller's.
-        decode_threads: Threads that decompress and decode.
+        decode_threads: Threads that decompress and decode; fixed once reading has begun.
         connections: Connections to a server that are begun at the first moment.
         connections_max: Connections to one server at the most.
+        coalescing: Whether what lies together in a file is asked for together.
         opens_max: Files being opened at one time, by those who read many.
         store: Bytes of metadata of remote files that are remembered on disk for other processes;
             0 remembers nothing.
-        store_folder: Where; by default in the platform's cache folder.
+        store_folder: Where, an absolute path or one that begins with ``~/``; by default in the
+            platform's cache folder. Nothing else in that folder is touched.
         connect_timeout: Seconds to wait for a TCP connection.
         silence_timeout: Seconds that a connection which owes data may stay silent.
         patience: Seconds that a server may owe data in silence before its work goes to another
@@ -48,29 +59,19 @@ def config(
         outage_timeout: Seconds that a server which has answered before may be unreachable.
         sources: Sources of one file that are read from at the same time, unless there is much
             to read.
+        discovery: Whether redirectors are asked where else a file is.
+        discovery_after: Seconds that a read lasts before a redirector is asked.
+        discovery_again: Seconds until it is asked again where other servers were found.
+        discovery_pause: Seconds until it is asked again where there were none.
         checksums: Whether bytes come with a checksum of every 4 KiB, from XRootD servers that
             offer it: ``"auto"``, of copies; ``"always"``, of all that is read, and nothing is
             read where it cannot be; ``"never"``. What comes damaged is asked for again.
         user: The name sent at login.
+        http2: Whether HTTP/2 is spoken without TLS to ``http`` servers.
 
     Raises:
-        InvalidArgumentError: for a value that makes no sense, and once reading has begun.
+        InvalidArgumentError: for a value that makes no sense, and for what cannot be changed any
+            more; nothing is changed then.
     """
-    settings = {
-        "memory": _core.parse_bytes(memory) if isinstance(memory, str) else memory,
-        "decode_threads": decode_threads,
-        "connections": connections,
-        "connections_max": connections_max,
-        "opens_max": opens_max,
-        "store": _core.parse_bytes(store) if isinstance(store, str) else store,
-        "store_folder": None if store_folder is None else os.fspath(store_folder),
-        "connect_timeout": connect_timeout,
-        "silence_timeout": silence_timeout,
-        "patience": patience,
-        "outage_timeout": outage_timeout,
-        "sources": sources,
-        "checksums": checksums,
-        "user": user,
-    }
-    given = {name: value for name, value in settings.items() if value is not None}
-    return _core.configure(**given)
+    settings = {name: value for name, value in locals().items() if value is not None}
+    return _core.configure(**settings)

@@ -98,6 +98,10 @@ class RecoveredWarning(UserWarning):
     """The file was never closed: it has only what had been saved before."""
 
 
+class SettingWarning(UserWarning):
+    """A ``FARROOT_*`` variable that is no setting."""
+
+
 def warn(message: str, category: type[UserWarning]) -> None:
     """Warns the caller of the package, however deep inside of it this is."""
     package = __name__.partition(".")[0]

@@ -2,9 +2,12 @@
 //! Ctrl-C ends the wait.
 
 use std::mem::ManuallyDrop;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use engine::{Checksums, Config, Engine, Error, ErrorKind};
+use engine::settings::{self, Kind, SETTINGS, Setting, Value};
+use engine::{Config, Engine, Error, ErrorKind};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -61,6 +64,11 @@ impl<T> Drop for Owned<T> {
 
 /// This process's engine.
 pub fn engine(py: Python<'_>) -> PyResult<Engine> {
+    if let Some(engine) = STATE.lock().running.as_ref().and_then(Owned::get) {
+        return Ok(engine.clone());
+    }
+    // With the first engine; without the lock, since warnings run Python.
+    warn_of_misspelt(py)?;
     let mut state = STATE.lock();
     if let Some(engine) = state.running.as_ref().and_then(Owned::get) {
         return Ok(engine.clone());
@@ -68,6 +76,20 @@ pub fn engine(py: Python<'_>) -> PyResult<Engine> {
     let engine = state.config().and_then(Engine::start).map_err(|error| exception(py, &error))?;
     state.running = Some(Owned::new(engine.clone()));
     Ok(engine)
+}
+
+/// Once a process: variables that begin as settings do and are none.
+fn warn_of_misspelt(py: Python<'_>) -> PyResult<()> {
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    if IS_DONE.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    let errors = py.import("farroot.errors")?;
+    let category = errors.getattr("SettingWarning")?;
+    for warning in settings::misspelt(std::env::vars_os().map(|(name, _)| name)) {
+        errors.call_method1("warn", (warning, &category))?;
+    }
+    Ok(())
 }
 
 impl State {
@@ -96,78 +118,88 @@ pub fn wait<T: Send>(
     }
 }
 
-/// Changes settings before the engine starts; all settings as they are then.
+/// Changes settings; all settings as they are then.
 #[pyfunction]
 #[pyo3(signature = (**settings))]
 pub fn configure<'py>(
     py: Python<'py>,
     settings: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    // Before the lock is taken: extracting values may run Python.
+    let mut changes = Vec::new();
+    for (name, value) in settings.into_iter().flatten() {
+        let setting = Setting::named(name.cast::<PyString>()?.to_str()?);
+        let setting = setting.map_err(|error| exception(py, &error))?;
+        changes.push((setting, given(setting, &value)));
+    }
     let mut state = STATE.lock();
-    let mut config = state.config().map_err(|error| exception(py, &error))?;
-    if let Some(settings) = settings.filter(|settings| !settings.is_empty()) {
-        if state.running.as_ref().and_then(Owned::get).is_some() {
-            return Err(invalid(py, "settings are made before the first file is opened"));
-        }
-        for (name, value) in settings {
-            set(&mut config, name.cast::<PyString>()?.to_str()?, &value)?;
-        }
-        state.config = Some(config.clone());
-    }
-    shown(py, &config)
+    let changed = state.change(changes).map_err(|error| exception(py, &error))?;
+    drop(state);
+    shown(py, &changed)
 }
 
-fn set(config: &mut Config, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
-    let py = value.py();
-    match name {
-        "memory" => config.memory_bytes_max = value.extract()?,
-        "decode_threads" => config.decode_threads = value.extract()?,
-        "connections" => config.connections_initial = value.extract()?,
-        "connections_max" => config.connections_max = value.extract()?,
-        "opens_max" => config.opens_max = value.extract()?,
-        "store" => config.store_bytes_max = value.extract()?,
-        "store_folder" => config.store_folder = Some(value.extract()?),
-        "connect_timeout" => config.connect_timeout = seconds(value)?,
-        "silence_timeout" => config.silence_timeout = seconds(value)?,
-        "patience" => config.patience = seconds(value)?,
-        "outage_timeout" => config.outage_timeout = seconds(value)?,
-        "sources" => config.sources_active = value.extract::<u32>()?.max(1),
-        "checksums" => {
-            let name: String = value.extract()?;
-            config.checksums = Checksums::named(&name)
-                .ok_or_else(|| invalid(py, "checksums are auto, always or never"))?;
-        }
-        "user" => config.user = value.extract()?,
-        _ => return Err(invalid(py, &format!("there is no setting {name:?}"))),
-    }
-    if config.connections_initial == 0 || config.connections_max == 0 || config.opens_max == 0 {
-        return Err(invalid(py, "without connections and opens nothing can be read"));
-    }
-    config.connections_initial = config.connections_initial.min(config.connections_max);
-    Ok(())
+/// A value as Python gives it; text is read as in a `FARROOT_*` variable.
+enum Given {
+    Value(Value),
+    Text(String),
+    /// Of no type that the setting takes.
+    Other(String),
 }
 
-fn seconds(value: &Bound<'_, PyAny>) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(value.extract()?)
-        .map_err(|error| invalid(value.py(), &format!("seconds: {error}")))
+fn given(setting: &Setting, value: &Bound<'_, PyAny>) -> Given {
+    let kind = setting.kind();
+    if kind == Kind::Folder
+        && let Ok(path) = value.extract::<PathBuf>()
+    {
+        return Given::Value(Value::Folder(Some(path)));
+    }
+    if let Ok(text) = value.extract::<String>() {
+        return match kind {
+            Kind::Text => Given::Value(Value::Text(text)),
+            _ => Given::Text(text),
+        };
+    }
+    let read = match kind {
+        Kind::Bytes | Kind::Count => value.extract().ok().map(Value::Number),
+        Kind::Seconds => value.extract().ok().map(Value::Seconds),
+        Kind::Switch => value.is_truthy().ok().map(Value::Switch),
+        Kind::Text | Kind::Folder => None,
+    };
+    read.map_or_else(|| Given::Other(value.to_string()), Given::Value)
+}
+
+impl State {
+    fn change(&mut self, changes: Vec<(&Setting, Given)>) -> engine::Result<Config> {
+        let mut config = self.config()?;
+        if changes.is_empty() {
+            return Ok(config);
+        }
+        for (setting, given) in changes {
+            match given {
+                Given::Value(value) => setting.set(&mut config, value)?,
+                Given::Text(text) => setting.set_text(&mut config, &text)?,
+                Given::Other(shown) => return Err(setting.wrong(&shown)),
+            }
+        }
+        if let Some(engine) = self.running.as_ref().and_then(Owned::get) {
+            engine.configure(config.clone())?;
+        }
+        self.config = Some(config.clone());
+        Ok(config)
+    }
 }
 
 fn shown<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyDict>> {
     let shown = PyDict::new(py);
-    shown.set_item("memory", config.memory_bytes_max)?;
-    shown.set_item("decode_threads", config.decode_threads)?;
-    shown.set_item("connections", config.connections_initial)?;
-    shown.set_item("connections_max", config.connections_max)?;
-    shown.set_item("opens_max", config.opens_max)?;
-    shown.set_item("store", config.store_bytes_max)?;
-    shown.set_item("store_folder", config.store_folder.as_deref())?;
-    shown.set_item("connect_timeout", config.connect_timeout.as_secs_f64())?;
-    shown.set_item("silence_timeout", config.silence_timeout.as_secs_f64())?;
-    shown.set_item("patience", config.patience.as_secs_f64())?;
-    shown.set_item("outage_timeout", config.outage_timeout.as_secs_f64())?;
-    shown.set_item("sources", config.sources_active)?;
-    shown.set_item("checksums", config.checksums.name())?;
-    shown.set_item("user", &config.user)?;
+    for setting in &SETTINGS {
+        match setting.get(config) {
+            Value::Number(number) => shown.set_item(setting.name, number)?,
+            Value::Seconds(seconds) => shown.set_item(setting.name, seconds)?,
+            Value::Switch(is_on) => shown.set_item(setting.name, is_on)?,
+            Value::Text(text) => shown.set_item(setting.name, text)?,
+            Value::Folder(path) => shown.set_item(setting.name, path.as_deref())?,
+        }
+    }
     Ok(shown)
 }
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import multiprocessing
 import os
 import pickle
+import re
 import signal
 import socket
 import subprocess
@@ -12,6 +14,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -219,7 +222,7 @@ def test_a_small_budget_reads_the_same(made: Path) -> None:
     assert done.stdout.split() == [str(ENTRIES), str(ENTRIES)]
 
 
-def test_settings_are_made_before_the_first_read(made: Path) -> None:
+def test_settings_can_be_changed_while_reading(made: Path) -> None:
     script = (
         "import farroot, sys\n"
         "assert farroot.config(memory='2 GB', decode_threads=1)['memory'] == 2_000_000_000\n"
@@ -229,17 +232,63 @@ def test_settings_are_made_before_the_first_read(made: Path) -> None:
         "except farroot.InvalidArgumentError as error:\n"
         "    assert 'auto, always or never' in str(error)\n"
         "tree = farroot.open(sys.argv[1])\n"
-        "tree['int32'].array()\n"
+        "first = tree['int32'].array()\n"
+        "now = farroot.config(memory='3 MB', silence_timeout=7, discovery=False)\n"
+        "assert now['memory'] == 3_000_000 and now['silence_timeout'] == 7.0\n"
+        "assert now['discovery'] is False and now['checksums'] == 'always'\n"
+        "assert (farroot.open(sys.argv[1])['int32'].array() == first).all()\n"
         "try:\n"
-        "    farroot.config(memory=1)\n"
-        "except farroot.InvalidArgumentError:\n"
-        "    assert farroot.config()['decode_threads'] == 1\n"
+        "    farroot.config(memory='4 MB', decode_threads=2)\n"
+        "except farroot.InvalidArgumentError as error:\n"
+        "    assert 'decode_threads cannot be changed' in str(error), error\n"
+        "    assert farroot.config()['memory'] == 3_000_000\n"
         "    sys.exit(42)\n"
     )
     done = subprocess.run([sys.executable, "-c", script, f"{made}:events"], check=False)
     assert done.returncode == 42
-    with pytest.raises(ValueError, match="parsec"):
-        farroot.config(memory="3 parsec")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"memory": "3 parsec"}, "bytes, as 500 MB"),
+        ({"memory": 0}, "memory=0"),
+        ({"memory": 2.5}, "memory=2.5"),
+        ({"connections": 1000}, "1 to 256"),
+        ({"patience": "soon"}, "seconds"),
+        ({"store_folder": ""}, "absolute path"),
+        ({"store_folder": "cache"}, "absolute path"),
+        ({"checksums": 3}, "auto, always or never"),
+    ],
+)
+def test_what_a_setting_does_not_take_is_refused(settings: dict[str, Any], said: str) -> None:
+    before = farroot.config()
+    with pytest.raises(farroot.InvalidArgumentError, match=said):
+        farroot.config(**settings)
+    assert farroot.config() == before
+
+
+def test_the_settings_are_those_of_the_table() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| `FARROOT_(\w+)` \|", page, re.MULTILINE)
+    assert rows == [(name, name.upper()) for name in farroot.config()]
+    keywords = inspect.signature(farroot.config).parameters
+    assert set(keywords) == set(farroot.config())
+    for name in keywords:
+        assert f"        {name}: " in (farroot.config.__doc__ or ""), name
+
+
+def test_misspelt_variables_are_named_once(made: Path) -> None:
+    script = "import farroot, sys; [farroot.open(sys.argv[1]) for _ in range(3)]"
+    done = subprocess.run(
+        [sys.executable, "-c", script, f"{made}:events"],
+        env={**os.environ, "FARROOT_MEMROY": "1 GB"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.count("FARROOT_MEMROY") == 1, done.stderr
+    assert "SettingWarning" in done.stderr and "did you mean FARROOT_MEMORY?" in done.stderr
 
 
 def test_the_environment_is_read(made: Path) -> None:

@@ -55,6 +55,9 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    for warning in engine::settings::misspelt(std::env::vars_os().map(|(name, _)| name)) {
+        eprintln!("warning: {warning}");
+    }
     outcome::exit_code(match command.verb {
         Verb::Ls(arguments) => ls::run(&arguments),
         Verb::Show(arguments) => show::run(&arguments),

@@ -372,6 +372,42 @@ fn cp_copies_verifies_and_replaces_only_on_demand() {
 }
 
 #[test]
+fn variables_that_are_misspelt_or_make_no_sense_are_named() {
+    let with = |name: &str, value: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
+        let output = command.env(name, value).args(["ls", &file()]).output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = with("FARROOT_SILENCE_TIMOUT", "5");
+    let expected = "warning: the variable FARROOT_SILENCE_TIMOUT is no setting; did you mean \
+                    FARROOT_SILENCE_TIMEOUT?\n";
+    assert_eq!((code, said.as_str()), (Some(0), expected));
+    let (code, said) = with("FARROOT_STORE_FOLDER", "cache");
+    assert_eq!(code, Some(1));
+    assert!(
+        said.starts_with("farroot: FARROOT_STORE_FOLDER=\"cache\": it takes an abso"),
+        "{said}"
+    );
+}
+
+/// The store was made in the directory in which the command was started.
+#[test]
+fn an_empty_variable_is_none() {
+    let server = Server::start(Config::new(folder())).expect("starts");
+    let home = tempfile::tempdir().expect("a folder");
+    let started = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
+    command.env("HOME", home.path()).env_remove("XDG_CACHE_HOME").current_dir(started.path());
+    for (name, value) in [("FARROOT_STORE_FOLDER", ""), ("FARROOT_MEMORY", " ")] {
+        command.env(name, value);
+    }
+    let output = command.args(["ls", &format!("{}zlib.root", server.root_url())]).output();
+    assert!(output.expect("it runs").status.success());
+    assert_eq!(std::fs::read_dir(started.path()).expect("a folder").count(), 0);
+    assert!(home.path().read_dir().expect("a folder").count() == 1, "the platform's cache folder");
+}
+
+#[test]
 fn an_error_says_what_and_where() {
     let no_column = farroot(&["cat", &file(), "-c", "Numbers"]);
     assert_eq!(no_column.status.code(), Some(1));

@@ -1,6 +1,7 @@
 //! Every knob, with its default and the reason for it. None is needed for good speed.
 //!
-//! The only reader of the environment: each field has a `FARROOT_*` variable of its name.
+//! The only reader of the environment: each field is a setting of [`crate::settings`], and has a
+//! `FARROOT_*` variable.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::settings;
 
 /// Configuration of an engine.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,40 +127,18 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The defaults, as the environment changes them.
+    /// The defaults, as the environment changes them. Variables that are empty count as not set.
     ///
     /// # Errors
-    /// `InvalidArgument` naming the variable that does not read.
+    /// `InvalidArgument` naming the variable that cannot be understood.
     pub fn from_env() -> Result<Self> {
-        let mut config = Config::default();
-        if let Ok(user) = std::env::var("USER") {
+        let mut config = Config { store_folder: cache_folder(), ..Config::default() };
+        if let Ok(user) = std::env::var("USER")
+            && !user.trim().is_empty()
+        {
             config.user = user;
         }
-        set("FARROOT_MEMORY", &mut config.memory_bytes_max, |text| parse_bytes(text).ok())?;
-        set("FARROOT_DECODE_THREADS", &mut config.decode_threads, parse)?;
-        set("FARROOT_CONNECTIONS", &mut config.connections_initial, parse)?;
-        set("FARROOT_CONNECTIONS_MAX", &mut config.connections_max, parse)?;
-        set("FARROOT_COALESCING", &mut config.coalescing, |text| Some(text != "0"))?;
-        set("FARROOT_OPENS_MAX", &mut config.opens_max, parse)?;
-        config.store_folder = cache_folder();
-        set("FARROOT_STORE_FOLDER", &mut config.store_folder, |text| Some(Some(text.into())))?;
-        set("FARROOT_STORE", &mut config.store_bytes_max, |text| parse_bytes(text).ok())?;
-        set("FARROOT_CONNECT_TIMEOUT", &mut config.connect_timeout, parse_seconds)?;
-        set("FARROOT_SILENCE_TIMEOUT", &mut config.silence_timeout, parse_seconds)?;
-        set("FARROOT_PATIENCE", &mut config.patience, parse_seconds)?;
-        set("FARROOT_OUTAGE_TIMEOUT", &mut config.outage_timeout, parse_seconds)?;
-        set("FARROOT_SOURCES", &mut config.sources_active, parse)?;
-        set("FARROOT_DISCOVERY", &mut config.discovery, |text| Some(text != "0"))?;
-        set("FARROOT_DISCOVERY_AFTER", &mut config.discovery_after, parse_seconds)?;
-        set("FARROOT_DISCOVERY_AGAIN", &mut config.discovery_again, parse_seconds)?;
-        set("FARROOT_DISCOVERY_PAUSE", &mut config.discovery_pause, parse_seconds)?;
-        set("FARROOT_CHECKSUMS", &mut config.checksums, Checksums::named)?;
-        set("FARROOT_USER", &mut config.user, parse)?;
-        set("FARROOT_HTTP2", &mut config.http2, |text| Some(text != "0"))?;
-        config.connections_max = config.connections_max.max(1);
-        config.opens_max = config.opens_max.max(1);
-        config.sources_active = config.sources_active.max(1);
-        config.connections_initial = config.connections_initial.clamp(1, config.connections_max);
+        settings::apply(&mut config, std::env::vars_os())?;
         Ok(config)
     }
 }
@@ -166,23 +146,9 @@ impl Config {
 /// Where this platform wants things that can be made again; `None` for users without a home.
 fn cache_folder() -> Option<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
-    Some(strategy.cache_dir().join("farroot"))
-}
-
-fn set<T>(name: &str, field: &mut T, parse: impl Fn(&str) -> Option<T>) -> Result<()> {
-    let Ok(text) = std::env::var(name) else { return Ok(()) };
-    *field = parse(text.trim()).ok_or_else(|| {
-        Error::new(ErrorKind::InvalidArgument, format!("{name}={text:?} cannot be understood"))
-    })?;
-    Ok(())
-}
-
-fn parse<T: std::str::FromStr>(text: &str) -> Option<T> {
-    text.parse().ok()
-}
-
-fn parse_seconds(text: &str) -> Option<Duration> {
-    text.parse().ok().and_then(|s| Duration::try_from_secs_f64(s).ok())
+    let folder = strategy.cache_dir().join("farroot");
+    // Of an empty HOME: it would be wherever the program starts.
+    folder.is_absolute().then_some(folder)
 }
 
 /// Reads `100 MB`, `1GiB`, `4096`: decimal units are powers of 1000, those with an `i` of 1024.

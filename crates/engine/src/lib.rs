@@ -20,17 +20,21 @@ pub mod config;
 mod copy;
 pub mod error;
 pub mod fetch;
+pub mod home;
 mod matching;
 pub mod metalink;
 mod places;
 pub mod read;
 pub mod report;
+pub mod settings;
 pub mod source;
 mod spelling;
 pub mod store;
 
 use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::RwLock;
 
 pub use checksum::{Algorithm, Checksum};
 pub use config::{Checksums, Config};
@@ -68,12 +72,24 @@ pub struct Engine {
 }
 
 struct Inner {
-    config: Config,
-    store: Option<store::Store>,
-    network: Arc<dyn Network>,
+    settings: RwLock<Arc<Settings>>,
     fetcher: fetch::Fetcher,
     decoders: read::Decoders,
     runtime: Option<tokio::runtime::Runtime>,
+}
+
+/// What can change while the engine runs, each time as a whole.
+struct Settings {
+    config: Config,
+    store: Option<store::Store>,
+    network: Arc<dyn Network>,
+}
+
+impl Settings {
+    fn new(config: Config, network: Arc<dyn Network>) -> RwLock<Arc<Self>> {
+        let store = store::Store::of(&config);
+        RwLock::new(Arc::new(Settings { config, store, network }))
+    }
 }
 
 impl Engine {
@@ -92,17 +108,16 @@ impl Engine {
             fetch::Fetcher::start(&config, network.clone())
         };
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
-        let runtime = Some(runtime);
-        let store = store::Store::of(&config);
-        Ok(Engine { inner: Arc::new(Inner { config, store, network, fetcher, decoders, runtime }) })
+        let (settings, runtime) = (Settings::new(config, network), Some(runtime));
+        Ok(Engine { inner: Arc::new(Inner { settings, fetcher, decoders, runtime }) })
     }
 
     /// Starts an engine on the present tokio runtime and the given network, for simulations.
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let fetcher = fetch::Fetcher::start(config, network.clone());
         let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
-        let (config, store) = (config.clone(), store::Store::of(config));
-        let inner = Inner { config, store, network, fetcher, decoders, runtime: None };
+        let settings = Settings::new(config.clone(), network);
+        let inner = Inner { settings, fetcher, decoders, runtime: None };
         Ok(Engine { inner: Arc::new(inner) })
     }
 
@@ -148,8 +163,9 @@ impl Engine {
 
     async fn open_with(&self, address: &str, guesses: Guesses) -> Result<File> {
         let places = self.places(address).await?;
-        let Inner { fetcher, decoders, store, .. } = &*self.inner;
-        File::open(fetcher, decoders, store.as_ref(), places, guesses).await
+        let Inner { fetcher, decoders, .. } = &*self.inner;
+        let settings = self.settings();
+        File::open(fetcher, decoders, settings.store.as_ref(), places, guesses).await
     }
 
     /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
@@ -160,7 +176,8 @@ impl Engine {
     /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from
     /// being listed.
     pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
-        matching::matching(pattern, &self.inner.config, &self.inner.network).await
+        let settings = self.settings();
+        matching::matching(pattern, &settings.config, &settings.network).await
     }
 
     /// Goes the way to a file step by step, and says what was found; of several addresses of one
@@ -169,7 +186,8 @@ impl Engine {
     /// # Errors
     /// `InvalidArgument` for what is no address. Faults on the way are findings.
     pub async fn examine(&self, address: &str) -> Result<Vec<source::checkup::Finding>> {
-        let Inner { config, network, .. } = &*self.inner;
+        let settings = self.settings();
+        let Settings { config, network, .. } = &*settings;
         let mut findings = Vec::new();
         for url in address::parse(address)? {
             findings.extend(source::checkup::examine(&url, config, network).await);
@@ -185,7 +203,8 @@ impl Engine {
     pub async fn checksum(&self, address: &str, algorithm: Option<Algorithm>) -> Result<Checksum> {
         let mut errors = Vec::new();
         for url in self.places(address).await?.urls {
-            let Inner { config, network, .. } = &*self.inner;
+            let settings = self.settings();
+            let Settings { config, network, .. } = &*settings;
             match source::question::checksum(&url, algorithm, config, network.clone()).await {
                 Ok(checksum) => return Ok(checksum),
                 Err(error) => errors.push((source::display_url(&url), error)),
@@ -221,8 +240,9 @@ impl Engine {
 
     /// Takes a file for what is remembered of it; `None` where that is too little.
     async fn open_presumed(&self, address: &str) -> Result<Option<Presumed>> {
-        let Inner { fetcher, decoders, store, .. } = &*self.inner;
-        let Some(store) = store else { return Ok(None) };
+        let Inner { fetcher, decoders, .. } = &*self.inner;
+        let settings = self.settings();
+        let Some(store) = &settings.store else { return Ok(None) };
         File::open_presumed(fetcher, decoders, store, self.places(address).await?).await
     }
 
@@ -258,9 +278,36 @@ impl Engine {
         Parts::new(self.clone(), places, wish)
     }
 
-    /// The settings that the engine was started with.
-    pub fn config(&self) -> &Config {
-        &self.inner.config
+    /// The settings as they are now.
+    pub fn config(&self) -> Config {
+        self.settings().config.clone()
+    }
+
+    /// Changes settings of an engine that was started by [`Engine::start`], for what is asked of it from now on; those of
+    /// connections, and of what is remembered, for files that are opened from now on.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any more.
+    pub fn configure(&self, config: Config) -> Result<()> {
+        let mut settings = self.inner.settings.write();
+        let is_fixed = |setting: &&settings::Setting| {
+            !setting.is_live && setting.get(&config) != setting.get(&settings.config)
+        };
+        if let Some(fixed) = settings::SETTINGS.iter().find(is_fixed) {
+            let text = format!("{} cannot be changed when reading has begun", fixed.name);
+            return Err(Error::new(ErrorKind::InvalidArgument, text).with_advice(
+                "set it before the first file is opened, or in a process of its own",
+            ));
+        }
+        let network: Arc<dyn Network> = Arc::new(Tcp { connect_timeout: config.connect_timeout });
+        self.inner.fetcher.configure(config.clone(), network.clone());
+        let store = store::Store::of(&config);
+        *settings = Arc::new(Settings { config, store, network });
+        Ok(())
+    }
+
+    fn settings(&self) -> Arc<Settings> {
+        self.inner.settings.read().clone()
     }
 
     /// What was asked of whom, and when, by everything that this engine has read.

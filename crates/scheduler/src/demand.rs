@@ -76,6 +76,11 @@ impl Admission {
         }
     }
 
+    /// The budget is another one from now on.
+    pub(crate) fn set_memory_max(&mut self, memory_max: u64) {
+        self.memory_max = memory_max;
+    }
+
     /// Memory held by admitted wants, bytes.
     pub(crate) fn used(&self) -> u64 {
         self.used

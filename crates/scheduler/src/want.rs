@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::budget::Budgets;
 use crate::chunk::{State, Waiter};
 use crate::demand::Ticket;
 use crate::ids::{FileId, RequestId, Time, WantId};
@@ -170,6 +171,14 @@ impl Scheduler {
     pub fn take_back(&mut self, now: Time, bytes: u64) {
         self.advance(now);
         self.admission.take_back(bytes);
+        self.admit();
+    }
+
+    /// Other limits from now on. What is under way beyond them is let be.
+    pub fn set_budgets(&mut self, now: Time, budgets: Budgets) {
+        self.advance(now);
+        self.admission.set_memory_max(budgets.memory_bytes_max);
+        self.budgets = budgets;
         self.admit();
     }
 

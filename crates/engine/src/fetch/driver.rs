@@ -189,6 +189,12 @@ impl Driver {
             Order::HandOut { bytes } => self.scheduler.hand_out(bytes),
             Order::TakeBack { bytes } => self.scheduler.take_back(now, bytes),
             Order::Close { file } => self.close(file),
+            Order::Configure { config, network } => {
+                self.scheduler.set_budgets(now, budgets(&config));
+                (self.config, self.network) = (*config, network);
+                // Files that are open keep their servers; those to come have others, with these settings.
+                self.server_names.clear();
+            }
         }
     }
 

@@ -106,7 +106,6 @@ impl Drop for HandedOut {
 }
 
 /// What handles ask of the driver.
-#[derive(Debug)]
 enum Order {
     Open {
         places: Places,
@@ -157,6 +156,10 @@ enum Order {
     Close {
         file: FileTag,
     },
+    Configure {
+        config: Box<Config>,
+        network: Arc<dyn Network>,
+    },
 }
 
 type FileTag = scheduler::FileId;
@@ -183,7 +186,7 @@ pub struct Fetcher {
     orders: mpsc::UnboundedSender<Order>,
     groups: Arc<AtomicU64>,
     pipe_bytes: Arc<AtomicU64>,
-    memory_bytes_max: u64,
+    memory_bytes_max: Arc<AtomicU64>,
     trace: Trace,
 }
 
@@ -197,13 +200,19 @@ impl Fetcher {
         let driver =
             driver::Driver::new(config.clone(), network, clock, trace.clone(), pipe_bytes.clone());
         tokio::spawn(driver.run(receiver));
-        let memory_bytes_max = config.memory_bytes_max;
+        let memory_bytes_max = Arc::new(AtomicU64::new(config.memory_bytes_max));
         Fetcher { orders, groups: Arc::default(), pipe_bytes, memory_bytes_max, trace }
     }
 
     /// The memory budget of all reads.
     pub fn memory_bytes_max(&self) -> u64 {
-        self.memory_bytes_max
+        self.memory_bytes_max.load(Ordering::Relaxed)
+    }
+
+    /// Changes the settings: limits at once, those of servers for files that are opened from now on.
+    pub fn configure(&self, config: Config, network: Arc<dyn Network>) {
+        self.memory_bytes_max.store(config.memory_bytes_max, Ordering::Relaxed);
+        let _ = self.orders.send(Order::Configure { config: Box::new(config), network });
     }
 
     /// What was asked of whom, and when.

@@ -142,7 +142,8 @@ impl Opens {
 
     /// The next table; `None` after the last one. Nothing comes after an error.
     pub async fn next(&mut self) -> Option<Result<Table>> {
-        while self.opening.len() < self.engine.config().opens_max {
+        let opens_max = self.engine.config().opens_max;
+        while self.opening.len() < opens_max {
             let Some(place) = self.places.pop_front() else { break };
             let (engine, series) = (self.engine.clone(), self.series.clone());
             let work = async move {

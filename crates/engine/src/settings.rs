@@ -1,0 +1,538 @@
+//! Every setting, once: what it is called, of which kind it is, within which limits, and what it does.
+//!
+//! The `FARROOT_*` variables, the keywords of Python's `farroot.config`, the checks of both and the table in
+//! `docs/settings.md` are this list. The defaults are those of [`Config`].
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::{Checksums, Config, parse_bytes};
+use crate::error::{Error, ErrorKind, Result};
+use crate::home::expanded;
+use crate::report::size;
+use crate::spelling::distance;
+
+/// One setting.
+#[derive(Debug)]
+pub struct Setting {
+    /// Python's keyword; the variable is `FARROOT_` and this in capitals.
+    pub name: &'static str,
+    pub what: &'static str,
+    field: Field,
+    /// Whether it can be changed when reading has begun.
+    pub is_live: bool,
+}
+
+/// Where a setting is kept, and which values it takes.
+#[derive(Debug, Clone, Copy)]
+enum Field {
+    Bytes(fn(&mut Config) -> &mut u64, u64),
+    /// The least and the most.
+    Count(fn(&mut Config) -> &mut u32, u32, u32),
+    Threads(fn(&mut Config) -> &mut usize, u32, u32),
+    /// The least, in milliseconds.
+    Seconds(fn(&mut Config) -> &mut Duration, u64),
+    Switch(fn(&mut Config) -> &mut bool),
+    Checksums(fn(&mut Config) -> &mut Checksums),
+    Text(fn(&mut Config) -> &mut String),
+    Folder(fn(&mut Config) -> &mut Option<PathBuf>),
+}
+
+/// A setting's value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A count, or bytes.
+    Number(u64),
+    Seconds(f64),
+    Switch(bool),
+    Text(String),
+    Folder(Option<PathBuf>),
+}
+
+/// What a value can be made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Bytes,
+    Count,
+    Seconds,
+    Switch,
+    Text,
+    Folder,
+}
+
+/// No time is longer.
+const DAY: Duration = Duration::from_secs(86_400);
+/// What begins the variables' names.
+const PREFIX: &str = "FARROOT_";
+/// Variables that farroot's own tests and benchmarks read.
+const OTHERS: [&str; 5] = [
+    "FARROOT_CORPUS",
+    "FARROOT_FAULTS",
+    "FARROOT_FAULT_SEED",
+    "FARROOT_FUZZ_ROUNDS",
+    "FARROOT_PYTHON",
+];
+
+const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
+    Setting { name, what, field, is_live: true }
+}
+
+/// All settings, in the order in which they are shown.
+pub static SETTINGS: [Setting; 20] = [
+    live(
+        "memory",
+        Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
+        "Bytes held at one time: in flight, waiting, or decoded and not yet handed out. Arrays in the caller's hands are \
+         not counted.",
+    ),
+    Setting {
+        name: "decode_threads",
+        field: Field::Threads(|config| &mut config.decode_threads, 0, 1024),
+        what: "Threads that decompress and decode; 0 decodes on the thread that asks.",
+        is_live: false,
+    },
+    live(
+        "connections",
+        Field::Count(|config| &mut config.connections_initial, 1, 256),
+        "Connections to a server that are begun at the first moment, since each starts slowly.",
+    ),
+    live(
+        "connections_max",
+        Field::Count(|config| &mut config.connections_max, 1, 256),
+        "Connections to one server at the most.",
+    ),
+    live(
+        "coalescing",
+        Field::Switch(|config| &mut config.coalescing),
+        "Whether what lies together in a file is asked for together; without, each basket is a request.",
+    ),
+    live(
+        "opens_max",
+        Field::Threads(|config| &mut config.opens_max, 1, 65_536),
+        "Files being opened at one time where many are read. Their opens share the connections.",
+    ),
+    live(
+        "store",
+        Field::Bytes(|config| &mut config.store_bytes_max, 0),
+        "Bytes of metadata of remote files that are kept on disk for later processes; 0 keeps nothing.",
+    ),
+    live(
+        "store_folder",
+        Field::Folder(|config| &mut config.store_folder),
+        "The folder for them, an absolute path or one that begins with `~/`. farroot makes folders of its own in it, and \
+         touches nothing else there.",
+    ),
+    live(
+        "connect_timeout",
+        Field::Seconds(|config| &mut config.connect_timeout, 1),
+        "How long to wait for a TCP connection.",
+    ),
+    live(
+        "silence_timeout",
+        Field::Seconds(|config| &mut config.silence_timeout, 1),
+        "How long a connection that owes data may stay silent.",
+    ),
+    live(
+        "patience",
+        Field::Seconds(|config| &mut config.patience, 1),
+        "How long a server that owes data may stay silent before its work goes to another source, or another connection \
+         shows whether it still answers.",
+    ),
+    live(
+        "outage_timeout",
+        Field::Seconds(|config| &mut config.outage_timeout, 0),
+        "How long a server that has answered before may be unreachable before its files are given up.",
+    ),
+    live(
+        "sources",
+        Field::Count(|config| &mut config.sources_active, 1, 64),
+        "Sources of one file that are read from at the same time, unless there is much to read.",
+    ),
+    live(
+        "discovery",
+        Field::Switch(|config| &mut config.discovery),
+        "Whether redirectors are asked where else a file is.",
+    ),
+    live(
+        "discovery_after",
+        Field::Seconds(|config| &mut config.discovery_after, 0),
+        "A redirector is asked when a read has lasted this long, or a server fails.",
+    ),
+    live(
+        "discovery_again",
+        Field::Seconds(|config| &mut config.discovery_again, 0),
+        "How long after other servers were found it is asked again.",
+    ),
+    live(
+        "discovery_pause",
+        Field::Seconds(|config| &mut config.discovery_pause, 0),
+        "How long after no other servers were found it is asked again.",
+    ),
+    live(
+        "checksums",
+        Field::Checksums(|config| &mut config.checksums),
+        "Whether bytes come with a checksum of every 4 KiB from XRootD servers that offer it: `auto`, of copies; \
+         `always`, of all that is read, and nothing is read where it cannot be; `never`.",
+    ),
+    live(
+        "user",
+        Field::Text(|config| &mut config.user),
+        "The name that is sent at login. Default: the variable `USER`.",
+    ),
+    live(
+        "http2",
+        Field::Switch(|config| &mut config.http2),
+        "Whether HTTP/2 is spoken without TLS, from the first byte, to `http` servers.",
+    ),
+];
+
+impl Setting {
+    /// The setting of a name, as Python spells it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a name that none has, with the nearest.
+    pub fn named(name: &str) -> Result<&'static Setting> {
+        SETTINGS.iter().find(|setting| setting.name == name).ok_or_else(|| {
+            let error =
+                Error::new(ErrorKind::InvalidArgument, format!("there is no setting {name:?}"));
+            error.with_advice(match nearest(name, SETTINGS.iter().map(|setting| setting.name)) {
+                Some(near) => format!("did you mean {near}?"),
+                None => "docs/settings.md lists them".to_owned(),
+            })
+        })
+    }
+
+    /// The environment variable.
+    pub fn variable(&self) -> String {
+        format!("{PREFIX}{}", self.name.to_uppercase())
+    }
+
+    pub fn kind(&self) -> Kind {
+        match self.field {
+            Field::Bytes(..) => Kind::Bytes,
+            Field::Count(..) | Field::Threads(..) => Kind::Count,
+            Field::Seconds(..) => Kind::Seconds,
+            Field::Switch(_) => Kind::Switch,
+            Field::Checksums(_) | Field::Text(_) => Kind::Text,
+            Field::Folder(_) => Kind::Folder,
+        }
+    }
+
+    pub fn get(&self, config: &Config) -> Value {
+        let mut config = config.clone();
+        match self.field {
+            Field::Bytes(at, _) => Value::Number(*at(&mut config)),
+            Field::Count(at, ..) => Value::Number(u64::from(*at(&mut config))),
+            Field::Threads(at, ..) => Value::Number(*at(&mut config) as u64),
+            Field::Seconds(at, _) => Value::Seconds(at(&mut config).as_secs_f64()),
+            Field::Switch(at) => Value::Switch(*at(&mut config)),
+            Field::Checksums(at) => Value::Text(at(&mut config).name().to_owned()),
+            Field::Text(at) => Value::Text(at(&mut config).clone()),
+            Field::Folder(at) => Value::Folder(at(&mut config).clone()),
+        }
+    }
+
+    /// # Errors
+    /// `InvalidArgument` for a value that is not of its kind or beyond its limits.
+    pub fn set(&self, config: &mut Config, value: Value) -> Result<()> {
+        let wrong = || self.wrong(&shown(&value));
+        match (self.field, &value) {
+            (Field::Bytes(at, least), Value::Number(bytes)) if *bytes >= least => {
+                *at(config) = *bytes
+            }
+            (Field::Count(at, least, most), Value::Number(number)) => {
+                *at(config) = within(*number, least, most).ok_or_else(wrong)?;
+            }
+            (Field::Threads(at, least, most), Value::Number(number)) => {
+                *at(config) = within(*number, least, most).ok_or_else(wrong)? as usize;
+            }
+            (Field::Seconds(at, least), Value::Seconds(seconds)) => {
+                let time = Duration::try_from_secs_f64(*seconds).map_err(|_| wrong())?;
+                if time > DAY || time < Duration::from_millis(least) {
+                    return Err(wrong());
+                }
+                *at(config) = time;
+            }
+            (Field::Switch(at), Value::Switch(is_on)) => *at(config) = *is_on,
+            (Field::Checksums(at), Value::Text(name)) => {
+                *at(config) = Checksums::named(name).ok_or_else(wrong)?;
+            }
+            (Field::Text(at), Value::Text(text))
+                if !text.is_empty() && !text.contains(char::is_control) =>
+            {
+                text.clone_into(at(config));
+            }
+            (Field::Folder(at), Value::Folder(Some(path))) => {
+                *at(config) = Some(whole(path).ok_or_else(wrong)?);
+            }
+            _ => return Err(wrong()),
+        }
+        config.connections_initial = config.connections_initial.min(config.connections_max);
+        Ok(())
+    }
+
+    /// Sets what is written as a person writes it: `2 GB`, `0.5`, `off`.
+    ///
+    /// # Errors
+    /// As [`Setting::set`].
+    pub fn set_text(&self, config: &mut Config, text: &str) -> Result<()> {
+        let text = text.trim();
+        let value = match self.kind() {
+            Kind::Bytes => parse_bytes(text).ok().map(Value::Number),
+            Kind::Count => text.parse().ok().map(Value::Number),
+            Kind::Seconds => {
+                text.strip_suffix('s').unwrap_or(text).trim_end().parse().ok().map(Value::Seconds)
+            }
+            Kind::Switch => switch(text).map(Value::Switch),
+            Kind::Text => Some(Value::Text(text.to_owned())),
+            Kind::Folder => Some(Value::Folder(Some(text.into()))),
+        };
+        self.set(config, value.ok_or_else(|| self.wrong(&format!("{text:?}")))?)
+    }
+
+    /// What it takes, in words.
+    pub fn takes(&self) -> String {
+        let seconds = |least: u64| format!("seconds, {} to {}", least as f64 / 1e3, DAY.as_secs());
+        match self.field {
+            Field::Bytes(_, 0) => "bytes, as `4096` or `100 MB`".to_owned(),
+            Field::Bytes(_, least) => {
+                format!("bytes, as `500 MB` or `2 GiB`; {} at least", size(least))
+            }
+            Field::Count(_, least, most) | Field::Threads(_, least, most) => {
+                format!("{least} to {most}")
+            }
+            Field::Seconds(_, least) => seconds(least),
+            Field::Switch(_) => "`1` or `0`, `on` or `off`".to_owned(),
+            Field::Checksums(_) => "`auto`, `always` or `never`".to_owned(),
+            Field::Text(_) => "a text".to_owned(),
+            Field::Folder(_) => "an absolute path, or one that begins with `~/`".to_owned(),
+        }
+    }
+
+    /// The error for a value that the setting does not take.
+    pub fn wrong(&self, value: &str) -> Error {
+        let text = format!("{}={value}: it takes {}", self.name, self.takes().replace('`', ""));
+        Error::new(ErrorKind::InvalidArgument, text)
+    }
+
+    /// The default as the documentation shows it.
+    fn default_shown(&self) -> String {
+        match (self.name, self.get(&Config::default())) {
+            ("decode_threads", _) => "one a core".to_owned(),
+            ("store_folder", _) => "`farroot` in the platform's cache folder".to_owned(),
+            ("user", _) => "`USER`".to_owned(),
+            (_, Value::Number(bytes)) if bytes % (1 << 30) == 0 => format!("`{} GiB`", bytes >> 30),
+            (_, Value::Number(bytes)) if self.kind() == Kind::Bytes => format!("`{}`", size(bytes)),
+            (_, value) => format!("`{}`", shown(&value).trim_matches('"')),
+        }
+    }
+}
+
+/// The settings as rows of a table in Markdown.
+pub fn table() -> String {
+    let mut rows = String::from(
+        "| Python | variable | takes | default | later | what |\n|---|---|---|---|---|---|\n",
+    );
+    for setting in &SETTINGS {
+        rows.push_str(&format!(
+            "| `{}` | `{}` | {} | {} | {} | {} |\n",
+            setting.name,
+            setting.variable(),
+            setting.takes(),
+            setting.default_shown(),
+            if setting.is_live { "yes" } else { "no" },
+            setting.what,
+        ));
+    }
+    rows
+}
+
+/// Changes `config` as variables say; those that are empty count as not set.
+///
+/// # Errors
+/// `InvalidArgument` naming the variable that cannot be understood.
+pub(crate) fn apply(
+    config: &mut Config,
+    variables: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<()> {
+    for (name, value) in variables {
+        let Some(setting) = SETTINGS.iter().find(|setting| name == setting.variable().as_str())
+        else {
+            continue;
+        };
+        let set = match (setting.kind(), value.to_str()) {
+            (_, Some(text)) if text.trim().is_empty() => continue,
+            // A path need not be text.
+            (Kind::Folder, _) => setting.set(config, Value::Folder(Some(value.into()))),
+            (_, Some(text)) => setting.set_text(config, text),
+            (_, None) => Err(setting.wrong("what is no text")),
+        };
+        set.map_err(|error| {
+            let text = error.message().replacen(setting.name, &setting.variable(), 1);
+            Error::new(ErrorKind::InvalidArgument, text)
+        })?;
+    }
+    Ok(())
+}
+
+/// A warning for each `FARROOT_*` variable that is no setting, with the nearest one.
+pub fn misspelt(names: impl Iterator<Item = OsString>) -> Vec<String> {
+    let names = names.filter_map(|name| name.into_string().ok());
+    let mut unknown: Vec<String> = names
+        .filter(|name| name.starts_with(PREFIX) && !OTHERS.contains(&name.as_str()))
+        .filter(|name| SETTINGS.iter().all(|setting| setting.variable() != *name))
+        .collect();
+    unknown.sort();
+    let variables: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
+    let warning = |name: String| match nearest(&name, variables.iter().map(String::as_str)) {
+        Some(near) => format!("the variable {name} is no setting; did you mean {near}?"),
+        None => format!("the variable {name} is no setting, and changes nothing"),
+    };
+    unknown.into_iter().map(warning).collect()
+}
+
+fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = names.map(|other| (distance(other, name), other)).min()?;
+    (near.0 <= 3).then_some(near.1)
+}
+
+fn within(number: u64, least: u32, most: u32) -> Option<u32> {
+    u32::try_from(number).ok().filter(|number| (least..=most).contains(number))
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "on" | "true" | "yes" => Some(true),
+        "0" | "off" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// A path from the root on; what depends on where a program starts is none.
+fn whole(path: &Path) -> Option<PathBuf> {
+    let path = expanded(path);
+    path.is_absolute().then_some(path)
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        Value::Seconds(seconds) => seconds.to_string(),
+        Value::Switch(is_on) => u8::from(*is_on).to_string(),
+        Value::Text(text) => format!("{text:?}"),
+        Value::Folder(path) => format!("{:?}", path.as_deref().unwrap_or(Path::new(""))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn from(variables: &[(&str, &str)]) -> Result<Config> {
+        let mut config = Config::default();
+        apply(&mut config, variables.iter().map(|(name, value)| (name.into(), value.into())))?;
+        Ok(config)
+    }
+
+    fn refused(name: &str, value: &str) -> String {
+        from(&[(name, value)]).expect_err(value).to_string()
+    }
+
+    #[test]
+    fn each_setting_is_what_was_set_and_changes_no_other() {
+        let plain = Config::default();
+        for setting in &SETTINGS {
+            let text = match setting.name {
+                "checksums" => "always",
+                "http2" => "on",
+                _ if setting.kind() == Kind::Switch => "off",
+                _ if setting.kind() == Kind::Folder => "/var/cache",
+                // Below the defaults of both, which depend on each other.
+                "connections" | "connections_max" => "16",
+                _ if setting.kind() == Kind::Bytes => "7 kB",
+                _ => "7",
+            };
+            let config = from(&[(&setting.variable(), text)]).expect(setting.name);
+            for other in &SETTINGS {
+                let is_changed = other.get(&config) != other.get(&plain);
+                let expected = other.name == setting.name && !text.starts_with("16");
+                assert_eq!(is_changed, expected, "{} by {}", other.name, setting.name);
+            }
+            assert!(!setting.what.is_empty() && !setting.takes().is_empty());
+        }
+        assert_eq!(from(&[("FARROOT_CONNECTIONS_MAX", "3")]).unwrap().connections_initial, 3);
+    }
+
+    /// `FARROOT_STORE_FOLDER=''` made the store in the directory in which the program was started; so did a
+    /// relative path, in another one for each.
+    #[test]
+    fn what_is_empty_is_not_set_and_what_is_relative_is_refused() {
+        for setting in &SETTINGS {
+            for empty in ["", "  "] {
+                assert_eq!(from(&[(&setting.variable(), empty)]).unwrap(), Config::default());
+            }
+        }
+        for relative in ["cache", "./cache", "../cache", "~alice/cache"] {
+            let error = refused("FARROOT_STORE_FOLDER", relative);
+            assert!(
+                error.contains("FARROOT_STORE_FOLDER=") && error.contains("absolute path"),
+                "{error}"
+            );
+        }
+        let home = etcetera::home_dir().unwrap();
+        let config = from(&[("FARROOT_STORE_FOLDER", "~/farroot cache")]).unwrap();
+        assert_eq!(config.store_folder, Some(home.join("farroot cache")));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_by_the_variables_name() {
+        for (name, value) in [
+            ("FARROOT_MEMORY", "much"),
+            ("FARROOT_MEMORY", "0"),
+            ("FARROOT_CONNECTIONS", "0"),
+            ("FARROOT_CONNECTIONS_MAX", "1000"),
+            ("FARROOT_SOURCES", "-1"),
+            ("FARROOT_CONNECT_TIMEOUT", "0"),
+            ("FARROOT_PATIENCE", "-1"),
+            ("FARROOT_OUTAGE_TIMEOUT", "NaN"),
+            ("FARROOT_SILENCE_TIMEOUT", "1e9"),
+            ("FARROOT_DISCOVERY", "sometimes"),
+            ("FARROOT_CHECKSUMS", "sometimes"),
+            ("FARROOT_USER", "a\u{1b}b"),
+        ] {
+            let error = refused(name, value);
+            assert!(
+                error.starts_with(&format!("{name}=")) && error.contains("it takes"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn misspelt_variables_are_named_with_the_nearest() {
+        let names = [
+            "FARROOT_MEMROY",
+            "FARROOT_COLOUR_OF_PLOTS",
+            "FARROOT_CORPUS",
+            "FARROOT_STORE",
+            "HOME",
+        ];
+        let said = misspelt(names.into_iter().map(OsString::from));
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].contains("FARROOT_COLOUR_OF_PLOTS is no setting, and"), "{said:?}");
+        assert!(
+            said[1].contains("FARROOT_MEMROY is no setting; did you mean FARROOT_MEMORY?"),
+            "{said:?}"
+        );
+        assert!(Setting::named("memroy").unwrap_err().to_string().contains("did you mean memory?"));
+    }
+
+    /// A variable that the documentation did not list was found by none.
+    #[test]
+    fn the_documentation_has_this_table() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+        let page = std::fs::read_to_string(page).expect("docs/settings.md");
+        assert!(page.contains(&table()), "the table in docs/settings.md is to be\n{}", table());
+    }
+}
