@@ -21,7 +21,9 @@ pub struct DirectoryRecord {
     /// the directory was never closed.
     pub seek_keys: u64,
     pub keys_len: u64,
-    /// Offset of the directory's own record (`fSeekDir`).
+    /// Bytes in front of this in the directory's own record (`fNbytesName`), and its offset
+    /// (`fSeekDir`).
+    pub name_len: u64,
     pub seek_directory: u64,
 }
 
@@ -34,12 +36,28 @@ impl DirectoryRecord {
         let version = cursor.u16()?;
         let _times = (cursor.u32()?, cursor.u32()?);
         let keys_len = u64::from(cursor.u32()?);
-        let _name_len = cursor.u32()?;
+        let name_len = u64::from(cursor.u32()?);
         let big = version > 1000;
         let seek_directory = seek(cursor, big)?;
         let _parent = seek(cursor, big)?;
         let seek_keys = seek(cursor, big)?;
-        Ok(DirectoryRecord { seek_keys, keys_len, seek_directory })
+        Ok(DirectoryRecord { seek_keys, keys_len, name_len, seek_directory })
+    }
+
+    /// Compares what the directory says of its own place with where it is: `name_len` bytes
+    /// behind `seek`.
+    ///
+    /// # Errors
+    /// `Corrupt` where they differ.
+    pub fn check(&self, seek: u64, name_len: u64) -> Result<()> {
+        if (self.seek_directory, self.name_len) == (seek, name_len) {
+            return Ok(());
+        }
+        let what = format!(
+            "a directory at {seek}, its names {name_len} bytes long, that says {} and {}",
+            self.seek_directory, self.name_len
+        );
+        Err(Error::corrupt(what).at(seek))
     }
 }
 
@@ -66,16 +84,10 @@ impl Directory {
     /// Reads the record of a key list, which starts at `offset` in the file.
     ///
     /// # Errors
-    /// `Corrupt` where it ends early or counts more keys than its bytes can hold.
+    /// `Corrupt` where it ends early, counts more keys than its bytes can hold or fewer than there
+    /// are, or where its own key is not that of a record in this place and of this length.
     pub fn read(path: &str, record: &Bytes, offset: u64) -> Result<Directory> {
-        let mut cursor = Cursor::new(record, offset);
-        let own = Key::read(&mut cursor)?;
-        let content = usize::try_from(own.key_len).unwrap_or(usize::MAX);
-        let mut cursor = Cursor::new(record, offset);
-        cursor.skip(content)?;
-        let count = cursor.count(KEY_LEN_MIN)?;
-        let keys = (0..count).map(|_| Key::read(&mut cursor)).collect::<Result<Vec<Key>>>();
-        let keys = keys.map_err(|error| error.within("key list"))?;
+        let keys = listed_keys(record, offset).map_err(|error| error.within("key list"))?;
         let range = offset..offset.saturating_add(record.len() as u64);
         Ok(Directory::new(path, keys, range))
     }
@@ -99,6 +111,67 @@ impl Directory {
         }
         Error::not_found(format!("no \"{name}\" in {place}, which has {}", listed(&names)))
     }
+}
+
+fn listed_keys(record: &Bytes, offset: u64) -> Result<Vec<Key>> {
+    let own = Key::of_record(record, offset)?;
+    // A writer that knows neither place nor length when it writes the key leaves the place empty
+    // and a wrong fNbytes; its fObjlen is right.
+    let is_here = own.seek == offset || own.seek == 0;
+    if !is_here || own.key_len.checked_add(own.content_len) != Some(record.len() as u64) {
+        let what = format!(
+            "a list of {} bytes at {offset} whose key says {} + {} at {}",
+            record.len(),
+            own.key_len,
+            own.content_len,
+            own.seek
+        );
+        return Err(Error::corrupt(what).at(offset));
+    }
+    let mut cursor = Cursor::new(record, offset);
+    cursor.skip(usize::try_from(own.key_len).unwrap_or(usize::MAX))?;
+    let count = cursor.count(KEY_LEN_MIN)?;
+    let keys = (0..count).map(|_| listed_key(&mut cursor)).collect::<Result<Vec<Key>>>()?;
+    check_rest(count, own.content_len, cursor)?;
+    Ok(keys)
+}
+
+/// A key of a list, which is as long as it says.
+fn listed_key(cursor: &mut Cursor<'_>) -> Result<Key> {
+    /// Some writers count the letters of `TDirectory` and write `TDirectoryFile`.
+    const LONGER: u64 = "File".len() as u64;
+    let start = cursor.clone();
+    let key = Key::read(cursor)?;
+    let length = (cursor.position() - start.position()) as u64;
+    let longer = length.checked_sub(key.key_len);
+    if longer == Some(0) || longer == Some(LONGER) && key.is_directory() {
+        return Ok(key);
+    }
+    Err(start.corrupt(format!("a key of {length} bytes that says it has {}", key.key_len)))
+}
+
+/// Refuses lists that go on behind the keys that they count.
+///
+/// ROOT leaves nothing there, or eight bytes in files of more than 2 GB. uproot takes more room than a
+/// list needs, and what is in it then are zeros, keys of deleted objects, or what the place held before.
+fn check_rest(count: usize, content_len: u64, mut rest: Cursor<'_>) -> Result<()> {
+    const SPARE: usize = 8;
+    /// Room for the list of a new directory of uproot.
+    const NEW: std::ops::RangeInclusive<u64> = 256..=272;
+    let start = rest.clone();
+    let mut more = 0;
+    while rest.remaining() > SPARE && listed_key(&mut rest).is_ok() {
+        more += 1;
+    }
+    let is_full = rest.remaining() <= SPARE;
+    if more > 0 && (is_full || count == 0) {
+        return Err(start.corrupt(format!("{count} keys are counted, and {more} more follow")));
+    }
+    let left = start.remaining();
+    if count == 0 && left > SPARE && !NEW.contains(&content_len) {
+        return Err(start.corrupt(format!("no keys are counted, and {left} bytes follow")));
+    }
+    Ok(())
 }
 
 /// Names as messages tell them: the first twenty.
@@ -130,8 +203,11 @@ mod tests {
     fn a_directory_record() {
         let buffer = Bytes::from_static(DIRECTORY);
         let record = DirectoryRecord::read(&mut Cursor::new(&buffer, 0)).unwrap();
-        let expected = DirectoryRecord { seek_keys: 512, keys_len: 200, seek_directory: 100 };
+        let expected =
+            DirectoryRecord { seek_keys: 512, keys_len: 200, name_len: 58, seek_directory: 100 };
         assert_eq!(record, expected);
+        record.check(100, 58).unwrap();
+        assert!(record.check(100, 59).is_err() && record.check(0, 58).is_err());
         for len in 0..DIRECTORY.len() {
             let buffer = Bytes::from_static(&DIRECTORY[..len]);
             assert!(DirectoryRecord::read(&mut Cursor::new(&buffer, 0)).is_err(), "{len} bytes");
@@ -151,18 +227,27 @@ mod tests {
         raw
     }
 
-    fn key_list(count: i32) -> Bytes {
+    const KEYS: &[(&str, u16)] = &[("a", 1), ("b", 3), ("b", 4), ("b", 2)];
+
+    /// The record of a list at byte 768 which counts so many keys, and has these and what is behind
+    /// them.
+    fn key_list(count: i32, keys: &[(&str, u16)], behind: &[u8]) -> Bytes {
+        let mut content = count.to_be_bytes().to_vec();
+        keys.iter().for_each(|(name, cycle)| content.extend(key_bytes(name, *cycle)));
+        content.extend(behind);
         let mut raw = key_bytes("", 1);
-        raw.extend(count.to_be_bytes());
-        for (name, cycle) in [("a", 1), ("b", 3), ("b", 4), ("b", 2)] {
-            raw.extend(key_bytes(name, cycle));
-        }
+        raw[6..10].copy_from_slice(&(content.len() as u32).to_be_bytes());
+        raw.extend(content);
         Bytes::from(raw)
+    }
+
+    fn read(list: &Bytes) -> Result<Directory> {
+        Directory::read("", list, 768)
     }
 
     #[test]
     fn the_highest_cycle_is_the_default() {
-        let directory = Directory::read("", &key_list(4), 0).unwrap();
+        let directory = read(&key_list(4, KEYS, &[])).unwrap();
         assert_eq!(directory.keys.len(), 4);
         assert_eq!(directory.key("b", None).unwrap().cycle, 4);
         assert_eq!(directory.key("b", Some(2)).unwrap().cycle, 2);
@@ -172,14 +257,55 @@ mod tests {
         assert_eq!((directory.key("", None), directory.key("c", None)), (None, None));
         assert_eq!(Directory::default().key("a", None), None);
         assert!(directory.lacks("c").to_string().contains("which has a, b"));
-        let empty = Directory::read("", &key_list(0), 0).unwrap();
+        let empty = read(&key_list(0, &[], &[])).unwrap();
         assert!(empty.lacks("c").to_string().contains("the file, which is empty"));
     }
 
     #[test]
     fn a_count_of_keys_that_cannot_be_is_refused() {
-        assert!(Directory::read("", &key_list(i32::MAX), 0).is_err());
-        assert!(Directory::read("", &key_list(5), 0).is_err());
-        assert!(Directory::read("", &key_list(-1), 0).is_err());
+        for count in [i32::MAX, 5, -1] {
+            assert!(read(&key_list(count, KEYS, &[])).is_err(), "{count}");
+        }
+    }
+
+    /// Lists of which a copy had left zeros were empty directories without a word.
+    #[test]
+    fn zeros_are_no_list_and_no_key() {
+        let good = key_list(4, KEYS, &[]);
+        let own_len = good.len() - 4 - 4 * key_bytes("a", 1).len();
+        let said = |range: Range<usize>| {
+            let mut list = good.to_vec();
+            list[range].fill(0);
+            read(&list.into()).unwrap_err().to_string()
+        };
+        assert!(said(0..good.len()).contains("zeros instead of a record"));
+        assert!(said(0..own_len).contains("zeros instead of a record"));
+        assert!(said(own_len..own_len + 4).contains("0 keys are counted, and 4 more follow"));
+        assert!(said(own_len..good.len()).contains("no keys are counted, and 140 bytes follow"));
+        assert!(said(own_len + 4..good.len()).contains("a key of"));
+        assert!(said(own_len + 40..good.len()).contains("a key of"));
+    }
+
+    #[test]
+    fn a_list_is_where_and_as_long_as_its_own_key_says() {
+        let good = key_list(4, KEYS, &[]);
+        assert!(Directory::read("", &good, 769).is_err());
+        assert!(read(&good.slice(..good.len() - 1)).is_err());
+        let mut nowhere = good.to_vec();
+        nowhere[18..22].fill(0);
+        nowhere[..4].copy_from_slice(&38u32.to_be_bytes());
+        assert_eq!(read(&nowhere.into()), read(&good), "neither place nor length were known yet");
+        assert!(read(&key_list(3, KEYS, &[])).unwrap_err().to_string().contains("1 more"));
+    }
+
+    #[test]
+    fn what_root_and_uproot_leave_behind_a_list() {
+        assert_eq!(read(&key_list(4, KEYS, &[9; 8])).unwrap().keys.len(), 4);
+        let new = vec![0; 256 - 4];
+        assert_eq!(read(&key_list(0, &[], &new)).unwrap().keys, []);
+        // Of two keys the second was deleted.
+        assert_eq!(read(&key_list(1, &KEYS[..2], &new)).unwrap().keys.len(), 1);
+        // Other things were in its place before.
+        assert_eq!(read(&key_list(4, KEYS, &[0xa7; 77])).unwrap().keys.len(), 4);
     }
 }

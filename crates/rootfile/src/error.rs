@@ -61,6 +61,21 @@ impl Error {
         self.offset.get_or_insert(offset);
         self
     }
+    /// Adds to what was wrong.
+    #[must_use]
+    pub fn noting(mut self, note: &str) -> Self {
+        let (ErrorKind::Corrupt(what)
+        | ErrorKind::Checksum(what)
+        | ErrorKind::Unsupported(what)
+        | ErrorKind::Limit(what)
+        | ErrorKind::NotFound(what)) = &mut self.kind
+        else {
+            return self;
+        };
+        what.push_str("; ");
+        what.push_str(note);
+        self
+    }
     /// Puts `outer` in front of the path.
     #[must_use]
     pub fn within(mut self, outer: &str) -> Self {

@@ -8,9 +8,12 @@
 //! The two offsets have eight bytes where the version is above 1000, else four.
 //! (Source: ROOT, `io/doc/TFile/datarecord.md`.)
 
+use bytes::Bytes;
+
 use crate::cursor::Cursor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::header::seek;
+use crate::hole;
 
 /// Bytes of a key without names and with short offsets: no key is shorter.
 pub const KEY_LEN_MIN: usize = 29;
@@ -69,6 +72,53 @@ impl Key {
         })
     }
 
+    /// The key that a record at `offset` begins with. No more of the record need be there.
+    ///
+    /// # Errors
+    /// `Corrupt` where there are zeros, or a key of another length than it says.
+    pub fn of_record(record: &Bytes, offset: u64) -> Result<Key> {
+        if let Some(what) = hole::in_front(record, KEY_LEN_MIN) {
+            return Err(Error::corrupt(what).at(offset));
+        }
+        let mut cursor = Cursor::new(record, offset);
+        let key = Key::read(&mut cursor)?;
+        let length = cursor.position() as u64;
+        if key.key_len != length {
+            let what = format!("a record with a key of {length} bytes that says {}", key.key_len);
+            return Err(Error::corrupt(what).at(offset));
+        }
+        Ok(key)
+    }
+
+    /// Compares this key, from a directory's list, with the one that its record begins with.
+    ///
+    /// ROOT writes both from the same object. Not compared are what no value depends on: times,
+    /// titles, and the directory, which some writers fill in later.
+    ///
+    /// # Errors
+    /// `Corrupt` where they differ.
+    pub fn check_record(&self, record: &Bytes) -> Result<()> {
+        let own = Key::of_record(record, self.seek)?;
+        let number = |name, own: u64, listed: u64| {
+            (own != listed).then(|| format!("{name} {own}, the list of keys says {listed}"))
+        };
+        let text = |name, own: &str, listed: &str| {
+            (own != listed).then(|| format!("{name} \"{own}\", the list of keys says \"{listed}\""))
+        };
+        let same_class = self.is_directory() && own.is_directory();
+        let difference = number("fSeekKey", own.seek, self.seek)
+            .or_else(|| number("fNbytes", own.record_len, self.record_len))
+            .or_else(|| number("fObjlen", own.content_len, self.content_len))
+            .or_else(|| number("fKeylen", own.key_len, self.key_len))
+            .or_else(|| number("fCycle", own.cycle.into(), self.cycle.into()))
+            .or_else(|| text("class", &own.class, &self.class).filter(|_| !same_class))
+            .or_else(|| text("name", &own.name, &self.name));
+        match difference {
+            Some(what) => Err(Error::corrupt(format!("a record of {what}")).at(self.seek)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether the record is a directory's.
     pub fn is_directory(&self) -> bool {
         matches!(self.class.as_str(), "TDirectory" | "TDirectoryFile")
@@ -77,8 +127,6 @@ impl Key {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
-
     use super::*;
 
     #[rustfmt::skip]

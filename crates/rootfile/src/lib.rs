@@ -72,6 +72,7 @@ pub mod directory;
 pub mod error;
 pub mod file;
 pub mod header;
+mod hole;
 pub mod key;
 pub mod known;
 pub mod ntuple;

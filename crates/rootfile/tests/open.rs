@@ -388,15 +388,17 @@ fn directories_that_contain_themselves_end() {
     let [outer, inner] = ["outer", "inner"].map(|name| {
         list.iter().find_map(|directory| directory.key(name, None)).expect(name).seek as u32
     });
-    // In the key list of `outer`, the key of `inner` now leads to `outer`.
+    // In the key list of `outer`, the key of `inner` is now that of `outer` itself.
     let names = position(&file, inner as usize + 60, b"\x0aTDirectory\x05inner");
-    let cyclic = patched(&file, names - 8, &outer.to_be_bytes());
+    let key_len = usize::from(file[names - 11]);
+    let own = &file[outer as usize..][..key_len];
+    let cyclic = patched(&file, names - 26, own);
 
     let (mut known, opened) = open(&cyclic);
     let opened = opened.unwrap();
     let list = feed::until_ready(&cyclic, &mut known, |known| opened.directories(known)).unwrap();
     assert_eq!(list.readable.len(), 2);
-    let path = format!("outer{}/events", "/inner".repeat(1000));
+    let path = format!("outer{}/events", "/outer".repeat(1000));
     let found = feed::until_ready(&cyclic, &mut known, |known| opened.find(known, &path));
     assert!(matches!(found.unwrap_err().kind, ErrorKind::Limit(_)));
 }

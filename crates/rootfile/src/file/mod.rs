@@ -16,6 +16,7 @@ use crate::cursor::Cursor;
 use crate::directory::{DIRECTORY_LEN, Directory, DirectoryRecord};
 use crate::error::{Error, Result};
 use crate::header::Header;
+use crate::hole;
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
 use crate::ntuple;
@@ -325,9 +326,11 @@ impl File {
             let stop = key.record_len.min(key.key_len.saturating_add(DIRECTORY_LEN));
             let range = self.header.range(key.seek, stop, what)?;
             let record = ready!(bytes_of(known, range, what)?);
+            key.check_record(&record)?;
             let mut cursor = Cursor::new(&record, key.seek);
             cursor.skip(usize::try_from(key.key_len).unwrap_or(usize::MAX))?;
             let place = DirectoryRecord::read(&mut cursor)?;
+            place.check(key.seek, key.key_len)?;
             if place.seek_keys == 0 || place.keys_len == 0 {
                 // It was made and never written to, or never closed.
                 let keys = self.unlisted.get(&key.seek).cloned().unwrap_or_default();
@@ -382,6 +385,7 @@ fn content(record: &Bytes, key: &Key) -> Result<Bytes> {
 
 /// A record's content as it is stored, and its length when it is decompressed.
 fn payload(record: &Bytes, key: &Key) -> Result<(Bytes, usize)> {
+    key.check_record(record)?;
     let (Ok(key_len), Ok(content_len)) = (usize::try_from(key.key_len), key.content_len.try_into())
     else {
         return Err(Error::limit("a record beyond this machine's memory"));
@@ -390,8 +394,8 @@ fn payload(record: &Bytes, key: &Key) -> Result<(Bytes, usize)> {
         let what = format!("an object of {} bytes", key.content_len);
         return Err(Error::limit(what).at(key.seek));
     }
-    if key_len > record.len() {
-        return Err(Error::corrupt("a record shorter than its key").at(key.seek));
+    if key_len > record.len() || key.record_len != record.len() as u64 {
+        return Err(Error::corrupt("a record of another length than its key's").at(key.seek));
     }
     Ok((record.slice(key_len..), content_len))
 }
@@ -399,6 +403,9 @@ fn payload(record: &Bytes, key: &Key) -> Result<(Bytes, usize)> {
 fn decompressed(payload: Bytes, len: usize) -> Result<Bytes> {
     match payload.len() == len {
         true => Ok(payload),
-        false => Ok(block::decompress(&mut Codecs::default(), &payload, len)?.into()),
+        false => match block::decompress(&mut Codecs::default(), &payload, len) {
+            Ok(content) => Ok(content.into()),
+            Err(error) => Err(hole::noted(error, &payload)),
+        },
     }
 }

@@ -130,12 +130,22 @@ pub(super) fn header(known: &Known) -> Result<Progress<Header>> {
 }
 
 fn top_directory(known: &Known, header: &Header) -> Result<Progress<DirectoryRecord>> {
-    let start = header.begin + header.name_len;
-    let stop = (start + DIRECTORY_LEN).min(header.end);
-    let range = header.range(start, stop.saturating_sub(start), "top directory")?;
+    let (start, stop) = (header.begin, header.begin + header.name_len + DIRECTORY_LEN);
+    let length = stop.min(header.end).saturating_sub(start);
+    let range = header.range(start, length, "top directory")?;
     let bytes = ready!(bytes_of(known, range, "top directory")?);
-    let record = DirectoryRecord::read(&mut Cursor::new(&bytes, start));
-    Ok(Progress::Ready(record.map_err(|error| error.within("top directory"))?))
+    let read = || {
+        let own = Key::of_record(&bytes, start)?;
+        if own.seek != start && own.seek != 0 {
+            let what = format!("a record at {start} that says it is at {}", own.seek);
+            return Err(Error::corrupt(what).at(start));
+        }
+        let mut cursor = Cursor::new(&bytes, start);
+        cursor.skip(usize::try_from(header.name_len).unwrap_or(usize::MAX))?;
+        let place = DirectoryRecord::read(&mut cursor)?;
+        place.check(start, header.name_len).map(|()| place)
+    };
+    Ok(Progress::Ready(read().map_err(|error: Error| error.within("top directory"))?))
 }
 
 fn lacks(progress: Progress<Bytes>) -> Vec<Range<u64>> {
@@ -205,7 +215,14 @@ pub(super) fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
     if record.is_empty() {
         return Ok(Streamers::default());
     }
-    let key = Key::read(&mut Cursor::new(record, header.seek_info))?;
+    let key = Key::of_record(record, header.seek_info)?;
+    if key.seek != header.seek_info || key.record_len != header.info_len {
+        let what = format!(
+            "a record of {} bytes at {}, the header says {} at {}",
+            key.record_len, key.seek, header.info_len, header.seek_info
+        );
+        return Err(Error::corrupt(what).at(header.seek_info));
+    }
     let content = content(record, &key)?;
     let offset = header.seek_info + key.key_len;
     let list = read_object(Streamers::builtin(), &key.class, &content, key.key_len, offset)?;

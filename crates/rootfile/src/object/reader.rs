@@ -21,6 +21,7 @@ use super::{Object, ObjectId, Objects, Opaque, Unread, Value, special};
 use crate::array::Numbers;
 use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
+use crate::ntuple;
 use crate::streamer::{Class, ClassId, Collection, Kind, Layout, Special, Streamers};
 
 pub(super) const BYTE_COUNT: u32 = 0x4000_0000;
@@ -88,7 +89,7 @@ pub fn read_object_at(
     match collection {
         _ if reader.is_opaque(&class) => reader.leave(id, cursor.remaining(), cursor)?,
         Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
-        None => reader.fill(id, &class, cursor)?,
+        None => reader.whole(id, &class, cursor)?,
     }
     Ok(Objects { objects: reader.objects })
 }
@@ -143,6 +144,22 @@ pub(super) struct Reader<'s> {
 }
 
 impl Reader<'_> {
+    /// Reads the record's own object, which all of the record is; behind the anchor of an RNTuple is
+    /// its checksum.
+    fn whole(&mut self, id: ObjectId, class: &ClassRef, cursor: &mut Cursor<'_>) -> Result<()> {
+        let start = cursor.clone();
+        self.fill(id, class, cursor)?;
+        match cursor.remaining() {
+            left if left > 0 && !ntuple::is_class(&class.name) => {
+                let what = format!("{left} bytes behind an object that its record is");
+                let why = cursor.corrupt(what);
+                cursor.skip(left)?;
+                self.or_unread(Err(why), id, start, cursor)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Reads a collection that is all of a record: without a header, unlike one in an object.
     fn whole_collection(
         &mut self,

@@ -16,6 +16,8 @@
 use crate::block;
 use crate::codec::Codecs;
 use crate::error::{Error, Result};
+use crate::hole;
+use crate::key::KEY_LEN_MIN;
 use crate::tree::model::{BasketPlace, BasketRef};
 
 /// `TBasket::kDisplacementMask`: the upper byte of an entry offset is not part of it.
@@ -63,15 +65,24 @@ impl<'a> Basket<'a> {
             .map_err(|_| Error::limit("more entries in a basket than this machine can address"))?;
         match &reference.place {
             BasketPlace::Stored(range) => {
-                Self::stored(record, entries, codecs).map_err(|e| e.at(range.start))
+                let read = Self::stored(record, Some(range.start), entries, codecs);
+                read.map_err(|error| error.at(range.start))
             }
             BasketPlace::Embedded(bytes) if bytes.is_empty() => Ok(Self::nothing(entries)),
             BasketPlace::Embedded(bytes) => Self::embedded(bytes, entries),
         }
     }
 
-    /// A basket from its record in the file, which must hold `entries` entries.
-    pub fn stored(record: &'a [u8], entries: usize, codecs: &'a mut Codecs) -> Result<Basket<'a>> {
+    /// A basket from its record, at that offset of its file, which must hold `entries` entries.
+    fn stored(
+        record: &'a [u8],
+        at: Option<u64>,
+        entries: usize,
+        codecs: &'a mut Codecs,
+    ) -> Result<Basket<'a>> {
+        if let Some(what) = hole::in_front(record, KEY_LEN_MIN) {
+            return Err(Error::corrupt(what));
+        }
         let mut fields = Fields { rest: record };
         let header = Header::read(&mut fields)?;
         let payload = record
@@ -86,12 +97,13 @@ impl<'a> Basket<'a> {
                 ))
             })?;
         header.check(entries)?;
+        at.map_or(Ok(()), |at| header.check_place(at))?;
         let content = if payload.len() == header.content_len {
             payload
         } else {
             let mut scratch = std::mem::take(&mut codecs.scratch);
             let outcome = block::decompress_into(codecs, payload, header.content_len, &mut scratch);
-            let outcome = outcome.map(<[u8]>::len);
+            let outcome = outcome.map(<[u8]>::len).map_err(|error| hole::noted(error, payload));
             codecs.scratch = scratch;
             &codecs.scratch[..outcome?]
         };
@@ -102,10 +114,10 @@ impl<'a> Basket<'a> {
                 content.len()
             ))
         })?;
-        let entry_offsets = if tail.is_empty() || header.generates_offsets() {
+        let entry_offsets = if tail.is_empty() {
             None
         } else {
-            let raw = Fields { rest: tail }.counted_array()?;
+            let raw = header.offsets_in(tail)?;
             if header.io_bits & IO_GENERATE_OFFSET_MAP != 0 {
                 Some(offsets_from_sizes(raw, entries, data.len())?)
             } else {
@@ -165,6 +177,10 @@ struct Header {
     content_len: usize,
     /// `fKeylen`
     key_len: usize,
+    /// `fSeekKey`, of which short keys have four bytes.
+    seek: u64,
+    is_large: bool,
+    is_basket: bool,
     /// Version of TBasket, not of TKey.
     version: i16,
     io_bits: u8,
@@ -185,9 +201,15 @@ impl Header {
         let key_len = usize::try_from(key_len)
             .map_err(|_| Error::corrupt(format!("basket's key has length {key_len}")))?;
         fields.take(2)?; // fCycle
-        fields.take(if key_version > KEY_VERSION_LARGE { 16 } else { 8 })?; // fSeekKey, fSeekPdir
-        for _name in ["class", "branch", "tree"] {
-            fields.skip_string()?;
+        let is_large = key_version > KEY_VERSION_LARGE;
+        let seek = match is_large {
+            true => u64::from_be_bytes(fields.bytes()?),
+            false => u32::from_be_bytes(fields.bytes()?).into(),
+        };
+        fields.take(if is_large { 8 } else { 4 })?; // fSeekPdir
+        let is_basket = fields.string()? == b"TBasket";
+        for _name in ["branch", "tree"] {
+            fields.string()?;
         }
         let version = fields.i16()?;
         fields.take(4)?; // fBufferSize
@@ -200,6 +222,9 @@ impl Header {
             record_len,
             content_len,
             key_len,
+            seek,
+            is_large,
+            is_basket,
             version,
             io_bits,
             entries: fields.i32()?,
@@ -216,6 +241,35 @@ impl Header {
             "basket says it holds {} entries, its branch says {entries}",
             self.entries
         )))
+    }
+
+    /// That it is a basket's key, and that of the record at this offset. Names are not compared: a
+    /// branch or tree that is given another one keeps its baskets.
+    fn check_place(&self, at: u64) -> Result<()> {
+        let at = if self.is_large { at } else { at & u64::from(u32::MAX) };
+        // Zero where the writer did not know it yet.
+        if self.is_basket && (self.seek == at || self.seek == 0) {
+            return Ok(());
+        }
+        let what = if self.is_basket { "a basket" } else { "another record" };
+        let seek = self.seek;
+        Err(Error::corrupt(format!("{what} that says it is at byte {seek} where one should be")))
+    }
+
+    /// The entry offsets behind the entries, and perhaps displacements: nothing else may be there.
+    fn offsets_in<'a>(&self, tail: &'a [u8]) -> Result<&'a [u8]> {
+        let mut fields = Fields { rest: tail };
+        if !self.generates_offsets() {
+            let offsets = fields.counted_array()?;
+            if !fields.rest.is_empty() {
+                fields.counted_array()?;
+            }
+            if fields.rest.is_empty() {
+                return Ok(offsets);
+            }
+        }
+        let left = fields.rest.len();
+        Err(Error::corrupt(format!("{left} bytes behind the entries of a basket")))
     }
 
     fn data_len(&self) -> Result<usize> {
@@ -325,12 +379,12 @@ impl<'a> Fields<'a> {
     }
 
     /// TString: one byte of length, or 255 and four.
-    fn skip_string(&mut self) -> Result<()> {
+    fn string(&mut self) -> Result<&'a [u8]> {
         let len = match self.u8()? {
             255 => self.len("name")?,
             short => short as usize,
         };
-        self.take(len).map(drop)
+        self.take(len)
     }
 
     /// The bytes of an array of i32 that starts with its count (`TBuffer::ReadArray`).

@@ -40,6 +40,7 @@ pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
     }
     reader.resolve_counts();
     let entries = unsigned(tree, "fEntries")?;
+    check_entries(entries, &reader.branches)?;
     let baskets_max = reader.branches.iter().map(|branch| branch.baskets.len()).max();
     Ok(Tree {
         name: tree.string("fName")?,
@@ -53,6 +54,22 @@ pub(crate) fn read_tree(objects: &Objects, file_end: u64) -> Result<Tree> {
         index: related::index(tree).map(|index| index.map(Arc::new)),
         branches: reader.branches,
     })
+}
+
+/// Refuses a number of entries that all branches contradict with one voice.
+///
+/// Branches that are filled one by one may have fewer or more than their tree, and a tree whose
+/// branches alone were filled has none.
+fn check_entries(entries: u64, branches: &[Branch]) -> Result<()> {
+    let filled = |branch: &&Branch| branch.parent.is_none() && !branch.baskets.is_empty();
+    let mut all = branches.iter().filter(filled);
+    let Some(first) = all.next().filter(|_| entries > 0) else { return Ok(()) };
+    let is_whole = |branch: &Branch| branch.first_entry == 0 && branch.entries == first.entries;
+    if first.entries == entries || !is_whole(first) || !all.all(is_whole) {
+        return Ok(());
+    }
+    let what = format!("a tree of {entries} entries whose branches have {}", first.entries);
+    Err(Error::corrupt(what))
 }
 
 struct Reader {

@@ -69,7 +69,7 @@ const KEY_LEN: usize = 65;
 
 fn stored(record: &[u8], entries: usize) -> Result<(Vec<u8>, Option<Vec<u32>>)> {
     let mut codecs = Codecs::new();
-    Basket::stored(record, entries, &mut codecs).map(|b| (b.data.to_vec(), b.entry_offsets))
+    Basket::stored(record, None, entries, &mut codecs).map(|b| (b.data.to_vec(), b.entry_offsets))
 }
 
 fn embedded(bytes: &[u8], entries: usize) -> Result<(Vec<u8>, Option<Vec<u32>>)> {
