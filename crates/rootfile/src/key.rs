@@ -83,7 +83,9 @@ impl Key {
         let mut cursor = Cursor::new(record, offset);
         let key = Key::read(&mut cursor)?;
         let length = cursor.position() as u64;
-        if key.key_len != length {
+        // More than a key is in front of a basket's content.
+        let is_whole = key.key_len == length || key.key_len > length && key.class == "TBasket";
+        if !is_whole {
             let what = format!("a record with a key of {length} bytes that says {}", key.key_len);
             return Err(Error::corrupt(what).at(offset));
         }
@@ -92,8 +94,8 @@ impl Key {
 
     /// Compares this key, from a directory's list, with the one that its record begins with.
     ///
-    /// ROOT writes both from the same object. Not compared are what no value depends on: times,
-    /// titles, and the directory, which some writers fill in later.
+    /// ROOT writes both from the same object. Not compared are the time, and the directory, which
+    /// some writers fill in later.
     ///
     /// # Errors
     /// `Corrupt` where they differ.
@@ -112,7 +114,8 @@ impl Key {
             .or_else(|| number("fKeylen", own.key_len, self.key_len))
             .or_else(|| number("fCycle", own.cycle.into(), self.cycle.into()))
             .or_else(|| text("class", &own.class, &self.class).filter(|_| !same_class))
-            .or_else(|| text("name", &own.name, &self.name));
+            .or_else(|| text("name", &own.name, &self.name))
+            .or_else(|| text("title", &own.title, &self.title));
         match difference {
             Some(what) => Err(Error::corrupt(format!("a record of {what}")).at(self.seek)),
             None => Ok(()),

@@ -111,7 +111,7 @@ impl Recovery {
             return Ok(());
         };
         if length > 0 {
-            match Key::read(&mut Cursor::new(bytes, self.at)) {
+            match Key::of_record(bytes, self.at) {
                 Ok(key) if key.seek == self.at => self.take(key, next)?,
                 // No record begins here: the writer stopped amid something.
                 _ => self.is_over = true,

@@ -146,7 +146,11 @@ impl Interpretation {
             let to = pages.partition_point(|(page, _)| page.slot <= at);
             sources.push(Source { zeros, pages: &pages[from..to] });
         }
-        Reader { schema, sources, codecs }.append(&self.layout, entries, array)
+        let is_whole = entries == (0..cluster.entries.end - cluster.entries.start);
+        let reached = vec![0; sources.len()];
+        let mut reader = Reader { schema, sources, reached, codecs };
+        reader.append(&self.layout, entries, array)?;
+        if is_whole { reader.check_reached() } else { Ok(()) }
     }
 
     /// Makes room for what some pages hold.
@@ -291,6 +295,8 @@ struct Source<'a> {
 struct Reader<'a> {
     schema: &'a Schema,
     sources: Vec<Source<'a>>,
+    /// The element of each slot up to which has been read.
+    reached: Vec<u64>,
     codecs: &'a mut Codecs,
 }
 
@@ -391,6 +397,7 @@ impl Reader<'_> {
     /// Appends elements of a slot: pages that are wanted whole straight to where they go.
     fn elements(&mut self, slot: usize, range: Range<u64>, all: &mut Elements) -> Result<()> {
         let Source { zeros, pages } = self.sources[slot];
+        self.reached[slot] = self.reached[slot].max(range.end);
         let mut at = range.start;
         if at < range.end.min(zeros) {
             all.push_zeros(usize_of(range.end.min(zeros) - at)?);
@@ -460,6 +467,21 @@ impl Reader<'_> {
             }
             _ => Err(Error::corrupt("offsets of collections that run backwards")),
         }
+    }
+
+    /// That the collections of a whole cluster have all elements that there are: the last offset and
+    /// the page list say how many.
+    fn check_reached(&self) -> Result<()> {
+        for (source, reached) in self.sources.iter().zip(&self.reached) {
+            let end =
+                source.pages.iter().map(|(page, _)| page.first + u64::from(page.page.elements));
+            let end = end.max().unwrap_or(*reached);
+            if end > *reached {
+                let what = format!("collections of {reached} elements where {end} are stored");
+                return Err(Error::corrupt(what));
+            }
+        }
+        Ok(())
     }
 
     /// How many elements of a slot the pages at hand have, or there are zeros for.
