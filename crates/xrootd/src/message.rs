@@ -75,6 +75,11 @@ macro_rules! messages {
                 }
             }
 
+            /// Whether requests of this code are decoded; all others are [`Request::Unknown`].
+            pub fn is_decoded(code: u16) -> bool {
+                matches!(code, $($name::CODE)|*)
+            }
+
             /// The whole request as it goes out; of an unknown one, the header.
             pub fn frame(&self, stream: StreamId) -> Vec<u8> {
                 match self {

@@ -47,6 +47,15 @@ pub struct ServerConfig {
     pub flags: ServerFlags,
     /// This connection's session; no two of a server may be the same.
     pub session: SessionId,
+    /// Requests that may wait for their answers; what comes behind them is left undecoded.
+    pub requests_max: usize,
+    /// Bytes beyond their headers of requests that wait; what comes behind so many is left undecoded.
+    pub waiting_bytes_max: u64,
+    /// Longest request that is served, bytes beyond its header. Longer ones are refused, those of more than
+    /// 1 MiB by the end of the session.
+    pub request_bytes_max: u32,
+    /// Why this client is not served: every request is refused with this text.
+    pub refusal: Option<String>,
 }
 
 impl ServerConfig {
@@ -57,6 +66,10 @@ impl ServerConfig {
             kind: Kind::DataServer,
             flags: ServerFlags::IS_SERVER,
             session,
+            requests_max: usize::MAX,
+            waiting_bytes_max: u64::MAX,
+            request_bytes_max: REQUEST_BYTES_MAX,
+            refusal: None,
         }
     }
 }
@@ -78,6 +91,8 @@ pub enum Served {
 #[derive(Debug)]
 struct Waiting {
     stream: StreamId,
+    /// Of the request, beyond its header.
+    bytes: u32,
     /// The client has been told that the answer will come later.
     deferred: bool,
 }
@@ -90,16 +105,23 @@ pub struct Server {
     /// The beginning of the first 20 bytes.
     greeting: Vec<u8>,
     frames: FrameReader<RequestHeader>,
+    /// What came behind as many requests as may wait.
+    input: Bytes,
     /// Bytes of data to drop that follow a refused request.
     skip: u64,
     waiting: BTreeMap<Tag, Waiting>,
+    waiting_bytes: u64,
     next_tag: u64,
     events: VecDeque<Served>,
     outbox: Outbox,
+    /// Bytes that the frame begun by [`Server::begin_records`] still lacks.
+    unfinished: u64,
+    /// Frames that follow the unfinished one.
+    behind: Outbox,
 }
 
-/// Largest request that is kept whole, bytes: a vector of 65,536 segments.
-const REQUEST_BYTES_MAX: u64 = 1 << 20;
+/// Largest request that any server takes, bytes: a vector of 65,536 segments.
+const REQUEST_BYTES_MAX: u32 = 1 << 20;
 /// Answers to vector reads are cut between records at about this many bytes.
 const READV_FRAME_BYTES: usize = 2 << 20;
 /// Largest frame, bytes; its length is a signed 32-bit field.
@@ -112,22 +134,55 @@ impl Server {
             machine: Machine::served(),
             greeting: Vec::new(),
             frames: FrameReader::new(),
+            input: Bytes::new(),
             skip: 0,
             waiting: BTreeMap::new(),
+            waiting_bytes: 0,
             next_tag: 0,
             events: VecDeque::new(),
             outbox: Outbox::default(),
+            unfinished: 0,
+            behind: Outbox::default(),
         }
     }
 
     /// Bytes have come from the client, cut anywhere. After an error the connection is to be
-    /// closed.
-    pub fn handle_bytes(&mut self, _now: Time, mut bytes: Bytes) -> Result<(), ProtocolError> {
-        let taken = self.take(&mut bytes);
+    /// closed. What comes behind [`ServerConfig::requests_max`] waiting requests is kept until some are
+    /// answered, and [`wants_bytes`](Self::wants_bytes) says no until then.
+    pub fn handle_bytes(&mut self, now: Time, bytes: Bytes) -> Result<(), ProtocolError> {
+        self.input = match self.input.is_empty() {
+            true => bytes,
+            false => [&self.input[..], &bytes].concat().into(),
+        };
+        self.handle_room(now)
+    }
+
+    /// Requests have been answered: decodes what was kept behind them. After an error the connection is to be closed.
+    pub fn handle_room(&mut self, _now: Time) -> Result<(), ProtocolError> {
+        let mut input = std::mem::take(&mut self.input);
+        let taken = self.take(&mut input);
         if taken.is_err() {
             self.close();
         }
+        if self.machine.state() != ServedState::Closed {
+            self.input = input;
+        }
         taken
+    }
+
+    /// Whether all that came has been decoded: otherwise the rest of the requests may stay in the socket.
+    pub fn wants_bytes(&self) -> bool {
+        self.input.is_empty()
+    }
+
+    /// Requests that wait for their answers.
+    pub fn requests_waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Whether the client has logged in, and not gone.
+    pub fn is_up(&self) -> bool {
+        self.machine.state() == ServedState::Up
     }
 
     /// The client has closed the connection, or the connection broke. Requests that wait for an
@@ -154,7 +209,9 @@ impl Server {
         self.answer_ok(tag, Open::encode_answer(&answer));
     }
 
-    /// Answers [`Request::Read`]: all the bytes, or a part of them if there is `more` to come.
+    /// Answers [`Request::Read`]: all the bytes, or a part of them if there is `more` to come. Parts of other answers
+    /// in their wire form go the same way: records of [`Request::Readv`], what
+    /// [`encode_part`](crate::message::dirlist::encode_part) makes of names for [`Request::Dirlist`].
     pub fn answer_data(&mut self, tag: Tag, mut bytes: Bytes, more: bool) {
         while bytes.len() > FRAME_BYTES_MAX {
             let part = bytes.split_to(FRAME_BYTES_MAX);
@@ -166,16 +223,21 @@ impl Server {
     /// Answers [`Request::Pgread`]: the bytes at `offset` of the file, or a part of them if there is
     /// `more` to come. All parts but the last end where a page ends.
     pub fn answer_pages(&mut self, tag: Tag, offset: u64, bytes: &[u8], more: bool) {
+        self.answer_encoded_pages(tag, offset, pages::encode(offset, bytes).into(), more);
+    }
+
+    /// The same, with the pages as [`pages::encode`] writes them.
+    pub fn answer_encoded_pages(&mut self, tag: Tag, offset: u64, pages: Bytes, more: bool) {
         let Some(stream) = self.waiting.get(&tag).map(|waiting| waiting.stream) else { return };
-        let pages = Bytes::from(pages::encode(offset, bytes));
         let length = pages.len() as u32;
         let head = PartHead { stream, last: !more, offset, length };
         if !more {
-            self.waiting.remove(&tag);
+            self.forget(tag);
         }
         self.send(stream, Status::Status, vec![Bytes::copy_from_slice(&head.encode())]);
         if self.machine.state() != ServedState::Closed {
-            self.outbox.put_body(pages);
+            let outbox = if self.unfinished == 0 { &mut self.outbox } else { &mut self.behind };
+            outbox.put_body(pages);
         }
     }
 
@@ -196,6 +258,36 @@ impl Server {
             frame_bytes += record_bytes;
         }
         self.reply(tag, if more { Status::OkSoFar } else { Status::Ok }, frame);
+    }
+
+    /// Answers [`Request::Readv`] with records in their wire form, all or some of them, of which only the first `bytes` are
+    /// here: the frame has `length` bytes in all, and [`continue_records`](Self::continue_records) brings the
+    /// others. Answers given meanwhile follow behind the frame. One frame at a time can be unfinished.
+    pub fn begin_records(&mut self, tag: Tag, length: u32, bytes: Bytes, more: bool) {
+        debug_assert!(self.unfinished == 0 && bytes.len() <= length as usize);
+        let Some(Waiting { stream, .. }) = self.waiting.get(&tag) else { return };
+        let status = if more { Status::OkSoFar } else { Status::Ok };
+        let stream = *stream;
+        if !more {
+            self.forget(tag);
+        }
+        if self.machine.state() != ServedState::Closed {
+            self.outbox.put(&ResponseHeader { stream, status, length }.encode());
+            self.unfinished = length.into();
+            self.continue_records(bytes);
+        }
+    }
+
+    /// More bytes of the unfinished frame.
+    pub fn continue_records(&mut self, bytes: Bytes) {
+        debug_assert!(bytes.len() as u64 <= self.unfinished);
+        self.unfinished = self.unfinished.saturating_sub(bytes.len() as u64);
+        self.outbox.put_body(bytes);
+        if self.unfinished == 0 {
+            while let Some(bytes) = self.behind.take() {
+                self.outbox.put_body(bytes);
+            }
+        }
     }
 
     /// Answers [`Request::Stat`].
@@ -264,21 +356,34 @@ impl Server {
         // Every state may end, so this never fails.
         let _ended = self.machine.step(ServedStep::Ended);
         self.waiting.clear();
+        self.waiting_bytes = 0;
         self.events.clear();
+        self.input = Bytes::new();
+    }
+
+    /// The request waits no longer.
+    fn forget(&mut self, tag: Tag) {
+        if let Some(waiting) = self.waiting.remove(&tag) {
+            self.waiting_bytes -= u64::from(waiting.bytes);
+        }
     }
 
     fn take(&mut self, input: &mut Bytes) -> Result<(), ProtocolError> {
         if self.machine.state() == ServedState::Greeting {
             self.greet(input)?;
         }
-        while !matches!(self.machine.state(), ServedState::Greeting | ServedState::Closed) {
+        while !matches!(self.machine.state(), ServedState::Greeting | ServedState::Closed)
+            && self.waiting.len() < self.config.requests_max
+            && self.waiting_bytes < self.config.waiting_bytes_max
+        {
             let dropped = self.skip.min(input.len() as u64);
             input.advance(dropped as usize);
             self.skip -= dropped;
             if self.skip > 0 {
                 break;
             }
-            match self.frames.next(input, body_of)? {
+            let limit = self.config.request_bytes_max;
+            match self.frames.next(input, |head| body_of(head, limit))? {
                 None => break,
                 Some(Piece::Whole { head, body }) => self.request(&head, &body),
                 Some(Piece::Part { last: false, .. }) => {}
@@ -307,7 +412,17 @@ impl Server {
     fn request(&mut self, head: &RequestHeader, body: &Bytes) {
         let tag = Tag(self.next_tag);
         self.next_tag += 1;
-        self.waiting.insert(tag, Waiting { stream: head.stream, deferred: false });
+        let waiting = Waiting { stream: head.stream, bytes: body.len() as u32, deferred: false };
+        self.waiting_bytes += u64::from(waiting.bytes);
+        self.waiting.insert(tag, waiting);
+        if let Some(why) = self.config.refusal.clone() {
+            return self.answer_error(tag, ErrorCode::OVERLOADED, &why);
+        }
+        if !refuse::is_dropped(head.code) && head.length > self.config.request_bytes_max {
+            let limit = self.config.request_bytes_max;
+            let text = format!("a request of {} bytes, more than the {limit} allowed", head.length);
+            return self.answer_error(tag, ErrorCode::ARG_TOO_LONG, &text);
+        }
         let request = match Request::decode(head, body) {
             Ok(request) => request,
             Err(error) => {
@@ -332,7 +447,7 @@ impl Server {
                 refuse::Verdict::Refuse(code, text) => self.answer_error(tag, code, text),
                 refuse::Verdict::Consent => self.answer_done(tag),
                 refuse::Verdict::Ignore => {
-                    self.waiting.remove(&tag);
+                    self.forget(tag);
                 }
             },
         }
@@ -357,12 +472,12 @@ impl Server {
     /// Sends one answer, as it is or wrapped as a deferred one.
     fn reply(&mut self, tag: Tag, status: Status, body: Vec<Bytes>) {
         let Some(waiting) = self.waiting.get_mut(&tag) else { return };
-        let Waiting { stream, deferred } = *waiting;
+        let Waiting { stream, deferred, .. } = *waiting;
         match status {
             Status::OkSoFar => {}
             Status::WaitResponse => waiting.deferred = true,
             _ => {
-                self.waiting.remove(&tag);
+                self.forget(tag);
             }
         }
         if deferred {
@@ -381,18 +496,20 @@ impl Server {
             return;
         }
         let length = body.iter().map(Bytes::len).sum::<usize>() as u32;
-        self.outbox.put(&ResponseHeader { stream, status, length }.encode());
+        let outbox = if self.unfinished == 0 { &mut self.outbox } else { &mut self.behind };
+        outbox.put(&ResponseHeader { stream, status, length }.encode());
         for part in body {
-            self.outbox.put_body(part);
+            outbox.put_body(part);
         }
     }
 }
 
-/// Bodies of writes are refused, and never kept.
-fn body_of(head: &RequestHeader) -> Result<Body, ProtocolError> {
-    if refuse::is_dropped(head.code) {
-        Ok(Body::AsItComes)
-    } else {
-        Ok(Body::Whole { what: "a request", limit: REQUEST_BYTES_MAX })
+/// Bodies of writes are refused, and never kept; nor is what is longer than `limit`, unless it cannot be
+/// left out without losing the place of the next request.
+fn body_of(head: &RequestHeader, limit: u32) -> Result<Body, ProtocolError> {
+    let within = head.length <= limit || head.length > REQUEST_BYTES_MAX;
+    if refuse::is_dropped(head.code) || !(within || refuse::has_data_behind(head.code)) {
+        return Ok(Body::AsItComes);
     }
+    Ok(Body::Whole { what: "a request", limit: limit.into() })
 }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::Message;
 use super::stat::StatInfo;
-use crate::codec::{exact_text, flags, put_text};
+use crate::codec::{exact_text, flags};
 use crate::error::DecodeError;
 
 flags! {
@@ -35,6 +35,26 @@ pub struct Entry {
 
 /// The first entry of a listing with stat texts.
 const STAT_LEAD: [&str; 2] = [".", "0 0 0 0"];
+
+/// A part of a listing in its wire form: all entries have a stat if `with_stat`, otherwise none.
+/// Parts are joined by the client: every part but the last ends with a line's end.
+pub fn encode_part(entries: &[Entry], with_stat: bool, first: bool, more: bool) -> Vec<u8> {
+    let mut lines = Vec::new();
+    if first && with_stat {
+        lines.extend(STAT_LEAD.map(str::to_owned));
+    }
+    for Entry { name, stat } in entries {
+        lines.push(name.clone());
+        lines.extend(stat.as_ref().map(StatInfo::to_string));
+    }
+    let mut body = lines.join("\n").into_bytes();
+    match more {
+        true if body.is_empty() => {}
+        true => body.push(b'\n'),
+        false => body.push(0),
+    }
+    body
+}
 
 impl Message for Dirlist {
     const CODE: u16 = 3004;
@@ -80,17 +100,8 @@ impl Message for Dirlist {
     }
 
     fn encode_answer(answer: &Vec<Entry>) -> Vec<u8> {
-        let mut lines = Vec::new();
-        if answer.iter().any(|entry| entry.stat.is_some()) {
-            lines.extend(STAT_LEAD.map(str::to_owned));
-        }
-        for Entry { name, stat } in answer {
-            lines.push(name.clone());
-            lines.extend(stat.as_ref().map(StatInfo::to_string));
-        }
-        let mut body = Vec::new();
-        put_text(&mut body, &lines.join("\n"));
-        body
+        let with_stat = answer.iter().any(|entry| entry.stat.is_some());
+        encode_part(answer, with_stat, true, false)
     }
 }
 
@@ -105,6 +116,27 @@ mod tests {
         assert_eq!(entries[0], Entry { name: "b c.txt".to_owned(), stat: None });
         assert_eq!(entries[1].name, "a.txt");
         assert_eq!(Dirlist::encode_answer(&entries), body);
+    }
+
+    #[test]
+    fn parts_are_joined_to_one_listing() {
+        let stat = StatInfo::decode(b"7 100 16 1700000000").unwrap();
+        let entry = |name: &str| Entry { name: name.to_owned(), stat: Some(stat.clone()) };
+        let entries = [entry("a"), entry("b"), entry("c")];
+        for with_stat in [true, false] {
+            let strip = |entry: &Entry| Entry {
+                name: entry.name.clone(),
+                stat: entry.stat.clone().filter(|_| with_stat),
+            };
+            let entries: Vec<Entry> = entries.iter().map(strip).collect();
+            let body = [
+                encode_part(&entries[..2], with_stat, true, true),
+                encode_part(&[], with_stat, false, true),
+                encode_part(&entries[2..], with_stat, false, true),
+                encode_part(&[], with_stat, false, false),
+            ];
+            assert_eq!(Dirlist::decode_answer(&body.concat().into()), Ok(entries));
+        }
     }
 
     #[test]

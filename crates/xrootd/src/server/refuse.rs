@@ -38,14 +38,19 @@ const KNOWN: std::ops::RangeInclusive<u16> = 3000..=3032;
 
 const READ_ONLY: Verdict = Verdict::Refuse(ErrorCode::READ_ONLY, "this server is read-only");
 
-/// Whether a body is dropped as it comes: it may be of any size, and nobody looks at it.
+/// Whether a body is dropped as it comes: it may be of any size, and nothing here looks at it.
 pub fn is_dropped(code: u16) -> bool {
-    matches!(code, WRITE | PGWRITE) || !KNOWN.contains(&code)
+    !has_data_behind(code) && (!KNOWN.contains(&code) || !Request::is_decoded(code))
+}
+
+/// Whether bytes follow that the header does not count: the body says how many.
+pub fn has_data_behind(code: u16) -> bool {
+    code == WRITEV
 }
 
 /// How many bytes follow a request beyond those its header counts.
 pub fn data_behind(code: u16, body: &Bytes) -> u64 {
-    if code != WRITEV {
+    if !has_data_behind(code) {
         return 0;
     }
     let mut fields = Fields::new("kXR_writev", body);
