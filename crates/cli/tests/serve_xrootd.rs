@@ -5,11 +5,12 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::ops::Range;
+use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use cli::serve::shaped::Shape;
-use cli::serve::{Config, Server};
+use cli::serve::{Config, Limits, Server};
 use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, RequestId};
 use xrootd::error::{ErrorCode, RequestError};
 use xrootd::message::dirlist::DirlistOptions;
@@ -200,5 +201,97 @@ fn many_reads_at_once_are_all_answered() {
     let whole = content(3_000_000);
     for (read, range) in reads.iter().zip(&ranges) {
         assert_eq!(session.bytes(*read), whole[range.start as usize..range.end as usize]);
+    }
+}
+
+/// Segments longer than what a connection always has in memory are sent in pieces, and what is answered meanwhile
+/// follows behind them.
+#[test]
+fn long_segments_come_whole_however_little_memory_there_is() {
+    let limits = Limits { shared_bytes: 0, answer_bytes: 1000, ..Limits::default() };
+    let (folder, _) = served(Shape::default());
+    let server = Server::start(Config { limits, ..Config::new(folder.path()) }).unwrap();
+    let mut session = Session::new(&server);
+    let (f, _) = session.open("/f.root");
+    let segments: Vec<(FileId, Range<u64>)> =
+        [0..700_000, 5..10, 100_000..100_984, 100_000..100_985, 2_000_000..2_400_000]
+            .map(|range| (f, range))
+            .to_vec();
+    let vector = session.ask(|client, now| client.readv(now, &segments));
+    let other = session.ask(|client, now| client.readv(now, &segments));
+    let read = session.ask(|client, now| client.read(now, f, 10..50_000));
+    let stat = session.ask(|client, now| client.stat(now, "/g.root"));
+    session.wait(&[vector, other, read, stat]);
+    let whole = content(3_000_000);
+    for vector in [vector, other] {
+        let mut parts = session.data.remove(&vector).unwrap();
+        let count: usize = parts.iter().map(|(_, bytes)| bytes.len()).sum();
+        assert_eq!(count, 700_000 + 5 + 984 + 985 + 400_000);
+        parts.sort_by_key(|(offset, _)| *offset);
+        for (offset, bytes) in parts {
+            assert_eq!(bytes, whole[offset as usize..][..bytes.len()]);
+        }
+    }
+    assert_eq!(session.bytes(read), whole[10..50_000]);
+    // Beyond the end of the file, which shows only behind the first pieces.
+    let (g, _) = session.ask(|client, now| client.open(now, "/f.root", OpenOptions::READ));
+    let beyond = session.ask(|client, now| client.readv(now, &[(g, 2_500_000..3_000_001)]));
+    assert_eq!(session.refusal(beyond), ErrorCode::FS_ERROR);
+    let again = session.ask(|client, now| client.read(now, f, 0..10));
+    session.wait(&[again]);
+    assert_eq!(session.bytes(again), whole[..10]);
+}
+
+/// `.ssh` was listed and readable, a loop of links was an error of the server, and a name with a line's end made two
+/// entries of one.
+#[test]
+fn hidden_names_and_loops_are_not_found_and_a_listing_s_lines_are_its_names() {
+    let (folder, server) = served(Shape::default());
+    let path = folder.path();
+    fs::create_dir(path.join(".ssh")).unwrap();
+    fs::write(path.join(".ssh/key"), "secret").unwrap();
+    symlink("loop", path.join("loop")).unwrap();
+    fs::write(path.join("a\nb"), "").unwrap();
+    fs::write(path.join("sub/%20 ?#ü"), "").unwrap();
+    let mut session = Session::new(&server);
+    for hidden in ["/.ssh/key", "//.ssh//key", "/loop", "/loop/deeper"] {
+        let open = session.open(hidden).1;
+        assert_eq!(session.refusal(open), ErrorCode::NOT_FOUND, "{hidden}");
+        let stat = session.ask(|client, now| client.stat(now, hidden));
+        assert_eq!(session.refusal(stat), ErrorCode::NOT_FOUND, "{hidden}");
+    }
+    for (options, folder, names) in [
+        (DirlistOptions::default(), "/", vec!["f.root", "g.root", "sub"]),
+        (DirlistOptions::WITH_STAT, "/", vec!["f.root", "g.root", "sub"]),
+        (DirlistOptions::WITH_STAT, "/sub", vec!["%20 ?#ü"]),
+    ] {
+        let list = |client: &mut Client, now| client.dirlist(now, folder, options);
+        let Answer::Entries(entries) = session.answer(list) else { panic!("not a list") };
+        let found: Vec<_> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(found, names);
+    }
+    let hidden = Config { hidden: true, ..Config::new(path) };
+    let server = Server::start(hidden).unwrap();
+    let mut session = Session::new(&server);
+    let open = session.open("/.ssh/key").1;
+    session.wait(&[open]);
+    assert!(session.done[&open].is_ok());
+}
+
+#[test]
+fn a_large_folder_comes_in_parts() {
+    let limits = Limits { shared_bytes: 0, answer_bytes: 2000, ..Limits::default() };
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..300 {
+        fs::write(folder.path().join(format!("{number:03}")), "").unwrap();
+    }
+    let server = Server::start(Config { limits, ..Config::new(folder.path()) }).unwrap();
+    let mut session = Session::new(&server);
+    for options in [DirlistOptions::default(), DirlistOptions::WITH_STAT] {
+        let list = |client: &mut Client, now| client.dirlist(now, "/", options);
+        let Answer::Entries(entries) = session.answer(list) else { panic!("not a list") };
+        let mut names: Vec<_> = entries.into_iter().map(|entry| entry.name).collect();
+        names.sort();
+        assert_eq!(names, (0..300).map(|number| format!("{number:03}")).collect::<Vec<_>>());
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::shaped::Shape;
-use super::{Config, Server};
+use super::{Config, Limits, Server};
 use crate::outcome::Outcome;
 use crate::units::{parse_rate, parse_time};
 
@@ -17,7 +17,10 @@ use crate::units::{parse_rate, parse_time};
 /// Anyone who can connect may read. With --rtt, --rate or --flow-rate the server seems far away: bytes arrive
 /// later and no faster, requests that are sent together are still answered together, and a new connection
 /// pays one more round trip. There is no slow start and no loss.
+///
+/// No client keeps others out, or takes memory by not reading: --help has the limits.
 #[derive(Debug, Args)]
+#[command(after_long_help = Limits::help())]
 pub struct Arguments {
     /// The folder
     dir: PathBuf,
@@ -39,6 +42,18 @@ pub struct Arguments {
     /// Rate in each direction of every single connection
     #[arg(long, value_parser = parse_rate)]
     flow_rate: Option<u64>,
+    /// Serve files and folders whose names begin with a dot, too
+    #[arg(long)]
+    hidden: bool,
+    /// Connections in all
+    #[arg(long, default_value_t = Limits::default().connections)]
+    connections: usize,
+    /// Connections from one address (IPv6: from one /64 network)
+    #[arg(long, default_value_t = Limits::default().connections_per_address)]
+    connections_per_address: usize,
+    /// Files open in all
+    #[arg(long, default_value_t = Limits::default().files)]
+    files: usize,
 }
 
 /// Serves until Ctrl-C.
@@ -46,8 +61,11 @@ pub struct Arguments {
 /// # Errors
 /// What is in the way, for the terminal.
 pub fn run(arguments: Arguments) -> Outcome {
-    let Arguments { dir, port, http_port, address, rtt, rate, flow_rate } = arguments;
+    let Arguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } = arguments;
+    let Arguments { connections, connections_per_address, files, .. } = arguments;
     let config = Config {
+        hidden,
+        limits: Limits { connections, connections_per_address, files, ..Limits::default() },
         address,
         port,
         http_port,

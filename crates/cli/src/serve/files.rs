@@ -1,229 +1,224 @@
-//! The folder that is served: paths that stay inside, positioned reads.
+//! What the protocols read from: files and folders by path, a part at a time. Today a folder of this machine,
+//! on threads that addresses share in turn; nothing outside of this module waits for a disk.
 
-use std::fs::{self, File, Metadata};
+mod folder;
+
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bytes::{Bytes, BytesMut};
-use engine::checksum::{self, Algorithm, Checksum};
+use engine::checksum::{Algorithm, Checksum, Hasher};
 
-/// Names in one listing; a folder with more is refused rather than cut.
-const ENTRIES_MAX: usize = 200_000;
+use self::folder::{Folder, Listed};
+use super::clients::{Client, FilePlace};
+use super::turns::Turns;
 
-/// A folder, its files readable by anyone who connects.
+pub use self::folder::{Entry, Stat};
+
+/// Bytes of a checksum's file that are read in one turn.
+const HASH_BYTES: u64 = 4 << 20;
+/// Of these, read at a time.
+const HASH_STEP_BYTES: usize = 256 << 10;
+
+/// What is served. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Export {
-    root: Arc<Path>,
-}
-
-/// What is known of a file or folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
-    /// Bytes.
-    pub size: u64,
-    /// Modification time since 1970.
-    pub modified: Duration,
-    pub is_folder: bool,
-    /// The file system's number for it.
-    pub inode: u64,
-}
-
-impl Stat {
-    fn of(metadata: &Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
-        let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
-        Stat {
-            size: metadata.len(),
-            modified: modified.duration_since(UNIX_EPOCH).unwrap_or_default(),
-            is_folder: metadata.is_dir(),
-            inode: metadata.ino(),
-        }
-    }
-
-    /// The modification time as the standard library has it.
-    pub fn modified_at(&self) -> SystemTime {
-        UNIX_EPOCH + self.modified
-    }
-
-    /// Changes whenever the file does.
-    pub fn etag(&self) -> String {
-        format!("\"{:x}-{:x}-{:x}\"", self.inode, self.size, self.modified.as_nanos())
-    }
+pub struct Files {
+    folder: Arc<Folder>,
+    turns: Arc<Turns>,
 }
 
 /// An open file. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    file: Arc<File>,
+    file: Arc<Held>,
     pub stat: Stat,
 }
 
-/// One name in a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub name: String,
-    pub stat: Stat,
+#[derive(Debug)]
+struct Held {
+    file: std::fs::File,
+    _place: FilePlace,
 }
 
-impl Export {
-    /// Serves `folder` and all below it.
+/// A folder whose names have not all been handed out.
+#[derive(Debug)]
+pub struct Listing {
+    listed: Listed,
+    _place: FilePlace,
+}
+
+/// One of the pieces that are put one behind the other in memory.
+#[derive(Debug)]
+pub enum Part {
+    Text(Vec<u8>),
+    /// Exactly these bytes of a file.
+    Bytes {
+        file: Opened,
+        offset: u64,
+        count: usize,
+    },
+}
+
+impl Part {
+    pub fn len(&self) -> usize {
+        match self {
+            Part::Text(text) => text.len(),
+            Part::Bytes { count, .. } => *count,
+        }
+    }
+}
+
+impl Files {
+    /// The files in `folder` and below; those whose names, or whose folders' names, begin with a dot only where
+    /// `hidden` says so.
     ///
     /// # Errors
     /// The folder is not there, or is none.
-    pub fn new(folder: &Path) -> io::Result<Self> {
-        let root = folder.canonicalize()?;
-        if !root.is_dir() {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-        Ok(Export { root: root.into() })
-    }
-
-    /// The real path of what a client calls `path`.
-    ///
-    /// # Errors
-    /// `NotFound`; `PermissionDenied` for whatever lies outside, also by way of `..` or of a
-    /// symbolic link. (Who may change links in the folder while it is served may race with this.)
-    fn resolve(&self, path: &str) -> io::Result<PathBuf> {
-        let mut inside = self.root.to_path_buf();
-        for part in Path::new(path.trim_start_matches('/')).components() {
-            match part {
-                Component::Normal(name) => inside.push(name),
-                Component::CurDir => {}
-                _ => return Err(io::ErrorKind::PermissionDenied.into()),
-            }
-        }
-        if path.contains('\0') {
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        let real = inside.canonicalize()?;
-        if !real.starts_with(&self.root) {
-            return Err(io::ErrorKind::PermissionDenied.into());
-        }
-        Ok(real)
+    pub fn new(folder: &Path, hidden: bool, threads: usize) -> io::Result<Self> {
+        let folder = Arc::new(Folder::new(folder, hidden)?);
+        Ok(Files { folder, turns: Turns::new(threads) })
     }
 
     /// What is known of `path`.
     ///
     /// # Errors
     /// As for [`open`](Self::open); folders are fine.
-    pub fn stat(&self, path: &str) -> io::Result<Stat> {
-        Ok(Stat::of(&fs::metadata(self.resolve(path)?)?))
+    pub async fn stat(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Stat> {
+        let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
+        self.turns.run(client.address(), move || folder.stat(&path)).await
     }
 
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and sockets.
-    pub fn open(&self, path: &str) -> io::Result<Opened> {
-        let real = self.resolve(path)?;
-        let kind = fs::metadata(&real)?;
-        if kind.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
-        }
-        // Asked before opening: opening a pipe would wait for its writer.
-        if !kind.is_file() {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
-        let file = File::open(&real)?;
-        let stat = Stat::of(&file.metadata()?);
-        Ok(Opened { file: Arc::new(file), stat })
+    /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and sockets;
+    /// `QuotaExceeded` where the client, or all clients, have too many files open.
+    pub async fn open(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Opened> {
+        let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
+        let place = client.file_place().ok_or(io::ErrorKind::QuotaExceeded)?;
+        let open = move || {
+            let (file, stat) = folder.open(&path)?;
+            Ok(Opened { file: Arc::new(Held { file, _place: place }), stat })
+        };
+        self.turns.run(client.address(), open).await
     }
 
-    /// Names in a folder, sorted. Links that lead outside and names that are not UTF-8 are left out.
-    ///
-    /// # Errors
-    /// As for [`open`](Self::open); `NotADirectory`; `QuotaExceeded` for too many names.
-    pub fn list(&self, path: &str) -> io::Result<Vec<Entry>> {
-        let folder = self.resolve(path)?;
-        let mut entries = Vec::new();
-        for entry in fs::read_dir(&folder)? {
-            let Ok(name) = entry?.file_name().into_string() else { continue };
-            let Ok(stat) = self.stat(&format!("{path}/{name}")) else { continue };
-            if entries.len() == ENTRIES_MAX {
-                return Err(io::ErrorKind::QuotaExceeded.into());
-            }
-            entries.push(Entry { name, stat });
-        }
-        entries.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(entries)
-    }
-}
-
-impl Opened {
-    /// The file's checksum, of all its bytes.
+    /// Bytes that the file has now.
     ///
     /// # Errors
     /// What the file system says.
-    pub fn checksum(&self, algorithm: Algorithm) -> io::Result<Checksum> {
-        checksum::of_file(&self.file, algorithm)
+    pub async fn size(&self, client: &Client, file: &Opened) -> io::Result<u64> {
+        let file = file.file.clone();
+        self.turns.run(client.address(), move || Ok(file.file.metadata()?.len())).await
     }
 
     /// Up to `count` bytes from `offset` on; fewer only at the end of the file.
     ///
     /// # Errors
     /// What the file system says.
-    pub fn read_at(&self, offset: u64, count: usize) -> io::Result<Bytes> {
-        let mut buffer = BytesMut::zeroed(count);
-        let mut filled = 0;
-        while filled < count {
-            match self.file.read_at(&mut buffer[filled..], offset + filled as u64) {
-                Ok(0) => break,
-                Ok(more) => filled += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+    pub async fn read(
+        &self,
+        client: &Client,
+        file: &Opened,
+        offset: u64,
+        count: usize,
+    ) -> io::Result<Vec<u8>> {
+        let file = file.file.clone();
+        let read = move || {
+            let mut bytes = vec![0; count];
+            let filled = folder::fill(&file.file, &mut bytes, offset)?;
+            bytes.truncate(filled);
+            Ok(bytes)
+        };
+        self.turns.run(client.address(), read).await
+    }
+
+    /// All parts, one behind the other.
+    ///
+    /// # Errors
+    /// What the file system says; `UnexpectedEof` where a file ends before a part does.
+    pub async fn gather(&self, client: &Client, parts: Vec<Part>) -> io::Result<Vec<u8>> {
+        let gather = move || {
+            let mut bytes = Vec::with_capacity(parts.iter().map(Part::len).sum());
+            for part in parts {
+                match part {
+                    Part::Text(text) => bytes.extend_from_slice(&text),
+                    Part::Bytes { file, offset, count } => {
+                        let start = bytes.len();
+                        bytes.resize(start + count, 0);
+                        if folder::fill(&file.file.file, &mut bytes[start..], offset)? < count {
+                            return Err(io::ErrorKind::UnexpectedEof.into());
+                        }
+                    }
+                }
             }
+            Ok(bytes)
+        };
+        self.turns.run(client.address(), gather).await
+    }
+
+    /// The names in a folder, to be taken with [`names`](Self::names).
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); `NotADirectory`.
+    pub async fn list(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Listing> {
+        let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
+        let place = client.file_place().ok_or(io::ErrorKind::QuotaExceeded)?;
+        let list = move || Ok(Listing { listed: folder.list(&path)?, _place: place });
+        self.turns.run(client.address(), list).await
+    }
+
+    /// The next names of a folder, sorted, of which `text_bytes` of each name tells how many bytes of `room` it
+    /// takes; and what is left, if there may be more.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub async fn names(
+        &self,
+        client: &Client,
+        mut listing: Listing,
+        room: usize,
+        text_bytes: impl Fn(usize) -> usize + Send + 'static,
+    ) -> io::Result<(Vec<Entry>, Option<Listing>)> {
+        let folder = self.folder.clone();
+        let names = move || {
+            let (entries, more) = listing.listed.next(&folder, room, text_bytes)?;
+            Ok((entries, more.then_some(listing)))
+        };
+        self.turns.run(client.address(), names).await
+    }
+
+    /// The file's checksum, of all its bytes, made in many turns.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub async fn checksum(
+        &self,
+        client: &Client,
+        file: &Opened,
+        algorithm: Algorithm,
+    ) -> io::Result<Checksum> {
+        let (mut hasher, mut offset) = (Hasher::new(algorithm), 0);
+        loop {
+            let file = file.file.clone();
+            let step = move || {
+                let mut buffer = vec![0; HASH_STEP_BYTES];
+                let stop = offset + HASH_BYTES;
+                while offset < stop {
+                    let filled = folder::fill(&file.file, &mut buffer, offset)?;
+                    hasher.update(&buffer[..filled]);
+                    offset += filled as u64;
+                    if filled < buffer.len() {
+                        return Ok((hasher, offset, true));
+                    }
+                }
+                Ok((hasher, offset, false))
+            };
+            let (hashed, at, done) = self.turns.run(client.address(), step).await?;
+            if done {
+                return Ok(hashed.finish());
+            }
+            (hasher, offset) = (hashed, at);
         }
-        buffer.truncate(filled);
-        Ok(buffer.freeze())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    fn folder() -> (tempfile::TempDir, Export) {
-        let top = tempfile::tempdir().unwrap();
-        let inside = top.path().join("inside");
-        fs::create_dir_all(inside.join("sub")).unwrap();
-        fs::write(inside.join("a.txt"), "0123456789").unwrap();
-        fs::write(top.path().join("secret"), "secret").unwrap();
-        symlink(top.path().join("secret"), inside.join("leak")).unwrap();
-        symlink(top.path(), inside.join("up")).unwrap();
-        symlink("a.txt", inside.join("alias")).unwrap();
-        let export = Export::new(&inside).unwrap();
-        (top, export)
-    }
-
-    #[test]
-    fn nothing_outside_is_reached() {
-        let (_top, export) = folder();
-        for path in
-            ["../secret", "/../secret", "sub/../../secret", "leak", "up/secret", "//..//secret"]
-        {
-            let error = export.open(path).unwrap_err();
-            assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{path}");
-            assert!(export.stat(path).is_err() && export.list(path).is_err(), "{path}");
-        }
-        assert_eq!(export.open("a\0b").unwrap_err().kind(), io::ErrorKind::NotFound);
-        let names: Vec<_> = export.list("/").unwrap().into_iter().map(|entry| entry.name).collect();
-        assert_eq!(names, ["a.txt", "alias", "sub"]);
-    }
-
-    #[test]
-    fn reads_end_where_the_file_does() {
-        let (_top, export) = folder();
-        let file = export.open("//alias").unwrap();
-        assert_eq!(file.stat.size, 10);
-        assert_eq!(&file.read_at(3, 4).unwrap()[..], b"3456");
-        assert_eq!(&file.read_at(8, 10).unwrap()[..], b"89");
-        assert_eq!(&file.read_at(11, 10).unwrap()[..], b"");
-        assert_eq!(export.open("sub").unwrap_err().kind(), io::ErrorKind::IsADirectory);
-        assert_eq!(export.open("none").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

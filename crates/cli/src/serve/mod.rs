@@ -4,33 +4,43 @@
 //! Both protocols are spoken on one port: XRootD's handshake begins with a zero byte, which HTTP
 //! never does. For tests, demonstrations and small private use: there is no authentication.
 
+mod clients;
 mod command;
 mod files;
 mod http;
+mod limits;
+mod memory;
 pub mod shaped;
+mod stream;
+mod turns;
 mod xrootd;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
-pub use self::command::{Arguments, run};
-use self::files::Export;
-use self::shaped::{Link, Shape, Shaped};
+use self::clients::{Client, Clients};
+use self::files::Files;
+use self::shaped::{Link, Shape};
+use self::stream::{Stream, Watched};
 
-/// A client that says nothing for so long after connecting is let go.
-const FIRST_BYTE_TIMEOUT: Duration = Duration::from_secs(60);
+pub use self::command::{Arguments, run};
+pub use self::limits::Limits;
+
 /// Pause after a refused accept (no file descriptors left): trying at once would only burn time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Clients that are told at the same time that there is no place for them; more are hung up on.
+const REFUSALS_MAX: usize = 32;
+/// How long that takes at most.
+const REFUSAL_TIME: Duration = Duration::from_secs(5);
+const REFUSAL: &str =
+    "this server has no place for another connection: try again later, or with fewer connections";
 
 /// What is served, where, and how far away it shall seem.
 #[derive(Debug, Clone)]
@@ -44,8 +54,10 @@ pub struct Config {
     /// One more port for both protocols, where a client insists on one.
     pub http_port: Option<u16>,
     pub shape: Shape,
-    /// Further connections wait until one ends.
-    pub connections_max: usize,
+    /// Whether files and folders whose names begin with a dot are served.
+    pub hidden: bool,
+    /// Lowered to what the process's file descriptors allow.
+    pub limits: Limits,
 }
 
 impl Config {
@@ -57,7 +69,8 @@ impl Config {
             port: 0,
             http_port: None,
             shape: Shape::default(),
-            connections_max: 1000,
+            hidden: false,
+            limits: Limits::default(),
         }
     }
 }
@@ -83,9 +96,11 @@ impl Server {
     /// # Errors
     /// The folder cannot be served, or the port is taken.
     pub fn start(config: Config) -> io::Result<Self> {
-        let export = Export::new(&config.folder)?;
+        let limits = config.limits.within(limits::descriptors());
+        let files = Files::new(&config.folder, config.hidden, limits.threads)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .thread_name("serve")
+            .max_blocking_threads(limits.threads)
             .enable_all()
             .build()?;
         let listen = |port| runtime.block_on(TcpListener::bind((config.address, port)));
@@ -94,11 +109,13 @@ impl Server {
         let extra = config.http_port.map(listen).transpose()?;
         let http_address = extra.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
         let shared = Arc::new(Shared {
-            export,
+            files,
             link: Link::new(config.shape),
             shape: config.shape,
-            connections: Arc::new(Semaphore::new(config.connections_max.max(1))),
+            clients: Clients::new(limits),
+            refusals: Arc::new(Semaphore::new(REFUSALS_MAX)),
         });
+        runtime.spawn(shared.clients.clone().watch());
         for listener in [Some(listener), extra].into_iter().flatten() {
             runtime.spawn(accept(listener, shared.clone()));
         }
@@ -145,104 +162,78 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 
 /// What all connections share.
 struct Shared {
-    export: Export,
+    files: Files,
     link: Arc<Link>,
     shape: Shape,
-    connections: Arc<Semaphore>,
+    clients: Arc<Clients>,
+    refusals: Arc<Semaphore>,
 }
 
 async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     loop {
-        let Ok(permit) = shared.connections.clone().acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, from)) = listener.accept().await else {
+            shared.clients.make_room();
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        let shared = shared.clone();
-        tokio::spawn(async move {
-            // Answers are complete when written: they shall leave at once.
-            if stream.set_nodelay(true).is_ok() {
-                shared.serve(stream).await;
+        // Answers are complete when written: they shall leave at once.
+        if stream.set_nodelay(true).is_err() {
+            continue;
+        }
+        match shared.clients.admit(from.ip()) {
+            Some(client) => {
+                let shared = shared.clone();
+                tokio::spawn(async move { shared.serve(stream, client).await });
             }
-            drop(permit);
-        });
+            None => {
+                let Ok(permit) = shared.refusals.clone().try_acquire_owned() else { continue };
+                let shared = shared.clone();
+                tokio::spawn(async move {
+                    let _ = tokio::time::timeout(REFUSAL_TIME, shared.refuse(stream)).await;
+                    drop(permit);
+                });
+            }
+        }
     }
 }
 
 impl Shared {
-    /// Serves one connection in the protocol that its first byte tells.
-    async fn serve(&self, stream: TcpStream) {
-        // Where this client has found the server, and others will.
-        let Ok(here) = stream.local_addr() else { return };
-        let mut stream = match self.shape.is_plain() {
+    fn distant(&self, stream: TcpStream) -> Stream {
+        match self.shape.is_plain() {
             true => Stream::Plain(stream),
             false => Stream::Shaped(self.link.shape(stream)),
-        };
-        let export = self.export.clone();
-        match tokio::time::timeout(FIRST_BYTE_TIMEOUT, stream.peek()).await {
-            Ok(Some(0)) => xrootd::serve(stream, export, here).await,
-            Ok(Some(_)) => http::serve(stream, export).await,
-            Ok(None) | Err(_) => {}
         }
     }
-}
 
-/// An accepted connection, with or without emulated distance.
-enum Stream {
-    Plain(TcpStream),
-    Shaped(Shaped),
-}
-
-impl Stream {
-    /// The first byte, left where it is; `None` when there is none.
-    async fn peek(&mut self) -> Option<u8> {
-        match self {
-            Stream::Plain(stream) => {
-                let mut first = [0];
-                let count = stream.peek(&mut first).await.ok()?;
-                (count > 0).then_some(first[0])
+    /// Serves one connection in the protocol that its first byte tells, until it ends or its place is needed.
+    async fn serve(&self, stream: TcpStream, client: Client) {
+        // Where this client has found the server, and others will.
+        let Ok(here) = stream.local_addr() else { return };
+        let client = Arc::new(client);
+        let mut stream = self.distant(stream);
+        let files = self.files.clone();
+        let serve = async {
+            let first = stream.peek().await;
+            let stream = Watched::new(stream, client.clone());
+            match first {
+                Some(0) => xrootd::serve(stream, files, client.clone(), here).await,
+                Some(_) => http::serve(stream, files, client.clone()).await,
+                None => {}
             }
-            Stream::Shaped(stream) => stream.peek().await,
-        }
-    }
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
-            Stream::Shaped(stream) => Pin::new(stream).poll_read(cx, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, data),
-            Stream::Shaped(stream) => Pin::new(stream).poll_write(cx, data),
+        };
+        tokio::select! {
+            () = serve => {}
+            () = client.closed() => {}
         }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Shaped(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Shaped(stream) => Pin::new(stream).poll_shutdown(cx),
+    /// Says in the client's protocol that there is no place for it.
+    async fn refuse(&self, stream: TcpStream) {
+        let mut stream = self.distant(stream);
+        match stream.peek().await {
+            Some(0) => xrootd::refuse(stream, REFUSAL).await,
+            Some(_) => http::refuse(stream, REFUSAL).await,
+            None => {}
         }
     }
 }

@@ -48,8 +48,9 @@ impl Shape {
 }
 
 const PIECE_BYTES_MAX: usize = 64 << 10;
-/// Bytes under way on all connections and in both directions together.
-const UNDER_WAY_BYTES_MAX: usize = 256 << 20;
+/// Bytes under way on all connections and in both directions together up to which each may have what it wants,
+/// and bytes that they share equally beyond: clients that do not read leave room for the others.
+const UNDER_WAY_BYTES: usize = 48 << 20;
 /// Bytes under way in one direction of one connection: what a well-tuned TCP window holds.
 const LINE_BYTES_MAX: usize = 16 << 20;
 /// The runtime's timers tick in milliseconds and never fire early; this centres their error.
@@ -64,6 +65,7 @@ pub struct Link {
     /// When each direction of the link is free again: towards the server, towards the client.
     free_at: [Mutex<Option<Instant>>; 2],
     lines: AtomicUsize,
+    under_way_bytes: AtomicUsize,
 }
 
 impl Link {
@@ -72,6 +74,7 @@ impl Link {
             shape,
             free_at: [Mutex::new(None), Mutex::new(None)],
             lines: AtomicUsize::new(0),
+            under_way_bytes: AtomicUsize::new(0),
         })
     }
 
@@ -112,7 +115,10 @@ impl Link {
     }
 
     fn line_bytes_max(&self) -> usize {
-        let share = UNDER_WAY_BYTES_MAX / self.lines.load(Ordering::Relaxed).max(1);
+        if self.under_way_bytes.load(Ordering::Relaxed) < UNDER_WAY_BYTES {
+            return LINE_BYTES_MAX;
+        }
+        let share = UNDER_WAY_BYTES / self.lines.load(Ordering::Relaxed).max(1);
         share.clamp(PIECE_BYTES_MAX, LINE_BYTES_MAX)
     }
 }
@@ -180,6 +186,7 @@ impl Line {
         let leaves_at =
             self.link.book(self.direction, &mut state.flow_free_at, ready_at, piece.len());
         state.bytes += piece.len();
+        self.link.under_way_bytes.fetch_add(piece.len(), Ordering::Relaxed);
         state.under_way.push_back((leaves_at + self.link.shape.rtt / 2, piece));
         wake(&mut state.receiver);
     }
@@ -223,6 +230,7 @@ impl Line {
             state.under_way.pop_front();
         }
         state.bytes -= taken.len();
+        self.link.under_way_bytes.fetch_sub(taken.len(), Ordering::Relaxed);
         wake(&mut state.sender);
         taken
     }
@@ -231,6 +239,7 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         self.link.lines.fetch_sub(1, Ordering::Relaxed);
+        self.link.under_way_bytes.fetch_sub(self.state.get_mut().bytes, Ordering::Relaxed);
     }
 }
 

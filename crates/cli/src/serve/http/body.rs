@@ -1,75 +1,148 @@
-//! An answer's body: pieces of text and of a file, read as the connection takes them.
+//! An answer's body, made as the connection takes it: a text, ranges of a file, or the names in a folder.
 
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
-use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::serve::files::Opened;
+use super::listing::Names;
+use crate::serve::clients::Client;
+use crate::serve::files::{Files, Opened, Part};
 
-/// Bytes read at a time, which is all that one answer holds in memory.
-const READ_BYTES: u64 = 256 << 10;
+/// Bytes made at a time where there is room for them, which is what one answer holds in memory.
+const STEP_BYTES: usize = 256 << 10;
 
-/// One piece of a body.
+/// What is still to be sent.
 #[derive(Debug)]
-pub enum Piece {
+pub enum Rest {
     Text(Bytes),
-    /// Bytes of the file.
-    Range(Range<u64>),
+    Ranges(Ranges),
+    /// The first lines, and the names behind them.
+    Names(Bytes, Names),
+    MoreNames(Names),
 }
 
-/// A body of known length.
+/// Ranges of a file, behind one another or as parts of `multipart/byteranges`.
 #[derive(Debug)]
-pub struct Body {
-    pieces: VecDeque<Piece>,
-    file: Option<Opened>,
-    reading: Option<(u64, JoinHandle<io::Result<Bytes>>)>,
+pub struct Ranges {
+    file: Opened,
+    ranges: VecDeque<Range<u64>>,
+    boundary: Option<String>,
+    /// The first range's head has been sent.
+    is_begun: bool,
+    /// Bytes of all of it that have not been sent.
     left: u64,
 }
 
-impl Body {
-    pub fn text(text: impl Into<Bytes>) -> Self {
-        Body::new(vec![Piece::Text(text.into())], None)
+/// Where bodies come from, and for whom.
+#[derive(Debug)]
+pub struct Serving {
+    pub files: Files,
+    pub client: Arc<Client>,
+}
+
+type Step = Pin<Box<dyn Future<Output = io::Result<(Bytes, Option<Rest>)>> + Send>>;
+
+/// A body, and with it the request that is under way.
+pub struct Body {
+    context: Arc<Serving>,
+    rest: Option<Rest>,
+    step: Option<Step>,
+    /// Bytes to come, where that is known.
+    left: Option<u64>,
+}
+
+impl Ranges {
+    /// One range as it is, several with heads and in the order given.
+    pub fn new(file: Opened, ranges: Vec<Range<u64>>, boundary: Option<String>) -> Self {
+        let mut these = Ranges { file, ranges: ranges.into(), boundary, is_begun: false, left: 0 };
+        let each = |range: &Range<u64>| these.head(range).len() as u64 + range.end - range.start;
+        these.left = these.ranges.iter().map(each).sum::<u64>() + these.tail().len() as u64;
+        these
     }
 
-    pub fn of_file(pieces: Vec<Piece>, file: Opened) -> Self {
-        Body::new(pieces, Some(file))
+    fn head(&self, range: &Range<u64>) -> Vec<u8> {
+        let Some(boundary) = &self.boundary else { return Vec::new() };
+        let range = content_range(range, self.file.stat.size);
+        format!("\r\n--{boundary}\r\nContent-Range: {range}\r\n\r\n").into_bytes()
     }
 
-    fn new(pieces: Vec<Piece>, file: Option<Opened>) -> Self {
-        let length = |piece: &Piece| match piece {
-            Piece::Text(text) => text.len() as u64,
-            Piece::Range(range) => range.end - range.start,
-        };
-        let left = pieces.iter().map(length).sum();
-        Body { pieces: pieces.into(), file, reading: None, left }
+    fn tail(&self) -> Vec<u8> {
+        let tail = |boundary| format!("\r\n--{boundary}--\r\n").into_bytes();
+        self.boundary.as_ref().map(tail).unwrap_or_default()
     }
 
-    /// Starts reading the next part of the range that is in turn, if it is one.
-    fn read_on(&mut self) -> Option<Bytes> {
-        match self.pieces.front_mut()? {
-            Piece::Text(text) => {
-                let text = std::mem::take(text);
-                self.pieces.pop_front();
-                Some(text)
-            }
-            Piece::Range(range) => {
-                let count = READ_BYTES.min(range.end - range.start);
-                let (file, offset) = (self.file.clone()?, range.start);
-                range.start += count;
-                if range.is_empty() {
-                    self.pieces.pop_front();
+    /// The next parts, as many as `room` bytes take, which is more than any head has.
+    fn take(&mut self, room: usize) -> Vec<Part> {
+        let (mut parts, mut left) = (Vec::new(), room);
+        while let Some(range) = self.ranges.front().cloned() {
+            if !self.is_begun {
+                let head = self.head(&range);
+                if head.len() >= left {
+                    return parts;
                 }
-                let read = spawn_blocking(move || file.read_at(offset, count as usize));
-                self.reading = Some((count, read));
-                None
+                left -= head.len();
+                parts.push(Part::Text(head));
+                self.is_begun = true;
+            }
+            let count = usize::try_from(range.end - range.start).unwrap_or(left).min(left);
+            parts.push(Part::Bytes { file: self.file.clone(), offset: range.start, count });
+            left -= count;
+            if range.start + (count as u64) < range.end {
+                self.ranges[0].start += count as u64;
+                return parts;
+            }
+            self.ranges.pop_front();
+            self.is_begun = false;
+        }
+        parts.push(Part::Text(self.tail()));
+        parts
+    }
+}
+
+/// `bytes 0-9/100`.
+pub fn content_range(range: &Range<u64>, size: u64) -> String {
+    format!("bytes {}-{}/{size}", range.start, range.end - 1)
+}
+
+impl Rest {
+    /// Makes the next bytes; with them what is left then.
+    async fn next(self, context: Arc<Serving>) -> io::Result<(Bytes, Option<Rest>)> {
+        let Serving { files, client } = &*context;
+        match self {
+            Rest::Text(text) => Ok((text, None)),
+            Rest::Ranges(mut ranges) => {
+                let wanted = usize::try_from(ranges.left).unwrap_or(usize::MAX);
+                let grant = client.grant(wanted.min(STEP_BYTES)).await;
+                let parts = ranges.take(grant.bytes());
+                ranges.left -= parts.iter().map(Part::len).sum::<usize>() as u64;
+                // A file that shrank meanwhile: ends the connection, never a shorter body.
+                let bytes = files.gather(client, parts).await?;
+                let rest = (!ranges.ranges.is_empty()).then_some(Rest::Ranges(ranges));
+                Ok((grant.hold(bytes), rest))
+            }
+            Rest::Names(text, names) => Ok((text, Some(Rest::MoreNames(names)))),
+            Rest::MoreNames(names) => {
+                let (text, rest) = names.next(files, client).await?;
+                Ok((text, rest.map(Rest::MoreNames)))
             }
         }
+    }
+}
+
+impl Body {
+    pub fn new(context: Arc<Serving>, rest: Rest) -> Self {
+        let left = match &rest {
+            Rest::Text(text) => Some(text.len() as u64),
+            Rest::Ranges(ranges) => Some(ranges.left),
+            Rest::Names(..) | Rest::MoreNames(_) => None,
+        };
+        Body { context, rest: Some(rest), step: None, left }
     }
 }
 
@@ -83,31 +156,31 @@ impl hyper::body::Body for Body {
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let this = self.get_mut();
         loop {
-            if let Some((count, reading)) = &mut this.reading {
-                let data = ready!(Pin::new(reading).poll(cx)).map_err(io::Error::other)??;
-                // A file that shrank meanwhile: end the connection, never a shorter body.
-                if data.len() as u64 != *count {
-                    return Poll::Ready(Some(Err(io::ErrorKind::UnexpectedEof.into())));
+            if let Some(step) = &mut this.step {
+                let (bytes, rest) = ready!(step.as_mut().poll(cx))?;
+                this.step = None;
+                this.rest = rest;
+                this.left = this.left.map(|left| left.saturating_sub(bytes.len() as u64));
+                if !bytes.is_empty() {
+                    return Poll::Ready(Some(Ok(Frame::data(bytes))));
                 }
-                this.reading = None;
-                this.left -= data.len() as u64;
-                return Poll::Ready(Some(Ok(Frame::data(data))));
             }
-            if this.pieces.is_empty() {
-                return Poll::Ready(None);
-            }
-            if let Some(text) = this.read_on() {
-                this.left -= text.len() as u64;
-                return Poll::Ready(Some(Ok(Frame::data(text))));
-            }
+            let Some(rest) = this.rest.take() else { return Poll::Ready(None) };
+            this.step = Some(Box::pin(rest.next(this.context.clone())));
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left == 0
+        self.left == Some(0) || (self.rest.is_none() && self.step.is_none())
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
+        self.left.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        self.context.client.rests();
     }
 }

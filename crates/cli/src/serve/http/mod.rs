@@ -1,85 +1,111 @@
 //! Files over HTTP/1.1: `GET` and `HEAD` with ranges (one, several, suffix), validators, listings.
 
 mod body;
+mod listing;
 mod range;
 
 use std::convert::Infallible;
-use std::fmt::Write as _;
+use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
-use std::time::Duration;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::task::spawn_blocking;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use self::body::{Body, Piece};
+use self::body::{Body, Ranges, Rest, Serving, content_range};
+use self::listing::{Names, percent_decoded};
 use self::range::Wanted;
-use super::files::{Export, Opened, Stat};
+use super::clients::Client;
+use super::files::{Files, Opened, Stat};
 
-/// How long a connection may think before its next request is complete.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(300);
+/// Seconds after which a refused client may try again.
+const RETRY_SECONDS: &str = "10";
+/// The least that hyper takes.
+const BUFFER_BYTES_MIN: usize = 8 << 10;
 
 type Answer = Response<Body>;
 
 /// Serves one connection until it ends.
-pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin + Send, export: Export) {
+pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, files: Files, client: Arc<Client>) {
+    let buffer_bytes = client.limits().request_bytes.max(BUFFER_BYTES_MIN);
+    let serving = Arc::new(Serving { files, client });
     let service = service_fn(move |request| {
-        let export = export.clone();
-        async move { Ok::<_, Infallible>(answer(&export, &request).await) }
+        let serving = serving.clone();
+        async move {
+            // Requests that are sent together are answered one by one, as their answers are taken.
+            serving.client.moves().await;
+            serving.client.works();
+            Ok::<_, Infallible>(answer(&serving, &request).await)
+        }
     });
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(REQUEST_TIMEOUT)
-        .pipeline_flush(true)
+    // Nothing is kept for later writes: what an answer has in memory is counted until the socket has it.
+    let connection = http1::Builder::new()
+        .max_buf_size(buffer_bytes)
         .serve_connection(TokioIo::new(stream), service);
     // A client that goes away in the middle is the client's affair.
     let _ = connection.await;
 }
 
-async fn answer<B>(export: &Export, request: &Request<B>) -> Answer {
+/// Tells a client for whom there is no place, whatever it asks for.
+pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) {
+    let length = why.len() + 1;
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nRetry-After: {RETRY_SECONDS}\r\nConnection: close\r\n\
+         Content-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{why}\n"
+    );
+    let mut request = [0; 4096];
+    if stream.read(&mut request).await.is_ok() && stream.write_all(answer.as_bytes()).await.is_ok()
+    {
+        // What the client still sends would reset the connection before it has read the answer.
+        while stream.read(&mut request).await.is_ok_and(|count| count > 0) {}
+    }
+}
+
+async fn answer<B>(serving: &Arc<Serving>, request: &Request<B>) -> Answer {
+    let plain = |status, text| plain(serving, status, text);
     if request.method() != Method::GET && request.method() != Method::HEAD {
         let mut answer = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
         answer.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return answer;
     }
     let Some(path) = percent_decoded(request.uri().path()) else {
-        return plain(StatusCode::BAD_REQUEST, "the path is not UTF-8\n");
+        return plain(StatusCode::BAD_REQUEST, "the path has a % without two digits\n");
     };
-    let found = {
-        let export = export.clone();
-        spawn_blocking(move || find(&export, &path)).await
-    };
-    match found.unwrap_or_else(|fault| Err(io::Error::other(fault))) {
-        Ok(Found::File(file)) => file_answer(file, request.headers()),
-        Ok(Found::Listing(html)) => {
-            let mut answer = Response::new(Body::text(html));
-            set(answer.headers_mut(), header::CONTENT_TYPE, "text/html; charset=utf-8");
-            answer
-        }
-        Err(error) => failure(&error),
-    }
-}
-
-enum Found {
-    File(Opened),
-    Listing(String),
-}
-
-fn find(export: &Export, path: &str) -> io::Result<Found> {
-    match export.open(path) {
+    let Serving { files, client } = &**serving;
+    match files.open(client, OsStr::from_bytes(&path)).await {
+        Ok(file) => file_answer(serving, file, request.headers()),
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => {
-            listing(export, path).map(Found::Listing)
+            match page(serving, &path).await {
+                Ok(answer) => answer,
+                Err(error) => failure(serving, &error),
+            }
         }
-        opened => opened.map(Found::File),
+        Err(error) => failure(serving, &error),
     }
 }
 
-fn failure(error: &io::Error) -> Answer {
+/// The names in a folder: with a length where they come in one piece.
+async fn page(serving: &Arc<Serving>, path: &[u8]) -> io::Result<Answer> {
+    let Serving { files, client } = &**serving;
+    let listing = files.list(client, OsStr::from_bytes(path)).await?;
+    let rest = match Names::new(listing, path).next(files, client).await? {
+        (all, None) => Rest::Text(all),
+        (first, Some(more)) => Rest::Names(first, more),
+    };
+    let mut answer = Response::new(Body::new(serving.clone(), rest));
+    set(answer.headers_mut(), header::CONTENT_TYPE, "text/html; charset=utf-8");
+    Ok(answer)
+}
+
+fn failure(serving: &Arc<Serving>, error: &io::Error) -> Answer {
+    let plain = |status, text| plain(serving, status, text);
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
             plain(StatusCode::NOT_FOUND, "no such file\n")
@@ -87,12 +113,19 @@ fn failure(error: &io::Error) -> Answer {
         io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => {
             plain(StatusCode::FORBIDDEN, "not to be read here\n")
         }
+        io::ErrorKind::QuotaExceeded => {
+            let text = "too many files are open here: try again later\n";
+            let mut answer = plain(StatusCode::SERVICE_UNAVAILABLE, text);
+            set(answer.headers_mut(), header::RETRY_AFTER, RETRY_SECONDS);
+            answer
+        }
         _ => plain(StatusCode::INTERNAL_SERVER_ERROR, "the server cannot read this file\n"),
     }
 }
 
-fn plain(status: StatusCode, text: &'static str) -> Answer {
-    let mut answer = Response::new(Body::text(text));
+fn plain(serving: &Arc<Serving>, status: StatusCode, text: &'static str) -> Answer {
+    let rest = Rest::Text(Bytes::from_static(text.as_bytes()));
+    let mut answer = Response::new(Body::new(serving.clone(), rest));
     *answer.status_mut() = status;
     set(answer.headers_mut(), header::CONTENT_TYPE, "text/plain");
     answer
@@ -105,13 +138,13 @@ fn set(headers: &mut HeaderMap, name: header::HeaderName, value: &str) {
     }
 }
 
-fn file_answer(file: Opened, request: &HeaderMap) -> Answer {
+fn file_answer(serving: &Arc<Serving>, file: Opened, request: &HeaderMap) -> Answer {
     let stat = file.stat;
     let etag = stat.etag();
     let text = |name| request.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let same = |value: &str| value.split(',').any(|tag| tag.trim() == etag || tag.trim() == "*");
     if text(header::IF_NONE_MATCH).is_some_and(same) {
-        let mut answer = plain(StatusCode::NOT_MODIFIED, "");
+        let mut answer = plain(serving, StatusCode::NOT_MODIFIED, "");
         set(answer.headers_mut(), header::ETAG, &etag);
         return answer;
     }
@@ -122,13 +155,16 @@ fn file_answer(file: Opened, request: &HeaderMap) -> Answer {
         None => Wanted::Whole,
     };
     let mut answer = match wanted {
-        Wanted::Whole => Response::new(Body::of_file(vec![Piece::Range(0..stat.size)], file)),
+        Wanted::Whole => {
+            let whole = Ranges::new(file, vec![0..stat.size], None);
+            Response::new(Body::new(serving.clone(), Rest::Ranges(whole)))
+        }
         Wanted::Nothing => {
-            let mut answer = plain(StatusCode::RANGE_NOT_SATISFIABLE, "no such bytes\n");
+            let mut answer = plain(serving, StatusCode::RANGE_NOT_SATISFIABLE, "no such bytes\n");
             set(answer.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{}", stat.size));
             return answer;
         }
-        Wanted::Ranges(ranges) => partial(file, ranges, &etag),
+        Wanted::Ranges(ranges) => partial(serving, file, ranges, &etag),
     };
     let headers = answer.headers_mut();
     headers
@@ -145,86 +181,19 @@ fn last_modified(stat: &Stat) -> String {
 }
 
 /// One range as it is, several as `multipart/byteranges` in the order asked.
-fn partial(file: Opened, ranges: Vec<Range<u64>>, etag: &str) -> Answer {
-    let size = file.stat.size;
-    let content_range =
-        |range: &Range<u64>| format!("bytes {}-{}/{size}", range.start, range.end - 1);
-    let (name, value, pieces) = match &ranges[..] {
-        [range] => (header::CONTENT_RANGE, content_range(range), vec![Piece::Range(range.clone())]),
+fn partial(serving: &Arc<Serving>, file: Opened, ranges: Vec<Range<u64>>, etag: &str) -> Answer {
+    let (name, value, boundary) = match &ranges[..] {
+        [range] => (header::CONTENT_RANGE, content_range(range, file.stat.size), None),
         _ => {
             // Not in the file by accident: it names the file's own inode, size and time.
             let boundary = format!("farroot-{}", etag.trim_matches('"'));
-            let mut pieces = Vec::with_capacity(2 * ranges.len() + 1);
-            for range in &ranges {
-                let head =
-                    format!("\r\n--{boundary}\r\nContent-Range: {}\r\n\r\n", content_range(range));
-                pieces.push(Piece::Text(head.into()));
-                pieces.push(Piece::Range(range.clone()));
-            }
-            pieces.push(Piece::Text(Bytes::from(format!("\r\n--{boundary}--\r\n"))));
-            (header::CONTENT_TYPE, format!("multipart/byteranges; boundary={boundary}"), pieces)
+            let value = format!("multipart/byteranges; boundary={boundary}");
+            (header::CONTENT_TYPE, value, Some(boundary))
         }
     };
-    let mut answer = Response::new(Body::of_file(pieces, file));
+    let rest = Rest::Ranges(Ranges::new(file, ranges, boundary));
+    let mut answer = Response::new(Body::new(serving.clone(), rest));
     *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
     set(answer.headers_mut(), name, &value);
     answer
-}
-
-/// A page of links, as small as can be.
-fn listing(export: &Export, path: &str) -> io::Result<String> {
-    let mut html = String::from("<!doctype html><meta charset=\"utf-8\"><pre>\n");
-    for entry in export.list(path)? {
-        let slash = if entry.stat.is_folder { "/" } else { "" };
-        let base = path.trim_end_matches('/');
-        let link = percent_encoded(&format!("{base}/{}{slash}", entry.name));
-        let name = entry.name.replace('&', "&amp;").replace('<', "&lt;");
-        let _ = writeln!(html, "{:>15}  <a href=\"{link}\">{name}{slash}</a>", entry.stat.size);
-    }
-    html.push_str("</pre>\n");
-    Ok(html)
-}
-
-fn percent_decoded(path: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let mut digit = || rest.next().and_then(|byte| char::from(byte).to_digit(16));
-                (digit()? * 16 + digit()?) as u8
-            }
-            _ => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
-}
-
-fn percent_encoded(path: &str) -> String {
-    let mut text = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                text.push(byte.into());
-            }
-            _ => {
-                let _ = write!(text, "%{byte:02X}");
-            }
-        }
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_go_into_links_and_back() {
-        let name = "/a b/ü%?#\"<.root";
-        assert_eq!(percent_decoded(&percent_encoded(name)).as_deref(), Some(name));
-        for wrong in ["%", "%1", "%zz", "%ff"] {
-            assert_eq!(percent_decoded(wrong), None, "{wrong}");
-        }
-    }
 }

@@ -30,7 +30,15 @@ pub fn parse(value: &str, size: u64) -> Wanted {
             return Wanted::Nothing;
         }
     }
-    if ranges.is_empty() { Wanted::Nothing } else { Wanted::Ranges(ranges) }
+    // Ranges that overlap make of a small request an answer many times as large as the file: they are
+    // answered with the file.
+    let bytes =
+        ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.end - range.start));
+    match ranges.is_empty() {
+        true => Wanted::Nothing,
+        false if ranges.len() > 1 && bytes > size => Wanted::Whole,
+        false => Wanted::Ranges(ranges),
+    }
 }
 
 /// One item, clipped to the file; empty where it lies beyond; `None` where it cannot be read.
@@ -72,6 +80,17 @@ mod tests {
         for (value, wanted) in cases {
             assert_eq!(parse(value, 100), Wanted::Ranges(wanted.to_vec()), "{value}");
         }
+    }
+
+    /// A request of 5 kB for the whole file a thousand times over was answered with a thousand files.
+    #[test]
+    fn ranges_that_overlap_never_make_more_than_the_file() {
+        for value in ["bytes=0-,0-", "bytes=0-99,5-5", "bytes=-60,20-90"] {
+            assert_eq!(parse(value, 100), Wanted::Whole, "{value}");
+        }
+        let many = format!("bytes={}", "0-,".repeat(RANGES_MAX));
+        assert_eq!(parse(&many, 1 << 40), Wanted::Whole);
+        assert_eq!(parse("bytes=0-49,0-49", 100), Wanted::Ranges(vec![0..50, 0..50]));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! From requests to answers: what each request becomes, and what its result is called on the wire.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::io;
 
 use engine::checksum::{Algorithm, Checksum};
 use xrootd::error::ErrorCode;
-use xrootd::message::dirlist::{DirlistOptions, Entry as ListedEntry};
+use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::locate::Location;
 use xrootd::message::open::OpenOptions;
 use xrootd::message::query::QueryKind;
@@ -14,8 +14,9 @@ use xrootd::message::{Query, Readv, Request};
 use xrootd::server::{Tag, config_answer};
 
 use super::Connection;
-use super::read::{Job, Part, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Segment, Step};
-use crate::serve::files::{Entry, Opened, Stat};
+use super::read::{Answered, Job, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Segments, Step};
+use crate::serve::clients::Client;
+use crate::serve::files::{Files, Opened, Stat};
 
 /// What work away from the connection has come to.
 #[derive(Debug)]
@@ -23,7 +24,6 @@ pub enum Outcome {
     Opened { tag: Tag, with_stat: bool, found: io::Result<Opened> },
     Stat { tag: Tag, found: io::Result<Stat> },
     Located { tag: Tag, found: io::Result<Stat> },
-    Listed { tag: Tag, with_stat: bool, found: io::Result<Vec<Entry>> },
     Checksum { tag: Tag, found: io::Result<Checksum> },
     Read(Step),
 }
@@ -31,29 +31,29 @@ pub enum Outcome {
 impl Connection {
     /// Answers a request, or starts the work that will.
     pub(super) fn take_up(&mut self, tag: Tag, request: Request) {
-        let export = self.export.clone();
         match request {
             Request::Open(open) => {
                 self.opening = true;
                 let with_stat = open.options.intersects(OpenOptions::RETSTAT);
-                self.work.spawn_blocking(move || {
-                    let found = export.open(path_of(&open.path));
+                let (files, client) = (self.files.clone(), self.client.clone());
+                self.work.spawn(async move {
+                    let found = files.open(&client, path_of(&open.path)).await;
                     Outcome::Opened { tag, with_stat, found }
                 });
             }
             Request::Read(read) => match self.file(read.handle).cloned() {
                 Some(file) => {
-                    self.jobs.push_back(Job::range(tag, file, read.offset, read.length as usize));
+                    self.reads.push(Job::range(tag, file, read.offset, read.length as usize));
                 }
                 None => self.not_open(tag),
             },
             Request::Pgread(read) => match self.file(read.handle).cloned() {
                 Some(file) => {
-                    self.jobs.push_back(Job::pages(tag, file, read.offset, read.length as usize));
+                    self.reads.push(Job::pages(tag, file, read.offset, read.length as usize));
                 }
                 None => self.not_open(tag),
             },
-            Request::Readv(readv) => self.take_up_readv(tag, &readv),
+            Request::Readv(readv) => self.take_up_readv(tag, readv),
             Request::Close(close) => match self.release(close.handle) {
                 true => self.server.answer_done(tag),
                 false => self.not_open(tag),
@@ -68,24 +68,10 @@ impl Connection {
                     None => self.not_open(tag),
                 }
             }
-            Request::Stat(stat) => {
-                self.work.spawn_blocking(move || Outcome::Stat {
-                    tag,
-                    found: export.stat(path_of(&stat.path)),
-                });
-            }
-            Request::Locate(locate) => {
-                self.work.spawn_blocking(move || Outcome::Located {
-                    tag,
-                    found: export.stat(path_of(&locate.path)),
-                });
-            }
+            Request::Stat(_) | Request::Locate(_) => self.lookups.push((tag, request)),
             Request::Dirlist(list) => {
                 let with_stat = list.options.intersects(DirlistOptions::WITH_STAT);
-                self.work.spawn_blocking(move || {
-                    let found = export.list(path_of(&list.path));
-                    Outcome::Listed { tag, with_stat, found }
-                });
+                self.reads.push(Job::names(tag, path_of(&list.path).to_owned(), with_stat));
             }
             Request::Query(query) => self.answer_query(tag, &query),
             Request::Ping(_) | Request::Endsess(_) => self.server.answer_done(tag),
@@ -96,7 +82,7 @@ impl Connection {
         }
     }
 
-    fn take_up_readv(&mut self, tag: Tag, readv: &Readv) {
+    fn take_up_readv(&mut self, tag: Tag, readv: Readv) {
         if readv.segments.len() > SEGMENTS_MAX {
             return self.server.answer_error(
                 tag,
@@ -104,17 +90,32 @@ impl Connection {
                 "Read vector is too long",
             );
         }
-        let mut segments = VecDeque::with_capacity(readv.segments.len());
+        let mut files = BTreeMap::new();
         for wanted in &readv.segments {
             if wanted.length > SEGMENT_BYTES_MAX {
                 let text = "Single readv transfer is too large";
                 return self.server.answer_error(tag, ErrorCode::NO_MEMORY, text);
             }
             let Some(file) = self.file(wanted.handle).cloned() else { return self.not_open(tag) };
-            let (handle, offset, length) = (wanted.handle, wanted.offset, wanted.length as usize);
-            segments.push_back(Segment { handle, file, offset, length });
+            files.insert(wanted.handle, file);
         }
-        self.jobs.push_back(Job::segments(tag, segments));
+        let record_bytes_max = self.client.limits().answer_bytes;
+        self.reads.push(Job::segments(tag, Segments::new(readv.segments, files, record_bytes_max)));
+    }
+
+    /// Starts looking for what waits, and the next checksum.
+    pub(super) fn look_up(&mut self) {
+        while let Some((tag, request)) = self.lookups.next(|_, _| true) {
+            let (files, client) = (self.files.clone(), self.client.clone());
+            self.work.spawn(async move { looked_up(tag, request, &files, &client).await });
+        }
+        while let Some((tag, path)) = self.checksums.next(|_, _| true) {
+            let (files, client) = (self.files.clone(), self.client.clone());
+            self.work.spawn(async move {
+                let found = checksum(&path, &files, &client).await;
+                Outcome::Checksum { tag, found }
+            });
+        }
     }
 
     fn answer_query(&mut self, tag: Tag, query: &Query) {
@@ -136,29 +137,30 @@ impl Connection {
     }
 
     fn take_up_checksum(&mut self, tag: Tag, path: String) {
-        let kind = path.split(['?', '&']).find_map(|part| part.strip_prefix("cks.type="));
-        let algorithm = match kind.map_or(Ok(Algorithm::Adler32), str::parse) {
-            Ok(algorithm) => algorithm,
-            Err(_) => {
+        match algorithm_of(&path) {
+            Some(_) => self.checksums.push((tag, path)),
+            None => {
                 let text = "checksums of this kind are not made here";
-                return self.server.answer_error(tag, ErrorCode::UNSUPPORTED, text);
+                self.server.answer_error(tag, ErrorCode::UNSUPPORTED, text);
             }
-        };
-        let export = self.export.clone();
-        self.work.spawn_blocking(move || {
-            let found = export.open(path_of(&path)).and_then(|file| file.checksum(algorithm));
-            Outcome::Checksum { tag, found }
-        });
+        }
     }
 
     /// Answers what has been worked on.
-    pub(super) fn finish(&mut self, outcome: Outcome) {
+    ///
+    /// # Errors
+    /// The answer has begun and cannot be ended: the connection has to.
+    pub(super) fn finish(&mut self, outcome: Outcome) -> io::Result<()> {
         match outcome {
+            Outcome::Read(step) => return self.finish_step(step),
             Outcome::Opened { tag, with_stat, found } => {
                 self.opening = false;
                 let file = match found {
                     Ok(file) => file,
-                    Err(error) => return self.refuse(tag, &error),
+                    Err(error) => {
+                        self.refuse(tag, &error);
+                        return Ok(());
+                    }
                 };
                 let info = with_stat.then(|| stat_info(&file.stat));
                 match self.hold(file) {
@@ -169,43 +171,59 @@ impl Connection {
                     }
                 }
             }
-            Outcome::Stat { tag, found } => match found {
-                Ok(stat) => self.server.answer_stat(tag, &stat_info(&stat)),
-                Err(error) => self.refuse(tag, &error),
-            },
-            Outcome::Located { tag, found } => match found {
-                Ok(_) => {
-                    let address = self.address.to_string();
-                    let here =
-                        Location { manager: false, pending: false, writable: false, address };
-                    self.server.answer_locations(tag, &[here]);
+            Outcome::Stat { tag, found } => {
+                self.lookups.done();
+                match found {
+                    Ok(stat) => self.server.answer_stat(tag, &stat_info(&stat)),
+                    Err(error) => self.refuse(tag, &error),
                 }
-                Err(error) => self.refuse(tag, &error),
-            },
-            Outcome::Listed { tag, with_stat, found } => match found {
-                Ok(entries) => self.server.answer_entries(tag, &listed(entries, with_stat)),
-                Err(error) => self.refuse(tag, &error),
-            },
-            Outcome::Checksum { tag, found } => match found {
-                Ok(checksum) => self.server.answer_text(tag, &checksum.to_string()),
-                Err(error) => self.refuse(tag, &error),
-            },
-            Outcome::Read(step) => self.finish_step(step),
+            }
+            Outcome::Located { tag, found } => {
+                self.lookups.done();
+                match found {
+                    Ok(_) => {
+                        let address = self.address.to_string();
+                        let here =
+                            Location { manager: false, pending: false, writable: false, address };
+                        self.server.answer_locations(tag, &[here]);
+                    }
+                    Err(error) => self.refuse(tag, &error),
+                }
+            }
+            Outcome::Checksum { tag, found } => {
+                self.checksums.done();
+                match found {
+                    Ok(checksum) => self.server.answer_text(tag, &checksum.to_string()),
+                    Err(error) => self.refuse(tag, &error),
+                }
+            }
         }
+        Ok(())
     }
 
-    fn finish_step(&mut self, Step { tag, part, rest }: Step) {
-        self.steps -= 1;
+    fn finish_step(&mut self, step: Step) -> io::Result<()> {
+        let Step { tag, part, rest, is_within_frame } = step;
+        self.reads.done();
+        self.is_alone = false;
         let more = rest.is_some();
         match part {
-            Ok(Part::Data(bytes)) => self.server.answer_data(tag, bytes, more),
-            Ok(Part::Pages { offset, bytes }) => {
-                self.server.answer_pages(tag, offset, &bytes, more);
+            Ok(Answered::Frame(bytes)) => self.server.answer_data(tag, bytes, more),
+            Ok(Answered::Pages { offset, pages }) => {
+                self.server.answer_encoded_pages(tag, offset, pages, more);
             }
-            Ok(Part::Records(records)) => self.server.answer_readv(tag, &records, more),
+            Ok(Answered::Begin { length, bytes, more }) => {
+                self.server.begin_records(tag, length, bytes, more);
+            }
+            Ok(Answered::Continue(bytes)) => self.server.continue_records(bytes),
+            Err(error) if is_within_frame => return Err(error),
             Err(error) => self.refuse(tag, &error),
         }
-        self.jobs.extend(rest);
+        match rest {
+            Some(job) if job.is_within_frame() => self.reads.push_first(job),
+            Some(job) => self.reads.push(job),
+            None => {}
+        }
+        Ok(())
     }
 
     fn refuse(&mut self, tag: Tag, error: &io::Error) {
@@ -218,7 +236,9 @@ impl Connection {
             io::ErrorKind::UnexpectedEof => {
                 (ErrorCode::FS_ERROR, "a segment beyond the end of the file")
             }
-            io::ErrorKind::QuotaExceeded => (ErrorCode::OVERLOADED, "too many entries to list"),
+            io::ErrorKind::QuotaExceeded => {
+                (ErrorCode::OVERLOADED, "too many files are open here: try again later")
+            }
             _ => (ErrorCode::IO_ERROR, "the server cannot read it"),
         };
         self.server.answer_error(tag, code, text);
@@ -232,7 +252,7 @@ fn path_of(request: &str) -> &str {
     path.strip_prefix('*').unwrap_or(path)
 }
 
-fn stat_info(stat: &Stat) -> StatInfo {
+pub(super) fn stat_info(stat: &Stat) -> StatInfo {
     let kind = match stat.is_folder {
         true => StatFlags::DIRECTORY | StatFlags::EXECUTABLE,
         false => StatFlags(0),
@@ -246,10 +266,26 @@ fn stat_info(stat: &Stat) -> StatInfo {
     }
 }
 
-fn listed(entries: Vec<Entry>, with_stat: bool) -> Vec<ListedEntry> {
-    let entry = |Entry { name, stat }: Entry| ListedEntry {
-        name,
-        stat: with_stat.then(|| stat_info(&stat)),
-    };
-    entries.into_iter().map(entry).collect()
+async fn looked_up(tag: Tag, request: Request, files: &Files, client: &Client) -> Outcome {
+    match request {
+        Request::Locate(locate) => {
+            Outcome::Located { tag, found: files.stat(client, path_of(&locate.path)).await }
+        }
+        Request::Stat(stat) => {
+            Outcome::Stat { tag, found: files.stat(client, path_of(&stat.path)).await }
+        }
+        _ => Outcome::Stat { tag, found: Err(io::ErrorKind::InvalidInput.into()) },
+    }
+}
+
+async fn checksum(path: &str, files: &Files, client: &Client) -> io::Result<Checksum> {
+    let algorithm = algorithm_of(path).ok_or(io::ErrorKind::Unsupported)?;
+    let file = files.open(client, path_of(path)).await?;
+    files.checksum(client, &file, algorithm).await
+}
+
+/// The kind of checksum that a query names; `None` where it is not known.
+fn algorithm_of(query: &str) -> Option<Algorithm> {
+    let kind = query.split(['?', '&']).find_map(|part| part.strip_prefix("cks.type="));
+    kind.map_or(Some(Algorithm::Adler32), |kind| kind.parse().ok())
 }

@@ -2,14 +2,17 @@
 //!
 //! Requests are taken up in the order in which they come, so that a read may name the handle of an
 //! open that is still under way. Reads are then served side by side, a part at a time, and
-//! answered in the order in which they are done.
+//! answered in the order in which they are done. What a connection has in memory is bounded: requests are read
+//! from the socket while few wait, and files while the client takes what it is sent.
 
 mod answer;
+mod lane;
 mod read;
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -24,27 +27,50 @@ use xrootd::message::protocol::ServerFlags;
 use xrootd::server::{Served, Server, ServerConfig, Tag};
 
 use self::answer::Outcome;
+use self::lane::Lane;
 use self::read::Job;
-use super::files::{Export, Opened};
+use super::clients::Client;
+use super::files::{Files, Opened};
 
-/// Requests of one connection that are taken before earlier ones are answered.
-const REQUESTS_MAX: usize = 256;
-/// Files that one connection may hold open.
-const FILES_MAX: usize = 1000;
 /// Parts of answers that are read at the same time for one connection.
 const STEPS_MAX: usize = 2;
+/// Paths that are looked up at the same time for one connection.
+const LOOKUPS_MAX: usize = 4;
 /// Bytes of answers that wait to be sent before no further part is read.
 const UNSENT_BYTES_MAX: usize = 1 << 20;
-const RECEIVE_BYTES: usize = 64 << 10;
+const RECEIVE_BYTES: usize = 16 << 10;
 
 /// Serves one connection until it ends. `address` is where clients find this server.
 pub async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    export: Export,
+    files: Files,
+    client: Arc<Client>,
     address: SocketAddr,
 ) {
     // How a connection ended concerns its client only, which knows.
-    let _ = Connection::new(export, address).run(stream).await;
+    let _ = Connection::new(files, client, address).run(stream).await;
+}
+
+/// Tells a client for whom there is no place, until it hangs up.
+pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) {
+    let mut config = ServerConfig::data_server(new_session());
+    config.refusal = Some(why.to_owned());
+    let mut server = Server::new(config);
+    let (started, mut received) = (Instant::now(), BytesMut::new());
+    loop {
+        received.reserve(RECEIVE_BYTES);
+        if stream.read_buf(&mut received).await.is_ok_and(|count| count > 0)
+            && server.handle_bytes(started.elapsed(), received.split().freeze()).is_ok()
+        {
+            while let Some(bytes) = server.poll_transmit() {
+                if stream.write_all(&bytes).await.is_err() {
+                    return;
+                }
+            }
+        } else {
+            return;
+        }
+    }
 }
 
 /// No two of this process are the same.
@@ -59,34 +85,44 @@ fn new_session() -> SessionId {
 struct Connection {
     server: Server,
     started: Instant,
-    export: Export,
+    files: Files,
+    client: Arc<Client>,
     address: SocketAddr,
     /// By handle; the lowest free place is taken first, as clients may guess.
-    files: Vec<Option<Opened>>,
+    opened: Vec<Option<Opened>>,
     /// Requests behind an open that is under way.
     queue: VecDeque<(Tag, Request)>,
     opening: bool,
-    /// Reads that wait for their turn.
-    jobs: VecDeque<Job>,
-    steps: usize,
+    lookups: Lane<(Tag, Request)>,
+    checksums: Lane<(Tag, String)>,
+    reads: Lane<Job>,
+    /// A record is being read that is sent in pieces, between which nothing else may be sent.
+    is_alone: bool,
     work: JoinSet<Outcome>,
     unsent: VecDeque<Bytes>,
 }
 
 impl Connection {
-    fn new(export: Export, address: SocketAddr) -> Self {
+    fn new(files: Files, client: Arc<Client>, address: SocketAddr) -> Self {
+        let limits = client.limits();
         let mut config = ServerConfig::data_server(new_session());
         config.flags = config.flags | ServerFlags::CHECKSUMMED_PAGES;
+        config.requests_max = limits.requests;
+        config.request_bytes_max = u32::try_from(limits.request_bytes).unwrap_or(u32::MAX);
+        config.waiting_bytes_max = limits.request_bytes as u64;
         Connection {
             server: Server::new(config),
             started: Instant::now(),
-            export,
+            files,
+            client,
             address,
-            files: Vec::new(),
+            opened: Vec::new(),
             queue: VecDeque::new(),
             opening: false,
-            jobs: VecDeque::new(),
-            steps: 0,
+            lookups: Lane::new(LOOKUPS_MAX),
+            checksums: Lane::new(1),
+            reads: Lane::new(STEPS_MAX),
+            is_alone: false,
             work: JoinSet::new(),
             unsent: VecDeque::new(),
         }
@@ -96,23 +132,22 @@ impl Connection {
         let (mut source, mut sink) = tokio::io::split(stream);
         let mut received = BytesMut::new();
         loop {
-            self.advance();
-            received.reserve(RECEIVE_BYTES);
-            let may_take = self.queue.len() + self.jobs.len() + self.steps < REQUESTS_MAX;
+            self.advance()?;
+            let may_take = self.server.wants_bytes()
+                && self.unsent_bytes() < self.client.limits().answer_bytes;
             let slices = first_slices(&self.unsent);
             let gone = tokio::select! {
                 written = sink.write_vectored(&slices), if !self.unsent.is_empty() => {
                     sent(&mut self.unsent, written?)
                 }
-                count = source.read_buf(&mut received), if may_take => {
+                count = receive(&mut source, &mut received), if may_take => {
                     count? == 0 || {
                         let now = self.started.elapsed();
-                        let bytes = received.split().freeze();
-                        self.server.handle_bytes(now, bytes).is_err()
+                        self.server.handle_bytes(now, received.split().freeze()).is_err()
                     }
                 }
                 Some(outcome) = self.work.join_next(), if !self.work.is_empty() => {
-                    self.finish(outcome.map_err(io::Error::other)?);
+                    self.finish(outcome.map_err(io::Error::other)?)?;
                     false
                 }
             };
@@ -123,10 +158,12 @@ impl Connection {
     }
 
     /// Does all that can be done without waiting.
-    fn advance(&mut self) {
+    fn advance(&mut self) -> io::Result<()> {
+        self.server.handle_room(self.started.elapsed()).map_err(io::Error::other)?;
         while let Some(served) = self.server.poll_event() {
-            if let Served::Request { tag, request } = served {
-                self.queue.push_back((tag, request));
+            match served {
+                Served::Login(_) => self.client.works(),
+                Served::Request { tag, request } => self.queue.push_back((tag, request)),
             }
         }
         while !self.opening
@@ -134,13 +171,24 @@ impl Connection {
         {
             self.take_up(tag, request);
         }
+        self.look_up();
         self.collect();
-        while self.steps < STEPS_MAX
-            && self.unsent.iter().map(Bytes::len).sum::<usize>() < UNSENT_BYTES_MAX
-            && let Some(job) = self.jobs.pop_front()
+        self.read_on();
+        self.tell();
+        Ok(())
+    }
+
+    /// Starts reading the next parts of answers while the client takes those that are there.
+    fn read_on(&mut self) {
+        let mut unsent = self.unsent_bytes();
+        while unsent < UNSENT_BYTES_MAX
+            && !self.is_alone
+            && let Some(job) = self.reads.next(|job, running| running == 0 || !job.is_alone())
         {
-            self.steps += 1;
-            self.work.spawn_blocking(|| Outcome::Read(job.step()));
+            self.is_alone = job.is_alone();
+            let (files, client) = (self.files.clone(), self.client.clone());
+            unsent += job.bytes_max();
+            self.work.spawn(async move { Outcome::Read(job.step(&files, &client).await) });
         }
     }
 
@@ -151,26 +199,43 @@ impl Connection {
         }
     }
 
+    /// Tells what the client has under way.
+    fn tell(&self) {
+        if self.unsent.is_empty() {
+            self.client.has_all();
+        }
+        if self.server.is_up() {
+            match self.server.requests_waiting() > 0 || !self.unsent.is_empty() {
+                true => self.client.works(),
+                false => self.client.rests(),
+            }
+        }
+    }
+
+    fn unsent_bytes(&self) -> usize {
+        self.unsent.iter().map(Bytes::len).sum()
+    }
+
     fn file(&self, handle: Handle) -> Option<&Opened> {
-        self.files.get(slot_of(handle))?.as_ref()
+        self.opened.get(slot_of(handle))?.as_ref()
     }
 
     /// Gives a file the lowest free handle.
     fn hold(&mut self, file: Opened) -> Option<Handle> {
-        let slot = match self.files.iter().position(Option::is_none) {
+        let slot = match self.opened.iter().position(Option::is_none) {
             Some(slot) => slot,
-            None if self.files.len() < FILES_MAX => {
-                self.files.push(None);
-                self.files.len() - 1
+            None if self.opened.len() < self.client.limits().files_per_connection => {
+                self.opened.push(None);
+                self.opened.len() - 1
             }
             None => return None,
         };
-        self.files[slot] = Some(file);
+        self.opened[slot] = Some(file);
         Some(Handle::from_slot(u32::try_from(slot).ok()?))
     }
 
     fn release(&mut self, handle: Handle) -> bool {
-        self.files.get_mut(slot_of(handle)).is_some_and(|slot| slot.take().is_some())
+        self.opened.get_mut(slot_of(handle)).is_some_and(|slot| slot.take().is_some())
     }
 
     fn not_open(&mut self, tag: Tag) {
@@ -181,6 +246,15 @@ impl Connection {
 /// The inverse of [`Handle::from_slot`].
 fn slot_of(handle: Handle) -> usize {
     u32::from_le_bytes(handle.0) as usize
+}
+
+/// Reads what is there, into a buffer that is made only now: idle connections have none.
+async fn receive(
+    source: &mut (impl AsyncRead + Unpin),
+    received: &mut BytesMut,
+) -> io::Result<usize> {
+    received.reserve(RECEIVE_BYTES);
+    source.read_buf(received).await
 }
 
 /// The beginning of what is to be sent, for one system call.

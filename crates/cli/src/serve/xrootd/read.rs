@@ -1,21 +1,28 @@
-//! Reads and vector reads, done a part at a time so that none holds up the others or much memory.
+//! Reads, vector reads and listings, done a part at a time so that none holds up the others or much memory.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 use bytes::Bytes;
 use xrootd::header::Handle;
-use xrootd::pages::PAGE_BYTES;
+use xrootd::message::dirlist::{Entry as ListedEntry, encode_part};
+use xrootd::message::readv;
+use xrootd::pages::{self, PAGE_BYTES};
 use xrootd::server::Tag;
 
-use crate::serve::files::Opened;
+use super::answer::stat_info;
+use crate::serve::clients::Client;
+use crate::serve::files::{Entry, Files, Listing, Opened, Part};
+use crate::serve::memory::Grant;
 
-/// Bytes read in one step, except where a single segment is longer.
+/// Bytes read in one step where there is room for them.
 const STEP_BYTES: usize = 512 << 10;
 /// Elements of a vector read: what the servers of this field allow.
 pub const SEGMENTS_MAX: usize = 1024;
 /// Bytes of one element, likewise.
 pub const SEGMENT_BYTES_MAX: u32 = 2_097_136;
+/// Bytes of a line of a listing beside the name: four numbers and what separates them.
+const LINE_BYTES: usize = 80;
 
 /// What is still to be read for a request.
 #[derive(Debug)]
@@ -37,32 +44,129 @@ enum Wanted {
         offset: u64,
         left: usize,
     },
-    Segments(VecDeque<Segment>),
+    Segments(Segments),
+    Names {
+        path: String,
+        with_stat: bool,
+        /// `None` before the first part.
+        listing: Option<Listing>,
+    },
 }
 
-/// One element of a vector read.
+/// What is left of a vector read.
 #[derive(Debug)]
-pub struct Segment {
-    pub handle: Handle,
-    pub file: Opened,
-    pub offset: u64,
-    pub length: usize,
+pub struct Segments {
+    segments: VecDeque<readv::Segment>,
+    files: BTreeMap<Handle, Opened>,
+    /// Bytes of the first segment's record that have been read: it is sent in pieces.
+    begun: usize,
+    /// A longer record is sent in pieces.
+    record_bytes_max: usize,
 }
 
 /// A part of an answer, and what is left to do.
 #[derive(Debug)]
 pub struct Step {
     pub tag: Tag,
-    pub part: io::Result<Part>,
+    pub part: io::Result<Answered>,
     /// `None` with the last part.
     pub rest: Option<Job>,
+    /// The frame has begun: where this part fails the connection ends.
+    pub is_within_frame: bool,
 }
 
 #[derive(Debug)]
-pub enum Part {
-    Data(Bytes),
-    Pages { offset: u64, bytes: Bytes },
-    Records(Vec<(Handle, u64, Bytes)>),
+pub enum Answered {
+    /// The whole of a frame.
+    Frame(Bytes),
+    Pages {
+        offset: u64,
+        pages: Bytes,
+    },
+    /// The beginning of a frame of so many bytes.
+    Begin {
+        length: u32,
+        bytes: Bytes,
+        more: bool,
+    },
+    /// More bytes of that frame.
+    Continue(Bytes),
+}
+
+impl Segments {
+    /// Segments with the files of all of their handles. A record of more bytes than `record_bytes_max` is sent in
+    /// pieces.
+    pub fn new(
+        segments: Vec<readv::Segment>,
+        files: BTreeMap<Handle, Opened>,
+        record_bytes_max: usize,
+    ) -> Self {
+        Segments { segments: segments.into(), files, begun: 0, record_bytes_max }
+    }
+
+    fn is_long(&self) -> bool {
+        self.segments.front().is_some_and(|first| record_bytes(first) > self.record_bytes_max)
+    }
+
+    /// Bytes of all records that are left.
+    fn bytes(&self) -> usize {
+        self.segments.iter().map(record_bytes).sum::<usize>() - self.begun
+    }
+
+    fn file(&self, segment: &readv::Segment) -> io::Result<Opened> {
+        self.files.get(&segment.handle).cloned().ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    /// The next records, whole, as many as there is room for.
+    fn take(&mut self, room: usize) -> io::Result<Vec<Part>> {
+        let (mut parts, mut taken) = (Vec::new(), 0);
+        while let Some(segment) = self.segments.front().copied() {
+            taken += record_bytes(&segment);
+            if taken > room {
+                break;
+            }
+            let file = self.file(&segment)?;
+            parts.push(Part::Text(segment.encode().to_vec()));
+            let (offset, count) = (segment.offset, segment.length as usize);
+            parts.push(Part::Bytes { file, offset, count });
+            self.segments.pop_front();
+        }
+        Ok(parts)
+    }
+
+    /// The next piece of the first record.
+    async fn piece(&mut self, files: &Files, client: &Client) -> io::Result<Answered> {
+        let Some(segment) = self.segments.front().copied() else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let (file, length) = (self.file(&segment)?, record_bytes(&segment));
+        let begins = self.begun == 0;
+        if begins && files.size(client, &file).await? < segment.offset + u64::from(segment.length) {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let grant = client.grant((length - self.begun).min(STEP_BYTES)).await;
+        let stop = self.begun + grant.bytes();
+        let head = if begins { segment.encode().to_vec() } else { Vec::new() };
+        let start = self.begun.max(readv::Segment::BYTES);
+        let offset = segment.offset + (start - readv::Segment::BYTES) as u64;
+        let parts = vec![Part::Text(head), Part::Bytes { file, offset, count: stop - start }];
+        let bytes = grant.hold(files.gather(client, parts).await?);
+        let more = self.segments.len() > 1;
+        self.begun = stop;
+        if stop == length {
+            self.begun = 0;
+            self.segments.pop_front();
+        }
+        Ok(match begins {
+            true => Answered::Begin { length: length as u32, bytes, more },
+            false => Answered::Continue(bytes),
+        })
+    }
+}
+
+/// Bytes of a segment's record on the wire.
+fn record_bytes(segment: &readv::Segment) -> usize {
+    readv::Segment::BYTES + segment.length as usize
 }
 
 impl Job {
@@ -74,64 +178,125 @@ impl Job {
         Job { tag, wanted: Wanted::Pages { file, offset, left: length } }
     }
 
-    pub fn segments(tag: Tag, segments: VecDeque<Segment>) -> Self {
+    pub fn segments(tag: Tag, segments: Segments) -> Self {
         Job { tag, wanted: Wanted::Segments(segments) }
     }
 
-    /// Reads the next part. Blocks.
-    pub fn step(mut self) -> Step {
-        let tag = self.tag;
+    pub fn names(tag: Tag, path: String, with_stat: bool) -> Self {
+        Job { tag, wanted: Wanted::Names { path, with_stat, listing: None } }
+    }
+
+    /// Whether the next step is a piece of a frame, beside which no other may be read.
+    pub fn is_alone(&self) -> bool {
+        matches!(&self.wanted, Wanted::Segments(segments) if segments.is_long())
+    }
+
+    /// Whether a frame has begun and is not complete.
+    pub fn is_within_frame(&self) -> bool {
+        matches!(&self.wanted, Wanted::Segments(segments) if segments.begun > 0)
+    }
+
+    /// Bytes of the next part, at most.
+    pub fn bytes_max(&self) -> usize {
+        let bytes = match &self.wanted {
+            Wanted::Range { left, .. } | Wanted::Pages { left, .. } => *left,
+            Wanted::Segments(segments) => segments.bytes(),
+            Wanted::Names { .. } => STEP_BYTES,
+        };
+        bytes.min(STEP_BYTES)
+    }
+
+    /// Reads the next part, when there is room for it.
+    pub async fn step(mut self, files: &Files, client: &Client) -> Step {
+        let (tag, is_within_frame) = (self.tag, self.is_within_frame());
+        let wanted = self.bytes_max();
         let (part, done) = match &mut self.wanted {
             Wanted::Range { file, offset, left } => {
-                let (read, done) = read_on(file, offset, left, STEP_BYTES);
-                (read.map(Part::Data), done)
+                let grant = client.grant(wanted).await;
+                let count = grant.bytes();
+                let read = files.read(client, file, *offset, count).await;
+                let done = advance(&read, offset, left, count);
+                (read.map(|bytes| Answered::Frame(grant.hold(bytes))), done)
             }
             Wanted::Pages { file, offset, left } => {
+                let grant = client.grant(wanted).await;
                 let at = *offset;
-                // Parts end where pages do.
-                let most = STEP_BYTES - (at % PAGE_BYTES) as usize;
-                let (read, done) = read_on(file, offset, left, most);
-                (read.map(|bytes| Part::Pages { offset: at, bytes }), done)
+                let count = whole_pages(at, grant.bytes(), *left);
+                let read = files.read(client, file, at, count).await;
+                let done = advance(&read, offset, left, count);
+                let paged = |bytes: Vec<u8>| grant.hold(pages::encode(at, &bytes));
+                (read.map(|bytes| Answered::Pages { offset: at, pages: paged(bytes) }), done)
+            }
+            Wanted::Segments(segments) if segments.is_long() => {
+                let part = segments.piece(files, client).await;
+                let done = segments.segments.is_empty() || part.is_err();
+                (part, done)
             }
             Wanted::Segments(segments) => {
-                let read = read_some(segments);
-                let done = segments.is_empty() || read.is_err();
-                (read.map(Part::Records), done)
+                let grant = client.grant(wanted).await;
+                let part = gather(segments, grant, files, client).await;
+                let done = segments.segments.is_empty() || part.is_err();
+                (part, done)
+            }
+            Wanted::Names { path, with_stat, listing } => {
+                let part = names(path, *with_stat, listing, files, client).await;
+                (part, listing.is_none())
             }
         };
-        Step { tag, part, rest: (!done).then_some(self) }
+        Step { tag, part, rest: (!done).then_some(self), is_within_frame }
     }
 }
 
-/// Reads the next bytes of a range, and says whether they are its last.
-fn read_on(
-    file: &Opened,
-    offset: &mut u64,
-    left: &mut usize,
-    most: usize,
-) -> (io::Result<Bytes>, bool) {
-    let count = most.min(*left);
-    let read = file.read_at(*offset, count);
-    *offset += count as u64;
+/// Counts what has been read of a range; whether that was its last.
+fn advance(read: &io::Result<Vec<u8>>, offset: &mut u64, left: &mut usize, count: usize) -> bool {
+    *offset = offset.saturating_add(count as u64);
     *left -= count;
     // Fewer bytes than wanted: the end of the file.
-    let done = *left == 0 || !read.as_ref().is_ok_and(|bytes| bytes.len() == count);
-    (read, done)
+    *left == 0 || !read.as_ref().is_ok_and(|bytes| bytes.len() == count)
 }
 
-fn read_some(segments: &mut VecDeque<Segment>) -> io::Result<Vec<(Handle, u64, Bytes)>> {
-    let (mut records, mut total) = (Vec::new(), 0);
-    while let Some(next) = segments.front() {
-        if !records.is_empty() && total + next.length > STEP_BYTES {
-            break;
-        }
-        let bytes = next.file.read_at(next.offset, next.length)?;
-        if bytes.len() != next.length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        total += bytes.len();
-        records.push((next.handle, next.offset, bytes));
-        segments.pop_front();
+/// Bytes of a part with room for so many: parts end where pages do, but the last.
+fn whole_pages(offset: u64, room: usize, left: usize) -> usize {
+    if room >= left {
+        return left;
     }
-    Ok(records)
+    room - (offset.wrapping_add(room as u64) % PAGE_BYTES) as usize
+}
+
+async fn gather(
+    segments: &mut Segments,
+    grant: Grant,
+    files: &Files,
+    client: &Client,
+) -> io::Result<Answered> {
+    let parts = segments.take(grant.bytes())?;
+    Ok(Answered::Frame(grant.hold(files.gather(client, parts).await?)))
+}
+
+/// The next names of a folder; leaves no listing behind the last, or an error.
+async fn names(
+    path: &str,
+    with_stat: bool,
+    listing: &mut Option<Listing>,
+    files: &Files,
+    client: &Client,
+) -> io::Result<Answered> {
+    let (listed, is_first) = match listing.take() {
+        Some(listed) => (listed, false),
+        None => (files.list(client, path).await?, true),
+    };
+    let grant = client.grant(STEP_BYTES).await;
+    let text_bytes = |name: usize| LINE_BYTES + name;
+    let (entries, left) = files.names(client, listed, grant.bytes(), text_bytes).await?;
+    let entries: Vec<_> =
+        entries.into_iter().filter_map(|entry| line_of(entry, with_stat)).collect();
+    *listing = left;
+    let text = encode_part(&entries, with_stat, is_first, listing.is_some());
+    Ok(Answered::Frame(grant.hold(text)))
+}
+
+/// `None` for a name that a listing's lines cannot tell: one with a line's end, or one that is no text.
+fn line_of(Entry { name, stat }: Entry, with_stat: bool) -> Option<ListedEntry> {
+    let name = String::from_utf8(name).ok().filter(|name| !name.contains('\n'))?;
+    Some(ListedEntry { name, stat: with_stat.then(|| stat_info(&stat)) })
 }

@@ -1,0 +1,441 @@
+//! Who is connected: counted in all and by address, each with what it has under way. Decides who goes when
+//! the server is full, and ends connections that only take up a place.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::limits::Limits;
+use super::memory::{Grant, Room};
+
+/// Bytes of answers by which a client shows that it reads.
+const PROGRESS_BYTES: usize = 16 << 10;
+/// A client that has connected, or has its answers, since less than this may be about to ask.
+const MOMENT: Duration = Duration::from_secs(1);
+/// How often connections are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// All connections of a server.
+#[derive(Debug)]
+pub struct Clients {
+    limits: Limits,
+    shared: Arc<Semaphore>,
+    files: Arc<Semaphore>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next: u64,
+    connections: BTreeMap<u64, Connected>,
+    addresses: BTreeMap<IpAddr, Address>,
+}
+
+#[derive(Debug)]
+struct Connected {
+    address: IpAddr,
+    activity: Arc<Activity>,
+}
+
+/// What the connections from one address have together.
+#[derive(Debug)]
+struct Address {
+    connections: usize,
+    shared: Arc<Semaphore>,
+    files: Arc<Semaphore>,
+}
+
+/// One connection's place, free again when dropped.
+#[derive(Debug)]
+pub struct Client {
+    id: u64,
+    address: IpAddr,
+    clients: Arc<Clients>,
+    activity: Arc<Activity>,
+    room: Room,
+    files: [Arc<Semaphore>; 2],
+}
+
+/// The right to keep one file open.
+#[derive(Debug)]
+pub struct FilePlace {
+    _places: [OwnedSemaphorePermit; 2],
+}
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Not logged in, or no request complete.
+    Opening,
+    /// No request is under way.
+    Idle,
+    /// Has answers waiting that it does not take.
+    Stalled,
+    /// Requests are under way.
+    Working,
+}
+
+#[derive(Debug)]
+struct Activity {
+    now: Mutex<Doing>,
+    /// The client takes bytes again.
+    moves: Notify,
+    close: Notify,
+}
+
+#[derive(Debug)]
+struct Doing {
+    phase: Phase,
+    since: Instant,
+    /// Bytes taken since then.
+    taken: usize,
+    /// The client's end takes nothing at present.
+    blocked: bool,
+}
+
+impl Doing {
+    fn enter(&mut self, phase: Phase) {
+        *self = Doing { phase, since: Instant::now(), taken: 0, blocked: self.blocked };
+    }
+}
+
+impl Clients {
+    pub fn new(limits: Limits) -> Arc<Self> {
+        let shared = Arc::new(Semaphore::new(limits.shared_bytes));
+        let files = Arc::new(Semaphore::new(limits.files));
+        Arc::new(Clients { limits, shared, files, state: Mutex::default() })
+    }
+
+    /// A place for a new connection, that of another if need be; `None` where all are at work.
+    pub fn admit(self: &Arc<Self>, address: IpAddr) -> Option<Client> {
+        let address = network_of(address);
+        let mut state = self.state.lock();
+        let from_there = state.addresses.get(&address).map_or(0, |there| there.connections);
+        let must_go = if from_there >= self.limits.connections_per_address {
+            Some(self.dispensable(&state, address)?)
+        } else if state.connections.len() >= self.limits.connections {
+            let most = state.addresses.iter().max_by_key(|(_, there)| there.connections);
+            Some(self.dispensable(&state, *most?.0)?)
+        } else {
+            None
+        };
+        if let Some(id) = must_go {
+            state.remove(id);
+        }
+        let (phase, since) = (Phase::Opening, Instant::now());
+        let activity = Arc::new(Activity {
+            now: Mutex::new(Doing { phase, since, taken: 0, blocked: false }),
+            moves: Notify::new(),
+            close: Notify::new(),
+        });
+        let id = state.next;
+        state.next += 1;
+        state.connections.insert(id, Connected { address, activity: activity.clone() });
+        let there = state.addresses.entry(address).or_insert_with(|| Address {
+            connections: 0,
+            shared: Arc::new(Semaphore::new(self.limits.shared_bytes / 2)),
+            files: Arc::new(Semaphore::new(self.limits.files / 2)),
+        });
+        there.connections += 1;
+        Some(Client {
+            id,
+            address,
+            clients: self.clone(),
+            activity,
+            room: Room::new(&self.limits, there.shared.clone(), self.shared.clone()),
+            files: [there.files.clone(), self.files.clone()],
+        })
+    }
+
+    /// The connection from `address` that is missed least, the oldest of its kind: one that has not logged in
+    /// before one that is idle, both before one that has been so for a moment only, all before one that takes
+    /// nothing.
+    fn dispensable(&self, state: &State, address: IpAddr) -> Option<u64> {
+        let from_there = state.connections.iter().filter(|(_, client)| client.address == address);
+        let ranked = from_there.filter_map(|(id, client)| {
+            let now = client.activity.now.lock();
+            let age = now.since.elapsed();
+            let rank = match now.phase {
+                Phase::Opening | Phase::Idle if age < MOMENT => 2,
+                Phase::Opening => 0,
+                Phase::Idle => 1,
+                Phase::Stalled if age >= self.limits.stalled_when_full => 3,
+                Phase::Stalled | Phase::Working => return None,
+            };
+            Some((rank, now.since, *id))
+        });
+        ranked.min().map(|(_, _, id)| id)
+    }
+
+    /// Ends one idle connection of the address that has most, so that its descriptor is free.
+    pub fn make_room(&self) {
+        let mut state = self.state.lock();
+        let most = state.addresses.iter().max_by_key(|(_, there)| there.connections);
+        let found = most.and_then(|(address, _)| self.dispensable(&state, *address));
+        if let Some(id) = found {
+            state.remove(id);
+        }
+    }
+
+    /// Ends connections that are over their time, for as long as the server lives.
+    pub async fn watch(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            self.end_late();
+        }
+    }
+
+    fn end_late(&self) {
+        let mut state = self.state.lock();
+        let Limits { opening, idle, stalled, .. } = self.limits;
+        let is_late = |client: &Connected| {
+            let now = client.activity.now.lock();
+            let limit = match now.phase {
+                Phase::Opening => opening,
+                Phase::Idle => idle,
+                Phase::Stalled => stalled,
+                Phase::Working => return false,
+            };
+            now.since.elapsed() >= limit
+        };
+        let late = state.connections.iter().filter(|(_, client)| is_late(client));
+        let late: Vec<u64> = late.map(|(id, _)| *id).collect();
+        late.into_iter().for_each(|id| state.remove(id));
+    }
+}
+
+impl State {
+    /// Takes a connection out of the count and has it end. Nothing happens where it is out already.
+    fn remove(&mut self, id: u64) {
+        let Some(client) = self.connections.remove(&id) else { return };
+        client.activity.close.notify_one();
+        if let Some(there) = self.addresses.get_mut(&client.address) {
+            there.connections -= 1;
+            if there.connections == 0 {
+                self.addresses.remove(&client.address);
+            }
+        }
+    }
+}
+
+impl Client {
+    /// The address, or network, for which it counts.
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.clients.limits
+    }
+
+    /// Waits until the connection shall end.
+    pub async fn closed(&self) {
+        self.activity.close.notified().await;
+    }
+
+    /// Room in memory for answers: see [`Room::grant`].
+    pub async fn grant(&self, wanted: usize) -> Grant {
+        self.room.grant(wanted).await
+    }
+
+    /// The right to keep one more file open, if there is one left.
+    pub fn file_place(&self) -> Option<FilePlace> {
+        let [there, all] =
+            self.files.each_ref().map(|files| files.clone().try_acquire_owned().ok());
+        Some(FilePlace { _places: [there?, all?] })
+    }
+
+    /// A request has come. Before it the client counts as one that has not logged in.
+    pub fn works(&self) {
+        let mut now = self.activity.now.lock();
+        if !matches!(now.phase, Phase::Working | Phase::Stalled) {
+            now.enter(Phase::Working);
+        }
+    }
+
+    /// No request is under way, and all answers are taken.
+    pub fn rests(&self) {
+        let mut now = self.activity.now.lock();
+        if !matches!(now.phase, Phase::Idle | Phase::Opening) {
+            now.enter(Phase::Idle);
+        }
+    }
+
+    /// The client takes no bytes at present, although there are some for it.
+    pub fn stalls(&self) {
+        let mut now = self.activity.now.lock();
+        now.blocked = true;
+        if now.phase == Phase::Working {
+            now.enter(Phase::Stalled);
+        }
+    }
+
+    /// The client has taken bytes.
+    pub fn takes(&self, count: usize) {
+        let mut now = self.activity.now.lock();
+        now.blocked = false;
+        now.taken = now.taken.saturating_add(count);
+        if now.phase == Phase::Stalled && now.taken >= PROGRESS_BYTES {
+            now.enter(Phase::Working);
+        }
+        drop(now);
+        self.activity.moves.notify_waiters();
+    }
+
+    /// All that was to be sent has been taken.
+    pub fn has_all(&self) {
+        let mut now = self.activity.now.lock();
+        if now.phase == Phase::Stalled {
+            now.enter(Phase::Working);
+        }
+    }
+
+    /// Waits while the client takes nothing of what it has been sent.
+    pub async fn moves(&self) {
+        let moves = self.activity.moves.notified();
+        let blocked = self.activity.now.lock().blocked;
+        if blocked {
+            moves.await;
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.clients.state.lock().remove(self.id);
+    }
+}
+
+/// One client has a whole network of 64 bits in IPv6.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => {
+            let [a, b, c, d, ..] = v6.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+    const B: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+
+    fn clients() -> Arc<Clients> {
+        Clients::new(Limits { connections: 5, connections_per_address: 3, ..Limits::default() })
+    }
+
+    async fn is_closed(client: &Client) -> bool {
+        tokio::select! {
+            biased;
+            () = client.closed() => true,
+            () = std::future::ready(()) => false,
+        }
+    }
+
+    async fn pass(seconds: u64) {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_address_gives_up_its_own_oldest_idle_connection() {
+        let clients = clients();
+        let other = clients.admit(B).unwrap();
+        let mut held = Vec::new();
+        for _ in 0..3 {
+            held.push(clients.admit(A).unwrap());
+            pass(1).await;
+        }
+        held[0].works();
+        held[1].works();
+        held[1].rests();
+        // The third has not logged in: it goes before the idle one, which is older.
+        let fourth = clients.admit(A).unwrap();
+        assert!(is_closed(&held[2]).await && !is_closed(&held[1]).await);
+        fourth.works();
+        let fifth = clients.admit(A).unwrap();
+        assert!(is_closed(&held[1]).await && !is_closed(&held[0]).await);
+        fifth.works();
+        assert!(clients.admit(A).is_none(), "three are at work");
+        assert!(!is_closed(&other).await, "another address pays for none of this");
+        drop(fifth);
+        assert!(clients.admit(A).is_some());
+    }
+
+    /// A client that came with two connections lost the first to the second, because idle ones had logged in.
+    #[tokio::test(start_paused = true)]
+    async fn a_new_connection_is_not_the_first_to_go() {
+        let clients = clients();
+        let idle: Vec<Client> = (0..3).map(|_| clients.admit(A).unwrap()).collect();
+        for client in &idle {
+            client.works();
+            client.rests();
+        }
+        pass(2).await;
+        let [first, second] = [(); 2].map(|()| clients.admit(A).unwrap());
+        assert!(!is_closed(&first).await && !is_closed(&second).await);
+        assert!(is_closed(&idle[0]).await && is_closed(&idle[1]).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_server_takes_the_place_from_the_address_with_most_connections() {
+        let clients = clients();
+        let modest = [clients.admit(B).unwrap(), clients.admit(B).unwrap()];
+        pass(1).await;
+        let many: Vec<Client> = (0..3).map(|_| clients.admit(A).unwrap()).collect();
+        let third = clients.admit([10, 0, 0, 3].into()).unwrap();
+        assert!(is_closed(&many[0]).await && !is_closed(&modest[0]).await);
+        drop((modest, many, third));
+        assert!(clients.state.lock().addresses.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_its_answers_slowly_stays_and_one_that_takes_none_goes() {
+        let clients = clients();
+        let (slow, none) = (clients.admit(A).unwrap(), clients.admit(B).unwrap());
+        for client in [&slow, &none] {
+            client.works();
+            client.stalls();
+        }
+        // 1 kB/s for ten minutes.
+        for _ in 0..600 {
+            pass(1).await;
+            slow.takes(1000);
+            slow.stalls();
+            clients.end_late();
+        }
+        assert!(is_closed(&none).await && !is_closed(&slow).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connections_that_never_log_in_and_idle_ones_go_in_time() {
+        let clients = clients();
+        let (opening, idle) = (clients.admit(A).unwrap(), clients.admit(A).unwrap());
+        let working = clients.admit(A).unwrap();
+        idle.works();
+        idle.rests();
+        working.works();
+        pass(31).await;
+        clients.end_late();
+        assert!(is_closed(&opening).await && !is_closed(&idle).await);
+        pass(3600).await;
+        clients.end_late();
+        assert!(is_closed(&idle).await && !is_closed(&working).await, "a checksum takes its time");
+    }
+
+    #[test]
+    fn a_network_of_64_bits_is_one_client() {
+        let network = |text: &str| network_of(text.parse().unwrap());
+        assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:1"));
+        assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
+        assert_eq!(network("::ffff:10.0.0.1"), A);
+    }
+}

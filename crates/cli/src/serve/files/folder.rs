@@ -1,0 +1,366 @@
+//! A folder of this machine: paths that stay inside, names that may be shown, positioned reads. Blocks.
+
+use std::fs::{self, DirEntry, File, Metadata, ReadDir};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::io::Errno;
+
+/// A folder, its files readable by anyone who connects.
+#[derive(Debug)]
+pub struct Folder {
+    root: PathBuf,
+    hidden: bool,
+}
+
+/// What is known of a file or folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// Bytes.
+    pub size: u64,
+    /// Modification time since 1970.
+    pub modified: Duration,
+    pub is_folder: bool,
+    /// The file system's number for it.
+    pub inode: u64,
+}
+
+impl Stat {
+    fn of(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
+        Stat {
+            size: metadata.len(),
+            modified: modified.duration_since(UNIX_EPOCH).unwrap_or_default(),
+            is_folder: metadata.is_dir(),
+            inode: metadata.ino(),
+        }
+    }
+
+    /// The modification time as the standard library has it.
+    pub fn modified_at(&self) -> SystemTime {
+        UNIX_EPOCH + self.modified
+    }
+
+    /// Changes whenever the file does.
+    pub fn etag(&self) -> String {
+        format!("\"{:x}-{:x}-{:x}\"", self.inode, self.size, self.modified.as_nanos())
+    }
+}
+
+/// One name in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Bytes as the file system has them: any but a slash and NUL.
+    pub name: Vec<u8>,
+    pub stat: Stat,
+}
+
+/// A folder of which some names have been taken.
+#[derive(Debug)]
+pub struct Listed {
+    path: PathBuf,
+    entries: ReadDir,
+}
+
+impl Folder {
+    /// All below `folder`; without names that begin with a dot unless `hidden`.
+    ///
+    /// # Errors
+    /// The folder is not there, or is none.
+    pub fn new(folder: &Path, hidden: bool) -> io::Result<Self> {
+        let root = folder.canonicalize()?;
+        if !root.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        Ok(Folder { root, hidden })
+    }
+
+    /// The real path of what a client calls `path`.
+    ///
+    /// # Errors
+    /// `NotFound`, also for links that lead in a circle, for names too long for the file system, and for hidden
+    /// files, by whichever name; `PermissionDenied` for whatever lies outside, also by way of `..` or of a
+    /// symbolic link. (Who may change links in the folder while it is served may race with this.)
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        let mut inside = self.root.clone();
+        for part in path.components() {
+            match part {
+                Component::Normal(name) => inside.push(name),
+                Component::CurDir | Component::RootDir => {}
+                _ => return Err(io::ErrorKind::PermissionDenied.into()),
+            }
+        }
+        if path.as_os_str().as_bytes().contains(&0) || !self.may_be_seen(&inside) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let real = inside.canonicalize().map_err(|error| match Errno::from_io_error(&error) {
+            Some(Errno::LOOP | Errno::NAMETOOLONG) => io::ErrorKind::NotFound.into(),
+            _ => error,
+        })?;
+        if !real.starts_with(&self.root) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        match self.may_be_seen(&real) {
+            true => Ok(real),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Whether no part of a path below the folder is hidden.
+    fn may_be_seen(&self, path: &Path) -> bool {
+        let inside = path.strip_prefix(&self.root).unwrap_or(path);
+        let is_hidden = |part: Component<'_>| part.as_os_str().as_bytes().starts_with(b".");
+        self.hidden || !inside.components().any(is_hidden)
+    }
+
+    /// What is known of `path`.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); folders are fine.
+    pub fn stat(&self, path: &Path) -> io::Result<Stat> {
+        Ok(Stat::of(&fs::metadata(self.resolve(path)?)?))
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and sockets.
+    pub fn open(&self, path: &Path) -> io::Result<(File, Stat)> {
+        let real = self.resolve(path)?;
+        let kind = fs::metadata(&real)?;
+        if kind.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        // Asked before opening: opening a pipe would wait for its writer.
+        if !kind.is_file() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let file = File::open(&real)?;
+        let stat = Stat::of(&file.metadata()?);
+        Ok((file, stat))
+    }
+
+    /// The names in a folder.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open); `NotADirectory`.
+    pub fn list(&self, path: &Path) -> io::Result<Listed> {
+        let path = self.resolve(path)?;
+        let entries = fs::read_dir(&path)?;
+        Ok(Listed { path, entries })
+    }
+
+    /// What may be shown of one entry: files and folders that can be opened here.
+    fn entry(&self, folder: &Path, entry: &DirEntry) -> Option<Entry> {
+        let name = entry.file_name();
+        if !self.hidden && name.as_bytes().starts_with(b".") {
+            return None;
+        }
+        let metadata = match entry.file_type().ok()? {
+            kind if kind.is_symlink() => {
+                let path = folder.join(&name);
+                fs::metadata(self.resolve(path.strip_prefix(&self.root).ok()?).ok()?)
+            }
+            kind if kind.is_file() || kind.is_dir() => entry.metadata(),
+            _ => return None,
+        };
+        let metadata = metadata.ok().filter(|found| found.is_file() || found.is_dir())?;
+        Some(Entry { name: name.into_vec(), stat: Stat::of(&metadata) })
+    }
+}
+
+impl Listed {
+    /// The next names, sorted, of which one of so many bytes takes `text_bytes` of `room`; and whether there may be
+    /// more. A large folder comes in several such parts.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub fn next(
+        &mut self,
+        folder: &Folder,
+        room: usize,
+        text_bytes: impl Fn(usize) -> usize,
+    ) -> io::Result<(Vec<Entry>, bool)> {
+        let (mut entries, mut taken) = (Vec::new(), 0);
+        let mut more = true;
+        // The longest name that there can be still has room.
+        while taken + text_bytes(NAME_BYTES_MAX) <= room || entries.is_empty() {
+            let Some(entry) = self.entries.next() else {
+                more = false;
+                break;
+            };
+            if let Some(entry) = folder.entry(&self.path, &entry?) {
+                taken += text_bytes(entry.name.len());
+                entries.push(entry);
+            }
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok((entries, more))
+    }
+}
+
+/// Bytes of the longest name in the file systems of today.
+const NAME_BYTES_MAX: usize = 255;
+
+/// Fills the buffer from `offset` of the file on; how many bytes there were.
+///
+/// # Errors
+/// What the file system says.
+pub fn fill(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        let Some(at) = offset.checked_add(filled as u64) else { break };
+        match file.read_at(&mut buffer[filled..], at) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn folder() -> (tempfile::TempDir, Folder) {
+        let top = tempfile::tempdir().unwrap();
+        let inside = top.path().join("inside");
+        fs::create_dir_all(inside.join("sub")).unwrap();
+        fs::write(inside.join("a.txt"), "0123456789").unwrap();
+        fs::write(top.path().join("secret"), "secret").unwrap();
+        symlink(top.path().join("secret"), inside.join("leak")).unwrap();
+        symlink(top.path(), inside.join("up")).unwrap();
+        symlink("a.txt", inside.join("alias")).unwrap();
+        let folder = Folder::new(&inside, false).unwrap();
+        (top, folder)
+    }
+
+    fn names(folder: &Folder, path: &str, room: usize) -> Vec<Vec<String>> {
+        let mut listed = folder.list(Path::new(path)).unwrap();
+        let mut parts = Vec::new();
+        loop {
+            let (entries, more) = listed.next(folder, room, |bytes| bytes).unwrap();
+            let name = |entry: Entry| String::from_utf8_lossy(&entry.name).into_owned();
+            parts.push(entries.into_iter().map(name).collect());
+            if !more {
+                return parts;
+            }
+        }
+    }
+
+    fn refusal(folder: &Folder, path: &str) -> io::ErrorKind {
+        folder.open(Path::new(path)).unwrap_err().kind()
+    }
+
+    #[test]
+    fn nothing_outside_is_reached() {
+        let (_top, folder) = folder();
+        for path in
+            ["../secret", "/../secret", "sub/../../secret", "leak", "up/secret", "//..//secret"]
+        {
+            assert_eq!(refusal(&folder, path), io::ErrorKind::PermissionDenied, "{path}");
+            let path = Path::new(path);
+            assert!(folder.stat(path).is_err() && folder.list(path).is_err(), "{path:?}");
+        }
+        assert_eq!(refusal(&folder, "a\0b"), io::ErrorKind::NotFound);
+        assert_eq!(names(&folder, "/", 10_000), [["a.txt", "alias", "sub"]]);
+    }
+
+    /// Keys and notes that lay in a served folder (`.ssh`, `.git`) were listed and could be read.
+    #[test]
+    fn hidden_names_are_served_only_when_asked_for() {
+        let (top, plain) = folder();
+        let inside = top.path().join("inside");
+        fs::create_dir_all(inside.join(".ssh/deep")).unwrap();
+        fs::write(inside.join(".ssh/deep/key"), "key").unwrap();
+        fs::write(inside.join("sub/.note"), "note").unwrap();
+        symlink(".ssh", inside.join("keys")).unwrap();
+        symlink("../.ssh/deep/key", inside.join("sub/key")).unwrap();
+        let hidden = [
+            "/.ssh",
+            ".ssh/deep/key",
+            "sub/.note",
+            "keys",
+            "keys/deep/key",
+            "sub/key",
+            "./.ssh/deep/key",
+        ];
+        let all = Folder::new(&inside, true).unwrap();
+        for path in hidden {
+            assert_eq!(refusal(&plain, path), io::ErrorKind::NotFound, "{path}");
+            let path = Path::new(path);
+            assert_eq!(plain.stat(path).unwrap_err().kind(), io::ErrorKind::NotFound, "{path:?}");
+            assert!(all.stat(path).is_ok(), "{path:?}");
+        }
+        assert_eq!(names(&plain, "/", 10_000), [["a.txt", "alias", "sub"]]);
+        assert!(names(&plain, "sub", 10_000).concat().is_empty());
+        assert_eq!(names(&all, "/", 10_000), [[".ssh", "a.txt", "alias", "keys", "sub"]]);
+        // A folder that is itself hidden is served when it is named.
+        let below = Folder::new(&inside.join(".ssh"), false).unwrap();
+        assert!(below.open(Path::new("deep/key")).is_ok());
+        // The way up is refused as before, not shown to be hidden.
+        assert_eq!(refusal(&plain, "../secret"), io::ErrorKind::PermissionDenied);
+    }
+
+    /// A loop of links was an error of the server (500), as was a name too long for the file system.
+    #[test]
+    fn what_leads_nowhere_is_not_found() {
+        let (top, folder) = folder();
+        let inside = top.path().join("inside");
+        symlink("b", inside.join("a")).unwrap();
+        symlink("a", inside.join("b")).unwrap();
+        symlink("self", inside.join("self")).unwrap();
+        symlink("gone", inside.join("dangling")).unwrap();
+        let long = "x".repeat(300);
+        let deep = "sub/".repeat(2000);
+        for path in ["a", "b/c", "self", "dangling", "none", "none/deeper", &long, &deep] {
+            let kind = refusal(&folder, path);
+            assert_eq!(kind, io::ErrorKind::NotFound, "{path:.20}");
+        }
+        assert_eq!(refusal(&folder, "a.txt/below"), io::ErrorKind::NotADirectory);
+        assert_eq!(names(&folder, "/", 10_000), [["a.txt", "alias", "sub"]]);
+    }
+
+    #[test]
+    fn reads_end_where_the_file_does() {
+        let (_top, folder) = folder();
+        let (file, stat) = folder.open(Path::new("//alias")).unwrap();
+        assert_eq!(stat.size, 10);
+        let read = |offset, count| {
+            let mut buffer = vec![0; count];
+            let filled = fill(&file, &mut buffer, offset).unwrap();
+            buffer[..filled].to_vec()
+        };
+        assert_eq!(read(3, 4), b"3456");
+        assert_eq!(read(8, 10), b"89");
+        assert_eq!(read(11, 10), b"");
+        assert_eq!(refusal(&folder, "sub"), io::ErrorKind::IsADirectory);
+        let _socket = std::os::unix::net::UnixListener::bind(folder.root.join("socket")).unwrap();
+        assert_eq!(refusal(&folder, "socket"), io::ErrorKind::Unsupported);
+        assert_eq!(names(&folder, "/", 10_000), [["a.txt", "alias", "sub"]], "no socket");
+    }
+
+    #[test]
+    fn a_large_folder_comes_in_parts_that_fit() {
+        let (_top, folder) = folder();
+        for number in 0..500 {
+            fs::write(folder.root.join(format!("sub/{number:03}")), "").unwrap();
+        }
+        fs::write(folder.root.join("sub").join(OsStr::from_bytes(b"\xff\n")), "").unwrap();
+        let parts = names(&folder, "sub", 300);
+        assert!(parts.iter().all(|part| part.len() <= 50) && parts.len() > 10);
+        let mut all = parts.concat();
+        all.sort();
+        assert_eq!(all.len(), 501);
+        assert_eq!((all[0].as_str(), all[499].as_str()), ("000", "499"));
+    }
+}

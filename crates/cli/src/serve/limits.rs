@@ -1,0 +1,148 @@
+//! What a server gives to its clients, all together and each: the one place of these numbers.
+
+use std::time::Duration;
+
+/// The limits of a server. A client at a limit waits or is refused in words; no client is given what others
+/// cannot do without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections in all. A new one beyond takes the place of the idle one that is oldest, of the address
+    /// with the most connections; where none is idle it is refused.
+    pub connections: usize,
+    /// Connections from one address (IPv6: one network of 64 bits), in the same way.
+    pub connections_per_address: usize,
+    /// Requests of one connection that wait for their answers. Further ones are not read.
+    pub requests: usize,
+    /// Bytes of one request, or of one HTTP header. Longer ones are refused.
+    pub request_bytes: usize,
+    /// Bytes of answers that are in memory for a connection however many others there are.
+    pub answer_bytes: usize,
+    /// Bytes of answers that all connections share beyond that; one address takes up to half.
+    pub shared_bytes: usize,
+    /// Bytes of answers that are in memory for one connection at most.
+    pub answer_bytes_max: usize,
+    /// Files open in all; one address takes up to half.
+    pub files: usize,
+    /// Files open on one XRootD connection.
+    pub files_per_connection: usize,
+    /// Threads that wait for the file system. Addresses take turns.
+    pub threads: usize,
+    /// From a connection's beginning to its login or its first complete HTTP request.
+    pub opening: Duration,
+    /// Between two requests.
+    pub idle: Duration,
+    /// A client that has answers waiting takes 16 KiB of them in this time.
+    pub stalled: Duration,
+    /// The same where the server is full and another client waits for the place.
+    pub stalled_when_full: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connections: 1000,
+            connections_per_address: 500,
+            requests: 256,
+            request_bytes: 32 << 10,
+            answer_bytes: 64 << 10,
+            shared_bytes: 64 << 20,
+            answer_bytes_max: 2 << 20,
+            files: 4000,
+            files_per_connection: 1000,
+            threads: 16,
+            opening: Duration::from_secs(30),
+            idle: Duration::from_secs(3600),
+            stalled: Duration::from_secs(300),
+            stalled_when_full: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Descriptors for what is neither a client's connection nor a file that one has opened.
+const DESCRIPTORS_KEPT: usize = 64;
+
+impl Limits {
+    /// These limits, lowered to what a process with so many file descriptors can keep.
+    pub fn within(mut self, descriptors: usize) -> Self {
+        let usable = descriptors.saturating_sub(DESCRIPTORS_KEPT).max(4);
+        // A listing has a descriptor too, on top of its connection's.
+        self.connections = self.connections.clamp(1, usable / 2);
+        self.connections_per_address = self.connections_per_address.clamp(1, self.connections);
+        self.files = self.files.clamp(2, usable - self.connections);
+        self.files_per_connection = self.files_per_connection.clamp(1, self.files);
+        self.threads = self.threads.max(1);
+        self
+    }
+
+    /// For `farroot serve --help`.
+    pub fn help() -> String {
+        let Limits {
+            requests,
+            request_bytes,
+            answer_bytes,
+            shared_bytes,
+            answer_bytes_max,
+            files_per_connection,
+            threads,
+            opening,
+            idle,
+            stalled,
+            stalled_when_full,
+            ..
+        } = Limits::default();
+        let (kib, mib) = (|bytes| bytes >> 10, |bytes| bytes >> 20);
+        format!(
+            "Limits:
+  A new connection beyond --connections or --connections-per-address takes the place of one that has not
+  logged in, is idle, or has taken nothing of its answers for {} s, the oldest of the address with the most
+  connections; where there is none it is refused in words. One address has at most half of --files.
+  Per connection: {requests} requests that wait for their answers, {} KiB a request or HTTP header,
+  {files_per_connection} open files, {} KiB of answers in memory, up to {} MiB while all connections together have
+  less than {} MiB beyond that. Files are read as fast as clients take them. {threads} threads wait for the file
+  system, in turn for each address.
+  Closed are connections without a login or a complete HTTP request after {} s, idle ones after {} min, and
+  those that take less than 16 KiB of their answers in {} s.",
+            stalled_when_full.as_secs(),
+            kib(request_bytes),
+            kib(answer_bytes),
+            mib(answer_bytes_max),
+            mib(shared_bytes),
+            opening.as_secs(),
+            idle.as_secs() / 60,
+            stalled.as_secs(),
+        )
+    }
+}
+
+/// File descriptors that this process may have, where the system tells (Linux); otherwise what the most
+/// modest system gives.
+pub fn descriptors() -> usize {
+    let told = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = told.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().next());
+    match soft {
+        Some("unlimited") => usize::MAX,
+        Some(number) => number.parse().unwrap_or(DESCRIPTORS_MODEST),
+        None => DESCRIPTORS_MODEST,
+    }
+}
+
+const DESCRIPTORS_MODEST: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_and_files_fit_the_descriptors_of_the_process() {
+        for descriptors in [0, 64, 100, 256, 1024, 20_000, usize::MAX] {
+            let limits = Limits::default().within(descriptors);
+            let together = limits.connections + limits.files;
+            assert!(together <= descriptors.saturating_sub(64).max(4), "{descriptors}: {limits:?}");
+            assert!(limits.connections_per_address <= limits.connections);
+            assert!(limits.connections > 0 && limits.files > 1 && limits.files_per_connection > 0);
+        }
+        assert_eq!(Limits::default().within(20_000), Limits::default());
+        assert!(descriptors() > 3);
+    }
+}
