@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ._befriended import Link
 from ._config import config
 from ._core import __version__
+from ._progress import Progress
 from ._registry import register, unregister
 from ._uproot import no_name
 from .attributes import AttributeSet, AttributeSets
@@ -45,7 +46,7 @@ from .friends import Friends, Index
 from .ntuple import Field, Ntuple
 from .objects import Graph, Object, Parameter
 from .plans import Planned, PlannedColumn
-from .report import ReadReport, report
+from .report import ReadReport, Reporting, report, reporting
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ __all__ = [
     "PermissionDeniedError",
     "Planned",
     "PlannedColumn",
+    "Progress",
     "RNTuple",
     "ReadError",
     "ReadOnlyDirectory",
@@ -95,6 +97,7 @@ __all__ = [
     "ReadReport",
     "RecoveredWarning",
     "Report",
+    "Reporting",
     "SettingWarning",
     "Skipped",
     "SkippedWarning",
@@ -117,6 +120,7 @@ __all__ = [
     "open",
     "register",
     "report",
+    "reporting",
     "unregister",
 ]
 

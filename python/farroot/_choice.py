@@ -9,9 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from . import _core, _libraries
-from ._entries import Rows, entry_range
+from ._entries import Rows, entry_range, steps_of_files
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
+from ._progress import Progress, Telling, Wanted, is_wanted, waited
 from .errors import (
     ArgumentTypeError,
     InvalidArgumentError,
@@ -21,10 +22,12 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    from ._befriended import Link
     from ._core import Mask
     from ._formulas import Cut, Formula
     from ._registry import Decoder
     from .branches import HasBranches
+    from .dataset import Steps
     from .friends import OfFriend
     from .ntuple import Ntuple
     from .tree import Branch, Tree
@@ -81,6 +84,12 @@ class Table(Protocol):
 
     @property
     def address(self) -> str: ...
+
+    @property
+    def is_chain(self) -> bool: ...
+
+    @property
+    def links(self) -> list[Link]: ...
 
     def _live(self) -> Any:
         """The engine's own."""
@@ -424,11 +433,25 @@ class Wish:
         return self.of(place).virtual_steps(*entries, step, log, report=report)
 
     def read(
-        self, place: Place, entry_start: int | None = None, entry_stop: int | None = None
+        self,
+        place: Place,
+        entry_start: int | None = None,
+        entry_stop: int | None = None,
+        *,
+        progress: Wanted = None,
     ) -> Any:
         """Columns of a range of entries, all at once."""
         selection = self.of(place)
-        return selection.read(*entry_range(place.num_entries, entry_start, entry_stop))
+        start, stop = entry_range(place.num_entries, entry_start, entry_stop)
+        telling = selection.telling(progress, start, stop, 1)
+        if telling is None:
+            return selection.read(start, stop)
+        try:
+            arrays = telling.waited(lambda: selection.read(start, stop))
+            telling.step(stop - start)
+        finally:
+            telling.close()
+        return arrays
 
 
 @dataclass(frozen=True)
@@ -490,41 +513,71 @@ class Selection:
         self.warn_of(columns)
         return self.assemble(columns, Rows(start, stop, survivors))
 
+    def telling(self, progress: Wanted, start: int, stop: int, steps: int | None) -> Telling | None:
+        """What tells how far reading these entries in so many steps is, where that is wanted."""
+        if not is_wanted(progress):
+            return None
+        core, is_chain = self.table._live(), self.table.is_chain
+        friends = self.table._live_friends()
+        begun = Progress(entries_total=stop - start, steps_total=steps)
+        if is_chain:
+            return Telling(progress, begun)
+        tables = core.plan(self.asked, start, stop, friends=friends)
+        if self.cut is None:
+            stored = sum(column[2] for *_, columns, _ in tables for column in columns)
+            begun = replace(begun, bytes_total=stored)
+        return Telling(progress, begun, core.file if len(tables) == 1 else None)
+
     def steps(
         self,
         start: int,
         stop: int,
         step: dict[str, int],
         *,
-        offset: int = 0,
         report: Callable[[int, int], Any] | None = None,
-    ) -> Iterator[Any]:
+        progress: Wanted = None,
+    ) -> Steps:
         """Columns step by step; reading begins with the call.
 
         Args:
-            offset: Entries before those of the table.
             report: Says with each step which entries it holds.
+            progress: Who is told how far it is.
         """
+        from .dataset import Steps
+
         if not self.chosen:
-            return iter(())
+            return Steps(iter(()), [], 0)
         friends = self.table._live_friends()
         core = self.table._live()
         batches = core.batches(self.asked, start, stop, self.decision, friends=friends, **step)
-        return self._steps(batches, offset, report)
+        total = batches.steps
+        if total is None and "step_entries" in step:
+            total = steps_of_files(self.table.links, start, stop, step["step_entries"])
+        telling = self.telling(progress, start, stop, total)
+        return Steps(self._steps(batches, report, telling), [], total)
 
     def _steps(
-        self, batches: _core.Batches, offset: int, report: Callable[[int, int], Any] | None
+        self,
+        batches: _core.Batches,
+        report: Callable[[int, int], Any] | None,
+        telling: Telling | None,
     ) -> Iterator[Any]:
         is_first = True
-        while (batch := batches.next()) is not None:
-            start, stop, survivors, columns = batch
-            if is_first:
-                self.warn_of(columns)
-            is_first = False
-            made = [self.assemble(columns, Rows(start, stop, survivors, offset))]
-            # While the caller works on a step, and then on the next one, only the caller has it.
-            del batch, columns
-            yield made.pop() if report is None else (made.pop(), report(start, stop))
+        try:
+            while (batch := waited(telling, batches.next)) is not None:
+                start, stop, survivors, columns = batch
+                if is_first:
+                    self.warn_of(columns)
+                is_first = False
+                made = [self.assemble(columns, Rows(start, stop, survivors))]
+                # While the caller works on a step, and on the next one, only the caller has it.
+                del batch, columns
+                if telling is not None:
+                    telling.step(stop - start)
+                yield made.pop() if report is None else (made.pop(), report(start, stop))
+        finally:
+            if telling is not None:
+                telling.close()
 
     def virtual_steps(
         self,

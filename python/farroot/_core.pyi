@@ -14,10 +14,12 @@ __version__: str
 __all__ = [
     "Batches",
     "Contents",
+    "CopyProgress",
     "File",
     "Lazy",
     "LeftOut",
     "List",
+    "Mark",
     "Marked",
     "Ntuple",
     "Numbers",
@@ -31,10 +33,12 @@ __all__ = [
     "Tree",
     "Union",
     "__version__",
+    "call_while_waiting",
     "chain",
     "configure",
     "copy",
     "main",
+    "mark",
     "matching",
     "open_file",
     "open_table",
@@ -401,6 +405,10 @@ class Ntuple:
 
 @final
 class Batches:
+    @property
+    def steps(self) -> int | None:
+        """How many there are in all, where that is known beforehand."""
+
     def next(self) -> tuple[int, int, Survivors, list[Column | LeftOut]] | None:
         """First and last entry (half open), survivors and columns; None after the last batch."""
 
@@ -436,11 +444,37 @@ def parts(
     step_entries: int | None = None,
     step_bytes: int | None = None,
 ) -> Parts: ...
+
+@final
+class CopyProgress:
+    def __new__(cls) -> CopyProgress: ...
+    def files(self) -> list[tuple[int, int] | None]:
+        """Bytes that are here and in all, of each file that has been begun."""
+
 def copy(
-    sources: Sequence[str], target: str, overwrite: bool, verify: bool
+    sources: Sequence[str],
+    target: str,
+    overwrite: bool,
+    verify: bool,
+    progress: CopyProgress | None,
 ) -> list[tuple[str, Path, int, int, str | None] | Error]: ...
 def parse_bytes(text: str) -> int: ...
 def configure(**settings: Any) -> dict[str, Any]: ...
+
+@final
+class Mark:
+    def since(self) -> tuple[str, str]:
+        """Figures of what has been done since, as JSON and as text."""
+
+    def received(self) -> int:
+        """Bytes received since."""
+
+def mark(file: File | None) -> Mark:
+    """The present moment, for one file or for all that this process reads."""
+
+def call_while_waiting(function: Callable[[], object] | None) -> Callable[[], object] | None:
+    """Has a function called now and then while this thread waits; gives the one before."""
+
 def report(file: File | None) -> tuple[str, str]:
     """Figures as JSON, and the same as text."""
 

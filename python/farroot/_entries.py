@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,8 @@ from .errors import ArgumentTypeError, InvalidArgumentError
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from ._befriended import Link
 
 #: Entries, or bytes with a unit (``"100 MB"``), that come at a time.
 StepSize = int | str
@@ -46,6 +49,12 @@ def step(step_size: StepSize) -> dict[str, int]:
             f'a step is a number of entries or a size as "100 MB", not {step_size!r}'
         )
     return {"step_entries": entries}
+
+
+def steps_of_files(links: Iterable[Link], start: int, stop: int, step_entries: int) -> int:
+    """How many steps a range of entries is read in, where none reaches over the end of a file."""
+    overlaps = (min(stop, link.entry_stop) - max(start, link.entry_start) for link in links)
+    return sum(-(-entries // step_entries) for entries in overlaps if entries > 0)
 
 
 def memory(size: StepSize) -> int:

@@ -10,6 +10,7 @@ from ._entries import StepSize, entry_range, memory, step
 from ._filters import Filter
 from ._libraries import How
 from ._named import Named, Writable, write_table
+from ._progress import Wanted
 from ._uproot import taken
 from .errors import InvalidArgumentError
 
@@ -284,6 +285,7 @@ class HasBranches(Named["Branch"]):
         ak_add_doc: Doc = False,
         virtual: bool = False,
         access_log: list[Any] | None = None,
+        progress: Wanted = None,
     ) -> Any:
         """Reads columns, all at once.
 
@@ -308,6 +310,9 @@ class HasBranches(Named["Branch"]):
                 or attributes of the tree by the names that they shall have.
             virtual: Whether columns are read only when somebody looks at them (Awkward only).
             access_log: With ``virtual``, a list to which each look is appended.
+            progress: True for a bar (of tqdm's or rich's, where installed), or a function that is
+                called now and then, in this thread, with a :class:`~farroot.Progress`. What it
+                raises ends the read.
 
         Raises:
             KeyInFileError: for a name that no branch has.
@@ -327,7 +332,7 @@ class HasBranches(Named["Branch"]):
             arrays = whole(steps)
             if arrays is not None:
                 return arrays
-        return wish.read(self, start, stop)
+        return wish.read(self, start, stop, progress=progress)
 
     @taken
     def iterate(
@@ -349,6 +354,7 @@ class HasBranches(Named["Branch"]):
         virtual: bool = False,
         access_log: list[Any] | None = None,
         on_error: Literal["raise", "report"] = "raise",
+        progress: Wanted = None,
     ) -> Steps:
         """Reads columns step by step; what comes next is fetched and decoded meanwhile.
 
@@ -383,5 +389,5 @@ class HasBranches(Named["Branch"]):
             return Steps(steps, [])
         selection = wish.of(self)
         if goes_on:
-            return steps_with_gaps(self._tree, selection, (start, stop), size, report)
-        return Steps(selection.steps(start, stop, size, report=told), [])
+            return steps_with_gaps(self._tree, selection, (start, stop), size, report, progress)
+        return selection.steps(start, stop, size, report=told, progress=progress)

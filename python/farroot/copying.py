@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import _core
+from ._progress import Progress, Telling, Wanted, is_wanted, while_waiting
 from ._uproot import taken
 from .errors import Error
 
@@ -34,6 +36,7 @@ def copy(
     *,
     overwrite: bool = False,
     verify: bool = False,
+    progress: Wanted = None,
 ) -> list[Copied]:
     """Copies files to a local disk, over many connections.
 
@@ -46,6 +49,7 @@ def copy(
         target: A path for one file, or a directory, which is made where it ends with a ``/``.
         overwrite: Whether to replace files that are there.
         verify: Whether to compare each file with its server's checksum.
+        progress: As for :meth:`Tree.arrays`; bytes are those on the disk.
 
     Raises:
         CorruptError: a file differs from its server's checksum. The copy has been thrown away.
@@ -53,12 +57,37 @@ def copy(
         ExceptionGroup: the errors of several files; the other files have been copied.
     """
     several = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-    outcomes = _core.copy(
-        [os.fspath(source) for source in several], os.fspath(target), overwrite, verify
-    )
+    names = [os.fspath(source) for source in several]
+    done = _core.CopyProgress()
+
+    def copied() -> list[Any]:
+        return _core.copy(names, os.fspath(target), overwrite, verify, done)
+
+    if not is_wanted(progress):
+        outcomes = copied()
+    else:
+        telling = Telling(progress, Progress())
+        try:
+            with while_waiting(lambda: telling.tell(**_so_far(done))):
+                outcomes = copied()
+            telling.tell(**_so_far(done))
+        finally:
+            telling.close()
     failed = [outcome for outcome in outcomes if isinstance(outcome, Error)]
     if len(failed) == 1:
         raise failed[0]
     if failed:
         raise ExceptionGroup(f"{len(failed)} of {len(outcomes)} files are not copied", failed)
     return [Copied(*outcome) for outcome in outcomes if not isinstance(outcome, Error)]
+
+
+def _so_far(progress: _core.CopyProgress) -> dict[str, int | None]:
+    """How far the files are together; their bytes in all are known when each has been begun."""
+    files = progress.files()
+    begun = [each for each in files if each is not None]
+    return {
+        "bytes": sum(done for done, _ in begun),
+        "bytes_total": sum(size for _, size in begun) if len(begun) == len(files) else None,
+        "files": sum(done == size for done, size in begun),
+        "files_total": len(files) or None,
+    }

@@ -14,8 +14,10 @@ from ._choice import Choice, Doc, Selection, Wish
 from ._entries import Rows, StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
+from ._progress import Progress, Telling, Wanted, is_wanted, waited
 from ._uproot import taken
 from .errors import (
+    ArgumentTypeError,
     Error,
     InvalidArgumentError,
     KeyInFileError,
@@ -92,13 +94,31 @@ class Skipped:
 class Steps(Iterator[Any]):
     """What ``iterate`` gives, and what it has left out so far.
 
+    ``len(steps)`` is their number in all, those taken included, where it is known beforehand: of
+    one tree or RNTuple, and of a chain in steps of entries.
+
     Attributes:
-        skipped: In order; always empty unless ``on_error="report"``.
+        skipped: In order; always empty unless ``on_error="report"`` or ``allow_missing=True``.
     """
 
-    def __init__(self, steps: Iterator[Any], skipped: list[Skipped]) -> None:
+    def __init__(
+        self, steps: Iterator[Any], skipped: list[Skipped], total: int | None = None
+    ) -> None:
         self._steps = steps
+        self._total = total
         self.skipped = skipped
+
+    def __len__(self) -> int:
+        if self._total is None:
+            # A TypeError, as of whatever has no length: list() and its like go on without it.
+            raise ArgumentTypeError(
+                "how many steps there are shows only while they are read; "
+                "len() knows it of one tree, and of farroot.chain() in steps of entries"
+            )
+        return self._total
+
+    def __bool__(self) -> bool:
+        return True
 
     def __next__(self) -> Any:
         return next(self._steps)
@@ -181,6 +201,12 @@ class _Place:
     #: Others whose entries belong to its own, by name.
     friends: tuple[tuple[str, _Place], ...] = ()
 
+    @property
+    def count(self) -> int:
+        """How many entries are read of it, once it is open."""
+        start, stop = self.entries or (0, 0 if self.table is None else self.table.num_entries)
+        return stop - start
+
     def opened(self) -> Tree | Ntuple:
         table = self.table
         if table is None:
@@ -229,6 +255,7 @@ def iterate(
     on_error: Literal["raise", "report"] = "raise",
     allow_missing: bool = False,
     friends: Mapping[str, Files] | None = None,
+    progress: Wanted = None,
 ) -> Steps:
     """Reads columns of many files, step by step; no step reaches over the end of a file.
 
@@ -250,6 +277,7 @@ def iterate(
         friends: Files of friends by name, each as ``files`` and as many: the first belongs to the
             first of these, and so on. Their columns are ``friend.branch`` (see
             :meth:`Tree.add_friend`).
+        progress: As for :meth:`Tree.arrays`; entries in all are known where all files are open.
 
     The other arguments are those of :meth:`Tree.iterate`.
 
@@ -262,8 +290,8 @@ def iterate(
     wish = Wish.checked(choice, library, how, ak_add_doc)
     skipped = Lacking(is_report(on_error), bool(allow_missing))
     places = _beside(_places(files), friends)
-    steps = _steps(places, wish, step(step_size), report, skipped)
-    return Steps(steps, skipped)
+    size, telling = step(step_size), _telling(places, progress)
+    return Steps(_steps(places, wish, size, report, skipped, telling=telling), skipped)
 
 
 def _steps(
@@ -274,10 +302,11 @@ def _steps(
     skipped: Lacking | None = None,
     *,
     offset: int = 0,
+    telling: Telling | None = None,
 ) -> Iterator[Any]:
     skipped = Lacking(unreadable=False) if skipped is None else skipped
     account = _Account(places, skipped, offset)
-    if (begun := _first(account, wish)) is None:
+    if (begun := waited(telling, lambda: _first(account, wish))) is None:
         return
     first, table, selection = begun
     if not selection.chosen:
@@ -285,7 +314,7 @@ def _steps(
     # Its friends are among what it has.
     opened = [replace(places[first], table=table, friends=()), *places[first + 1 :]]
     parts = _parts(opened, selection, step, goes_on=skipped.any)
-    yield from _made(parts, account, first, selection, report)
+    yield from _made(parts, account, first, selection, report, telling)
 
 
 def _parts(
@@ -300,13 +329,48 @@ def _parts(
     )
 
 
+def _telling(places: list[_Place], progress: Wanted) -> Telling | None:
+    """What tells how far reading these places is, where that is wanted."""
+    if not is_wanted(progress):
+        return None
+    counts = [None if place.table is None else place.count for place in places]
+    known = [count for count in counts if count is not None]
+    total = sum(known) if len(known) == len(counts) else None
+    return Telling(progress, Progress(entries_total=total, files_total=len(places)))
+
+
 def _made(
-    parts: _core.Parts, account: _Account, first: int, selection: Selection, report: bool
+    parts: _core.Parts,
+    account: _Account,
+    first: int,
+    selection: Selection,
+    report: bool,
+    telling: Telling | None = None,
 ) -> Iterator[Any]:
     """Arrays of what is read, from this place on; what is left out goes to the account."""
+    steps = _taken(parts, account, first, selection, report, telling)
+    if telling is None:
+        yield from steps
+        return
+    try:
+        yield from steps
+        telling.files_done(len(account.places))
+        telling.tell()
+    finally:
+        telling.close()
+
+
+def _taken(
+    parts: _core.Parts,
+    account: _Account,
+    first: int,
+    selection: Selection,
+    report: bool,
+    telling: Telling | None,
+) -> Iterator[Any]:
     is_first = True
     while True:
-        part = parts.next()
+        part = waited(telling, parts.next)
         for number, path, entries, error in parts.skipped():
             account.leave_out(first + number, path, entries, error)
         if part is None:
@@ -319,6 +383,9 @@ def _made(
         offset = account.offset
         made = [selection.assemble(columns, Rows(start, stop, survivors, offset))]
         del part, survivors, columns
+        if telling is not None:
+            telling.files_done(first + number)
+            telling.step(stop - start)
         # Popped, so that it is the caller's alone: their `del` gives the memory back.
         if report:
             place = account.places[first + number]
@@ -344,6 +411,7 @@ def steps_with_gaps(
     entries: tuple[int, int],
     step: dict[str, int],
     report: bool,
+    progress: Wanted = None,
 ) -> Steps:
     """Steps through one table that go on behind what cannot be read."""
     places = [_Place(table._url, table.object_path, table, entries)]
@@ -351,7 +419,8 @@ def steps_with_gaps(
     if not selection.chosen:
         return Steps(iter(()), account.skipped)
     parts = _parts(account.places, selection, step, goes_on=True)
-    return Steps(_made(parts, account, 0, selection, report), account.skipped)
+    telling = selection.telling(progress, *entries, None)
+    return Steps(_made(parts, account, 0, selection, report, telling), account.skipped)
 
 
 def _first(account: _Account, wish: Wish) -> tuple[int, Tree | Ntuple, Selection] | None:
@@ -388,6 +457,7 @@ def concatenate(
     on_error: Literal["raise", "report"] = "raise",
     allow_missing: bool = False,
     friends: Mapping[str, Files] | None = None,
+    progress: Wanted = None,
 ) -> Any:
     """Reads columns of many files into one array each.
 
@@ -399,7 +469,7 @@ def concatenate(
             a list of :class:`Skipped`. Left out are runs of entries that take about 10 MB decoded,
             or the rest of a file whose server is gone, each with a :class:`SkippedWarning`. It is
             for all entries of the files: those of a missing one cannot be counted.
-        friends: See :func:`iterate`.
+        friends, progress: See :func:`iterate`.
 
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
     """
@@ -411,17 +481,18 @@ def concatenate(
     if skipped.unreadable:
         if (entry_start, entry_stop) != (None, None):
             raise InvalidArgumentError('on_error="report" takes no entry_start and entry_stop')
-        return _all_of(places, wish, skipped), skipped
+        return _all_of(places, wish, skipped, progress), skipped
     if entry_start is None and entry_stop is None:
-        return _all_of(places, wish, skipped)
-    grouped = _ranged(places, wish, skipped, entry_start, entry_stop)
+        return _all_of(places, wish, skipped, progress)
+    grouped = _ranged(places, wish, skipped, (entry_start, entry_stop), progress)
     return _joined(grouped, places, wish, skipped)
 
 
-def _all_of(places: list[_Place], wish: Wish, skipped: Lacking) -> Any:
+def _all_of(places: list[_Place], wish: Wish, skipped: Lacking, progress: Wanted) -> Any:
     """What can be read of all files."""
     size = step(GAP_SIZE) if skipped.unreadable else {}
-    return _joined(list(_steps(places, wish, size, False, skipped)), places, wish, skipped)
+    steps = _steps(places, wish, size, False, skipped, telling=_telling(places, progress))
+    return _joined(list(steps), places, wish, skipped)
 
 
 def _joined(grouped: list[Any], places: list[_Place], wish: Wish, skipped: Lacking) -> Any:
@@ -441,14 +512,14 @@ def _ranged(
     places: list[_Place],
     wish: Wish,
     skipped: Lacking,
-    entry_start: int | None,
-    entry_stop: int | None,
+    entries: tuple[int | None, int | None],
+    progress: Wanted,
 ) -> list[Any]:
     """The columns of those files that a range of all entries touches, one table a file."""
     if skipped.missing:
         places = _there(places, skipped)
     tables = list(_opened(places))
-    start, stop = entry_range(sum(table.num_entries for table in tables), entry_start, entry_stop)
+    start, stop = entry_range(sum(table.num_entries for table in tables), *entries)
     touched: list[_Place] = []
     offset, before = 0, 0
     for place, table in zip(places, tables, strict=True):
@@ -458,7 +529,8 @@ def _ranged(
             before = before if touched else offset
             touched.append(replace(place, table=table, entries=(begin, end)))
         offset += table.num_entries
-    return list(_steps(touched, wish, {}, offset=before))
+    telling = _telling(touched, progress)
+    return list(_steps(touched, wish, {}, offset=before, telling=telling))
 
 
 def _there(places: list[_Place], skipped: Lacking) -> list[_Place]:

@@ -23,6 +23,7 @@ from ._entries import Rows, StepSize, entry_range, memory, step
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
 from ._named import Named, Writable, write_table
+from ._progress import Wanted
 from ._table import InFile
 from ._uproot import taken
 from .errors import (
@@ -282,6 +283,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         ak_add_doc: Doc = False,
         virtual: bool = False,
         access_log: list[Any] | None = None,
+        progress: Wanted = None,
     ) -> Any:
         """Reads fields, all at once. A field that is in others comes in them.
 
@@ -303,6 +305,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             virtual: Whether fields at the top are read only when somebody looks at them, each with
                 all that is asked for in it (Awkward only).
             access_log: With ``virtual``, a list to which each look is appended.
+            progress: As for :meth:`Tree.arrays`.
 
         Raises:
             KeyInFileError: for a name that no field has.
@@ -322,7 +325,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             arrays = whole(steps)
             if arrays is not None:
                 return arrays
-        return wish.read(self, *entries)
+        return wish.read(self, *entries, progress=progress)
 
     @taken
     def iterate(
@@ -345,6 +348,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         on_error: Literal["raise", "report"] = "raise",
         virtual: bool = False,
         access_log: list[Any] | None = None,
+        progress: Wanted = None,
     ) -> Steps:
         """Reads fields step by step; what comes next is fetched and decoded meanwhile.
 
@@ -379,8 +383,8 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             return Steps(steps, [])
         selection = wish.of(self)
         if goes_on:
-            return steps_with_gaps(self, selection, entries, size, report)
-        return Steps(selection.steps(*entries, size, report=told), [])
+            return steps_with_gaps(self, selection, entries, size, report, progress)
+        return selection.steps(*entries, size, report=told, progress=progress)
 
     @taken
     def num_entries_for(

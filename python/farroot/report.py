@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _core
+from .errors import InvalidArgumentError
 
 
 class ReadReport(Mapping[str, Any]):
@@ -66,3 +67,42 @@ class ReadReport(Mapping[str, Any]):
 def report() -> ReadReport:
     """What everything that this process has read has cost; see :class:`ReadReport`."""
     return ReadReport(_core.report(None))
+
+
+class Reporting(ReadReport):
+    """The report of a block: ``with farroot.reporting() as report: ...``.
+
+    Within the block it tells of what was done so far, after it of all that was done in it, by this
+    process as a whole. Sources have the best ``connect_s`` and ``first_byte_s`` that they ever had.
+    """
+
+    def __init__(self) -> None:
+        self._mark: _core.Mark | None = None
+
+    def __enter__(self) -> Reporting:
+        self._mark = _core.mark(None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        super().__init__(self._since())
+        self._mark = None
+
+    def _since(self) -> tuple[str, str]:
+        if self._mark is None:
+            raise InvalidArgumentError("it is for: with farroot.reporting() as report: ...")
+        return self._mark.since()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("_figures", "_text"):
+            raise AttributeError(name)
+        figures, text = self._since()
+        return text if name == "_text" else json.loads(figures)
+
+
+def reporting() -> Reporting:
+    """What the reads of a block cost: bytes, requests, round trips, time.
+
+    ``tree.report()`` is of a file since it was opened, :func:`report` of the whole process;
+    this is of one call, or of as many as the block has.
+    """
+    return Reporting()

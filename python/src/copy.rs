@@ -1,8 +1,10 @@
 //! Copies of whole files.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use engine::{Copied, CopyOptions};
+use engine::{Copied, CopyOptions, Progress};
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 
 use crate::error::exception;
@@ -10,6 +12,28 @@ use crate::runtime::{engine, wait};
 
 /// Source, target, size, bytes from an earlier try, and the checksum that was compared.
 type CopiedTuple = (String, PathBuf, u64, u64, Option<String>);
+
+/// Bytes that are here and bytes in all, of a file that has been begun.
+type DoneTuple = Option<(u64, u64)>;
+
+/// How far each file of a copy is; looked at while the copy goes on.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct CopyProgress {
+    files: Arc<Mutex<Vec<DoneTuple>>>,
+}
+
+#[pymethods]
+impl CopyProgress {
+    #[new]
+    fn new() -> Self {
+        CopyProgress { files: Arc::default() }
+    }
+
+    /// Of each file, in their order.
+    fn files(&self) -> Vec<DoneTuple> {
+        self.files.lock().clone()
+    }
+}
 
 /// Copies files: what each has come to, or its error.
 #[pyfunction]
@@ -19,9 +43,18 @@ pub fn copy(
     target: PathBuf,
     overwrite: bool,
     verify: bool,
+    progress: Option<&Bound<'_, CopyProgress>>,
 ) -> PyResult<Vec<Py<PyAny>>> {
     let (engine, options) = (engine(py)?, CopyOptions { overwrite, verify });
-    let copied = wait(py, &engine, engine.copy(&sources, &target, options, &|_| {}))?;
+    let files = progress.map(|progress| progress.get().files.clone());
+    let tell = |now: Progress| {
+        if let Some(files) = &files {
+            let mut files = files.lock();
+            files.resize(now.files, None);
+            files[now.file] = Some((now.done, now.size));
+        }
+    };
+    let copied = wait(py, &engine, engine.copy(&sources, &target, options, &tell))?;
     let outcome = |file: engine::Result<Copied>| match file {
         Ok(file) => {
             let checksum = file.checksum.map(|checksum| checksum.to_string());

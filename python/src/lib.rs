@@ -10,11 +10,13 @@ mod cut;
 mod error;
 mod file;
 mod lazy;
+mod log;
 mod members;
 #[cfg(target_os = "linux")]
 mod memory;
 mod ntuple;
 mod objects;
+mod progress;
 mod report;
 mod runtime;
 mod selected;
@@ -30,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]
-    use super::copy::copy;
+    use super::copy::{CopyProgress, copy};
     #[pymodule_export]
     use super::file::{
         Contents, File, Opens, chain, matching, open_file, open_table, open_tables, split_tree,
@@ -44,7 +46,9 @@ mod _core {
     #[pymodule_export]
     use super::objects::{slices, strings};
     #[pymodule_export]
-    use super::report::{report, timeline};
+    use super::progress::call_while_waiting;
+    #[pymodule_export]
+    use super::report::{Mark, mark, report, timeline};
     #[pymodule_export]
     use super::runtime::{configure, parse_bytes};
     #[pymodule_export]

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::error::exception;
+use crate::{log, progress};
 
 /// How often a wait looks for signals: Ctrl-C ends it within a blink.
 const SIGNALS_EVERY: Duration = Duration::from_millis(100);
@@ -105,17 +106,26 @@ pub fn wait<T: Send>(
     future: impl Future<Output = T> + Send,
 ) -> PyResult<T> {
     let mut interrupt = None;
+    log::choose_level(py, engine);
     let output = py.detach(|| {
         engine.block_on_until(future, SIGNALS_EVERY, || {
-            interrupt = Python::attach(|py| py.check_signals()).err();
+            interrupt = Python::attach(|py| while_waiting(py, engine)).err();
             interrupt.is_some()
         })
     });
+    log::deliver(py, engine);
     match (output, interrupt) {
         (Some(output), None) => Ok(output),
         (_, Some(interrupt)) => Err(interrupt),
         (None, None) => unreachable!("a wait is given up only for a signal"),
     }
+}
+
+/// What the waiting thread does every now and then: any of it may end the wait.
+fn while_waiting(py: Python<'_>, engine: &Engine) -> PyResult<()> {
+    py.check_signals()?;
+    log::deliver(py, engine);
+    progress::tick(py)
 }
 
 /// Changes settings; all settings as they are then.

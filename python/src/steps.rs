@@ -74,6 +74,13 @@ impl Batches {
 
 #[pymethods]
 impl Batches {
+    /// How many there are in all, where that is known beforehand.
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<Option<usize>> {
+        let batches = self.batches.here(py)?.try_lock().ok_or_else(|| in_use(py))?;
+        Ok(batches.steps())
+    }
+
     fn next(&self, py: Python<'_>) -> PyResult<Option<Read>> {
         let batches = self.batches.here(py)?;
         let mut batches = batches.try_lock().ok_or_else(|| in_use(py))?;

@@ -142,16 +142,16 @@ impl Engine {
         pause: Duration,
         mut give_up: impl FnMut() -> bool,
     ) -> Option<F::Output> {
-        self.block_on(async {
-            let mut future = std::pin::pin!(future);
-            loop {
-                match tokio::time::timeout(pause, &mut future).await {
-                    Ok(output) => return Some(output),
-                    Err(_) if give_up() => return None,
-                    Err(_) => {}
-                }
+        let mut future = std::pin::pin!(future);
+        // `give_up` is called outside of the runtime: it may wait for another future.
+        loop {
+            let part = async { tokio::time::timeout(pause, future.as_mut()).await };
+            match self.block_on(part) {
+                Ok(output) => return Some(output),
+                Err(_) if give_up() => return None,
+                Err(_) => {}
             }
-        })
+        }
     }
 
     /// Opens a file: `root://`, `http://`, `file://` or a local path. Several addresses of the

@@ -10,6 +10,7 @@ mod driver;
 pub mod errand;
 mod files;
 pub mod ledger;
+pub mod log;
 mod store;
 pub mod tally;
 pub mod trace;
@@ -33,6 +34,7 @@ use crate::source::network::Network;
 use crate::source::{FileInfo, display_url};
 use ahead::Ahead;
 use errand::Errand;
+use log::Level;
 use trace::Trace;
 
 /// How soon bytes are wanted.
@@ -238,6 +240,7 @@ impl Fetcher {
         errand: &Errand,
     ) -> Result<RemoteFile> {
         let (shown, local) = (shown(&places.urls), are_local(&places.urls));
+        self.trace().say(Level::Info, || format!("opening {shown}"));
         let answer = self.order_open(places, head, tail, None, errand)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
@@ -263,6 +266,7 @@ impl Fetcher {
     ) -> Result<(RemoteFile, Answer)> {
         let (begun, beginning) = oneshot::channel();
         let (shown, local) = (shown(&places.urls), are_local(&places.urls));
+        self.trace().say(Level::Info, || format!("opening {shown}, remembered from before"));
         let opened = self.order_open(places, head, 0, Some(begun), errand)?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {

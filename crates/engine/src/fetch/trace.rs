@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use scheduler::Standing;
 
 use super::ledger::{Ledger, Spent};
+use super::log::{Level, Log};
 use super::tally::Tallies;
 use crate::clock::Clock;
 
@@ -38,6 +39,19 @@ pub struct RequestRecord {
     /// Bytes that have arrived.
     pub received: u64,
     pub failed: bool,
+}
+
+impl RequestRecord {
+    /// The request in a line.
+    fn said(&self) -> String {
+        let (request, source, connection) = (self.request, &self.source, self.connection);
+        let bytes: u64 = self.segments.iter().map(|range| range.end - range.start).sum();
+        let what = match self.kind {
+            RequestKind::Open => "open".to_owned(),
+            RequestKind::Fetch => format!("{} ranges of {bytes} bytes", self.segments.len()),
+        };
+        format!("{source}: request {request} on connection {connection}: {what}")
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,11 +102,24 @@ pub struct Records {
 pub struct Trace {
     clock: Clock,
     records: Arc<Mutex<Records>>,
+    log: Arc<Log>,
 }
 
 impl Trace {
     pub(crate) fn new(clock: Clock) -> Self {
-        Trace { clock, records: Arc::default() }
+        Trace { clock, records: Arc::default(), log: Arc::default() }
+    }
+
+    /// What happens, in lines.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Writes a line of the log, where lines of that level are kept.
+    pub(crate) fn say(&self, level: Level, text: impl FnOnce() -> String) {
+        if self.log.keeps(level) {
+            self.log.add(self.now(), level, text());
+        }
     }
 
     pub fn now(&self) -> Duration {
@@ -135,6 +162,10 @@ impl Trace {
     }
 
     pub fn note(&self, file: Option<u32>, text: String) {
+        let warns = text.starts_with("warning: ");
+        self.say(if warns { Level::Warning } else { Level::Info }, || {
+            text.trim_start_matches("warning: ").to_owned()
+        });
         let mut records = self.records.lock();
         let note = (file, text);
         if records.notes.len() < NOTES_KEPT && !records.notes.contains(&note) {
@@ -159,6 +190,7 @@ impl Trace {
 
     pub(super) fn connecting(&self, connection: u32, source: Arc<str>) {
         let started = self.now();
+        self.say(Level::Debug, || format!("connection {connection} to {source} is begun"));
         let mut records = self.records.lock();
         let first_there = !records
             .connections
@@ -176,12 +208,22 @@ impl Trace {
 
     pub(super) fn connected(&self, connection: u32) {
         let now = self.now();
-        self.with_connection(connection, |record| record.usable = Some(now));
+        self.with_connection(connection, |record| {
+            record.usable = Some(now);
+            let (source, took) = (&record.source, (now - record.started).as_secs_f64());
+            let text =
+                || format!("connection {connection} to {source} is usable after {took:.3} s");
+            self.say(Level::Debug, text);
+        });
     }
 
     pub(super) fn disconnected(&self, connection: u32) {
         let now = self.now();
-        self.with_connection(connection, |record| record.ended = Some(now));
+        self.with_connection(connection, |record| {
+            record.ended = Some(now);
+            let source = &record.source;
+            self.say(Level::Debug, || format!("connection {connection} to {source} has ended"));
+        });
     }
 
     fn with_connection(&self, connection: u32, change: impl FnOnce(&mut ConnectionRecord)) {
@@ -195,6 +237,7 @@ impl Trace {
 
     pub(super) fn sent(&self, mut record: RequestRecord) {
         record.sent = self.now();
+        self.say(Level::Debug, || record.said());
         let mut records = self.records.lock();
         let (sent, file, segments) = (record.sent, record.file, record.segments.len());
         let wave = records.tallies.sent(sent, file, &record.source, segments);
@@ -265,6 +308,11 @@ impl Trace {
         record.done = Some(now);
         record.failed = failed;
         let (file, source) = (record.file, record.source.clone());
+        if failed {
+            let took = (now - record.sent).as_secs_f64();
+            let text = || format!("{source}: request {request} failed after {took:.3} s");
+            self.say(Level::Debug, text);
+        }
         records.tallies.ended(now, file, &source, failed);
     }
 }

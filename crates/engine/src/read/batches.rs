@@ -20,6 +20,7 @@ pub struct Batches {
     /// The batch taken last is thought to be in use until the next one is taken: a loop lets go of
     /// the one only when it has the other.
     in_use: Option<HandedOut>,
+    steps: Option<usize>,
 }
 
 /// A batch, which counts against what is read ahead from the moment it is made.
@@ -68,7 +69,17 @@ impl Batches {
             };
             let _ = sender.send(Err(error)).await;
         });
-        Batches { receiver, waiting, errand, in_use: None }
+        Batches { receiver, waiting, errand, in_use: None, steps: None }
+    }
+
+    /// The same, of which it is known how many there are in all.
+    pub(super) fn in_steps(self, steps: usize) -> Self {
+        Batches { steps: Some(steps), ..self }
+    }
+
+    /// How many batches there are in all, those taken included, where that is known beforehand.
+    pub fn steps(&self) -> Option<usize> {
+        self.steps
     }
 
     /// The next batch; `None` after the last one.

@@ -127,13 +127,14 @@ struct Pipeline {
 
 /// Starts reading on the present tokio runtime; `told` is there where somebody else decides.
 pub fn start(job: Job, plan: Plan, told: Option<Told>) -> Batches {
-    let remote = job.remote.clone();
-    Batches::start(&remote, |maker| {
+    let (remote, steps) = (job.remote.clone(), plan.batches.len());
+    let batches = Batches::start(&remote, |maker| {
         let (done, work) = mpsc::unbounded_channel();
         // Nobody tells anything.
         let told = told.unwrap_or_else(|| mpsc::unbounded_channel().1);
         Pipeline::new(job, plan, done).run(work, told, maker)
-    })
+    });
+    batches.in_steps(steps)
 }
 
 impl Pipeline {

@@ -101,6 +101,33 @@ impl Report {
         trace.look(|records, now| Report::of(records, now, file))
     }
 
+    /// What has been done since an earlier report of the same engine or file, `wall` ago. Sources
+    /// keep the best times that they ever had for connecting and first bytes.
+    pub fn since(&self, earlier: &Report, wall: Duration) -> Report {
+        let mut part = self.clone();
+        part.transfer_s -= earlier.transfer_s;
+        part.decoding_s -= earlier.decoding_s;
+        part.bytes_received -= earlier.bytes_received;
+        part.bytes_metadata -= earlier.bytes_metadata;
+        part.bytes_baskets -= earlier.bytes_baskets;
+        part.over_read = over_read(part.bytes_received, part.bytes_metadata + part.bytes_baskets);
+        part.requests -= earlier.requests;
+        part.segments -= earlier.segments;
+        part.connections -= earlier.connections;
+        part.serial_round_trips -= earlier.serial_round_trips;
+        part.stalls -= earlier.stalls;
+        part.wall_s = wall.as_secs_f64();
+        part.time_s = self.time_s.since(&earlier.time_s, part.wall_s);
+        for source in &mut part.sources {
+            if let Some(before) = earlier.sources.iter().find(|other| other.name == source.name) {
+                source.subtract(before);
+            }
+        }
+        part.sources.retain(|source| source.requests > 0 || source.connections > 0);
+        part.notes.retain(|note| !earlier.notes.contains(note));
+        part
+    }
+
     fn of(records: &Records, now: Duration, file: Option<u32>) -> Report {
         let sources = sources(records, now, file);
         let requests = records.tallies.by_source(file);
@@ -120,7 +147,7 @@ impl Report {
             bytes_received: received,
             bytes_metadata: tally.metadata_wanted,
             bytes_baskets: tally.baskets_wanted,
-            over_read: (received as f64 / u64::max(wanted, 1) as f64 - 1.0).max(0.0),
+            over_read: over_read(received, wanted),
             requests: requests.values().map(|tally| tally.requests).sum(),
             segments: requests.values().map(|tally| tally.segments).sum(),
             connections: sources.iter().map(|source| source.connections).sum(),
@@ -137,6 +164,11 @@ impl Report {
     }
 }
 
+/// Which part more than what was wanted has been received.
+fn over_read(received: u64, wanted: u64) -> f64 {
+    (received as f64 / u64::max(wanted, 1) as f64 - 1.0).max(0.0)
+}
+
 impl Times {
     fn new(spent: &Spent) -> Times {
         let on = |phase| spent.on(phase).as_secs_f64();
@@ -149,6 +181,22 @@ impl Times {
             joining: on(Phase::Joining),
             caller: spent.wall().saturating_sub(spent.waited()).as_secs_f64(),
         }
+    }
+
+    /// The part of it since an earlier time, `wall` seconds ago.
+    fn since(&self, earlier: &Times, wall: f64) -> Times {
+        let mut part = Times {
+            connecting: self.connecting - earlier.connecting,
+            opening: self.opening - earlier.opening,
+            metadata: self.metadata - earlier.metadata,
+            bytes: self.bytes - earlier.bytes,
+            decoding: self.decoding - earlier.decoding,
+            joining: self.joining - earlier.joining,
+            caller: 0.0,
+        };
+        let waited: f64 = part.parts().iter().map(|(_, seconds)| seconds).sum();
+        part.caller = (wall - waited).max(0.0);
+        part
     }
 
     /// What each part is called, and how long it took, in the order of a read.
@@ -216,6 +264,23 @@ impl SourceReport {
             rate: (busy > 0.0).then(|| tally.bytes_received as f64 / busy),
             history: None,
         }
+    }
+}
+
+impl SourceReport {
+    /// Takes away what had been done before.
+    fn subtract(&mut self, before: &SourceReport) {
+        self.bytes_received -= before.bytes_received;
+        self.requests -= before.requests;
+        self.failures -= before.failures;
+        self.damaged_pages -= before.damaged_pages;
+        self.hedges -= before.hedges;
+        self.hedge_bytes -= before.hedge_bytes;
+        self.connections -= before.connections;
+        self.transfer_s -= before.transfer_s;
+        let rate = self.bytes_received as f64 / self.transfer_s;
+        self.rate = (self.transfer_s > 0.0).then_some(rate);
+        self.history = None;
     }
 }
 
@@ -316,6 +381,43 @@ fn digits(value: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_report_of_a_part_is_what_was_done_in_it() {
+        let source = |requests, bytes_received| SourceReport {
+            name: "there".to_owned(),
+            requests,
+            bytes_received,
+            transfer_s: requests as f64,
+            ..SourceReport::default()
+        };
+        let times = |bytes| Times { bytes, ..Times::default() };
+        let earlier = Report {
+            requests: 3,
+            bytes_received: 300,
+            bytes_baskets: 200,
+            time_s: times(1.0),
+            sources: vec![source(3, 300)],
+            notes: vec!["old".to_owned()],
+            ..Report::default()
+        };
+        let later = Report {
+            requests: 5,
+            bytes_received: 420,
+            bytes_baskets: 300,
+            time_s: times(2.5),
+            sources: vec![source(5, 420)],
+            notes: vec!["old".to_owned(), "new".to_owned()],
+            ..Report::default()
+        };
+        let part = later.since(&earlier, Duration::from_secs(4));
+        assert_eq!((part.requests, part.bytes_received, part.bytes_baskets), (2, 120, 100));
+        assert!((part.over_read - 0.2).abs() < 1e-9);
+        assert!((part.time_s.bytes - 1.5).abs() < 1e-9 && (part.time_s.caller - 2.5).abs() < 1e-9);
+        assert_eq!((part.sources[0].requests, part.sources[0].rate), (2, Some(60.0)));
+        assert_eq!(part.notes, ["new"]);
+        assert!(later.since(&later, Duration::ZERO).sources.is_empty());
+    }
 
     #[test]
     fn sizes_are_short() {

@@ -8,6 +8,7 @@ use url::Url;
 use super::{Driver, scheduler_traits};
 use crate::error::{Error, ErrorKind};
 use crate::fetch::ledger::Phase;
+use crate::fetch::log::Level;
 use crate::source::{ConnectionTag, FileInfo, Notice, Place, Role, display_url};
 
 /// Redirections of one open; what XRootD's own client allows.
@@ -76,9 +77,20 @@ impl Driver {
             }
             // Directories are listed beside the driver.
             Notice::Listed { .. } => {}
-            Notice::Wait(time) => self.scheduler.handle_wait(now, id, time),
+            Notice::Wait(time) => {
+                let text = format!("asks to wait for {:.0} s", time.as_secs_f64());
+                self.say_of(id, Level::Info, &text);
+                self.scheduler.handle_wait(now, id, time);
+            }
             Notice::Note(text) => self.trace.note(None, text),
             Notice::Disconnected { error } => self.disconnected(id, error),
+        }
+    }
+
+    /// Writes a line of the log about the server of a connection.
+    fn say_of(&self, connection: ConnectionId, level: Level, what: &str) {
+        if let Some(there) = self.connections.get(&connection) {
+            self.trace.say(level, || format!("{}: {what}", there.source));
         }
     }
 
@@ -113,6 +125,8 @@ impl Driver {
         let Some(state) = self.requests.get(&request) else { return };
         let pages = range.end.div_ceil(PAGE_BYTES) - range.start / PAGE_BYTES;
         self.trace.damaged(request.0, pages);
+        let text = format!("{pages} pages came damaged and are asked for again");
+        self.say_of(connection, Level::Warning, &text);
         let error = Error::new(ErrorKind::Corrupt, "what came is not what its checksums say")
             .retryable(true)
             .with_range(range.clone())
@@ -125,6 +139,7 @@ impl Driver {
 
     fn failed(&mut self, request: RequestId, connection: ConnectionId, error: Error) {
         self.trace.ended(request.0, true);
+        self.say_of(connection, Level::Info, &format!("a request failed: {error}"));
         let Some(state) = self.requests.remove(&request) else { return };
         let mut failure = failure_of(&error);
         if !failure.retryable && self.is_worth_asking(state.file, state.source, &error) {
@@ -204,6 +219,7 @@ impl Driver {
         let failure = error.as_ref().map_or(Failure::LATER, failure_of);
         let is_last = self.connections.values().filter(|there| there.server == server).count() < 2;
         if let Some(error) = error {
+            self.say_of(connection, Level::Info, &format!("a connection broke: {error}"));
             let concerned: Vec<FileId> = self
                 .files
                 .iter()

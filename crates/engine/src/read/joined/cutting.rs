@@ -133,10 +133,12 @@ pub async fn start(joined: &Joined, cut: &Cut, starts: Vec<u64>, rank: Rank) -> 
     let remote = table.file().remote().clone();
     let predicate = cut.predicate.clone();
     let empty = deciding.empty_columns().map(|(_, array)| array).collect();
+    let steps = starts.len().saturating_sub(1);
     let cutting = Cutting { table, predicate, shown, keys, kept, empty, starts, windows };
-    Ok(Batches::start(&remote, async move |maker: Maker| {
+    let batches = Batches::start(&remote, async move |maker: Maker| {
         cutting.run(decided, listeners, readings, maker).await
-    }))
+    });
+    Ok(batches.in_steps(steps))
 }
 
 /// Where windows begin and, last, end: with clusters, or where a tree's deciding columns have some

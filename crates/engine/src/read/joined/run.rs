@@ -40,8 +40,10 @@ pub async fn start(joined: &Joined, starts: Vec<u64>, rank: Rank) -> Result<Batc
         readings.push(Reading::begin(joined, part, columns, &starts, None, rank).await?);
     }
     let shown = joined.columns.iter().map(|column| column.name.clone()).zip(places).collect();
+    let steps = starts.len().saturating_sub(1);
     let run = Run { readings, keys, shown, starts };
-    Ok(Batches::start(joined.table().file().remote(), |maker| run.run(maker)))
+    let batches = Batches::start(joined.table().file().remote(), |maker| run.run(maker));
+    Ok(batches.in_steps(steps))
 }
 
 impl Reading {

@@ -89,11 +89,12 @@ struct Pipeline {
 
 /// Starts reading on the present tokio runtime.
 pub fn start(job: Job, plan: Plan) -> Batches {
-    let remote = job.remote.clone();
-    Batches::start(&remote, |maker| {
+    let (remote, steps) = (job.remote.clone(), plan.batches.len());
+    let batches = Batches::start(&remote, |maker| {
         let (done, work) = mpsc::unbounded_channel();
         Pipeline::new(job, plan, done).run(work, maker)
-    })
+    });
+    batches.in_steps(steps)
 }
 
 impl Pipeline {
