@@ -204,6 +204,10 @@ class File:
     def table(self, path: str) -> Tree | Ntuple: ...
     @property
     def root_version(self) -> int: ...
+    @property
+    def uuid(self) -> int | None:
+        """The file's own number; None where its head is cut."""
+
     def streamers(
         self,
     ) -> list[tuple[str, int, int, list[tuple[str, str, str, str, int, list[int], int]]]]: ...
@@ -249,6 +253,9 @@ class Tree:
     def branch_title(self, branch: int) -> str: ...
     def branch_bytes(self, branch: int) -> tuple[int, int, int]:
         """Compressed and uncompressed bytes, and number of baskets."""
+
+    def baskets(self, branch: int) -> list[tuple[int, int, tuple[int, int] | None]]:
+        """Of each basket its entries (half open), and its record in the file (half open)."""
 
     def branch_entries(self, branch: int) -> int: ...
     def typename(self, branch: int) -> str: ...

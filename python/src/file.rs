@@ -88,6 +88,12 @@ impl File {
         Ok(self.inner(py)?.format().header.version)
     }
 
+    /// The file's own number.
+    #[getter]
+    fn uuid(&self, py: Python<'_>) -> PyResult<Option<u128>> {
+        Ok(self.inner(py)?.format().header.uuid)
+    }
+
     /// Name, version, checksum and elements of every class that the file describes.
     fn streamers(&self, py: Python<'_>) -> PyResult<Vec<InfoTuple>> {
         let infos = self.inner(py)?.format().streamers.infos_of_file();

@@ -32,6 +32,9 @@ type Asked = Vec<(Key, bool)>;
 /// What decides, and how.
 type Decision = (Vec<Key>, Py<PyAny>);
 
+/// First and last entry of a basket, and first and last byte of its record.
+type BasketTuple = (u64, u64, Option<(u64, u64)>);
+
 /// Expressions and arrays of an index.
 type Index = (String, String, Py<PyArray1<i64>>, Py<PyArray1<i64>>, Py<PyArray1<i64>>);
 
@@ -193,6 +196,18 @@ impl Tree {
     fn bytes(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
         let tree = self.inner(py)?.metadata();
         Ok((tree.zip_bytes, tree.total_bytes))
+    }
+
+    /// Of each basket of the branch its entries (half open), and its record in the file (half open,
+    /// key included); none where it is in the tree's own record.
+    fn baskets(&self, py: Python<'_>, branch: u32) -> PyResult<Vec<BasketTuple>> {
+        let branch = self.branch(py, branch)?;
+        let baskets = self.inner(py)?.metadata().branches[branch.0 as usize].baskets.iter();
+        let told = baskets.map(|basket| {
+            let record = basket.place.stored().map(|record| (record.start, record.end));
+            (basket.entries.start, basket.entries.end, record)
+        });
+        Ok(told.collect())
     }
 
     /// Number of entries of the branch, which may differ from the tree's.

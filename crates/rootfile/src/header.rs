@@ -46,6 +46,8 @@ pub struct Header {
     /// The record of the streamer infos (`fSeekInfo`, `fNbytesInfo`); empty where there is none.
     pub seek_info: u64,
     pub info_len: u64,
+    /// The file's own number (`fUUID`); `None` where the bytes end before it.
+    pub uuid: Option<u128>,
 }
 
 impl Header {
@@ -77,6 +79,7 @@ impl Header {
         let compress = cursor.i32()?;
         let seek_info = seek(&mut cursor, big)?;
         let info_len = u64::from(cursor.u32()?);
+        let uuid = uuid(&mut cursor).ok();
         let header = Header {
             version,
             big,
@@ -88,6 +91,7 @@ impl Header {
             compress,
             seek_info,
             info_len,
+            uuid,
         };
         header.check().map_err(|error| error.within("header"))
     }
@@ -108,6 +112,13 @@ impl Header {
         }
         Ok(self)
     }
+}
+
+/// A `TUUID`, behind its version.
+fn uuid(cursor: &mut Cursor<'_>) -> Result<u128> {
+    let _version = cursor.u16()?;
+    let (high, low) = (cursor.u64()?, cursor.u64()?);
+    Ok(u128::from(high) << 64 | u128::from(low))
 }
 
 /// An offset of four or eight bytes.
@@ -147,8 +158,12 @@ mod tests {
             compress: 501,
             seek_info: 2048,
             info_len: 512,
+            uuid: None,
         };
         assert_eq!(header, expected);
+        let whole = [&SMALL[..SMALL.len() - 2], &[0xa5; 16]].concat();
+        let uuid = Header::read(&Bytes::from(whole)).unwrap().uuid;
+        assert_eq!(uuid, Some(u128::from_be_bytes([0xa5; 16])));
     }
 
     #[test]

@@ -245,6 +245,7 @@ mod tests {
             compress: 101,
             seek_info: infos.start,
             info_len: infos.end - infos.start,
+            uuid: None,
         };
         wishes(&Known::new(Some(end)), &header, &keys, &[keys.clone(), infos])
     }

@@ -169,3 +169,14 @@ pub enum BasketPlace {
     /// entries of before there was the branch.
     Embedded(Bytes),
 }
+
+impl BasketPlace {
+    /// Where the record is in the file; `None` of one inside the tree's own record.
+    #[must_use]
+    pub fn stored(&self) -> Option<Range<u64>> {
+        match self {
+            BasketPlace::Stored(range) => Some(range.clone()),
+            BasketPlace::Embedded(_) => None,
+        }
+    }
+}
