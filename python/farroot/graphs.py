@@ -12,6 +12,14 @@ from .objects import Graph, Object
 _AXES = {"x": "X", "y": "Y", "z": "Z", 0: "X", 1: "Y", 2: "Z", -3: "X", -2: "Y", -1: "Z"}
 
 
+class TGraphErrors(Graph):
+    """``TGraphErrors``: an error of each x and each y."""
+
+
+class TGraphAsymmErrors(Graph):
+    """``TGraphAsymmErrors``: two errors of each x and each y."""
+
+
 class MultiErrors(Graph):
     """``TGraphMultiErrors``: each y has several errors."""
 

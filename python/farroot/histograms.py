@@ -22,7 +22,7 @@ _NAMES = "xyz"
 #: What hist and boost_histogram call the members of histograms and axes.
 _METADATA = {"name": "fName", "label": "fTitle"}
 #: The error of a profile's bin, by ROOT's letter and number.
-_ERROR_MODES = {"": 0, None: 0, "s": 1, "i": 2, "g": 3, 0: 0, 1: 1, 2: 2, 3: 3}
+_ERROR_MODES = {"": 0, "s": 1, "i": 2, "g": 3, 0: 0, 1: 1, 2: 2, 3: 3}
 
 
 class Axis(Object):
@@ -39,6 +39,9 @@ class Axis(Object):
     @property
     def width(self) -> float:
         """The mean length of the bins."""
+        if len(self["fXbins"]) != len(self) + 1:
+            # Not the mean of the widths, whose last bit is another one.
+            return (self.high - self.low) / len(self)
         return float(self.widths().mean())
 
     def labels(self, flow: bool = False) -> list[str] | None:
@@ -254,6 +257,18 @@ class Histogram(Binned):
         return np.where(squares > 0, squares, 0.0)
 
 
+class TH1(Histogram):
+    """``TH1`` of any number type."""
+
+
+class TH2(Histogram):
+    """``TH2`` of any number type."""
+
+
+class TH3(Histogram):
+    """``TH3`` of any number type."""
+
+
 class Profile(Histogram):
     """``TProfile``, ``TProfile2D`` and ``TProfile3D``: the mean of a quantity in each bin."""
 
@@ -286,14 +301,19 @@ class Profile(Histogram):
         """Effective number of entries in each bin."""
         return self._bins(self._effective(), flow)
 
-    def errors(self, flow: bool = False, error_mode: str | int | None = "") -> NDArray[np.float64]:
+    def errors(
+        self, flow: bool = False, error_mode: str | int | None = None
+    ) -> NDArray[np.float64]:
         """Error of each bin.
 
         Args:
             flow: Whether the bins below and above come too.
-            error_mode: ``""`` for the error of the mean, ``"s"`` for the spread, ``"i"`` for whole
-                numbers, ``"g"`` for weights of Gaussian errors, as in ROOT.
+            error_mode: None for the profile's own option, as ROOT's ``GetBinError``; ``""`` for
+                the error of the mean, ``"s"`` for the spread, ``"i"`` for whole numbers, ``"g"``
+                for weights of Gaussian errors.
         """
+        if error_mode is None:
+            error_mode = self["fErrorMode"]
         if error_mode not in _ERROR_MODES:
             raise InvalidArgumentError(f'error_mode is "", "s", "i" or "g", not {error_mode!r}')
         return self._bins(self._errors(_ERROR_MODES[error_mode]), flow)
@@ -323,7 +343,7 @@ class Profile(Histogram):
         return np.where(np.asarray(self["fBinEntries"]) != 0, deviations, 0.0)
 
     def variances(
-        self, flow: bool = False, error_mode: str | int | None = ""
+        self, flow: bool = False, error_mode: str | int | None = None
     ) -> NDArray[np.float64]:
         """Square of each bin's error; see :meth:`errors`."""
         return np.square(self.errors(flow, error_mode))
@@ -354,6 +374,18 @@ class Profile(Histogram):
             view[name] = self._bins(flat, flow=True)[cells]
 
 
+class TProfile(Profile):
+    """``TProfile``: along one axis."""
+
+
+class TProfile2D(Profile):
+    """``TProfile2D``: along two axes."""
+
+
+class TProfile3D(Profile):
+    """``TProfile3D``: along three axes."""
+
+
 def ratio(above: Any, below: Any) -> NDArray[np.float64]:
     """The quotient, 0 where the divisor is."""
     above, below = np.asarray(above, dtype=np.float64), np.asarray(below, dtype=np.float64)
@@ -362,6 +394,10 @@ def ratio(above: Any, below: Any) -> NDArray[np.float64]:
 
 def _array_part(histogram: Object) -> NDArray[Any]:
     """The numbers of the ``TArray`` that a histogram derives from."""
+    for name, member in histogram._known().items():
+        if name.startswith("TArray"):
+            # Of a column of histograms, where base classes are members.
+            return np.asarray(member)
     bases = [base for base in histogram.bases if isinstance(base, Object)]
     for base in bases:
         if base.classname.startswith("TArray"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .errors import InvalidArgumentError, LimitReachedError, UnsupportedError
-from .histograms import Axis, Binned, Histogram, ratio
+from .histograms import Axis, Binned
 from .objects import Object
 
 if TYPE_CHECKING:
@@ -166,47 +166,3 @@ class Polygons(Object):
         raise UnsupportedError(f"the bins of {self!r} are polygons; see its polygons and values()")
 
     to_boost = to_numpy = to_hist
-
-
-class Efficiency(Binned):
-    """``TEfficiency``: the part of all entries that passed, in each bin."""
-
-    @property
-    def passed(self) -> Histogram:
-        histogram: Histogram = self["fPassedHistogram"]
-        return histogram
-
-    @property
-    def total(self) -> Histogram:
-        histogram: Histogram = self["fTotalHistogram"]
-        return histogram
-
-    @property
-    def kind(self) -> str:
-        return "MEAN"
-
-    @property
-    def axes(self) -> tuple[Axis, ...]:
-        return self.total.axes
-
-    @property
-    def weighted(self) -> bool:
-        """True: the variances are not the contents."""
-        return True
-
-    def _cells(self) -> NDArray[np.float64]:
-        """What passed of all in each bin; 0 where there was nothing."""
-        passed, total = self.passed.values(flow=True), self.total.values(flow=True)
-        return ratio(passed.reshape(-1), total.reshape(-1)).reshape(passed.shape)
-
-    def _squares(self) -> NDArray[np.float64]:
-        """Normal approximation (ROOT: ``kFNormal``), also of weights."""
-        efficiency = self._cells()
-        passed, total = self.passed.variances(flow=True), self.total.variances(flow=True)
-        spread = passed * (1 - 2 * efficiency) + total * efficiency**2
-        sums = np.asarray(self.total.values(flow=True), dtype=np.float64) ** 2
-        return ratio(np.abs(spread).reshape(-1), sums.reshape(-1)).reshape(efficiency.shape)
-
-    def counts(self, flow: bool = False) -> NDArray[Any]:
-        """Number of all entries in each bin, passed or not."""
-        return self.total.values(flow)

@@ -8,19 +8,31 @@ import operator
 import re
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, Protocol
 
 from ._registry import decoded, is_opaque
 from ._uproot import no_attribute
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
 
-if TYPE_CHECKING:
-    from ._core import Source
+
+class Filling(Protocol):
+    """Where the members of one object are."""
+
+    def fill(self, instance: Any) -> None:
+        """Gives them to the object, once."""
+
 
 #: Attributes of an object that are there when it has been filled.
 _READ = frozenset(("_members", "_bases", "_lacking", "_stored"))
 #: Where there is no member.
 _NOTHING = object()
+
+
+class Origin(NamedTuple):
+    """The file that an object was read from, which goes with it into pickles and copies."""
+
+    #: Address, without secrets.
+    file_path: str
 
 
 class Object:
@@ -38,7 +50,7 @@ class Object:
     _lacking: str | None
     _stored: bytes
 
-    def __init__(self, classname: str, version: int, source: Source | None = None) -> None:
+    def __init__(self, classname: str, version: int | None, source: Filling | None = None) -> None:
         self._classname = classname
         self._version = version
         self._source = source
@@ -80,8 +92,17 @@ class Object:
         return self._classname
 
     @property
-    def class_version(self) -> int:
-        """Version of the class that wrote the object."""
+    def file(self) -> Origin | None:
+        """The file that the object was read from; None of a part of another object."""
+        return self.__dict__.get("_origin")
+
+    def read_from(self, origin: Origin) -> None:
+        """Notes where the object was read from."""
+        self._origin = origin
+
+    @property
+    def class_version(self) -> int | None:
+        """Version of the class that wrote the object; None in a column, where it is not kept."""
         return self._version
 
     @property
@@ -127,7 +148,7 @@ class Object:
         return list(self._known())
 
     @property
-    def instance_version(self) -> int:
+    def instance_version(self) -> int | None:
         """As :attr:`class_version`; uproot's name for it."""
         return self._version
 
@@ -140,6 +161,13 @@ class Object:
                     found.append(_kinded(base))
                 found += base.base(*classnames)
         return found
+
+    @property
+    def behaviors(self) -> tuple[type[Object], ...]:
+        """The classes of Python that it has its methods from, the closest first; uproot's name."""
+        return tuple(
+            kind for kind in type(self).__mro__ if issubclass(kind, Object) and kind is not Object
+        )
 
     def is_instance(self, *classnames: str) -> bool:
         """Whether the object is of one of these classes, or of one that derives from it."""
@@ -283,6 +311,23 @@ class _Counted(Object):
         super().fill(members, bases)
 
 
+class Numbers(_Counted):
+    """``TArrayD`` and its like."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        values = self._known()["fArray"]
+        return values if dtype is None else values.astype(dtype)
+
+
+class RefArray(_Counted):
+    """``TRefArray``: numbers of objects elsewhere."""
+
+    @property
+    def refs(self) -> Any:
+        """The numbers that they have."""
+        return self["refs"] if "refs" in self else self["fUIDs"]
+
+
 class Table(Object):
     """``TTable``, of STAR's data: rows of numbers."""
 
@@ -410,7 +455,7 @@ def _kinded(value: Object) -> Object:
     """The object, with the methods of the base class that has any."""
     if type(value) is Object:
         for base in value._bases:
-            if isinstance(base, Object) and type(_kinded(base)) not in (Object, _Counted):
+            if isinstance(base, Object) and type(_kinded(base)) not in (Object, _Counted, Numbers):
                 value.__class__ = type(base)
                 break
     return value
@@ -418,7 +463,7 @@ def _kinded(value: Object) -> Object:
 
 def _plain_object(value: Object) -> Any:
     kind = type(value)
-    if (kind is not Object and kind is not _Counted) or value._lacking is not None:
+    if kind not in (Object, _Counted, Numbers) or value._lacking is not None:
         # Nothing of it has to be read here.
         return value
     if _ELEMENTS in value._members:
@@ -440,7 +485,7 @@ def _plain_object(value: Object) -> Any:
     return _kinded(value)
 
 
-def make(classname: str, version: int, source: Source | None) -> Object:
+def make(classname: str, version: int | None, source: Filling | None) -> Object:
     """An object of a class, to be filled by its source; at once where there is none."""
     kind = Registered if is_opaque(classname) else _kind(classname)
     return kind(classname, version, source)
@@ -449,19 +494,25 @@ def make(classname: str, version: int, source: Source | None) -> Object:
 @functools.cache
 def _kind(classname: str) -> type[Object]:
     """What has the methods of a class; of those that derive from others, see `_kinded`."""
-    from . import algebra, graphs, histograms, manifold, roofit
+    from . import algebra, efficiencies, graphs, histograms, manifold, roofit
 
     for pattern, kind in (
-        (r"TH[123][CSIFDL]|TH1K", histograms.Histogram),
-        (r"TProfile([23]D)?", histograms.Profile),
+        (r"TH1[CSIFDLK]", histograms.TH1),
+        (r"TH2[CSIFDL]", histograms.TH2),
+        (r"TH3[CSIFDL]", histograms.TH3),
+        (r"TProfile", histograms.TProfile),
+        (r"TProfile2D", histograms.TProfile2D),
+        (r"TProfile3D", histograms.TProfile3D),
         (r"TAxis", histograms.Axis),
-        (r"TEfficiency", manifold.Efficiency),
+        (r"TEfficiency", efficiencies.Efficiency),
         (r"THnSparseT?(<.*>)?", manifold.Sparse),
         (r"THnT(<.*>)?", manifold.Dense),
         (r"TH2Poly|TProfile2Poly", manifold.Polygons),
         (r"RooCurve", roofit.Curve),
         (r"RooHist", roofit.Points),
-        (r"TGraph(Errors|AsymmErrors|BentErrors|Polar|QQ)?|TCutG", Graph),
+        (r"TGraphErrors", graphs.TGraphErrors),
+        (r"TGraphAsymmErrors", graphs.TGraphAsymmErrors),
+        (r"TGraph(BentErrors|Polar|QQ)?|TCutG", Graph),
         (r"TGraphMultiErrors", graphs.MultiErrors),
         (r"TGraph2D(Errors|AsymmErrors)?", graphs.Graph2D),
         (r"TMatrixT(Sym|Sparse)?<(float|double)>", algebra.Matrix),
@@ -471,8 +522,10 @@ def _kind(classname: str) -> type[Object]:
         (r"TParameter<.*>", Parameter),
         (r"TDatime", Datime),
         (r"TTable", Table),
+        (r"TRefArray", RefArray),
+        (r"TArray(C|S|I|L|L64|F|D)", Numbers),
         (
-            r"TArray.*|T(Hash|Sorted)?List|TObjArray|TOrdCollection|TClonesArray|TMap|TRefArray",
+            r"T(Hash|Sorted)?List|TObjArray|TOrdCollection|TClonesArray|TMap",
             _Counted,
         ),
     ):
