@@ -50,14 +50,57 @@ from .report import ReadReport, Reporting, report, reporting
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
+    from . import behaviors as behaviors
+    from . import containers as containers
     from . import exceptions
+    from . import interpretation as interpretation
+    from . import model as model
+    from . import reading as reading
+    from .containers import AsArray as AsArray
+    from .containers import AsDynamic as AsDynamic
+    from .containers import AsMap as AsMap
+    from .containers import AsPointer as AsPointer
+    from .containers import AsRVec as AsRVec
+    from .containers import AsSet as AsSet
+    from .containers import AsString as AsString
+    from .containers import AsVector as AsVector
+    from .containers import STLMap as STLMap
+    from .containers import STLSet as STLSet
+    from .containers import STLVector as STLVector
+    from .interpretation.grouped import AsGrouped as AsGrouped
+    from .interpretation.jagged import AsJagged as AsJagged
+    from .interpretation.numerical import AsDouble32 as AsDouble32
+    from .interpretation.numerical import AsDtype as AsDtype
+    from .interpretation.numerical import AsDtypeInPlace as AsDtypeInPlace
+    from .interpretation.numerical import AsFloat16 as AsFloat16
+    from .interpretation.objects import AsObjects as AsObjects
+    from .interpretation.objects import AsStridedObjects as AsStridedObjects
+    from .interpretation.strings import AsStrings as AsStrings
 
 #: As uproot calls them.
 TTree, TBranch, RNTuple = Tree, Branch, Ntuple
 ReadOnlyFile, ReadOnlyDirectory, Model = File, Directory, Object
 
 #: Modules under uproot's names; each is imported when it is first asked for.
-_MODULES = ("exceptions",)
+_MODULES = ("behaviors", "containers", "exceptions", "interpretation", "model", "reading")
+
+#: Names in these that uproot has at its top, too.
+_IN_MODULES = {
+    **dict.fromkeys(
+        (
+            *("AsArray", "AsDynamic", "AsMap", "AsPointer", "AsRVec", "AsSet", "AsString"),
+            *("AsVector", "STLMap", "STLSet", "STLVector"),
+        ),
+        "containers",
+    ),
+    **dict.fromkeys(
+        ("AsDouble32", "AsDtype", "AsDtypeInPlace", "AsFloat16"), "interpretation.numerical"
+    ),
+    "AsGrouped": "interpretation.grouped",
+    "AsJagged": "interpretation.jagged",
+    **dict.fromkeys(("AsObjects", "AsStridedObjects"), "interpretation.objects"),
+    "AsStrings": "interpretation.strings",
+}
 
 __all__ = [
     "ArgumentTypeError",
@@ -132,8 +175,10 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name in _MODULES:
-            from importlib import import_module
+        from importlib import import_module
 
+        if name in _MODULES:
             return import_module(f"{__name__}.{name}")
+        if name in _IN_MODULES:
+            return getattr(import_module(f"{__name__}.{_IN_MODULES[name]}"), name)
         raise no_name(name, __all__)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from . import _core, _libraries
+from . import _core, _libraries, _reinterpreted
 from ._entries import Rows, entry_range, steps_of_files
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
@@ -29,9 +29,13 @@ if TYPE_CHECKING:
     from .branches import HasBranches
     from .dataset import Steps
     from .friends import OfFriend
+    from .interpretation import Interpretation
     from .ntuple import Ntuple
     from .tree import Branch, Tree
 
+
+Column = TypeVar("Column", "Chosen", "Chosen | Computed | OfFriend")
+Ordered = TypeVar("Ordered", bound="OneColumn | Computed")
 
 #: Whether Awkward arrays carry titles as ``__doc__``; or which attributes of the tree the whole
 #: carries under which names.
@@ -129,6 +133,8 @@ class Chosen:
     branch: Branch
     parts: tuple[Chosen, ...] | None = None
     optional: bool = False
+    #: How its bytes are read, where not as the branch's own type says.
+    interpretation: Interpretation | None = None
 
     @property
     def title(self) -> str:
@@ -150,8 +156,15 @@ class Chosen:
         if self.parts is None:
             column = columns[self.branch.key]
             decode = self.branch.decoder
+            if self.interpretation is not None:
+                from . import _reinterpreted
+
+                made = _reinterpreted.array(column, self.branch, self.interpretation, into)
+                return into.computed(made, rows)
             return (
-                into.array(column, rows) if decode is None else into.computed(decode(column), rows)
+                into.of_branch(column, rows)
+                if decode is None
+                else into.computed(decode(column), rows)
             )
         there = [part for part in self.parts if part.is_in(columns)]
         return into.nested({part.name: part.array(columns, into, rows) for part in there})
@@ -230,6 +243,8 @@ class Choice:
         """
         if self.expressions is None:
             return []
+        if (interpreted := self.interpretations()) is not None:
+            return list(interpreted)
         if not isinstance(self.expressions, Iterable):
             raise ArgumentTypeError(
                 f"expressions are a text or several of them, not {self.expressions!r}"
@@ -239,6 +254,23 @@ class Choice:
             if not isinstance(name, str):
                 raise ArgumentTypeError(f"an expression is a string, not {name!r}")
         return names
+
+    def interpretations(self) -> dict[str, Interpretation | None] | None:
+        """How the bytes of each are read, where the call says so.
+
+        Raises:
+            ArgumentTypeError: for what is no interpretation.
+        """
+        return _reinterpreted.pairs(self.expressions)
+
+    def in_order(self, columns: Sequence[Ordered]) -> Sequence[Ordered]:
+        """The columns as often as they are named, in the order of the names."""
+        by_name = {column.name: column for column in columns}
+        names = self.names()
+        if set(names) != set(by_name):
+            # Of globs and of branches under longer names, each comes once.
+            return columns
+        return [by_name[name] for name in names]
 
 
 def branches_chosen(place: HasBranches, choice: Choice) -> Sequence[Chosen | Computed | OfFriend]:
@@ -251,9 +283,28 @@ def branches_chosen(place: HasBranches, choice: Choice) -> Sequence[Chosen | Com
         return [*_named(_accepted(_filtered(place, choice)))]
     aliases = choice.all_aliases(place)
     found: list[Chosen | Computed | OfFriend] = []
+    interpreted = choice.interpretations() or {}
     for name in choice.names():
-        found.extend(_expressed(place, name, aliases))
+        columns = _expressed(place, name, aliases)
+        wanted = interpreted.get(name)
+        found.extend(columns if wanted is None else [reinterpret(each, wanted) for each in columns])
     return _named(found)
+
+
+def reinterpret(column: Chosen | Computed | OfFriend, wanted: Interpretation) -> Chosen:
+    """The column with its bytes read so.
+
+    Raises:
+        InvalidArgumentError: where they cannot be.
+    """
+    if not isinstance(column, Chosen) or column.parts is not None:
+        raise InvalidArgumentError(
+            f"{column.name!r} is no single branch whose bytes could be read as {wanted!r}"
+        )
+    if wanted == column.branch.interpretation:
+        return column
+    _reinterpreted.check(column.branch, wanted)
+    return replace(column, interpretation=wanted)
 
 
 def _filtered(place: HasBranches, choice: Choice) -> list[tuple[str, Branch]]:
@@ -367,9 +418,6 @@ def _warn(unreadable: list[Branch]) -> None:
     )
 
 
-Column = TypeVar("Column", "Chosen", "Chosen | Computed | OfFriend")
-
-
 def _named(chosen: Sequence[Column]) -> list[Column]:
     """The same columns, each branch once; of those of one name, later ones by their path."""
     taken: dict[str, Column] = {}
@@ -406,6 +454,8 @@ class Wish:
         """The columns of one table; errors as `Place.chosen`."""
         cut = self.choice.decides(place)
         chosen = place.chosen(self.choice)
+        if self.how is tuple or self.how is list:
+            chosen = self.choice.in_order(chosen)
         return Selection(place.table, chosen, cut, self.into, self.how, self.doc)
 
     def virtual_steps(
@@ -620,13 +670,17 @@ class Selection:
             for key, column in zip(self.keys, columns, strict=True)
             if not isinstance(column, _core.LeftOut)
         }
-        chosen = (
+        chosen = [
             each
             for each in self.chosen
             if not each.optional or any(leaf.key in by_key for leaf in each.leaves())
-        )
-        arrays = {each.name: self._documented(each, by_key, rows) for each in chosen}
-        grouped = _libraries.group(self.into, self.how, arrays, rows)
+        ]
+        columns_by_name = {each.name: each for each in chosen}
+        arrays = {
+            name: self._documented(each, by_key, rows) for name, each in columns_by_name.items()
+        }
+        names = [each.name for each in chosen]
+        grouped = _libraries.group(self.into, self.how, arrays, names, rows)
         if self.doc and self.how in (None, "zip"):
             return self.into.documented(grouped, self._texts())
         return grouped
@@ -649,6 +703,8 @@ def _virtual(each: OneColumn | Computed, read: Callable[[Leaf], Any]) -> Any:
 
     if isinstance(each, Computed):
         raise InvalidArgumentError(f"virtual=True reads nothing to compute {each.name!r} with")
+    if isinstance(each, Chosen) and each.interpretation is not None:
+        raise InvalidArgumentError(f"virtual=True reads {each.name!r} as its type says only")
     if isinstance(each, Chosen) and each.parts is not None:
         return Awkward().nested({part.name: _virtual(part, read) for part in each.parts})
     (leaf,) = each.leaves()

@@ -27,7 +27,7 @@ class _Column(Protocol):
     def typename(self) -> str: ...
 
     @property
-    def interpretation(self) -> str: ...
+    def _shape_shown(self) -> str: ...
 
     def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Any]]: ...
 
@@ -192,7 +192,7 @@ def write_table(
     """
     stream = sys.stdout if stream is None else stream
     rows = [("name", "typename", "interpretation")]
-    rows += [(name, column.typename, column.interpretation) for name, column in items]
+    rows += [(name, column.typename, column._shape_shown) for name, column in items]
     if widths is None:
         first, second, third = (max(map(len, cells)) for cells in zip(*rows, strict=True))
         widths = (first, second, third)

@@ -14,6 +14,7 @@ from ._uproot import taken
 
 if TYPE_CHECKING:
     from .dataset import Report
+    from .file import File
     from .report import ReadReport
 
 Core = TypeVar("Core", bound=_core.Tree | _core.Ntuple)
@@ -26,6 +27,7 @@ class InFile(NothingToClose, Befriended, Generic[Core]):
         self._shared = Live(core, again)
         self._url = url
         self._object_path = object_path
+        self._known_file: File | None = None
 
     def _live(self) -> Core:
         """The engine's own, opened again after a fork."""
@@ -48,6 +50,15 @@ class InFile(NothingToClose, Befriended, Generic[Core]):
 
     #: As uproot calls it.
     file_path = url
+
+    @property
+    def file(self) -> File:
+        """The file that it is in; of a chain, the first one."""
+        from .file import File
+
+        if self._known_file is None:
+            self._known_file = File.of(self._live().file, self._url)
+        return self._known_file
 
     @property
     def address(self) -> str:

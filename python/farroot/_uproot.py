@@ -115,19 +115,11 @@ NAMES = {
     ),
     **dict.fromkeys(("LRUArrayCache", "LRUCache", "cache"), _CACHES),
     **dict.fromkeys(("ThreadPoolExecutor", "TrivialExecutor"), _THREADS),
+    "AsSTLBits": _TYPES,
     **dict.fromkeys(
         (
-            *("AsArray", "AsDouble32", "AsDtype", "AsDtypeInPlace", "AsDynamic", "AsFloat16"),
-            *("AsGrouped", "AsJagged", "AsMap", "AsObjects", "AsPointer", "AsRVec", "AsSTLBits"),
-            *("AsSet", "AsStridedObjects", "AsString", "AsStrings", "AsVector", "STLMap"),
-            *("STLSet", "STLVector", "containers", "interpretation"),
-        ),
-        _TYPES,
-    ),
-    **dict.fromkeys(
-        (
-            *("behavior", "behavior_of", "behaviors", "class_named", "classes"),
-            *("classname_decode", "classname_encode", "has_class_named", "models", "model"),
+            *("behavior", "behavior_of", "class_named", "classes"),
+            *("classname_decode", "classname_encode", "has_class_named", "models"),
             *("register_interpretation", "reset_classes", "unknown_classes"),
             "unregister_interpretation",
         ),
@@ -139,7 +131,7 @@ NAMES = {
     **dict.fromkeys(
         (
             *("Cursor", "ImplementsFormMapping", "ImplementsFormMappingInfo", "const", "dynamic"),
-            *("extras", "reading"),
+            "extras",
         ),
         _INSIDE,
     ),
@@ -152,6 +144,7 @@ NAMES = {
 }
 
 _BASKETS = (
+    "branch.entry_offsets, basket_entry_start_stop(n) and basket_record(n) say where they are, "
     "file.map() lists every basket with its offset and its size; "
     'tree.plan(["branch"]) what a read would fetch'
 )
@@ -164,8 +157,7 @@ ATTRIBUTES = {
     **dict.fromkeys(
         (
             *("basket", "basket_chunk_cursor", "basket_compressed_bytes", "basket_key"),
-            *("basket_entry_start_stop", "basket_uncompressed_bytes", "embedded_baskets"),
-            *("common_entry_offsets", "entries_to_ranges_or_baskets", "entry_offsets"),
+            *("basket_uncompressed_bytes", "embedded_baskets", "entries_to_ranges_or_baskets"),
         ),
         _BASKETS,
     ),
@@ -179,10 +171,10 @@ ATTRIBUTES = {
     **dict.fromkeys(("created_on", "modified_on", "fDatimeC", "fDatimeM"), _DATES),
     **dict.fromkeys(("debug", "debug_array"), 'branch.array(library="np") gives the values'),
     **dict.fromkeys(
-        ("class_of", "class_named", "streamer_of", "streamer_named", "streamers_named"),
-        "directory.classname_of(key) names the class, file.streamers describes it",
+        ("class_of", "class_named", "streamer_of"),
+        "directory.classname_of(key) names the class, file.streamer_named(name) describes it",
     ),
-    **dict.fromkeys(("streamer", "streamer_dependencies", "streamer_rules"), _STREAMERS),
+    **dict.fromkeys(("streamer", "streamer_rules"), _STREAMERS),
     **dict.fromkeys(("object_cache", "array_cache", "cache_key"), _CACHES),
     **dict.fromkeys(("decompression_executor", "interpretation_executor"), _THREADS),
     **dict.fromkeys(("custom_classes", "remove_class_definition"), _CLASSES),
@@ -191,6 +183,7 @@ ATTRIBUTES = {
     "count_branch": 'counts are a branch of their own, or awkward.num(tree["branch"].array())',
     "count_leaf": 'counts are a branch of their own, or awkward.num(tree["branch"].array())',
     "to_akform": "tree.arrays(entry_stop=0).layout.form is the form",
+    "source": _SOURCES,
     "lazy": NAMES["lazy"],
     "pandas": 'tree.arrays(library="pd") gives a DataFrame',
     "numentries": "num_entries is the number of entries",

@@ -35,7 +35,9 @@ def check(wish: Wish) -> None:
     from ._libraries.awkward import Awkward
 
     if not isinstance(wish.into, Awkward) or wish.how is not None:
-        raise InvalidArgumentError('virtual=True gives Awkward arrays only; library="ak", how=None')
+        raise InvalidArgumentError(
+            "another library than Awkward, or how=..., cannot be used with 'virtual=True'"
+        )
     if wish.choice.cut is not None or wish.choice.aliases:
         raise InvalidArgumentError("virtual=True computes nothing: no cut, no aliases")
 

@@ -135,6 +135,32 @@ class HasBranches(Named["Branch"]):
         return [branch for _, branch in items]
 
     @taken
+    def common_entry_offsets(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Branch], bool] | None = None,
+        recursive: bool = True,
+    ) -> list[int]:
+        """Entries at which baskets of all these branches begin or end, in ascending order.
+
+        The arguments are those of :meth:`items`. Branches without baskets do not count.
+
+        Raises:
+            UnsupportedError: of a chain, whose baskets are those of its files.
+        """
+        branches = self.values(
+            filter_name=filter_name,
+            filter_typename=filter_typename,
+            filter_branch=filter_branch,
+            recursive=recursive,
+        )
+        own = [] if self.itself is None else [self.itself]
+        offsets = [set(each.entry_offsets) for each in [*own, *branches] if each.num_baskets]
+        return sorted(set.intersection(*offsets)) if offsets else [0]
+
+    @taken
     def num_entries_for(
         self,
         memory_size: int | str,
@@ -163,7 +189,7 @@ class HasBranches(Named["Branch"]):
         total = sum(branch.uncompressed_bytes for branch in branches)
         if total == 0 or start == stop:
             return stop - start
-        return max(1, size * self.num_entries // total)
+        return max(1, round(size * self.num_entries / total))
 
     @taken
     def typenames(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from uuid import UUID
 
 from . import _core
 from ._filters import Filter, predicate
@@ -21,8 +23,8 @@ from .errors import (
     warn,
 )
 from .ntuple import Field, Ntuple
-from .objects import made, make
-from .streamers import StreamerInfo, streamers_of
+from .objects import Object, Origin, made, make
+from .streamers import StreamerInfo, dependencies, streamers_of
 from .tree import Branch, Tree, warn_if_recovered
 
 if TYPE_CHECKING:
@@ -287,8 +289,8 @@ class Directory(NothingToClose, Explained):
         path = self._below(where)
         # Raises what says what there is instead.
         self.classname_of(where, recursive=recursive)
-        for found, cycle, _, title, _ in self._file._keys():
-            if path in (found, f"{found};{cycle}"):
+        for (_, _, _, title, _), behind in self._file._towards(path):
+            if not behind:
                 return title
         raise KeyInFileError(f"nothing is called {path!r}; in {self.url}")
 
@@ -347,19 +349,23 @@ class Directory(NothingToClose, Explained):
         if kind == "table":
             return as_table(value, self._file._url, path)
         if kind == "directory":
-            return Directory(self._file, path.split(";")[0])
-        return made(value)
+            return Directory(self._file, _uncycled(path))
+        found = made(value)
+        if isinstance(found, Object):
+            found.read_from(Origin(self.url))
+        return found
 
     def _branch_at(self, path: str) -> Branch | Field | None:
         """The branch or field at a path that leads into a tree or an RNTuple."""
-        for key, _, classname, *_ in self._file._keys():
-            if not path.startswith(f"{key}/"):
+        for (_, _, classname, *_), name in self._file._towards(path):
+            if not name:
                 continue
-            name = path[len(key) + 1 :]
+            # With the cycles that were asked for.
+            table = path[: -len(name) - 1]
             if classname in TREE_CLASSES:
-                return self._file._tree_at(key)[name]
+                return self._file._tree_at(table)[name]
             if classname in NTUPLE_CLASSES:
-                ntuple: Ntuple = self._file[key]
+                ntuple: Ntuple = self._file[table]
                 # It may be an attribute set that was meant, of which the engine has told.
                 return None if name not in ntuple and ntuple.attributes else ntuple[name]
         return None
@@ -367,7 +373,7 @@ class Directory(NothingToClose, Explained):
     def __contains__(self, where: object) -> bool:
         if not isinstance(where, str):
             return False
-        return where.strip("/") in self.keys(cycle=";" in where)
+        return any(not behind for _, behind in self._file._towards(self._below(where)))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -385,6 +391,34 @@ class Directory(NothingToClose, Explained):
         return f"<{type(self).__name__} {'/' + self._path!r} in {self.url}>"
 
 
+def _uncycled(path: str) -> str:
+    """A path without cycles: ``one;1/two;1`` is ``one/two``."""
+    return "/".join(re.sub(r";\d+$", "", part) for part in path.split("/"))
+
+
+def _behind(path: str, key: str, cycle: int) -> str | None:
+    """What a path goes on with behind a key, each part with or without its cycle.
+
+    Empty where it is the key; None where it is or leads to another one.
+    """
+    parts, names = path.split("/"), key.split("/")
+    here = parts[: len(names)]
+    if _uncycled("/".join(here)) != key and "/".join(here) != key:
+        return None
+    last = here[-1]
+    if last != names[-1] and last != f"{names[-1]};{cycle}":
+        return None
+    return "/".join(parts[len(names) :])
+
+
+def _are_there(path: str, keys: set[str]) -> bool:
+    """Whether the directories of a path have the cycles that it names."""
+    parts = path.split("/")
+    named = (number for number, part in enumerate(parts[:-1]) if re.search(r";\d+$", part))
+    uncycled = _uncycled(path).split("/")
+    return all("/".join([*uncycled[:number], parts[number]]) in keys for number in named)
+
+
 class File(Directory):
     """An open ROOT file, which is also its top directory; a context manager.
 
@@ -393,14 +427,24 @@ class File(Directory):
     """
 
     def __init__(self, url: str) -> None:
-        super().__init__(self, "")
-        self._url = url
         self._url_shown = url
         core = _core.open_file(url)
-        self._url_shown = core.url
-        self._core: Live[_core.File] | None = Live(core, lambda: _core.open_file(url))
+        self._take(core, url)
         warn_if_recovered(core)
+
+    @classmethod
+    def of(cls, core: _core.File, url: str) -> File:
+        """A file that is open already."""
+        file = cls.__new__(cls)
+        file._take(core, url)
+        return file
+
+    def _take(self, core: _core.File, url: str) -> None:
+        super().__init__(self, "")
+        self._url, self._url_shown = url, core.url
+        self._core: Live[_core.File] | None = Live(core, lambda: _core.open_file(url))
         self._known_keys: list[_Key] | None = None
+        self._streamers: dict[str, dict[int, StreamerInfo]] | None = None
 
     def _live(self) -> _core.File:
         """The engine's file, opened again after a fork."""
@@ -415,6 +459,18 @@ class File(Directory):
                 if problem is not None:
                     warn(f"{path} is not listed: {problem}", UnreadableWarning)
         return self._known_keys
+
+    def _towards(self, path: str) -> Iterator[tuple[_Key, str]]:
+        """The keys at or above a path, and what it goes on with behind each.
+
+        Each part of the path may end with its cycle; without one the highest is meant.
+        """
+        keys = self._keys()
+        cycles = {f"{path};{cycle}" for path, cycle, *_ in keys}
+        for key in keys:
+            behind = _behind(path, key[0], key[1])
+            if behind is not None and _are_there(path, cycles):
+                yield key, behind
 
     def _tree_at(self, path: str) -> Tree:
         return Tree(self._live().tree(path), self._url, path)
@@ -432,6 +488,12 @@ class File(Directory):
         return [Record(*record) for record in self._live().map()]
 
     @property
+    def uuid(self) -> UUID | None:
+        """The number that the file has of its own; None where its head is cut."""
+        number = self._live().uuid
+        return None if number is None else UUID(int=number)
+
+    @property
     def root_version_tuple(self) -> tuple[int, int, int]:
         """The version of ROOT that wrote the file, or that its writer says it is like."""
         version = self._live().root_version
@@ -446,25 +508,70 @@ class File(Directory):
     @property
     def streamers(self) -> dict[str, dict[int, StreamerInfo]]:
         """How the file describes its classes, by name and version."""
-        return streamers_of(self._live().streamers())
+        if self._streamers is None:
+            self._streamers = streamers_of(self._live().streamers())
+        return self._streamers
 
     @taken
     def show_streamers(self, classname: str | None = None, stream: Writable | None = None) -> None:
         """Prints how the file describes its classes.
 
         Args:
-            classname: Which of them; None is all, by name.
+            classname: Which of them, after those that it is made of; None is all, by name.
             stream: Where to write, an object with a ``write(str)`` method; None is ``stdout``.
 
         Raises:
             KeyInFileError: for a class that the file does not describe.
         """
-        known = self.streamers
-        if classname is not None and classname not in known:
-            raise KeyInFileError(f"no class {classname!r} is described; in {self.url}")
-        names = sorted(known) if classname is None else [classname]
-        shown = [info.text() for name in names for info in known[name].values()]
+        if classname is None:
+            described = sorted(self.streamers.items())
+            shown = [info.text() for _, versions in described for info in versions.values()]
+        else:
+            known = dependencies(self.streamers, self._described(classname))
+            shown = [info.text() for info in known]
         (stream or sys.stdout).write("\n".join(shown))
+
+    @taken
+    def streamer_named(
+        self, classname: str, version: int | Literal["min", "max"] = "max"
+    ) -> StreamerInfo | None:
+        """How the file describes a class; None where it does not.
+
+        Args:
+            classname: Its name in C++.
+            version: Which version of the class; ``"max"`` is the latest, ``"min"`` the first.
+        """
+        versions = self.streamers.get(classname, {})
+        if version in ("min", "max"):
+            return (
+                versions[max(versions) if version == "max" else min(versions)] if versions else None
+            )
+        return versions.get(int(version))
+
+    @taken
+    def streamers_named(self, classname: str) -> list[StreamerInfo]:
+        """How the file describes each version of a class."""
+        return list(self.streamers.get(classname, {}).values())
+
+    @taken
+    def streamer_dependencies(
+        self, classname: str, version: int | Literal["min", "max"] = "max"
+    ) -> list[tuple[str, int]]:
+        """The classes that a class is made of, and itself at last, each with its version.
+
+        Raises:
+            KeyInFileError: for a class that the file does not describe.
+        """
+        info = self._described(classname, version)
+        return [(each.name, each.class_version) for each in dependencies(self.streamers, info)]
+
+    def _described(
+        self, classname: str, version: int | Literal["min", "max"] = "max"
+    ) -> StreamerInfo:
+        info = self.streamer_named(classname, version)
+        if info is None:
+            raise KeyInFileError(f"no class {classname!r} is described; in {self.url}")
+        return info
 
     @property
     def closed(self) -> bool:

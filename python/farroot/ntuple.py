@@ -23,6 +23,7 @@ from ._entries import Rows, StepSize, entry_range, memory, step
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
 from ._named import Named, Writable, write_table
+from ._process import NothingToClose
 from ._progress import Wanted
 from ._table import InFile
 from ._uproot import taken
@@ -37,6 +38,7 @@ from .errors import (
 if TYPE_CHECKING:
     from .attributes import AttributeSets
     from .dataset import Steps
+    from .file import File
 
 #: What the engine calls a column: a field in the lists that it is in or, with the fields to keep of
 #: it, one at the top.
@@ -242,6 +244,11 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         return named
 
     @property
+    def classname(self) -> str:
+        """``ROOT::RNTuple``."""
+        return self._live().file.class_at(self._object_path)
+
+    @property
     def description(self) -> str:
         return self._live().description
 
@@ -436,6 +443,9 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
                 filter_field=choice.filter_column,
             )
             return [*self._readable(self._pruned(accepted))]
+        for name, wanted in (choice.interpretations() or {}).items():
+            if wanted is not None:
+                raise InvalidArgumentError(f"the field {name!r} is read as its type says only")
         fields: list[Field] = []
         computed: dict[str, OneColumn | Computed] = {}
         aliases = choice.all_aliases(self)
@@ -507,7 +517,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         return f"<Ntuple {self._object_path!r} ({what}) in {self.url}>"
 
 
-class Field(HasFields):
+class Field(NothingToClose, HasFields):
     """A field of an RNTuple; itself a mapping to the fields in it."""
 
     def __init__(self, ntuple: Ntuple, number: int) -> None:
@@ -559,6 +569,11 @@ class Field(HasFields):
         return f"{self.path}."
 
     @property
+    def file(self) -> File:
+        """The file of the RNTuple."""
+        return self._ntuple.file
+
+    @property
     def top_level(self) -> bool:
         """Whether it is in no other field."""
         return self._ntuple._all[self._number][1] is None
@@ -575,6 +590,9 @@ class Field(HasFields):
             return self._ntuple._live().datashape((self._number, None))
         except UnsupportedError:
             return "unsupported"
+
+    #: What a table of fields shows.
+    _shape_shown = interpretation
 
     @taken
     def array(

@@ -115,3 +115,36 @@ def streamers_of(told: Iterable[_Told]) -> dict[str, dict[int, StreamerInfo]]:
         )
         found.setdefault(name, {})[version] = StreamerInfo(name, version, checksum, parts)
     return found
+
+
+#: Written by hand in every version of ROOT: few files describe it.
+_TSTRING = StreamerInfo("TString", 2, 0, ())
+
+
+def dependencies(
+    known: dict[str, dict[int, StreamerInfo]], info: StreamerInfo
+) -> list[StreamerInfo]:
+    """What a class is made of as far as the file describes it, and itself at last."""
+    found: dict[tuple[str, int], StreamerInfo] = {}
+    left = [info]
+    while left:
+        each = left.pop()
+        if (each.name, each.class_version) in found:
+            continue
+        found[each.name, each.class_version] = each
+        # Taken from the end: the first element comes first.
+        left += [part for one in reversed(each.elements) for part in _made_of(known, one)]
+    return list(found.values())[::-1]
+
+
+def _made_of(
+    known: dict[str, dict[int, StreamerInfo]], element: StreamerElement
+) -> list[StreamerInfo]:
+    if element.classname == _BASE:
+        name, version = element.name, element.base_version
+    else:
+        name, version = element.typename.rstrip("*"), -1
+    versions = known.get(name, {_TSTRING.class_version: _TSTRING} if name == "TString" else {})
+    if version in versions:
+        return [versions[version]]
+    return [versions[max(versions)]] if versions else []

@@ -7,19 +7,28 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from . import _core, _libraries
+from . import _core, _libraries, _reinterpreted
 from ._befriended import Link
-from ._choice import Selection, one
+from ._choice import Selection, one, reinterpret
 from ._entries import entry_range
 from ._figures import Stored, of_chain
+from ._process import NothingToClose
 from ._registry import Decoder, opaque, registered
 from ._table import InFile
 from ._uproot import taken
 from .branches import HasBranches
-from .errors import ArgumentTypeError, KeyInFileError, RecoveredWarning, UnsupportedError, warn
+from .errors import (
+    InvalidArgumentError,
+    KeyInFileError,
+    RecoveredWarning,
+    UnsupportedError,
+    warn,
+)
 
 if TYPE_CHECKING:
+    from .file import File
     from .friends import Index
+    from .interpretation import Interpretation
 
 #: What the engine calls a column: the number of a branch, or a friend's name, the path in it and,
 #: of a field, those in it to keep.
@@ -64,6 +73,7 @@ class Tree(InFile[_core.Tree], HasBranches):
         self._tree = self
         self._number = None
         self._known_index: Index | None = None
+        self._known_object: Any = None
         warn_if_recovered(core.file)
 
     def _children(self, number: int | None) -> list[int]:
@@ -109,6 +119,16 @@ class Tree(InFile[_core.Tree], HasBranches):
         return dict(self._live().aliases)
 
     @property
+    def classname(self) -> str:
+        """``TTree``, ``TNtuple``, ..., or ``TChain``."""
+        return str(self._object().classname)
+
+    @property
+    def class_version(self) -> int:
+        """The version of its class that wrote it."""
+        return int(self._object().class_version)
+
+    @property
     def all_members(self) -> dict[str, Any]:
         """The members of the TTree itself: ``all_members["fUserInfo"]`` has what was put there."""
         return dict(self._object())
@@ -119,9 +139,13 @@ class Tree(InFile[_core.Tree], HasBranches):
         return self._object()[name]
 
     def _object(self) -> Any:
+        """The TTree itself."""
         from .objects import made, make
 
-        return made(self._live().file.object(self._object_path, make, opaque()))
+        if self._known_object is None:
+            found = self._live().file.object(self._object_path, make, opaque())
+            self._known_object = made(found)
+        return self._known_object
 
     @cached_property
     def _stored_in_files(self) -> tuple[Stored, dict[str, Stored]]:
@@ -224,7 +248,7 @@ def _chained(files: list[tuple[str, str]], added: dict[str, Any]) -> Any:
     return table
 
 
-class Branch(HasBranches):
+class Branch(NothingToClose, HasBranches):
     """A branch of a tree; itself a mapping to the branches below it."""
 
     def __init__(self, tree: Tree, number: int) -> None:
@@ -246,6 +270,33 @@ class Branch(HasBranches):
     @property
     def title(self) -> str:
         return self._tree._live().branch_title(self._number)
+
+    @property
+    def file(self) -> File:
+        """The file of the tree."""
+        return self._tree.file
+
+    @cached_property
+    def _object(self) -> Any:
+        """The TBranch itself."""
+        above = self.parent
+        holder = above._object if isinstance(above, Branch) else above._object()
+        return holder["fBranches"][self.index]
+
+    @property
+    def classname(self) -> str:
+        """The branch's own class: ``TBranch``, ``TBranchElement``, ..."""
+        return str(self._object.classname)
+
+    @property
+    def all_members(self) -> dict[str, Any]:
+        """The members of the TBranch itself."""
+        return dict(self._object)
+
+    @taken
+    def member(self, name: str) -> Any:
+        """One of :attr:`all_members`."""
+        return self._object[name]
 
     @property
     def index(self) -> int:
@@ -286,12 +337,29 @@ class Branch(HasBranches):
         return self._tree._live().typename(self._number)
 
     @property
-    def interpretation(self) -> str:
-        """The type of an entry in Awkward's spelling; ``group`` or ``unsupported`` without one."""
+    def datashape(self) -> str:
+        """The type of an entry in Awkward's spelling.
+
+        Raises:
+            UnsupportedError: where there is none, since the branch only groups others or cannot be
+                read.
+        """
+        return self._tree._live().datashape(self._number)
+
+    @property
+    def _shape_shown(self) -> str:
+        """As :attr:`datashape`; ``group`` or ``unsupported`` where there is none."""
         try:
-            return self._tree._live().datashape(self._number)
+            return self.datashape
         except UnsupportedError:
             return "group" if self.is_group else "unsupported"
+
+    @property
+    def interpretation(self) -> Interpretation:
+        """How the bytes are read, by uproot's names: ``AsDtype('>f4')``, ``AsJagged(...)``, ..."""
+        from .interpretation.identify import interpretation_of
+
+        return interpretation_of(self)
 
     @property
     def decoder(self) -> Decoder | None:
@@ -341,10 +409,54 @@ class Branch(HasBranches):
         """Number of the branch's own baskets."""
         return self._tree._stored(self._number).baskets
 
+    def _baskets(self) -> list[tuple[int, int, tuple[int, int] | None]]:
+        if self._tree.is_chain:
+            raise UnsupportedError(
+                "the baskets of a chain are those of its files: open one of chain.links"
+            )
+        return self._tree._live().baskets(self._number)
+
+    @property
+    def entry_offsets(self) -> list[int]:
+        """Where baskets begin, in entries of the tree, and where the last one ends.
+
+        Raises:
+            UnsupportedError: of a chain, whose baskets are those of its files.
+        """
+        baskets = self._baskets()
+        return [0, *(stop for _, stop, _ in baskets)]
+
+    @taken
+    def basket_entry_start_stop(self, basket_num: int) -> tuple[int, int]:
+        """First and last entry (half open) of a basket.
+
+        Raises:
+            InvalidArgumentError: where there are not so many.
+        """
+        start, stop, _ = self._basket(basket_num)
+        return start, stop
+
+    @taken
+    def basket_record(self, basket_num: int) -> tuple[int, int] | None:
+        """First and last byte (half open) of a basket in the file, its key included.
+
+        None of one in the tree's own record.
+
+        Raises:
+            InvalidArgumentError: where there are not so many.
+        """
+        return self._basket(basket_num)[2]
+
+    def _basket(self, number: int) -> tuple[int, int, tuple[int, int] | None]:
+        baskets = self._baskets()
+        if not 0 <= number < len(baskets):
+            raise InvalidArgumentError(f"there is no basket {number} of {len(baskets)}")
+        return baskets[number]
+
     @taken
     def array(
         self,
-        interpretation: None = None,
+        interpretation: Interpretation | str | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
         *,
@@ -354,7 +466,8 @@ class Branch(HasBranches):
         """Reads the branch.
 
         Args:
-            interpretation: None: a branch is read as its type says.
+            interpretation: How its bytes are read, where not as its type says: as numbers of
+                another type (see :mod:`farroot.interpretation.numerical`) or of that dtype.
             entry_start, entry_stop: Half-open range of entries; None is the beginning and the
                 end, negative numbers count from the end.
             library: ``"ak"`` for an Awkward array, ``"np"`` for a NumPy array whose first
@@ -365,13 +478,10 @@ class Branch(HasBranches):
         Raises:
             UnsupportedError: for a type that cannot be read yet, naming branch and type.
         """
-        if interpretation is not None:
-            raise ArgumentTypeError(
-                f"a branch is read as its type says, not as {interpretation!r}; "
-                "farroot.register(typename, dtype_or_function) says how a class is read"
-            )
         into = _libraries.named(library)
-        chosen = [one(self.name, self)]
+        wanted = _reinterpreted.asked(interpretation)
+        column = one(self.name, self)
+        chosen = [column if wanted is None else reinterpret(column, wanted)]
         selection = Selection(self._tree, chosen, None, into, tuple, ak_add_doc)
         (array,) = selection.read(*entry_range(self.num_entries, entry_start, entry_stop))
         return array

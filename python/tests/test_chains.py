@@ -261,5 +261,5 @@ def test_figures_of_a_chain_are_of_all_its_files(several: list[Path]) -> None:
     assert chain["text"].num_baskets == sum(tree["text"].num_baskets for tree in trees)
     ratio = chain.uncompressed_bytes / chain.compressed_bytes
     assert chain.compression_ratio == pytest.approx(ratio)
-    expected = 10_000 * chain.num_entries // chain["float64"].uncompressed_bytes
+    expected = round(10_000 * chain.num_entries / chain["float64"].uncompressed_bytes)
     assert chain.num_entries_for("10 kB", "float64") == expected

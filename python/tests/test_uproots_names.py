@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import io
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +50,17 @@ def test_what_a_file_says_of_its_classes(both: tuple[Any, Any]) -> None:
             assert mine.streamers[name][version].text() == told.getvalue()
     shown = io.StringIO()
     mine.show_streamers("TNamed", stream=shown)
-    assert shown.getvalue().startswith("TNamed (v1): TObject (v1)\n    fName: TString")
+    # The classes that it depends on come first; they were left out.
+    told = io.StringIO()
+    theirs.file.show_streamers("TNamed", stream=told)
+    assert shown.getvalue() == told.getvalue()
+    for name in ("TNamed", "TTree", "TList"):
+        if name in expected:
+            dependencies = theirs.file.streamer_dependencies(name)
+            assert mine.streamer_dependencies(name) == dependencies, name
+    assert mine.streamer_named("TNamed") == mine.streamers_named("TNamed")[-1]
+    assert mine.streamer_named("TNothing") is None
+    assert mine.streamer_named("TNamed", version=99) is None
     with pytest.raises(farroot.KeyInFileError, match="TNothing"):
         mine.show_streamers("TNothing")
     assert mine.streamers["TNamed"][1].element("fTitle").typename == "TString"
@@ -146,3 +158,127 @@ def test_names_of_fields(corpus: Path) -> None:
     assert list(mine.itertypenames()) == list(theirs.itertypenames())
     assert (mine.get("nothing"), mine.get("Age").name) == (None, "Age")
     assert mine.arrays(["Age"], ak_add_doc=True).Age.to_list()[:3] == [58, 63, 56]
+
+
+def test_places_in_directories_have_cycles_at_each_level(nested: Path) -> None:
+    """`file["one;1/two;1"]` was the directory `one`, and `in` said that it was not there."""
+    ours, theirs = farroot.open(nested), uproot.open(nested)
+    for where in ("one;1/two;1", "one;1/two", "one/two;1", "one;1", "one;1/two;1/tree;1"):
+        assert where in ours, where
+        assert where in theirs, where
+        assert ours[where].name == theirs[where].name if "tree" in where else True
+    assert ours["one;1/two;1"].keys() == theirs["one;1/two;1"].keys() == ["tree;1"]
+    assert ours["one;1/two;1"].path == ("one", "two")
+    assert ours["one;1/two;1"]["tree"].num_entries == 7
+    assert ours["one;1/two;1/tree;1/y"].array().tolist() == list(range(7))
+    assert ours["top;1"].num_entries != ours["top"].num_entries == ours["top;2"].num_entries
+    assert ours["top;1/x"].num_entries == 5
+    assert ours.title_of("one;1/two;1/tree;1") == ours.title_of("one/two/tree")
+    assert ours["one"].keys() == ours["one;1"].keys()
+    for where in ("one;2", "one;2/two", "one;1/two;3", "top;3", "two;1", "one;x"):
+        assert where not in ours, where
+        with pytest.raises(farroot.KeyInFileError):
+            ours[where]
+
+
+def test_columns_come_as_often_as_they_are_named(made: Path) -> None:
+    """`arrays(["i4", "i4"], how=tuple)` had one member."""
+    names = ["int32", "float64", "int32"]
+    ours, theirs = (each.open(f"{made}:events") for each in (farroot, uproot))
+    for how in (tuple, list):
+        mine, expected = (tree.arrays(names, how=how) for tree in (ours, theirs))
+        assert type(mine) is how
+        assert len(mine) == len(expected) == 3
+        assert all(same_awkward(a, b) for a, b in zip(mine, expected, strict=True))
+    assert ours.arrays(names).fields == ["int32", "float64"]
+    first, second = farroot.concatenate(f"{made}:events", ["int8", "int8"], how=tuple)
+    assert first is second
+
+
+def test_axes_are_as_wide_as_in_uproot(corpus: Path) -> None:
+    """The width was the mean of the widths, which differs in the last bit."""
+    widths = [0.08, 0.1, 1 / 3]
+    compared = 0
+    for name in FILES[:3]:
+        ours, theirs = farroot.open(corpus / name), uproot.open(corpus / name)
+        for key in theirs.keys(filter_classname=["TH1*", "TH2*"]):
+            for mine, other in zip(ours[key].axes, theirs[key].axes, strict=True):
+                assert mine.width == other.width
+                compared += 1
+    assert compared
+    axis = farroot.objects.make("TAxis", 10, None)
+    for width in widths:
+        axis.fill({"fNbins": 100, "fXmin": 0.0, "fXmax": 100 * width, "fXbins": []}, [])
+        assert axis.width == 100 * width / 100
+
+
+def test_trees_say_where_their_baskets_are(made: Path, several: list[Path]) -> None:
+    ours, theirs = farroot.open(made)["events"], uproot.open(made)["events"]
+    for name in ("int32", "jagged", "text"):
+        assert ours[name].entry_offsets == theirs[name].entry_offsets
+        for number in range(ours[name].num_baskets):
+            expected = theirs[name].basket_entry_start_stop(number)
+            assert ours[name].basket_entry_start_stop(number) == expected
+            begin, end = ours[name].basket_record(number)
+            key = theirs[name].basket_key(number)
+            assert (begin, end) == (key.fSeekKey, key.fSeekKey + key.fNbytes)
+    assert ours.common_entry_offsets() == theirs.common_entry_offsets()
+    wanted = {"filter_name": ["int*", "text"]}
+    assert ours.common_entry_offsets(**wanted) == theirs.common_entry_offsets(**wanted)
+    with pytest.raises(farroot.InvalidArgumentError, match="no basket 99"):
+        ours["int32"].basket_record(99)
+    with pytest.raises(farroot.UnsupportedError, match="chain"):
+        _ = farroot.chain([f"{path}:events" for path in several])["int32"].entry_offsets
+
+
+def test_files_trees_and_branches_know_what_they_are(made: Path, corpus: Path) -> None:
+    ours, theirs = farroot.open(made), uproot.open(made)
+    assert ours.uuid == theirs.file.uuid
+    tree, other = ours["events"], theirs["events"]
+    assert (tree.classname, tree.class_version) == (other.classname, other.class_version)
+    assert tree.file.keys() == ours.keys()
+    with tree["int32"] as branch:
+        assert branch.file is tree.file
+        assert branch.classname == other["int32"].classname
+        for name in ("fName", "fEntries", "fBasketSize"):
+            assert branch.member(name) == other["int32"].member(name)
+            assert branch.all_members[name] == other["int32"].member(name)
+    staff = farroot.open(corpus / "ntpl001_staff_rntuple_v1-0-0-0.root")["Staff"]
+    assert staff.classname == "ROOT::RNTuple"
+    with staff["Age"] as field:
+        assert field.file is staff.file
+
+
+def test_objects_know_their_file(nested: Path) -> None:
+    histogram = farroot.open(nested)["one/hist"]
+    again = pickle.loads(pickle.dumps(histogram))
+    assert histogram.file.file_path == again.file.file_path == farroot.open(nested).url
+    assert histogram["fXaxis"].file is None
+    assert histogram.behaviors[0] is farroot.behaviors.TH1.TH1
+    assert isinstance(histogram, farroot.behaviors.TH1.Histogram)
+    assert not isinstance(histogram, farroot.behaviors.TH2.TH2)
+    assert np.asarray(histogram.bases[-1]).sum() == histogram.values(flow=True).sum()
+
+
+def test_classes_have_uproots_names(nested: Path) -> None:
+    for name in dir(farroot.behaviors):
+        module = getattr(farroot.behaviors, name)
+        assert importlib.import_module(f"uproot.behaviors.{name}").__name__.endswith(name)
+        assert all(getattr(module, each).__doc__ for each in module.__all__)
+    with pytest.raises(AttributeError, match="no 'TNothing'"):
+        _ = farroot.behaviors.TNothing
+    file = farroot.open(nested)
+    assert isinstance(file, farroot.reading.ReadOnlyFile)
+    assert isinstance(file["one"], farroot.reading.ReadOnlyDirectory)
+    assert isinstance(file["one/hist"], farroot.model.Model)
+    assert isinstance(file["top"], farroot.behaviors.TTree.TTree)
+    assert isinstance(file["top/x"], farroot.behaviors.TBranch.TBranch)
+    assert farroot.AsJagged is farroot.interpretation.jagged.AsJagged
+
+
+def test_entries_for_a_size_are_estimated_as_by_uproot(made: Path) -> None:
+    """They were rounded down, where uproot rounds: 3 entries for 4 in `1 kB`."""
+    ours, theirs = farroot.open(made)["events"], uproot.open(made)["events"]
+    for size in ("1 kB", "3 kB", "10 kB", "0.1 MB", 12_345):
+        for wanted in (None, "int32", ["text", "jagged"]):
+            assert ours.num_entries_for(size, wanted) == theirs.num_entries_for(size, wanted)

@@ -129,7 +129,7 @@ def test_what_changes_nothing_is_taken_and_said_once(made: Path) -> None:
         (lambda file: farroot.open(file)["events"].arrays(filter_name=5), "a filter is"),
         (lambda file: farroot.open(file)["events"].iterate(step_size=None), "a step is"),
         (lambda file: farroot.open(file)["events"]["int8"].array(0, 1, 2, 3), "its arguments are"),
-        (lambda file: farroot.open(file)["events"]["int8"].array("u4"), "as its type says"),
+        (lambda file: farroot.open(file)["events"]["int8"].array("u4"), "has 1 bytes, not the 4"),
         (lambda file: farroot.open(file)["events"]["int8", "int16"], r'arrays\(\["a", "b"\]\)'),
         (lambda file: farroot.open(file)["events"][1.5], "its name or its position"),
         (lambda file: farroot.open(file)["events"][99], "there is no branch 99 of"),

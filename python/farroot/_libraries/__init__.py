@@ -21,6 +21,9 @@ class Library(Protocol):
     def array(self, column: Column, rows: Rows) -> Any:
         """One column of these entries."""
 
+    def of_branch(self, column: Column, rows: Rows) -> Any:
+        """The same of a branch, whose objects and containers a library may have names for."""
+
     def computed(self, value: Any, rows: Rows) -> Any:
         """The value of a formula, an array of NumPy or Awkward, as one of this library."""
 
@@ -80,14 +83,14 @@ def named(name: str) -> Library:
     raise InvalidArgumentError(f'library is "ak", "np", "pd" or "arrow", not {name!r}')
 
 
-def group(into: Library, how: How, arrays: dict[str, Any], rows: Rows) -> Any:
-    """Arrays by name as the caller wants them together."""
+def group(into: Library, how: How, arrays: dict[str, Any], names: Sequence[str], rows: Rows) -> Any:
+    """Arrays by name as the caller wants them together; in sequences as often as named."""
     if how is None:
         return into.table(arrays, rows)
     if how is tuple:
-        return tuple(arrays.values())
+        return tuple(arrays[name] for name in names)
     if how is list:
-        return list(arrays.values())
+        return [arrays[name] for name in names]
     if how is dict:
         return arrays
     if how == "zip":

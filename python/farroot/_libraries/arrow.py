@@ -27,6 +27,8 @@ class Arrow:
     def array(self, column: Column, rows: Rows) -> Any:
         return to_arrow(column)
 
+    of_branch = array
+
     def computed(self, value: Any, rows: Rows) -> Any:
         if isinstance(value, np.ndarray):
             return _numbers(value)

@@ -23,6 +23,8 @@ class Awkward:
     def array(self, column: Column, rows: Rows) -> Any:
         return ak.Array(to_layout(column))
 
+    of_branch = array
+
     def computed(self, value: Any, rows: Rows) -> Any:
         return ak.Array(value)
 
@@ -70,7 +72,7 @@ def to_layout(column: Column) -> Any:
     """One column as an Awkward layout; a record of objects carries the name of their class."""
     match column:
         case _core.Numbers(array):
-            return _regular(array)
+            return to_regular(array)
         case _core.List(offsets, content):
             return ak.contents.ListOffsetArray(ak.index.Index64(offsets), to_layout(content))
         case _core.Strings(offsets, encoded):
@@ -172,7 +174,7 @@ def _union(tags: NDArray[np.int8], index: NDArray[np.int64], contents: list[Any]
     )
 
 
-def _regular(array: NDArray[Any]) -> Any:
+def to_regular(array: NDArray[Any]) -> Any:
     """A NumPy array of any shape, its inner dimensions as regular lists."""
     layout: Any = ak.contents.NumpyArray(array.reshape(-1))
     lengths = array.shape

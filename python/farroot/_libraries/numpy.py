@@ -1,7 +1,8 @@
 """Columns as NumPy arrays.
 
 Numbers keep the engine's own memory. What NumPy has no array for becomes an array of objects, as
-uproot does: each list a view of the content, each string a ``str``.
+uproot does: each list a view of the content, each string a ``str``. Of branches, objects and
+containers are those of :mod:`.entries`; of fields, as uproot has them, structured arrays and lists.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 class NumPy:
     def array(self, column: Column, rows: Rows) -> NDArray[Any]:
         return to_numpy(column)
+
+    def of_branch(self, column: Column, rows: Rows) -> NDArray[Any]:
+        from .entries import to_entries
+
+        return to_entries(column)
 
     def computed(self, value: Any, rows: Rows) -> NDArray[Any]:
         return _computed(value)
@@ -56,21 +62,21 @@ def to_numpy(column: Column) -> NDArray[Any]:
         case _core.Strings(offsets, encoded):
             return _core.strings(offsets, encoded)
         case _core.Record(_, length, fields):
-            return _records(length, fields)
+            return records(length, [(name, to_numpy(field)) for name, field in fields])
         case _core.Regular(size, length, content):
             return to_numpy(content).reshape(length, size)
         case _core.Optional(index, content):
-            return _at(index, to_numpy(content))
+            return at(index, to_numpy(content))
         case _core.Union(tags, index, contents):
             out = np.empty(len(tags), dtype=object)
             for tag, content in enumerate(contents):
-                out[tags == tag] = _at(index[tags == tag], to_numpy(content))
+                out[tags == tag] = at(index[tags == tag], to_numpy(content))
             return out
         case _core.Marked(_, content):
             return to_numpy(content)
 
 
-def _at(index: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]:
+def at(index: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]:
     """The values at some positions, None at negative ones."""
     out = np.empty(len(index), dtype=object)
     there = index >= 0
@@ -94,8 +100,8 @@ def _computed(value: Any) -> NDArray[Any]:
         return out
 
 
-def _records(length: int, fields: list[tuple[str, Column]]) -> NDArray[Any]:
-    arrays = [(name, to_numpy(field)) for name, field in fields]
+def records(length: int, arrays: list[tuple[str, NDArray[Any]]]) -> NDArray[Any]:
+    """Arrays as the fields of a structured one."""
     dtype = np.dtype([(name, array.dtype, array.shape[1:]) for name, array in arrays])
     out = np.empty(length, dtype=dtype)
     for name, array in arrays:

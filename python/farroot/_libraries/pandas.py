@@ -26,6 +26,8 @@ class Pandas:
     def array(self, column: Column, rows: Rows) -> Any:
         return _series(to_numpy(column), rows)
 
+    of_branch = array
+
     def computed(self, value: Any, rows: Rows) -> Any:
         return _series(NumPy().computed(value, rows), rows)
 

@@ -1,0 +1,140 @@
+"""The bytes of a branch as numbers of another type: ``branch.array(AsDtype(">u4"))``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .errors import ArgumentTypeError, InvalidArgumentError
+from .interpretation import Interpretation
+
+if TYPE_CHECKING:
+    from ._core import Column
+    from ._libraries import Library
+    from .tree import Branch
+
+
+def pairs(expressions: Any) -> dict[str, Interpretation | None] | None:
+    """Names and interpretations, where expressions are a dict of these or a list of pairs.
+
+    Raises:
+        ArgumentTypeError: for what is no interpretation.
+        InvalidArgumentError: for two of one name.
+    """
+    if isinstance(expressions, Mapping):
+        given = list(expressions.items())
+    elif isinstance(expressions, (list, tuple)) and any(isinstance(e, tuple) for e in expressions):
+        given = [each if isinstance(each, tuple) else (each, None) for each in expressions]
+    else:
+        return None
+    found: dict[str, Interpretation | None] = {}
+    for pair in given:
+        if len(pair) != 2 or not isinstance(pair[0], str):
+            raise ArgumentTypeError(f"a pair is a name and an interpretation, not {pair!r}")
+        name, wanted = pair[0], asked(pair[1])
+        if found.setdefault(name, wanted) != wanted:
+            raise InvalidArgumentError(f"{name!r} is asked for with two interpretations")
+    return found
+
+
+def asked(interpretation: Any) -> Interpretation | None:
+    """What an argument means: an interpretation, or the dtype of numbers (``">u4"``).
+
+    Raises:
+        ArgumentTypeError: for what is neither.
+    """
+    if interpretation is None or isinstance(interpretation, Interpretation):
+        return interpretation
+    import numpy as np
+
+    from .interpretation.numerical import AsDtype
+
+    try:
+        # Files are big-endian, whatever this machine is.
+        return AsDtype(np.dtype(interpretation).newbyteorder(">"))
+    except TypeError:
+        raise ArgumentTypeError(
+            f"an interpretation is one of farroot.interpretation or a dtype, not {interpretation!r}"
+        ) from None
+
+
+def check(branch: Branch, wanted: Interpretation) -> None:
+    """Raises:
+    InvalidArgumentError: where the bytes of the branch cannot be read so.
+    """
+    _plan(branch, wanted)
+
+
+def array(column: Column, branch: Branch, wanted: Interpretation, into: Library) -> Any:
+    """A column as the array that an interpretation makes of its bytes; of Awkward or NumPy.
+
+    Raises:
+        InvalidArgumentError: as :func:`check`, and where an array to fill is too short.
+    """
+    import numpy as np
+
+    from . import _core
+    from ._libraries.numpy import NumPy, to_numpy
+    from .interpretation.numerical import AsDtypeInPlace
+
+    own, new = _plan(branch, wanted)
+    if isinstance(column, _core.List):
+        return _jagged(column, own, new)
+    stored = np.ascontiguousarray(to_numpy(column).astype(own.from_dtype.base))
+    values = stored.reshape(-1).view(new.from_dtype.base).reshape(-1, *new.from_dtype.shape)
+    if not isinstance(new, AsDtypeInPlace):
+        return values.astype(new.to_dtype.base)
+    if not isinstance(into, NumPy):
+        raise InvalidArgumentError('an array is filled with library="np" only')
+    if len(new.to_fill) < len(values):
+        raise InvalidArgumentError(
+            f"an array of {len(new.to_fill)} cannot hold the {len(values)} entries of {branch!r}"
+        )
+    filled = new.to_fill[: len(values)]
+    filled[...] = values
+    return filled
+
+
+def _jagged(column: Any, own: Any, new: Any) -> Any:
+    import awkward as ak
+    import numpy as np
+
+    from ._libraries.awkward import to_regular
+    from ._libraries.numpy import to_numpy
+
+    stored = np.ascontiguousarray(to_numpy(column.content).astype(own.from_dtype.base))
+    offsets = np.asarray(column.offsets) * own.itemsize
+    stored = stored[: int(column.offsets[-1])]
+    if (offsets % new.itemsize).any():
+        raise InvalidArgumentError(
+            f"lists of elements of {own.itemsize} bytes do not split into ones of {new.itemsize}"
+        )
+    values = stored.reshape(-1).view(new.from_dtype.base).reshape(-1, *new.from_dtype.shape)
+    content = to_regular(values.astype(new.to_dtype.base))
+    return ak.contents.ListOffsetArray(ak.index.Index64(offsets // new.itemsize), content)
+
+
+def _plan(branch: Branch, wanted: Interpretation) -> tuple[Any, Any]:
+    """What is in the file and what it is to be: ``AsDtype`` of an entry or of a list's content.
+
+    Raises:
+        InvalidArgumentError: where the one cannot be had of the other.
+    """
+    from .interpretation.jagged import AsJagged
+    from .interpretation.numerical import AsDtype
+
+    own = branch.interpretation
+    both = own, wanted
+    if isinstance(own, AsJagged) and isinstance(wanted, AsJagged):
+        both = own.content, wanted.content
+    first, second = both
+    if not isinstance(first, AsDtype) or not isinstance(second, AsDtype):
+        raise InvalidArgumentError(
+            f"{branch!r} is read as {own!r}, and its bytes cannot be read as {wanted!r}"
+        )
+    if first is own and first.itemsize != second.itemsize:
+        raise InvalidArgumentError(
+            f"an entry of {branch!r} has {first.itemsize} bytes, not the {second.itemsize} "
+            f"of {wanted!r}"
+        )
+    return first, second

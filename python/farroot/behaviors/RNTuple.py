@@ -1,0 +1,7 @@
+"""RNTuples and their fields, and what is read of many files."""
+
+from farroot.dataset import concatenate, iterate
+from farroot.ntuple import HasFields
+from farroot.ntuple import Ntuple as RNTuple
+
+__all__ = ["HasFields", "RNTuple", "concatenate", "iterate"]

@@ -1,0 +1,5 @@
+"""Curves of RooFit."""
+
+from farroot.roofit import Curve as RooCurve
+
+__all__ = ["RooCurve"]

@@ -1,0 +1,5 @@
+"""Points of RooFit."""
+
+from farroot.roofit import Points as RooHist
+
+__all__ = ["RooHist"]

@@ -1,0 +1,5 @@
+"""Days and times."""
+
+from farroot.objects import Datime as TDatime
+
+__all__ = ["TDatime"]

@@ -1,0 +1,5 @@
+"""Graphs."""
+
+from farroot.objects import Graph as TGraph
+
+__all__ = ["TGraph"]

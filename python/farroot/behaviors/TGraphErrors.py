@@ -1,0 +1,5 @@
+"""Graphs with errors."""
+
+from farroot.graphs import TGraphErrors
+
+__all__ = ["TGraphErrors"]

@@ -1,0 +1,5 @@
+"""Histograms of two dimensions."""
+
+from farroot.histograms import TH2
+
+__all__ = ["TH2"]

@@ -1,0 +1,5 @@
+"""Parameters."""
+
+from farroot.objects import Parameter as TParameter
+
+__all__ = ["TParameter"]

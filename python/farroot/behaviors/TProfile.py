@@ -1,0 +1,5 @@
+"""Profiles along one axis."""
+
+from farroot.histograms import Profile, TProfile
+
+__all__ = ["Profile", "TProfile"]

@@ -1,0 +1,5 @@
+"""Trees."""
+
+from farroot.tree import Tree as TTree
+
+__all__ = ["TTree"]

@@ -1,0 +1,28 @@
+"""Lists of numbers or of objects of fixed size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from farroot.interpretation import Interpretation
+
+__all__ = ["AsJagged"]
+
+
+class AsJagged(Interpretation):
+    """A list an entry.
+
+    Args:
+        content: The interpretation of what is in the lists.
+        header_bytes: How many bytes stand before each of them: 10 of a ``std::vector``.
+    """
+
+    def __init__(self, content: Interpretation, header_bytes: int = 0, **_: Any) -> None:
+        self.content, self.header_bytes = content, header_bytes
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.content, self.header_bytes
+
+    def __repr__(self) -> str:
+        header = f", header_bytes={self.header_bytes}" if self.header_bytes else ""
+        return f"AsJagged({self.content!r}{header})"

@@ -1,0 +1,110 @@
+"""Numbers: ``AsDtype``, ``AsDouble32`` and ``AsFloat16``.
+
+``branch.array(AsDtype(">u4"))``, ``tree.arrays({"x": ">u4"})``: the bytes of a branch of numbers as
+numbers of another type, as many bytes an entry.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from farroot.interpretation import Interpretation
+
+__all__ = ["AsDouble32", "AsDtype", "AsDtypeInPlace", "AsFloat16", "Numerical"]
+
+
+class Numerical(Interpretation):
+    """Numbers, as many in each entry."""
+
+
+class AsDtype(Numerical):
+    """The bytes of an entry as a NumPy dtype, which may have a shape or fields.
+
+    Args:
+        from_dtype: What is in the file; big-endian is ``">"``.
+        to_dtype: What is handed out; None is the same in the order of this machine.
+    """
+
+    def __init__(self, from_dtype: Any, to_dtype: Any = None) -> None:
+        self.from_dtype: np.dtype[Any] = np.dtype(from_dtype)
+        native = self.from_dtype.newbyteorder("=")
+        self.to_dtype: np.dtype[Any] = native if to_dtype is None else np.dtype(to_dtype)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an entry in the file."""
+        return self.from_dtype.itemsize
+
+    @property
+    def inner_shape(self) -> tuple[int, ...]:
+        """Lengths of the array in an entry."""
+        return self.from_dtype.shape
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """What is handed out."""
+        return self.to_dtype
+
+    def inplace(self, array: Any) -> AsDtypeInPlace:
+        """The same, written into an array that is there already."""
+        return AsDtypeInPlace(array, self.from_dtype)
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.from_dtype, self.to_dtype
+
+    def __repr__(self) -> str:
+        if self.to_dtype == self.from_dtype.newbyteorder("="):
+            return f"AsDtype({str(self.from_dtype)!r})"
+        return f"AsDtype({str(self.from_dtype)!r}, {str(self.to_dtype)!r})"
+
+
+class AsDtypeInPlace(AsDtype):
+    """As :class:`AsDtype`, written into an array that is there already (``library="np"``)."""
+
+    def __init__(self, array: Any, from_dtype: Any) -> None:
+        super().__init__(from_dtype, array.dtype)
+        self.to_fill = array
+
+    def _state(self) -> tuple[Any, ...]:
+        return id(self.to_fill), self.from_dtype
+
+
+class _Truncated(Numerical):
+    """Reals in fewer bits: between two bounds or, where both are 0, with a shorter mantissa."""
+
+    def __init__(
+        self, low: float, high: float, num_bits: int, to_dims: tuple[int, ...] = ()
+    ) -> None:
+        self.low, self.high, self.num_bits, self.to_dims = low, high, num_bits, to_dims
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether the mantissa is shorter."""
+        return self.low == self.high == 0
+
+    def _state(self) -> tuple[Any, ...]:
+        return self.low, self.high, self.num_bits, self.to_dims
+
+    def __repr__(self) -> str:
+        dims = f", to_dims={self.to_dims}" if self.to_dims else ""
+        return f"{type(self).__name__}({self.low}, {self.high}, {self.num_bits}{dims})"
+
+
+class AsDouble32(_Truncated):
+    """``Double32_t`` with bounds or bits; without either it is an :class:`AsDtype`."""
+
+    @property
+    def to_dtype(self) -> np.dtype[Any]:
+        """What is handed out."""
+        return np.dtype((np.float64, self.to_dims))
+
+
+class AsFloat16(_Truncated):
+    """``Float16_t``."""
+
+    @property
+    def to_dtype(self) -> np.dtype[Any]:
+        """What is handed out."""
+        return np.dtype((np.float32, self.to_dims))
