@@ -35,6 +35,9 @@ pub use self::limits::Limits;
 
 /// Pause after a refused accept (no file descriptors left): trying at once would only burn time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Bytes that a socket takes beyond those that are on their way.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+const NOT_SENT_BYTES_MAX: u32 = 256 << 10;
 /// Clients that are told at the same time that there is no place for them; more are hung up on.
 const REFUSALS_MAX: usize = 32;
 /// How long that takes at most.
@@ -176,8 +179,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
-        // Answers are complete when written: they shall leave at once.
-        if stream.set_nodelay(true).is_err() {
+        if prepare(&stream).is_err() {
             continue;
         }
         match shared.clients.admit(from.ip()) {
@@ -195,6 +197,15 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             }
         }
     }
+}
+
+/// Answers are complete when written, so they shall leave at once; and what a client does not take shall wait here,
+/// where it is counted, not in megabytes of the kernel's memory.
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    socket2::SockRef::from(stream).set_tcp_notsent_lowat(NOT_SENT_BYTES_MAX)?;
+    Ok(())
 }
 
 impl Shared {
