@@ -361,6 +361,18 @@ fn an_address_that_takes_all_its_places_is_refused_in_words_and_others_are_serve
     served.assert_an_honest_client_is_served();
 }
 
+/// Two sessions with a thousand open files each left none for any other from their address.
+#[test]
+fn sessions_that_open_thousands_of_files() {
+    let served = served(&["--files", "400"]);
+    let open = |stream| Open::reading("/honest.root", OpenOptions::FOR_READING).frame(stream);
+    let _flood = served.flood(20, &many(1000, open));
+    served.assert_an_honest_client_is_served();
+    let open = fs::read_dir(format!("/proc/{}/fd", served.process.id())).unwrap().count();
+    assert!(open < 400 + 20 + 50, "{open} descriptors");
+    served.assert_modest("20 sessions that open 1,000 files each");
+}
+
 /// Writes, uploads and requests of no known kind were read as long as they came, and bodies that nothing looks at
 /// kept whole.
 #[test]

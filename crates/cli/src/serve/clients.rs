@@ -1,9 +1,11 @@
 //! Who is connected: counted in all and by address, each with what it has under way. Decides who goes when
 //! the server is full, and ends connections that only take up a place.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -17,6 +19,10 @@ use super::memory::{Grant, Room};
 const PROGRESS_BYTES: usize = 16 << 10;
 /// A client that has connected, or has its answers, since less than this may be about to ask.
 const MOMENT: Duration = Duration::from_secs(1);
+/// A client at work with no more open files than this keeps them.
+const AT_WORK_FILES: usize = 10;
+/// In this time a connection that has to end has closed its files.
+const CLOSE_TIME: Duration = Duration::from_secs(1);
 /// How often connections are looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -65,6 +71,13 @@ pub struct Client {
 #[derive(Debug)]
 pub struct FilePlace {
     _places: [OwnedSemaphorePermit; 2],
+    activity: Arc<Activity>,
+}
+
+impl Drop for FilePlace {
+    fn drop(&mut self) {
+        self.activity.files.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// What a connection is doing.
@@ -86,6 +99,8 @@ struct Activity {
     /// The client takes bytes again.
     moves: Notify,
     close: Notify,
+    /// Open files.
+    files: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -132,6 +147,7 @@ impl Clients {
             now: Mutex::new(Doing { phase, since, taken: 0, blocked: false }),
             moves: Notify::new(),
             close: Notify::new(),
+            files: AtomicUsize::new(0),
         });
         let id = state.next;
         state.next += 1;
@@ -180,6 +196,24 @@ impl Clients {
         if let Some(id) = found {
             state.remove(id);
         }
+    }
+
+    /// Ends the connection that has most files open, of one address or of all, so that one with `own` files has a
+    /// place; whether there is one. An idle one has more, one at work more than twice as many.
+    fn give_up_files(&self, address: Option<IpAddr>, own: usize) -> bool {
+        let mut state = self.state.lock();
+        let here = state.connections.iter();
+        let here = here.filter(|(_, client)| address.is_none_or(|there| client.address == there));
+        let may_go = here.filter_map(|(id, client)| {
+            let files = client.activity.files.load(Ordering::Relaxed);
+            let now = client.activity.now.lock();
+            let is_idle = now.phase == Phase::Idle;
+            let has_more = if is_idle { files > own } else { files > 2 * own + AT_WORK_FILES };
+            has_more.then_some((is_idle, files, Reverse(now.since), *id))
+        });
+        let Some((.., id)) = may_go.max() else { return false };
+        state.remove(id);
+        true
     }
 
     /// Ends connections that are over their time, for as long as the server lives.
@@ -243,11 +277,27 @@ impl Client {
         self.room.grant(wanted).await
     }
 
-    /// The right to keep one more file open, if there is one left.
-    pub fn file_place(&self) -> Option<FilePlace> {
-        let [there, all] =
-            self.files.each_ref().map(|files| files.clone().try_acquire_owned().ok());
-        Some(FilePlace { _places: [there?, all?] })
+    /// The right to keep one more file open. Where there is none left, the connection with most files ends, an idle
+    /// one first, of this address if that has its half already; `None` where all have as few as this one.
+    pub async fn file_place(&self) -> Option<FilePlace> {
+        let [there, all] = &self.files;
+        let is_full = [there, all].map(|files| files.available_permits() == 0);
+        if is_full != [false, false] {
+            let of_address = is_full[0].then_some(self.address);
+            let own = self.activity.files.load(Ordering::Relaxed);
+            if !self.clients.give_up_files(of_address, own) {
+                return None;
+            }
+        }
+        let places = async {
+            Some([
+                there.clone().acquire_owned().await.ok()?,
+                all.clone().acquire_owned().await.ok()?,
+            ])
+        };
+        let _places = tokio::time::timeout(CLOSE_TIME, places).await.ok()??;
+        self.activity.files.fetch_add(1, Ordering::Relaxed);
+        Some(FilePlace { _places, activity: self.activity.clone() })
     }
 
     /// A request has come. Before it the client counts as one that has not logged in.
@@ -429,6 +479,39 @@ mod tests {
         pass(3600).await;
         clients.end_late();
         assert!(is_closed(&idle).await && !is_closed(&working).await, "a checksum takes its time");
+    }
+
+    /// Two sessions with a thousand files each left none for any other from their address.
+    #[tokio::test(start_paused = true)]
+    async fn the_connection_with_most_files_gives_them_up() {
+        let clients = Clients::new(Limits { files: 100, ..Limits::default() });
+        let [many, few, asks] = [(); 3].map(|()| clients.admit(A).unwrap());
+        let mut files = Vec::new();
+        for (client, count) in [(&few, 10), (&many, 40)] {
+            client.works();
+            for _ in 0..count {
+                files.push(client.file_place().await.unwrap());
+            }
+        }
+        assert!(many.file_place().await.is_none(), "no other has more");
+        let (place, ()) = tokio::join!(few.file_place(), async {
+            many.closed().await;
+            files.truncate(10);
+        });
+        assert!(place.is_some(), "of the one that has four times as many");
+        drop(place);
+        let other = clients.admit(B).unwrap();
+        assert!(other.file_place().await.is_some(), "the other half");
+        for _ in 0..40 {
+            files.push(asks.file_place().await.unwrap());
+        }
+        few.rests();
+        let third = clients.admit(A).unwrap();
+        let (place, ()) = tokio::join!(third.file_place(), async {
+            few.closed().await;
+            files.drain(..10);
+        });
+        assert!(place.is_some() && !is_closed(&asks).await, "an idle one goes first");
     }
 
     #[test]

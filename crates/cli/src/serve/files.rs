@@ -95,7 +95,7 @@ impl Files {
     /// `QuotaExceeded` where the client, or all clients, have too many files open.
     pub async fn open(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Opened> {
         let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
-        let place = client.file_place().ok_or(io::ErrorKind::QuotaExceeded)?;
+        let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let open = move || {
             let (file, stat) = folder.open(&path)?;
             Ok(Opened { file: Arc::new(Held { file, _place: place }), stat })
@@ -163,7 +163,7 @@ impl Files {
     /// As for [`open`](Self::open); `NotADirectory`.
     pub async fn list(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Listing> {
         let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
-        let place = client.file_place().ok_or(io::ErrorKind::QuotaExceeded)?;
+        let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let list = move || Ok(Listing { listed: folder.list(&path)?, _place: place });
         self.turns.run(client.address(), list).await
     }

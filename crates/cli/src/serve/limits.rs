@@ -21,7 +21,7 @@ pub struct Limits {
     pub shared_bytes: usize,
     /// Bytes of answers that are in memory for one connection at most.
     pub answer_bytes_max: usize,
-    /// Files open in all; one address takes up to half.
+    /// Files open in all; one address takes up to half. Beyond, the connection with most files ends.
     pub files: usize,
     /// Files open on one XRootD connection.
     pub files_per_connection: usize,
