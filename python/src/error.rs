@@ -1,6 +1,6 @@
 //! Errors of the engine as the exceptions of `farroot.errors`.
 
-use engine::{Error, ErrorKind};
+use engine::{Error, ErrorKind, Reader};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -11,7 +11,7 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
 
 fn build(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let class = py.import("farroot.errors")?.getattr(class_name(error.kind()))?;
-    let value = class.call1((error.to_string(),))?;
+    let value = class.call1((error.said_to(Reader::Python),))?;
     let state = PyDict::new(py);
     state.set_item("url", error.url())?;
     state.set_item("byte_range", error.range().map(|range| (range.start, range.end)))?;

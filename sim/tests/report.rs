@@ -70,6 +70,42 @@ fn over_http_the_open_is_a_round_trip_of_its_own() {
     });
 }
 
+/// What a read would take was reckoned with two round trips in the place of one, since a request that is there before
+/// its connection had waited for that, too. And a plan asks for nothing beyond what opens the file.
+#[test]
+fn a_round_trip_is_one_also_where_the_connection_was_new() {
+    let plan = |url: &'static str, port: u16| {
+        sim::run(async move {
+            let world = World::default();
+            let accepted = world.host("server", port, Link::delay(RTT));
+            let files = one_file("/nano.root", FILE);
+            match port {
+                80 => drop(http_host::serve(accepted, files)),
+                _ => drop(xrootd_host::serve(accepted, files, Behaviour::default())),
+            }
+            let engine = sim::engine(&world);
+            let table = engine.open_table(url, Some("Events")).await.expect("opens");
+            let opened = engine.report();
+            let wanted = Wanted::Named(columns());
+            let selected = engine.select_for(&table, &[], &wanted, None).await.expect("are there");
+            let outlines = selected.outlines(0..u64::MAX).await.expect("plans");
+            assert!(outlines[0].stored_bytes() > 0);
+            let planned = engine.report();
+            assert_eq!(
+                (planned.requests, planned.serial_round_trips, planned.bytes_received),
+                (opened.requests, opened.serial_round_trips, opened.bytes_received),
+            );
+            planned
+        })
+    };
+    for (url, port, trips) in [("http://server:80/nano.root", 80, 2), (ADDRESS, 1094, 3)] {
+        let report = plan(url, port);
+        let first_byte = report.sources[0].first_byte_s.expect("measured");
+        assert!((first_byte - RTT.as_secs_f64()).abs() < 0.002, "{first_byte}: {report}");
+        assert_eq!(report.serial_round_trips, trips, "{report}");
+    }
+}
+
 /// What travels while the caller works costs the caller nothing.
 #[test]
 fn the_callers_own_work_hides_the_next_batches() {

@@ -152,9 +152,14 @@ fn text(jobs: &[Exercised], wall: Duration, cpu: Duration) -> String {
         events as f64 / wall,
         100.0 * cpu / (wall * jobs.len() as f64),
     );
-    let beyond = middle.report.bytes_received.saturating_sub(middle.report.bytes_baskets);
-    let part = 100.0 * beyond as f64 / u64::max(middle.report.bytes_baskets, 1) as f64;
-    let _ = writeln!(out, "{} beyond the needed baskets ({part:.1} %)", size(beyond));
+    let needed = middle.report.bytes_baskets;
+    let beyond = middle.report.bytes_received.saturating_sub(needed);
+    let part = match needed {
+        // A small file comes with its open.
+        0 => String::new(),
+        needed => format!(" ({:.1} %)", 100.0 * beyond as f64 / needed as f64),
+    };
+    let _ = writeln!(out, "{} beyond the needed baskets{part}", size(beyond));
     let _ = write!(out, "{}", middle.report);
     out
 }

@@ -21,6 +21,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 /// Reads ROOT data that is far away as if it were near
+///
+/// Settings are FARROOT_* variables: see docs/settings.md. The exit status is 0, 1 when the work failed, 2 when the
+/// arguments cannot be understood, 130 after Ctrl-C and 143 after SIGTERM.
 #[derive(Debug, Parser)]
 #[command(name = "farroot", bin_name = "farroot", version, arg_required_else_help = true)]
 struct Command {
@@ -44,8 +47,8 @@ enum Verb {
 /// Runs the command with its arguments, the program's own name first. The wheel's `farroot` and
 /// Cargo's are both this function.
 ///
-/// The exit code is 0, 1 when the work failed, 2 when the arguments cannot be understood, 130
-/// after Ctrl-C.
+/// The exit status is 0, 1 when the work failed, 2 when the arguments cannot be understood, 130
+/// after Ctrl-C and 143 after SIGTERM.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let command = match Command::try_parse_from(arguments) {
         Ok(command) => command,

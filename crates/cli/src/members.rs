@@ -16,13 +16,27 @@ const LINES_MAX: usize = 500;
 const NUMBERS_MAX: usize = 8;
 const TEXT_MAX: usize = 60;
 
+/// The same in one line of JSON.
+pub fn json(objects: &Objects) -> String {
+    let mut lines = Vec::new();
+    list(objects, objects.root(), 0, &mut BTreeSet::new(), &mut lines);
+    let member = |[name, value]: [String; 2]| {
+        let depth = (name.len() - name.trim_start().len()) / 2;
+        serde_json::json!({"name": name.trim_start(), "depth": depth, "value": value})
+    };
+    let members: Vec<_> = lines.into_iter().take(LINES_MAX).map(member).collect();
+    let root = objects.root();
+    let (class, version) = (root.class(), root.version());
+    serde_json::json!({"class": class, "version": version, "members": members}).to_string() + "\n"
+}
+
 /// A table of the members.
 pub fn shown(objects: &Objects) -> String {
     let mut lines = Vec::new();
     list(objects, objects.root(), 0, &mut BTreeSet::new(), &mut lines);
     let mut listed = table(&["member", "value"]);
     let is_cut = lines.len() > LINES_MAX;
-    listed.add_rows(lines.into_iter().take(LINES_MAX));
+    lines.into_iter().take(LINES_MAX).for_each(|line| listed.add_row(line));
     let root = objects.root();
     let rest = if is_cut { "and more\n" } else { "" };
     format!("{}{rest}{}, version {}\n", text(&listed), root.class(), root.version())

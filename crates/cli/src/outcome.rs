@@ -3,13 +3,15 @@
 use std::io;
 use std::process::ExitCode;
 
+use engine::Reader;
+
 /// Why a verb has not done what it was asked.
 #[derive(Debug)]
 pub enum Failure {
     /// To be read by a person: what, where, what to do.
     Message(String),
-    /// Ctrl-C.
-    Interrupted,
+    /// A signal has ended it: its number.
+    Signal(u8),
     /// Whoever read the output has enough, as `head` does.
     OutputClosed,
 }
@@ -18,7 +20,7 @@ pub type Outcome = Result<(), Failure>;
 
 impl From<engine::Error> for Failure {
     fn from(error: engine::Error) -> Self {
-        Failure::Message(error.to_string())
+        Failure::Message(error.said_to(Reader::Shell))
     }
 }
 
@@ -37,15 +39,24 @@ impl From<String> for Failure {
     }
 }
 
+impl Failure {
+    /// Tells the person.
+    pub fn tell(&self) {
+        if let Failure::Message(message) = self {
+            eprintln!("farroot: {message}");
+        }
+    }
+}
+
 /// Tells the person what was in the way, and the shell.
 pub fn exit_code(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
-        Err(Failure::Message(message)) => {
-            eprintln!("farroot: {message}");
+        Err(failure @ Failure::Message(_)) => {
+            failure.tell();
             ExitCode::FAILURE
         }
         // As shells report a process that the signal has ended.
-        Err(Failure::Interrupted) => ExitCode::from(130),
+        Err(Failure::Signal(number)) => ExitCode::from(128 + number),
     }
 }

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use engine::report::size;
-use engine::{Config, Engine, File, Outline, Selected};
+use engine::{Engine, File, Outline, OutlineColumn, Selected};
+use serde_json::json;
 
 use crate::outcome::Outcome;
 use crate::reading::{Selection, with_engine};
-use crate::table::{table, text};
+use crate::table::{Listing, table, text};
 use crate::units::parse_rate;
 
 /// Say what a read would fetch, without reading it
@@ -24,6 +25,9 @@ pub struct Arguments {
     /// List every range
     #[arg(long)]
     ranges: bool,
+    /// For programs, all in one line of JSON
+    #[arg(long, conflicts_with = "ranges")]
+    json: bool,
 }
 
 /// Opens the tree or RNTuple, and prints the plan.
@@ -37,6 +41,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
             Selected::Ntuple(..) => "pages",
             Selected::Joined(_) | Selected::Chain(_) => "pieces",
         };
+        if arguments.json {
+            let time = prediction(engine, selected.file(), &outlines, arguments.rate);
+            let line = as_json(engine, &outlines, time);
+            return Ok(writeln!(std::io::stdout(), "{line}")?);
+        }
         let mut out = String::new();
         for outline in &outlines {
             if outlines.len() > 1 {
@@ -64,7 +73,7 @@ fn listed(outline: &Outline) -> String {
     outline.ranges.iter().map(line).collect()
 }
 
-fn per_column(outline: &Outline, pieces: &str) -> comfy_table::Table {
+fn per_column(outline: &Outline, pieces: &str) -> Listing {
     let pieces = format!(">{pieces}");
     let mut listed =
         table(&["column", &pieces, ">stored", ">decoded", ">first byte", ">last byte"]);
@@ -102,12 +111,7 @@ fn totals(engine: &Engine, file: &File, outlines: &[Outline], pieces: &str, rate
         report.requests,
         report.serial_round_trips,
     );
-    let measured = report.sources.iter().filter_map(|source| source.first_byte_s).reduce(f64::min);
-    let connections = Config::from_env().map_or(1, |config| config.connections_initial);
-    if let Some(rtt) = measured.and_then(|rtt| Duration::try_from_secs_f64(rtt).ok())
-        && !file.url().starts_with("file:")
-    {
-        let time = predicted(stored_bytes, rtt, rate, connections);
+    if let Some(Prediction { time, rtt, connections }) = prediction(engine, file, outlines, rate) {
         out.push_str(&format!(
             "about {:.2} s from here, at {}/s over {connections} connections and {:.1} ms a round trip\n",
             time.as_secs_f64(),
@@ -116,6 +120,53 @@ fn totals(engine: &Engine, file: &File, outlines: &[Outline], pieces: &str, rate
         ));
     }
     out
+}
+
+/// All of it for programs.
+fn as_json(engine: &Engine, outlines: &[Outline], time: Option<Prediction>) -> serde_json::Value {
+    let span = |span: &Range<u64>| json!([span.start, span.end]);
+    let column = |column: &OutlineColumn| {
+        json!({
+            "name": column.name, "pieces": column.pieces, "stored_bytes": column.stored_bytes,
+            "decoded_bytes": column.decoded_bytes, "span": column.span.as_ref().map(span),
+        })
+    };
+    let table = |outline: &Outline| {
+        json!({
+            "url": outline.url, "path": outline.path,
+            "columns": outline.columns.iter().map(column).collect::<Vec<_>>(),
+            "ranges": outline.ranges.iter().map(span).collect::<Vec<_>>(),
+        })
+    };
+    let report = engine.report();
+    json!({
+        "tables": outlines.iter().map(table).collect::<Vec<_>>(),
+        "stored_bytes": outlines.iter().map(Outline::stored_bytes).sum::<u64>(),
+        "opened": {
+            "bytes_received": report.bytes_received, "requests": report.requests,
+            "serial_round_trips": report.serial_round_trips,
+        },
+        "predicted_s": time.map(|time| time.time.as_secs_f64()),
+    })
+}
+
+/// About how long a read takes.
+struct Prediction {
+    time: Duration,
+    rtt: Duration,
+    connections: u32,
+}
+
+fn prediction(engine: &Engine, file: &File, outlines: &[Outline], rate: u64) -> Option<Prediction> {
+    if file.url().starts_with("file:") {
+        return None;
+    }
+    let report = engine.report();
+    let measured = report.sources.iter().filter_map(|source| source.first_byte_s).reduce(f64::min);
+    let rtt = Duration::try_from_secs_f64(measured?).ok()?;
+    let connections = engine.config().connections_initial;
+    let bytes = outlines.iter().map(Outline::stored_bytes).sum();
+    Some(Prediction { time: predicted(bytes, rtt, rate, connections), rtt, connections })
 }
 
 /// What a TCP connection sends before the first acknowledgement (RFC 6928), bytes.

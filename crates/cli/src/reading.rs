@@ -5,15 +5,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine::address::split_tree;
+use engine::home::expanded;
 use engine::object::Opaque;
 use engine::{Config, Content, Cut, Engine, File, Friend, Selected, Table, Wanted};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::outcome::{Failure, Outcome};
 
-/// Starts an engine as the environment configures it, and does the work until Ctrl-C.
+/// Starts an engine as the environment configures it, and does the work until Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// Those of the work; `Interrupted`.
+/// Those of the work; `Signal`.
 pub fn with_engine(work: impl AsyncFnOnce(&Engine) -> Outcome) -> Outcome {
     with_config(Config::from_env()?, work)
 }
@@ -21,15 +23,31 @@ pub fn with_engine(work: impl AsyncFnOnce(&Engine) -> Outcome) -> Outcome {
 /// As [`with_engine`], with settings of the verb's own.
 ///
 /// # Errors
-/// Those of the work; `Interrupted`.
+/// Those of the work; `Signal`.
 pub fn with_config(config: Config, work: impl AsyncFnOnce(&Engine) -> Outcome) -> Outcome {
     let engine = Engine::start(config)?;
     engine.block_on(async {
         tokio::select! {
             outcome = work(&engine) => outcome,
-            _ = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+            number = ended() => Err(Failure::Signal(number)),
         }
     })
+}
+
+/// Waits for Ctrl-C or SIGTERM; the work is then dropped, and leaves behind what can be resumed.
+async fn ended() -> u8 {
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signals) => signals.recv().await,
+            // It ends the process as it does others.
+            Err(_) => std::future::pending().await,
+        }
+    };
+    let kind = tokio::select! {
+        _ = tokio::signal::ctrl_c() => SignalKind::interrupt(),
+        _ = terminated => SignalKind::terminate(),
+    };
+    u8::try_from(kind.as_raw_value()).unwrap_or_default()
 }
 
 /// A file, and something in it.
@@ -68,7 +86,7 @@ pub struct Selection {
     #[command(flatten)]
     place: Place,
     /// Columns: names, paths and globs such as 'Jet_*', separated by commas
-    #[arg(short, long, value_delimiter = ',')]
+    #[arg(short, long, value_delimiter = ',', value_parser = trimmed)]
     columns: Vec<String>,
     /// Another tree or RNTuple whose entries belong to these, with columns NAME.COLUMN; may be given
     /// several times
@@ -126,6 +144,14 @@ impl Selection {
     }
 }
 
+/// A column's name, as it may stand behind a comma and a blank.
+pub fn trimmed(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a name is missing".to_owned()),
+        name => Ok(name.to_owned()),
+    }
+}
+
 /// `NAME=FILE:TREE`
 fn named(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -147,12 +173,14 @@ pub struct Account {
 
 impl Account {
     /// Says it of everything that was read of the file.
-    pub fn give(&self, file: &File) -> Outcome {
+    pub fn give(&self, engine: &Engine, file: &File) -> Outcome {
+        // What was read has also been printed by now.
+        let now = engine.trace().now();
         if self.report {
             eprint!("{}", file.report());
         }
         if let Some(path) = &self.timeline {
-            std::fs::write(path, file.timeline_svg())
+            std::fs::write(expanded(path), file.timeline_svg_to(Some(now)))
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use engine::{Content, Described, DescribedColumn};
 
 use crate::members;
 use crate::outcome::Outcome;
-use crate::reading::{Place, with_engine};
+use crate::reading::{Place, trimmed, with_engine};
 use crate::table::{table, text};
 
 /// Show a tree's branches, an RNTuple's fields or an object's members
@@ -18,7 +18,7 @@ pub struct Arguments {
     #[command(flatten)]
     place: Place,
     /// Columns of a tree or RNTuple: names, paths and globs such as 'Jet_*', separated by commas
-    #[arg(short, long, value_delimiter = ',')]
+    #[arg(short, long, value_delimiter = ',', value_parser = trimmed)]
     columns: Vec<String>,
     /// For programs, all in one line of JSON
     #[arg(long)]
@@ -43,12 +43,14 @@ pub fn run(arguments: &Arguments) -> Outcome {
                     .to_owned()
                     .into());
             }
-            Content::Object(_) if arguments.json || !arguments.columns.is_empty() => {
-                let text =
-                    "--columns and --json are for trees and RNTuples; this is another object";
+            Content::Object(_) if !arguments.columns.is_empty() => {
+                let text = "--columns is for trees and RNTuples; this is another object";
                 return Err(text.to_owned().into());
             }
-            Content::Object(objects) => members::shown(&objects),
+            Content::Object(objects) => match arguments.json {
+                true => members::json(&objects),
+                false => members::shown(&objects),
+            },
         };
         std::io::stdout().write_all(out.as_bytes())?;
         Ok(())

@@ -4,6 +4,7 @@ use url::Url;
 
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
+use crate::home::expanded;
 
 /// What stands between several addresses of one file.
 const SEPARATOR: char = '|';
@@ -70,7 +71,8 @@ pub fn parse_one(address: &str) -> Result<Url> {
     if address.contains("://") {
         return Url::parse(address).map_err(|e| wrong(format!("not an address: {e}")));
     }
-    let path = std::path::absolute(address).map_err(|e| wrong(format!("not a path: {e}")))?;
+    let path = expanded(std::path::Path::new(address));
+    let path = std::path::absolute(path).map_err(|e| wrong(format!("not a path: {e}")))?;
     Url::from_file_path(path).map_err(|()| wrong("not a path".into()))
 }
 

@@ -48,10 +48,27 @@ struct Inner {
     url: Option<String>,
     range: Option<Range<u64>>,
     source: Option<String>,
-    advice: Option<String>,
+    advice: Option<Advice>,
     retryable: bool,
     retry_after: Option<Duration>,
 }
+
+/// Who reads an error: what can be done is spelt differently.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    Shell,
+    Python,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Advice {
+    shell: String,
+    /// Where it is another.
+    python: Option<String>,
+}
+
+/// An error in the words of one reader.
+struct Said<'a>(&'a Error, Reader);
 
 impl Error {
     /// An error that trying again does not mend, except where the kind says otherwise.
@@ -151,8 +168,21 @@ impl Error {
     /// What the user can do about it.
     #[must_use]
     pub fn with_advice(mut self, advice: impl Into<String>) -> Self {
-        self.0.advice.get_or_insert_with(|| advice.into());
+        self.0.advice.get_or_insert_with(|| Advice { shell: advice.into(), python: None });
         self
+    }
+
+    /// What the user can do about it, where that is spelt otherwise in a shell than in Python.
+    #[must_use]
+    pub fn with_advice_for(mut self, shell: &str, python: &str) -> Self {
+        let advice = || Advice { shell: shell.into(), python: Some(python.into()) };
+        self.0.advice.get_or_insert_with(advice);
+        self
+    }
+
+    /// The error as one line for this reader.
+    pub fn said_to(&self, reader: Reader) -> String {
+        Said(self, reader).to_string()
     }
 
     /// An input or output error of the operating system.
@@ -193,7 +223,13 @@ impl std::error::Error for Error {}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let inner = &self.0;
+        Said(self, Reader::Shell).fmt(f)
+    }
+}
+
+impl fmt::Display for Said<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (inner, reader) = (&self.0.0, self.1);
         write!(f, "{}", inner.message)?;
         if let Some(range) = &inner.range {
             write!(f, "; bytes {}-{}", range.start, range.end)?;
@@ -208,7 +244,8 @@ impl fmt::Display for Error {
             write!(f, "; trying again may help")?;
         }
         if let Some(advice) = &inner.advice {
-            write!(f, "; {advice}")?;
+            let other = advice.python.as_ref().filter(|_| reader == Reader::Python);
+            write!(f, "; {}", other.unwrap_or(&advice.shell))?;
         }
         Ok(())
     }

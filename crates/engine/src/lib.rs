@@ -21,6 +21,7 @@ mod copy;
 pub mod error;
 pub mod fetch;
 pub mod home;
+mod listing;
 mod matching;
 pub mod metalink;
 mod places;
@@ -39,7 +40,8 @@ use parking_lot::RwLock;
 pub use checksum::{Algorithm, Checksum};
 pub use config::{Checksums, Config};
 pub use copy::{Copied, CopyOptions, Progress};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Reader, Result};
+pub use listing::Listed;
 #[cfg(feature = "arrow")]
 pub use read::arrow::ArrowReader;
 pub use read::batches::Batches;
@@ -224,6 +226,7 @@ impl Engine {
         places.is_opaque = true;
         let errand =
             fetch::errand::Errand::begin(self.trace(), fetch::ledger::Phase::Connecting, None);
+        let _waiting = errand.waiting();
         // Nothing of it is needed but its size.
         self.inner.fetcher.open(places, 1, 0, &errand).await
     }
@@ -332,8 +335,9 @@ fn only<'a>(paths: &'a [String], address: &str) -> Result<&'a str> {
             (ErrorKind::InvalidArgument, what)
         }
     };
-    let advice = "`farroot ls -r FILE` lists what it holds, and FILE:PATH names one of them";
-    Err(Error::new(kind, what).with_url(address).with_advice(advice))
+    let shell = "`farroot ls -r FILE` lists what it holds, and FILE:PATH names one of them";
+    let python = "`farroot.open(FILE).keys()` lists what it holds, and FILE:PATH names one of them";
+    Err(Error::new(kind, what).with_url(address).with_advice_for(shell, python))
 }
 
 impl Drop for Inner {

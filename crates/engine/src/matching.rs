@@ -1,5 +1,6 @@
 //! Files by pattern: `root://host//store/run*/nano_{1,2}.root`.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
@@ -8,6 +9,7 @@ use url::Url;
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::home::expanded;
 use crate::source::network::Network;
 use crate::source::question;
 
@@ -31,9 +33,15 @@ pub(crate) async fn matching(
     network: &Arc<dyn Network>,
 ) -> Result<Vec<String>> {
     let remote = pattern.contains("://") && !pattern.starts_with("file://");
+    let written = pattern;
+    let at_home = expanded(Path::new(pattern));
+    let pattern = match remote {
+        true => pattern,
+        false => at_home.to_str().unwrap_or(pattern),
+    };
     let letters: &[char] = if remote { &['*', '[', '{'] } else { &['*', '?', '[', '{'] };
     if !has_pattern(pattern, remote, letters) {
-        return Ok(vec![pattern.to_owned()]);
+        return Ok(vec![written.to_owned()]);
     }
     let mut found = Vec::new();
     for choice in choices(pattern)? {

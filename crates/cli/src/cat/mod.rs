@@ -1,10 +1,11 @@
 //! `farroot cat FILE:TREE -c A,B`: values, as a table for people, as CSV, or as a Parquet file.
 
+mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
 pub mod value;
 
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 #[cfg(feature = "parquet")]
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ const TABLE_ENTRIES: u64 = 20;
 /// Decoded bytes of one batch of CSV.
 const BATCH_BYTES: u64 = 32 << 20;
 
-/// Print columns, as a table on a terminal and as CSV in a pipe, or write them as Parquet
+/// Print columns, as a table on a terminal and as CSV in a pipe, or as JSON, or write them as Parquet
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -35,9 +36,12 @@ pub struct Arguments {
     /// CSV also on a terminal
     #[arg(long)]
     csv: bool,
+    /// For programs, one line of JSON an entry; NaN and infinities are null
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
     /// Write a Parquet file instead of printing; one of that name is replaced
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "FILE", conflicts_with = "csv")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "json"])]
     parquet: Option<PathBuf>,
     #[command(flatten)]
     account: Account,
@@ -55,14 +59,16 @@ pub fn run(arguments: &Arguments) -> Outcome {
         #[cfg(feature = "parquet")]
         if let Some(path) = &arguments.parquet {
             parquet::write(engine, &arguments.selection, &source, cut.as_ref(), path).await?;
-            return arguments.account.give(source.file());
+            return arguments.account.give(engine, source.file());
         }
-        if arguments.csv || !std::io::stdout().is_terminal() {
-            print_csv(engine, &arguments.selection, &source, cut.as_ref()).await?;
+        if arguments.json {
+            print_rows(engine, &arguments.selection, &source, cut.as_ref(), json::ROWS).await?;
+        } else if arguments.csv || !std::io::stdout().is_terminal() {
+            print_rows(engine, &arguments.selection, &source, cut.as_ref(), CSV).await?;
         } else {
             print_table(&arguments.selection, &source, cut.as_ref()).await?;
         }
-        arguments.account.give(source.file())
+        arguments.account.give(engine, source.file())
     })
 }
 
@@ -106,14 +112,25 @@ async fn print_table(selection: &Selection, source: &Selected, cut: Option<&Cut>
     Ok(())
 }
 
-async fn print_csv(
+/// How entries are written one after the other.
+#[derive(Clone, Copy)]
+struct Rows {
+    head: fn(&mut Vec<u8>, &[&str]),
+    batch: fn(&mut Vec<u8>, &Batch),
+}
+
+const CSV: Rows = Rows { head: write_head, batch: write_csv };
+
+async fn print_rows(
     engine: &Engine,
     selection: &Selection,
     source: &Selected,
     cut: Option<&Cut>,
+    rows: Rows,
 ) -> Outcome {
     let entries = selection.entries(source.num_entries());
-    let mut out = BufWriter::with_capacity(1 << 20, std::io::stdout().lock());
+    let mut out = std::io::stdout().lock();
+    let mut text = Vec::new();
     let mut is_headed = false;
     let bar = progress(entries.end - entries.start);
     let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
@@ -121,14 +138,17 @@ async fn print_csv(
         let batch = batch?;
         if !std::mem::replace(&mut is_headed, true) {
             warn_of(&batch);
-            write_head(&mut out, &names_of(&batch))?;
+            (rows.head)(&mut text, &names_of(&batch));
         }
-        write_csv(&mut out, &batch)?;
+        (rows.batch)(&mut text, &batch);
+        out.write_all(&text)?;
+        text.clear();
         bar.inc(batch.entries.end - batch.entries.start);
         bar.set_message(size(engine.report().bytes_received));
     }
     if !is_headed {
-        write_head(&mut out, &source.names())?;
+        (rows.head)(&mut text, &source.names());
+        out.write_all(&text)?;
     }
     out.flush()?;
     bar.finish_and_clear();
@@ -143,9 +163,10 @@ fn headings<'a>(names: &[&'a str]) -> Vec<&'a str> {
     [">entry"].into_iter().chain(names.iter().copied()).collect()
 }
 
-fn write_head(out: &mut impl Write, names: &[&str]) -> std::io::Result<()> {
+fn write_head(out: &mut Vec<u8>, names: &[&str]) {
     let names: Vec<String> = names.iter().map(|name| csv_field(name)).collect();
-    writeln!(out, "{}", names.join(","))
+    out.extend_from_slice(names.join(",").as_bytes());
+    out.push(b'\n');
 }
 
 /// Says which columns only their data have shown to be unreadable.
@@ -155,15 +176,16 @@ fn warn_of(batch: &Batch) {
     }
 }
 
-fn write_csv(out: &mut impl Write, batch: &Batch) -> std::io::Result<()> {
+fn write_csv(out: &mut Vec<u8>, batch: &Batch) {
     for row in 0..usize::try_from(batch.len()).unwrap_or(usize::MAX) {
         for (at, (_, array)) in batch.columns.iter().enumerate() {
-            let comma = if at == 0 { "" } else { "," };
-            write!(out, "{comma}{}", csv_field(&shown(array, row)))?;
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(csv_field(&shown(array, row)).as_bytes());
         }
-        writeln!(out)?;
+        out.push(b'\n');
     }
-    Ok(())
 }
 
 /// A bar on standard error; none where that is no terminal.

@@ -7,6 +7,7 @@
 //! final name. What is asked for and not yet written counts against the engine's memory budget.
 
 mod partial;
+mod pour;
 mod spans;
 mod target;
 
@@ -18,6 +19,8 @@ use futures::{FutureExt, StreamExt, future, stream};
 
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
 use crate::fetch::{RemoteFile, Urgency, Want, Wants};
 use crate::{Engine, address};
 use partial::{Identity, Partial};
@@ -176,7 +179,11 @@ async fn fill(
     let mut asked = Asked::new(file.want(Vec::new()), window);
     asked.add(&mut missing);
     tell(size, partial.done());
-    while let Some(first) = asked.wants.next().await {
+    let errand = Errand::begin(file.trace(), Phase::Bytes, Some(file.tag()));
+    while let Some(first) = {
+        let _waiting = errand.waiting();
+        asked.wants.next().await
+    } {
         let mut grants = vec![first?];
         while grants.len() < WRITES_MAX
             && let Some(Some(grant)) = asked.wants.next().now_or_never()

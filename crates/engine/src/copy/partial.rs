@@ -216,7 +216,14 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 fn failed(path: &Path, error: &io::Error) -> Error {
-    Error::from_io(error).retryable(false).with_url(path.to_string_lossy())
+    let known = Error::from_io(error);
+    let text = format!("cannot be written: {}", known.message());
+    // Of a target, also "no such file" is no missing source.
+    let kind = match known.kind() {
+        ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
+        _ => ErrorKind::Io,
+    };
+    Error::new(kind, text).with_url(path.to_string_lossy())
 }
 
 #[cfg(test)]

@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use url::Url;
+
 use crate::address;
 use crate::error::{Error, ErrorKind, Result};
+use crate::home::expanded;
 
 /// One file's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +17,23 @@ pub struct Job {
 }
 
 impl Job {
+    /// # Errors
+    /// `InvalidArgument` where there is no directory for the target.
+    fn check_directory(&self) -> Result<()> {
+        let parent = self.target.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let Some(parent) = parent else { return Ok(()) };
+        let text = match std::fs::metadata(parent) {
+            Ok(there) if there.is_dir() => return Ok(()),
+            Ok(_) => "what should be the target's directory is a file",
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                "the target's directory is not there"
+            }
+            Err(error) => &format!("the target's directory cannot be used: {error}"),
+        };
+        let error = Error::new(ErrorKind::InvalidArgument, text);
+        Err(error.with_url(self.target.to_string_lossy()).with_advice("make it first"))
+    }
+
     /// # Errors
     /// `InvalidArgument` where the target is there and may not be replaced, or is a directory.
     pub fn check(&self, overwrite: bool) -> Result<()> {
@@ -27,8 +47,27 @@ impl Job {
         match overwrite {
             true => Ok(()),
             false => Err(wrong("the target is there already")
-                .with_advice("-f on the command line, overwrite elsewhere, replaces it")),
+                .with_advice_for("-f replaces it", "overwrite=True replaces it")),
         }
+    }
+}
+
+/// The target as a path on a disk.
+fn local(target: &Path) -> Result<PathBuf> {
+    let text = target.to_string_lossy();
+    let wrong = |what: String| Err(Error::new(ErrorKind::InvalidArgument, what).with_url(&*text));
+    if text.is_empty() {
+        return wrong("the target has no name".to_owned());
+    }
+    match text.split_once("://") {
+        None => Ok(expanded(target)),
+        Some(("file", _)) => match Url::parse(&text).map(|url| url.to_file_path()) {
+            Ok(Ok(path)) => Ok(path),
+            _ => wrong("the target is not a path".to_owned()),
+        },
+        Some((scheme, _)) => wrong(format!(
+            "this version copies to a local disk; it cannot write to {scheme}:// addresses"
+        )),
     }
 }
 
@@ -40,10 +79,15 @@ impl Job {
 /// name, and for those whose address ends without one.
 pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<Job>> {
     let wrong = |text: String| Error::new(ErrorKind::InvalidArgument, text);
+    let target = &*local(target)?;
     let is_there = target.is_dir();
     if !is_there && !target.as_os_str().to_string_lossy().ends_with('/') {
         return match <[String; 1]>::try_from(sources) {
-            Ok([source]) => Ok(vec![Job { source, target: target.to_owned() }]),
+            Ok([source]) => {
+                let job = Job { source, target: target.to_owned() };
+                job.check_directory()?;
+                Ok(vec![job])
+            }
             Err(_) => Err(wrong("there is no such directory for several files".into())
                 .with_url(target.to_string_lossy())
                 .with_advice("it is made where its name ends with a /")),
@@ -109,12 +153,41 @@ mod tests {
         assert!(of(&["root://a//f", "root://b//f"], folder.path()).is_err(), "one name");
     }
 
+    /// `~` became a directory of that name, `root:` another, and a directory that is missing was told as
+    /// "No such file" of the file that was to be made.
+    #[test]
+    fn what_cannot_be_a_target_is_told_before_anything_is_read() {
+        let refused = |target: &str| of(&["root://a//f"], Path::new(target)).unwrap_err();
+        for (target, why) in [
+            ("root://b//g", "it cannot write to root:// addresses"),
+            ("https://b/g", "it cannot write to https:// addresses"),
+            ("", "no name"),
+            ("/no/such/folder/f", "the target's directory is not there"),
+            ("/dev/null/f", "what should be the target's directory is a file"),
+        ] {
+            let error = refused(target);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        let home = etcetera::home_dir().unwrap();
+        for target in ["~", "~/"] {
+            let jobs = of(&["root://a//f"], Path::new(target)).unwrap();
+            assert_eq!(jobs[0].target, home.join("f"), "{target}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let there = format!("file://{}/g", folder.path().display());
+        assert_eq!(
+            of(&["root://a//f"], Path::new(&there)).unwrap()[0].target,
+            folder.path().join("g")
+        );
+    }
+
     #[test]
     fn one_file_goes_to_a_path_and_several_do_not() {
-        let path = Path::new("/no/such/folder/f");
+        let folder = tempfile::tempdir().unwrap();
+        let path = &*folder.path().join("f");
         assert_eq!(of(&["root://a//f"], path).unwrap()[0].target, path);
         assert!(of(&["root://a//f", "root://a//g"], path).is_err());
-        let folder = tempfile::tempdir().unwrap();
         let new = folder.path().join("x/y/");
         assert_eq!(of(&["root://a//f"], &new).unwrap()[0].target, new.join("f"));
         assert!(new.is_dir());

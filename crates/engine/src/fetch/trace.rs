@@ -105,6 +105,23 @@ pub struct Trace {
     log: Arc<Log>,
 }
 
+impl Records {
+    /// From a request to its first byte. One that was there before its connection left with it: then a
+    /// connection and an answer are two round trips.
+    fn answered_after(&self, connection: u32, sent: Duration, now: Duration) -> Duration {
+        let is_it = |record: &&ConnectionRecord| record.connection == connection;
+        match self.connections.iter().rev().find(is_it) {
+            Some(ConnectionRecord { started, usable: Some(usable), .. }) if *usable > sent => {
+                let both = now.saturating_sub(*started);
+                let alone = now.saturating_sub(*usable);
+                // In a burst the answer comes with that to the login.
+                if alone < both / 4 { both / 2 } else { alone }
+            }
+            _ => now.saturating_sub(sent),
+        }
+    }
+}
+
 impl Trace {
     pub(crate) fn new(clock: Clock) -> Self {
         Trace { clock, records: Arc::default(), log: Arc::default() }
@@ -275,9 +292,10 @@ impl Trace {
         let mut records = self.records.lock();
         let Some(record) = records.request(request) else { return };
         record.received += bytes;
-        let first = record.first_byte.is_none().then(|| now - record.sent);
+        let (file, source, sent) = (record.file, record.source.clone(), record.sent);
+        let (connection, is_first) = (record.connection, record.first_byte.is_none());
         record.first_byte.get_or_insert(now);
-        let (file, source) = (record.file, record.source.clone());
+        let first = is_first.then(|| records.answered_after(connection, sent, now));
         records.tallies.received(file, &source, bytes, first);
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rootfile::directory::Directory;
@@ -202,8 +203,13 @@ impl File {
 
     /// The reads of this file over time, as a picture in SVG.
     pub fn timeline_svg(&self) -> String {
+        self.timeline_svg_to(None)
+    }
+
+    /// The same up to a time of the trace, for a caller whose own work afterwards is to be seen.
+    pub fn timeline_svg_to(&self, until: Option<Duration>) -> String {
         let (trace, tag) = (self.inner.remote.trace(), self.inner.remote.tag());
-        timeline::svg(&trace.records(), tag, self.size(), self.url(), &self.report())
+        timeline::svg(&trace.records(), tag, self.size(), until, self.url(), &self.report())
     }
 
     /// The reads of this file over time, in lines of `width` characters, one a connection.

@@ -282,6 +282,13 @@ mod tests {
             ("0 < n < 3", "comparisons in a row"),
             ("n and 1", "\"and\""),
             ("not n", "\"not\""),
+            (
+                "n > 1 && n < 3",
+                "write &, with each comparison in parentheses, as in (a > 1) & (b > 2)",
+            ),
+            ("(n > 1) || (n < 0)", "write |,"),
+            ("n > 1 and n < 3", "write &,"),
+            ("!(n > 1)", "write ~,"),
             ("n ** 2 > 1", "\"*\""),
             ("sin(n) > 1", "a function sin"),
             ("n[0] > 1", "\"[\""),

@@ -88,7 +88,7 @@ pub(super) fn no_such<'a>(what: &str, paths: impl Iterator<Item = &'a str>, name
     let near: Vec<&str> = near.into_iter().take(3).map(|(_, path)| path).collect();
     let error = Error::new(ErrorKind::NotInFile, format!("no {what} is called {name:?}"));
     if near.is_empty() {
-        error.with_advice("`farroot show` lists what there is")
+        error.with_advice_for("`farroot show` lists what there is", "`show()` lists what there is")
     } else {
         error.with_advice(format!("did you mean {}?", near.join(" or ")))
     }

@@ -34,7 +34,8 @@ impl Driver {
                 let Some(state) = self.requests.get(&request) else { return };
                 let Some(file) = self.files.get_mut(&state.file) else { return };
                 let range = offset..offset + bytes.len() as u64;
-                if state.is_open && file.opener.is_some() && !state.joins {
+                // Of what is no ROOT file an open brings a byte, to be asked for anything.
+                if state.is_open && file.opener.is_some() && !state.joins && !file.is_opaque {
                     // The ends of the file come unasked by anyone but the open itself.
                     self.trace.wanted(state.file.0, bytes.len() as u64, true);
                 }

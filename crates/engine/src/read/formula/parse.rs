@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
     fn name(&mut self) -> Parsed<Node> {
         let name = self.word(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
         match name {
-            "and" | "or" | "not" => Err(format!("may not contain {name:?}; say &, |, ~")),
+            "and" | "or" | "not" => Err(spelt(name)),
             _ if self.peek() != Some('(') => Ok(self.column(name)),
             "abs" => Ok(Node::Unary(Unary::Abs, Box::new(self.in_parentheses()?))),
             "get" => {
@@ -193,10 +193,31 @@ impl<'a> Parser<'a> {
 
     fn unexpected(&mut self) -> String {
         let Some(first) = self.peek() else { return "ends too early".to_owned() };
+        match first {
+            '&' => return spelt("&&"),
+            '|' => return spelt("||"),
+            '!' => return spelt("!"),
+            _ => {}
+        }
         let mut found = self.word(char::is_alphanumeric).to_owned();
+        if matches!(&*found, "and" | "or" | "not") {
+            return spelt(&found);
+        }
         if found.is_empty() {
             found.push(first);
         }
         format!("cannot be read at {found:?}")
     }
+}
+
+/// What to write for an operator of C++, or a word of Python's, that arrays do not have.
+fn spelt(found: &str) -> String {
+    let (instead, example) = match found {
+        "&&" | "and" => ("&", "(a > 1) & (b > 2)"),
+        "||" | "or" => ("|", "(a > 1) | (b > 2)"),
+        _ => ("~", "~(a > 1)"),
+    };
+    format!(
+        "cannot contain {found:?}: write {instead}, with each comparison in parentheses, as in {example}"
+    )
 }

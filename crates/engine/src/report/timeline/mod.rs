@@ -42,8 +42,17 @@ struct Scene<'a> {
 }
 
 /// Draws a file's requests as SVG.
-pub fn svg(records: &Records, file: u32, file_size: u64, title: &str, report: &Report) -> String {
-    let scene = Scene::new(records, file, file_size);
+///
+/// `until` is when the picture ends; without, when the last byte had come, was decoded and handed over.
+pub fn svg(
+    records: &Records,
+    file: u32,
+    file_size: u64,
+    until: Option<Duration>,
+    title: &str,
+    report: &Report,
+) -> String {
+    let scene = Scene::new(records, file, file_size, until);
     let mut drawing = Drawing::new(WIDTH, HEIGHT);
     drawing.text(LEFT, 24.0, Style { size: 15.0, ..PLAIN }, title);
     drawing.text(LEFT, 43.0, Style { fill: "#444", ..PLAIN }, &summary(report));
@@ -79,7 +88,7 @@ fn summary(report: &Report) -> String {
 }
 
 impl<'a> Scene<'a> {
-    fn new(records: &'a Records, file: u32, file_size: u64) -> Self {
+    fn new(records: &'a Records, file: u32, file_size: u64, until: Option<Duration>) -> Self {
         let requests: Vec<_> = records.requests.iter().filter(|r| r.file == file).collect();
         let spells: Vec<_> =
             records.ledger.spells().filter(|spell| spell.file == Some(file)).collect();
@@ -87,7 +96,7 @@ impl<'a> Scene<'a> {
             records.decodings.iter().filter(|(of, _)| *of == file).map(|(_, time)| time).collect();
         let begins = requests.iter().map(|r| r.sent).chain(spells.iter().map(|s| s.time.start));
         let from = begins.min().unwrap_or_default();
-        let until = end(&requests, &spells, &decodings).max(from);
+        let until = until.unwrap_or_else(|| end(&requests, &spells, &decodings)).max(from);
         let span_ms = ((until.saturating_sub(from)).as_secs_f64() * 1e3).max(1e-3);
         let mut sources: Vec<String> = requests.iter().map(|r| r.source.to_string()).collect();
         sources.sort();
@@ -280,7 +289,7 @@ mod tests {
     }
 
     fn drawn(records: &Records) -> String {
-        svg(records, 0, 1_000_000_000, "root://there//a&b<c>.root", &Report::default())
+        svg(records, 0, 1_000_000_000, None, "root://there//a&b<c>.root", &Report::default())
     }
 
     #[test]
@@ -321,7 +330,7 @@ mod tests {
         records.ledger.leave(Duration::from_millis(121), wait);
         records.ledger.wait(Duration::from_secs(60), wait);
         records.ledger.leave(Duration::from_secs(61), wait);
-        let scene = Scene::new(&records, 0, 1_000);
+        let scene = Scene::new(&records, 0, 1_000, None);
         assert_eq!(scene.time.values, (0.0, 121.0));
     }
 

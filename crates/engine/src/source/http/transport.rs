@@ -237,11 +237,15 @@ impl Transport {
     }
 }
 
-/// Whatever the reason, another attempt may find the server there.
-fn unreachable(error: &io::Error) -> Error {
-    let error = Error::from_io(error);
+/// Whatever the reason, another attempt may find the server there; only a name that no one has stays so.
+fn unreachable(reason: &io::Error) -> Error {
+    let error = Error::from_io(reason);
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::Connection => error,
+        // The operating system's own errors have numbers.
+        _ if reason.raw_os_error().is_none() && !error.message().contains("Temporary") => {
+            error.retryable(false).with_advice("check the address")
+        }
         _ => Error::new(ErrorKind::Connection, format!("not reached: {}", error.message())),
     }
 }

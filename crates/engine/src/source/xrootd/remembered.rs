@@ -107,7 +107,7 @@ mod tests {
         server("a").learn(&unknown, &welcomes);
         assert_eq!(server("a").profile(), welcomes);
         assert_eq!(server("b").profile(), unknown);
-        std::fs::write(folder.path().join("servers").join("x"), "{").unwrap();
+        std::fs::write(folder.path().join("farroot-servers").join("x"), "{").unwrap();
         assert_eq!(server("a").profile(), welcomes);
     }
 }

@@ -1,0 +1,56 @@
+//! A whole file as a stream, from its first byte to its last.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use bytes::Bytes;
+use futures::StreamExt;
+
+use super::{Asked, WINDOW_BYTES_MAX, pieces};
+use crate::Engine;
+use crate::error::{Error, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
+use crate::fetch::{Grant, Permit};
+
+impl Engine {
+    /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many connections as
+    /// any copy. Returns the size in bytes.
+    ///
+    /// # Errors
+    /// Those of reading; what `write` says ends it as an error of kind `Io`.
+    pub async fn pour(
+        &self,
+        source: &str,
+        write: &mut (dyn FnMut(&[u8]) -> io::Result<()> + Send),
+    ) -> Result<u64> {
+        let file = self.open_bytes(source).await?;
+        let size = file.info().size;
+        let mut missing = pieces(0..size);
+        let window = WINDOW_BYTES_MAX.min(self.config().memory_bytes_max / 2);
+        let mut asked = Asked::new(file.want(Vec::new()), window);
+        asked.add(&mut missing);
+        // What came before its turn; it holds its part of the memory budget.
+        let mut early: BTreeMap<u64, (Bytes, Permit)> = BTreeMap::new();
+        let (mut written, errand) =
+            (0, Errand::begin(file.trace(), Phase::Bytes, Some(file.tag())));
+        while let Some(grant) = {
+            let _waiting = errand.waiting();
+            asked.wants.next().await
+        } {
+            let Grant { index, bytes, permit } = grant?;
+            early.insert(asked.ranges.get(&index).map_or(0, |range| range.start), (bytes, permit));
+            asked.take(index);
+            while let Some((bytes, _permit)) = early.remove(&written) {
+                write(&bytes).map_err(|error| Error::from_io(&error).retryable(false))?;
+                written += bytes.len() as u64;
+            }
+            // The window counts what has not been written: what is early stays asked for.
+            let held: u64 = early.values().map(|(bytes, _)| bytes.len() as u64).sum();
+            if held < window / 2 {
+                asked.add(&mut missing);
+            }
+        }
+        Ok(size)
+    }
+}

@@ -1,0 +1,90 @@
+//! What is in a directory, of a disk or of a server.
+
+use std::path::Path;
+
+use url::Url;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::home::expanded;
+use crate::source::question;
+use crate::{Engine, address};
+
+/// A name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed {
+    /// Without the directory.
+    pub name: String,
+    /// The address to open it by.
+    pub address: String,
+    /// Bytes of a file; `None` of a directory, and where the server does not say it.
+    pub size: Option<u64>,
+    /// `None` where the server does not say it.
+    pub is_directory: Option<bool>,
+}
+
+impl Engine {
+    /// What is in a directory, by name. On a disk hidden files are left out, as in a shell.
+    ///
+    /// # Errors
+    /// `Unsupported` where a server lists nothing; `NotFound`; what keeps it from being listed.
+    pub async fn list(&self, directory: &str) -> Result<Vec<Listed>> {
+        let mut listed = match directory.contains("://") && !directory.starts_with("file://") {
+            false => on_disk(directory)?,
+            true => {
+                let url = address::parse_one(directory)?;
+                let settings = self.settings();
+                let names =
+                    question::list(&url, &settings.config, settings.network.clone()).await?;
+                let address = |name: &str| below(&url, name);
+                let known = |name: String| Listed {
+                    address: address(&name),
+                    name,
+                    size: None,
+                    is_directory: None,
+                };
+                names.into_iter().map(known).collect()
+            }
+        };
+        listed.sort();
+        Ok(listed)
+    }
+
+    /// Whether an address is that of a directory, as far as can be told without asking a server.
+    pub fn is_directory(&self, address: &str) -> bool {
+        match address.contains("://") {
+            true => address.split('?').next().is_some_and(|path| path.ends_with('/')),
+            false => expanded(Path::new(address)).is_dir(),
+        }
+    }
+}
+
+fn below(directory: &Url, name: &str) -> String {
+    let mut url = directory.clone();
+    url.set_path(&format!("{}/{name}", directory.path().trim_end_matches('/')));
+    crate::source::display_url(&url)
+}
+
+fn on_disk(directory: &str) -> Result<Vec<Listed>> {
+    let url = address::parse_one(directory)?;
+    let path = url
+        .to_file_path()
+        .map_err(|()| Error::new(ErrorKind::InvalidArgument, "not a path").with_url(directory))?;
+    let wrong = |error: &std::io::Error| Error::from_io(error).retryable(false).with_url(directory);
+    let mut listed = Vec::new();
+    for entry in std::fs::read_dir(&path).map_err(|error| wrong(&error))? {
+        let entry = entry.map_err(|error| wrong(&error))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
+        // Of what a link leads to.
+        let there = std::fs::metadata(entry.path()).ok();
+        listed.push(Listed {
+            address: entry.path().to_string_lossy().into_owned(),
+            name,
+            size: there.as_ref().filter(|there| there.is_file()).map(std::fs::Metadata::len),
+            is_directory: there.map(|there| there.is_dir()),
+        });
+    }
+    Ok(listed)
+}
