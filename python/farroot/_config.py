@@ -22,6 +22,7 @@ def config(
     store_folder: str | os.PathLike[str] | None = None,
     connect_timeout: float | None = None,
     silence_timeout: float | None = None,
+    least_rate: int | str | None = None,
     patience: float | None = None,
     outage_timeout: float | None = None,
     sources: int | None = None,
@@ -53,7 +54,10 @@ def config(
         store_folder: Where, an absolute path or one that begins with ``~/``; by default in the
             platform's cache folder. Nothing else in that folder is touched.
         connect_timeout: Seconds to wait for a TCP connection.
-        silence_timeout: Seconds that a connection which owes data may stay silent.
+        silence_timeout: Seconds that bytes which the servers of a file owe are waited for in all,
+            whether nothing of them comes or less than ``least_rate`` makes of this time.
+        least_rate: Bytes per second that the servers of a file have to bring together while they
+            owe more, as a number or ``"500 B"``.
         patience: Seconds that a server may owe data in silence before its work goes to another
             source, or another connection shows whether it still answers.
         outage_timeout: Seconds that a server which has answered before may be unreachable.

@@ -11,21 +11,35 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
-use xrootd::message::Request;
 use xrootd::message::locate::Location;
 use xrootd::message::login::SessionId;
 use xrootd::message::protocol::ServerFlags;
 use xrootd::message::query::QueryKind;
+use xrootd::message::readv::Segment;
 use xrootd::message::stat::{StatFlags, StatInfo};
+use xrootd::message::{Read, Request};
 use xrootd::response::Redirect;
 use xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
 
 use crate::link::End;
 use crate::{Files, adler32};
 
+/// What a server answers reads with, without end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lie {
+    /// The right bytes, one a second.
+    Drip,
+    /// kXR_oksofar without bytes.
+    EmptyParts,
+    /// Messages for people.
+    Notices,
+}
+
 /// What a simulated server does besides serving.
 #[derive(Debug, Clone, Default)]
 pub struct Behaviour {
+    /// Answers reads so.
+    pub lies: Option<Lie>,
     /// Closes every connection after so many answered reads.
     pub dies_after_reads: Option<u32>,
     /// Answers nothing any more after so many answered reads.
@@ -111,6 +125,17 @@ const LARGE_BYTES: usize = 4096;
 /// How often a stopped server looks whether it may go on.
 const STOPPED_LOOKS: Duration = Duration::from_millis(50);
 
+/// What a read asks for first.
+fn reads(request: &Request) -> Option<Segment> {
+    match request {
+        Request::Read(Read { handle, offset, length, .. }) => {
+            Some(Segment { handle: *handle, offset: *offset, length: *length })
+        }
+        Request::Readv(readv) => readv.segments.first().copied(),
+        _ => None,
+    }
+}
+
 /// Ends a connection with its first bytes.
 async fn cut(mut end: End) {
     let _ = end.read_u8().await;
@@ -158,9 +183,30 @@ impl Connection {
                 if hangs_after_reads.is_some_and(|reads| self.reads >= reads) {
                     std::future::pending::<()>().await;
                 }
-                self.answer(tag, request);
+                let lies = self.behaviour.lock().lies;
+                match (lies, reads(&request)) {
+                    (Some(lie), Some(read)) => self.lie(lie, tag, read, &mut end).await,
+                    _ => self.answer(tag, request),
+                }
                 self.send(&mut end).await;
             }
+        }
+    }
+
+    /// Answers a read without ever answering it.
+    async fn lie(&mut self, lie: Lie, tag: Tag, read: Segment, end: &mut End) {
+        for at in 0.. {
+            match lie {
+                Lie::Drip if at == read.length => return self.server.answer_done(tag),
+                Lie::Drip => {
+                    let byte = self.range(read.handle, read.offset + u64::from(at), 1);
+                    self.server.answer_data(tag, byte.unwrap_or_default(), true);
+                }
+                Lie::EmptyParts => self.server.answer_data(tag, Bytes::new(), true),
+                Lie::Notices => self.server.notify("one moment, please"),
+            }
+            self.send(end).await;
+            tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
 
@@ -231,7 +277,7 @@ impl Connection {
                 if let Some(code) = told {
                     return self.refuse(tag, code, "as told");
                 }
-                let record = |segment: &xrootd::message::readv::Segment| {
+                let record = |segment: &Segment| {
                     let bytes = self.range(segment.handle, segment.offset, segment.length)?;
                     // A vector read beyond the end fails as a whole, as on a real server.
                     let whole = bytes.len() == segment.length as usize;

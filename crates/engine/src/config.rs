@@ -40,8 +40,16 @@ pub struct Config {
     pub store_bytes_max: u64,
     /// How long to wait for a TCP connection (`FARROOT_CONNECT_TIMEOUT`, seconds).
     pub connect_timeout: Duration,
-    /// How long a connection that owes data may stay silent (`FARROOT_SILENCE_TIMEOUT`, seconds).
+    /// How long bytes that the servers of a file owe are waited for in all, whether nothing of them
+    /// comes or less than `least_rate` makes of this time: from the first request to its answer,
+    /// login and open included, or since enough last came, requests sent again and other sources
+    /// included (`FARROOT_SILENCE_TIMEOUT`, seconds). Pauses that a server asks for come on top, up
+    /// to ten minutes; a server that takes no connections any more has `outage_timeout`.
     pub silence_timeout: Duration,
+    /// Bytes per second that the servers of a file have to bring together while they owe more
+    /// (`FARROOT_LEAST_RATE`, e.g. `500 B`; 0: a byte in each `silence_timeout` will do). A
+    /// modem's line is seven times as fast.
+    pub least_rate: u64,
     /// How long a server that owes data may stay silent before its work goes to another source, or
     /// another connection shows whether it still answers (`FARROOT_PATIENCE`, seconds).
     pub patience: Duration,
@@ -112,6 +120,7 @@ impl Default for Config {
             store_bytes_max: 100_000_000,
             connect_timeout: Duration::from_secs(5),
             silence_timeout: Duration::from_secs(30),
+            least_rate: 1000,
             patience: Duration::from_millis(1500),
             outage_timeout: Duration::from_secs(60),
             sources_active: 2,

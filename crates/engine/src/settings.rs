@@ -79,7 +79,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 20] = [
+pub static SETTINGS: [Setting; 21] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -131,7 +131,14 @@ pub static SETTINGS: [Setting; 20] = [
     live(
         "silence_timeout",
         Field::Seconds(|config| &mut config.silence_timeout, 1),
-        "How long a connection that owes data may stay silent.",
+        "How long bytes that a file is owed are waited for, over all tries and sources, when none come or fewer than \
+         `least_rate` makes of this time.",
+    ),
+    live(
+        "least_rate",
+        Field::Bytes(|config| &mut config.least_rate, 0),
+        "Bytes per second that the servers of a file have to bring together while they owe more; 0: a byte in each \
+         `silence_timeout` will do.",
     ),
     live(
         "patience",

@@ -57,9 +57,16 @@ pub struct Budgets {
     /// A connection that is not up after this long, login included, has failed. A backstop: who
     /// owns the sockets knows better what takes long.
     pub connect_max: Time,
-    /// A connection that owes data and has delivered nothing for this long has failed. Tape and
-    /// busy servers take long for a first byte; a dead one takes for ever. A backstop as well.
+    /// How long bytes that are owed are waited for: a file to which its sources have brought less
+    /// meanwhile than `least_rate` makes of it fails its wants, and a connection that has brought
+    /// less than its share of that is left. Tape and busy servers take long for a first byte, a
+    /// dead one takes for ever.
     pub silence_max: Time,
+    /// Bytes per second that sources owing more have to bring, each file's and together. 0: a byte in
+    /// `silence_max` will do.
+    pub least_rate: u64,
+    /// How long a server may ask for patience, beside `silence_max`, without bringing anything.
+    pub wait_max: Time,
     /// A connection that has had nothing to do for this long is closed: it costs the server a
     /// thread, and what lies between may have forgotten it. [`Time::MAX`]: never.
     pub idle_max: Time,
@@ -88,7 +95,9 @@ impl Default for Budgets {
             backoff_max: Time::from_secs(2),
             unreachable_after: Time::from_secs(4),
             connect_max: Time::from_secs(30),
-            silence_max: Time::from_secs(60),
+            silence_max: Time::from_secs(30),
+            least_rate: 1000,
+            wait_max: Time::from_secs(600),
             idle_max: Time::from_secs(300),
         }
     }

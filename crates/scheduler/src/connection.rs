@@ -39,6 +39,13 @@ pub(crate) struct Connection {
     pub since: Time,
     /// When something last came, or the first request since an idle time was sent.
     pub heard: Time,
+    /// TCP has it.
+    pub is_accepted: bool,
+    /// Reads of it end by themselves, however long they take.
+    pub is_disk: bool,
+    /// When enough last came, or the first request since an idle time was sent, and the bytes since.
+    pub progressed: Time,
+    pub brought: u64,
     pub requests: BTreeSet<RequestId>,
     /// Bytes asked for and not here.
     pub in_flight: u64,
@@ -57,12 +64,16 @@ struct Round {
 }
 
 impl Connection {
-    pub(crate) fn new(server: ServerId, now: Time) -> Self {
+    pub(crate) fn new(server: ServerId, now: Time, is_disk: bool) -> Self {
         Connection {
             server,
             phase: Phase::Connecting,
             since: now,
             heard: now,
+            is_accepted: false,
+            is_disk,
+            progressed: now,
+            brought: 0,
             requests: BTreeSet::new(),
             in_flight: 0,
             meter: Meter::new(),
@@ -77,6 +88,7 @@ impl Connection {
         if self.requests.is_empty() {
             self.cool_down(now, rtt);
             self.heard = self.heard.max(now);
+            self.has_progressed(now);
         }
         self.requests.insert(request);
         self.in_flight = self.in_flight.saturating_add(bytes);
@@ -149,7 +161,7 @@ impl Connection {
                 let ends = budgets.idle_max < Time::MAX;
                 ends.then(|| self.heard.saturating_add(budgets.idle_max))
             }
-            Phase::Usable => Some(self.heard.saturating_add(budgets.silence_max)),
+            Phase::Usable => self.starves_at(budgets.silence_max),
         }
     }
 
@@ -187,7 +199,7 @@ mod tests {
     const RTT: Option<Time> = Some(Time::from_millis(100));
 
     fn usable() -> Connection {
-        Connection { phase: Phase::Usable, ..Connection::new(ServerId(0), Time::ZERO) }
+        Connection { phase: Phase::Usable, ..Connection::new(ServerId(0), Time::ZERO, false) }
     }
 
     #[test]
@@ -213,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_is_about_to_be_usable_is_not_late() {
-        let connection = Connection::new(ServerId(0), Time::ZERO);
+        let connection = Connection::new(ServerId(0), Time::ZERO, false);
         let late = |ms| connection.pipe(Time::from_millis(ms), RTT).late_trips;
         assert_eq!([100, 160, 200, 240, 300].map(late), [1, 0, 0, 0, 1]);
         assert_eq!(connection.pipe(Time::from_millis(200), None).late_trips, 1, "who knows");

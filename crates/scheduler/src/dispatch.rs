@@ -73,6 +73,7 @@ impl Scheduler {
             .map(|server| server.retry_at)
             .chain(connections.filter_map(|connection| connection.deadline(&self.budgets)))
             .chain(resting)
+            .chain(self.next_starved())
             .chain(self.servers.keys().filter_map(|id| self.patience_ends(*id)))
             .chain(self.next_late())
             .chain(self.next_review())
@@ -129,7 +130,8 @@ impl Scheduler {
         if let Some(server) = self.servers.get_mut(&id) {
             server.connections.insert(connection);
         }
-        self.connections.insert(connection, Connection::new(id, self.now));
+        let is_disk = self.servers.get(&id).is_some_and(|server| server.traits.is_disk);
+        self.connections.insert(connection, Connection::new(id, self.now, is_disk));
         self.counters.connections += 1;
         connection
     }
@@ -182,6 +184,7 @@ impl Scheduler {
         }
         self.counters.opens += 1;
         self.book(request, connection, source, file, Some(part), segments, bytes);
+        self.owe_if_watched(request);
         self.refresh(file);
         Some(Action::Open { request, connection, source, file, part, joins: false })
     }
@@ -219,6 +222,7 @@ impl Scheduler {
         self.counters.fetches += 1;
         self.counters.segments += segments.len() as u64;
         self.book(request, room.connection, source, file, None, segments.clone(), bytes);
+        self.owe_if_watched(request);
         self.spend_allowance(file, source, bytes);
         self.refresh(file);
         let connection = room.connection;
@@ -332,6 +336,7 @@ impl Scheduler {
             server_mark: server.meter.mark(self.now),
             pace_mark: server.pace.mark(self.now),
             is_load: server.is_load(in_flight),
+            is_watched: false,
         };
         self.requests.insert(id, request);
     }

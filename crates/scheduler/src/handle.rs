@@ -18,12 +18,19 @@ impl Scheduler {
         }
         connection.phase = Phase::Usable;
         connection.heard = self.now;
+        connection.is_accepted = true;
+        connection.has_progressed(self.now);
         let took = self.now.saturating_sub(connection.since);
+        let mut is_first = false;
         if let Some(server) = self.servers.get_mut(&connection.server) {
             suggest_round_trip(&mut server.round_trip, took);
-            server.reached = true;
+            is_first = !std::mem::replace(&mut server.reached, true);
+            server.is_out_of_reach = false;
             server.is_usable = true;
             self.awake.insert(connection.server);
+        }
+        if is_first {
+            self.owed_on(id).into_iter().for_each(|file| self.has_progressed(file));
         }
         self.ask_probe(id);
     }
@@ -50,6 +57,10 @@ impl Scheduler {
         if joins {
             self.note_answer(id);
             return self.joined(source, size);
+        }
+        self.advance(now);
+        if self.files.get(&file).is_some_and(|state| state.size.is_none()) {
+            self.has_progressed(file);
         }
         self.set_size(now, file, size);
         self.note_answer(id);
@@ -95,8 +106,9 @@ impl Scheduler {
         let bytes = range.end - range.start;
         let Some(request) = self.requests.get_mut(&id) else { return };
         request.left = request.left.saturating_sub(bytes);
-        let (file, joins) = (request.file, request.joins);
+        let (file, joins, on) = (request.file, request.joins, request.connection);
         self.measure(id, bytes);
+        self.credit(on, file, bytes);
         self.counters.delivered_bytes += bytes;
         if joins {
             return;
@@ -124,8 +136,9 @@ impl Scheduler {
         let Some(request) = self.requests.get_mut(&id) else { return };
         request.left = request.left.saturating_sub(bytes);
         request.is_damaged = true;
-        let on = request.connection;
+        let (on, file) = (request.connection, request.file);
         self.measure(id, bytes);
+        self.credit(on, file, bytes);
         self.note_heard(Some(on));
     }
 
@@ -133,6 +146,13 @@ impl Scheduler {
     pub fn handle_done(&mut self, now: Time, id: RequestId) {
         self.advance(now);
         let Some(request) = self.end_request(id) else { return };
+        if request.is_owed() && request.left == 0 && !request.is_damaged {
+            self.has_progressed(request.file);
+            if let Some(connection) = self.connections.get_mut(&request.connection) {
+                connection.has_progressed(self.now);
+            }
+        }
+        self.stop_owing(&request);
         let took = self.now.saturating_sub(request.sent_at);
         if let Some(state) = self.files.get_mut(&request.file)
             && let Some(source) = state.sources.get_mut(request.source)
@@ -160,8 +180,12 @@ impl Scheduler {
     pub fn handle_failed(&mut self, now: Time, id: RequestId, failure: Failure) {
         self.advance(now);
         let Some(request) = self.end_request(id) else { return };
+        self.stop_owing(&request);
         if request.cancelled {
             return;
+        }
+        if let Some(pause) = failure.after {
+            self.ask_patience(request.file, pause);
         }
         self.counters.retries += u64::from(failure.retryable);
         match request.part {
@@ -210,6 +234,7 @@ impl Scheduler {
                 self.awake.insert(*id);
             }
         }
+        self.review_progress();
         let late: Vec<ConnectionId> = self
             .connections
             .iter()
@@ -229,12 +254,22 @@ impl Scheduler {
     /// A server has asked for patience: an answer will come, but not before this.
     pub fn handle_wait(&mut self, now: Time, id: ConnectionId, time: Time) {
         self.advance(now);
+        let (now, most) = (self.now, self.budgets.wait_max);
+        self.owed_on(id).into_iter().for_each(|file| self.ask_patience(file, time));
         let Some(connection) = self.connections.get_mut(&id) else { return };
         connection.heard = self.now;
+        connection.progressed = now.saturating_add(time.min(most));
         if let Some(server) = self.servers.get_mut(&connection.server) {
             server.alive_at = self.now;
             server.patient_until =
                 self.now.saturating_add(time).saturating_add(self.budgets.patience);
+        }
+    }
+
+    /// A request has come to its end.
+    fn stop_owing(&mut self, request: &Request) {
+        if request.is_owed() {
+            self.owe_less(request.file);
         }
     }
 

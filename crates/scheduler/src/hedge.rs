@@ -205,6 +205,7 @@ impl Scheduler {
         self.counters.fetches += 1;
         self.counters.segments += segments.len() as u64;
         self.book(id, on, source, file, None, segments.clone(), bytes);
+        self.owe_if_watched(id);
         if let Some(request) = self.requests.get_mut(&id) {
             request.twin = Some(late);
             request.is_hedge = true;

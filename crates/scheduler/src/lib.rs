@@ -12,6 +12,7 @@
 //! * `sources`, `replicas`: where to read a file;
 //! * `share`: which source takes how much of it;
 //! * `hedge`: what is asked for elsewhere, too, because it is late;
+//! * `progress`: how long what is owed is waited for;
 //! * `silence`, `trouble`: what becomes of the work of those that fail;
 //! * `estimate`: what the link is like, on which all the others rest;
 //! * `budget`: every limit.
@@ -72,6 +73,7 @@ mod hedge;
 mod ids;
 mod listing;
 mod message;
+mod progress;
 mod readahead;
 mod replicas;
 mod scheduler;

@@ -10,6 +10,7 @@ use crate::demand::Admission;
 use crate::estimate::Mark;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
 use crate::message::{Action, Event, Part, Urgency, WantFailure};
+use crate::progress::Watch;
 use crate::readahead::Readahead;
 use crate::server::{Server, ServerTraits};
 use crate::snapshot::Counters;
@@ -44,6 +45,8 @@ pub struct Scheduler {
     /// When it was last thought over which sources are active.
     pub(crate) reviewed: Time,
     pub(crate) requests: BTreeMap<RequestId, Request>,
+    /// Of files to which bytes are owed.
+    pub(crate) watches: BTreeMap<FileId, Watch>,
     pub(crate) wants: BTreeMap<WantId, Want>,
     pub(crate) admission: Admission,
     pub(crate) readahead: Readahead,
@@ -138,6 +141,15 @@ pub(crate) struct Request {
     pub pace_mark: Mark,
     /// With it there was enough in flight to show what the link can do.
     pub is_load: bool,
+    /// Its file's watch counts it.
+    pub is_watched: bool,
+}
+
+impl Request {
+    /// Its source owes bytes that somebody awaits.
+    pub fn is_owed(&self) -> bool {
+        self.is_watched && !self.cancelled
+    }
 }
 
 #[derive(Debug)]
@@ -161,6 +173,7 @@ impl Scheduler {
             replicated: BTreeSet::new(),
             reviewed: Time::ZERO,
             requests: BTreeMap::new(),
+            watches: BTreeMap::new(),
             wants: BTreeMap::new(),
             resting: BTreeMap::new(),
             awake: BTreeSet::new(),
@@ -254,6 +267,7 @@ impl Scheduler {
         }
         self.refresh(file);
         self.files.remove(&file);
+        self.watches.remove(&file);
         self.replicated.remove(&file);
         self.admit();
     }
@@ -346,8 +360,13 @@ impl Scheduler {
     /// Gives up a request: what it owes is queued again, its answer will be nobody's.
     pub(crate) fn abandon(&mut self, id: RequestId) {
         let Some(request) = self.requests.get_mut(&id) else { return };
+        let was_owed = request.is_owed();
         request.cancelled = true;
         let (file, part, connection) = (request.file, request.part, request.connection);
+        if was_owed {
+            self.owe_less(file);
+        }
+        let Some(request) = self.requests.get(&id) else { return };
         let (source, joins) = (request.source, request.joins);
         let segments = request.segments.clone();
         self.actions.push_back(Action::Cancel { request: id, connection });
@@ -371,6 +390,9 @@ impl Scheduler {
             if self.requests.is_empty() {
                 self.counters.stalled += passed;
             }
+        }
+        if passed > Time::ZERO {
+            self.count_waiting(now);
         }
         self.now = self.now.max(now);
     }

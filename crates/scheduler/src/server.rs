@@ -31,6 +31,8 @@ pub struct ServerTraits {
     pub request_overhead: Time,
     /// Never more connections than this, where told or learnt.
     pub max_connections: Option<u32>,
+    /// Reads end by themselves, however long they take: a disk of this machine.
+    pub is_disk: bool,
 }
 
 impl Default for ServerTraits {
@@ -46,6 +48,7 @@ impl Default for ServerTraits {
             distance_hint_rtt: None,
             request_overhead: Time::from_micros(50),
             max_connections: None,
+            is_disk: false,
         }
     }
 }
@@ -78,6 +81,8 @@ pub(crate) struct Server {
     pub reached: bool,
     /// One is usable now, as far as is known.
     pub is_usable: bool,
+    /// The last connection that was tried was not taken.
+    pub is_out_of_reach: bool,
     /// When an answer last came.
     pub alive_at: Time,
     /// Made to see whether it still answers.
@@ -111,6 +116,7 @@ impl Server {
             pace: Meter::new(),
             reached: false,
             is_usable: false,
+            is_out_of_reach: false,
             alive_at: Time::ZERO,
             probe: None,
             patient_until: Time::ZERO,

@@ -94,6 +94,9 @@ impl Scheduler {
         let usable = usable.count() as u32;
         server.is_usable = usable > 0;
         let connecting = connection.phase == Phase::Connecting;
+        if connecting && !connection.is_accepted {
+            server.is_out_of_reach = true;
+        }
         if connecting && usable > 0 {
             // One that was to show whether the server still lives says nothing about how many.
             if !was_probe {
@@ -124,6 +127,9 @@ impl Scheduler {
     /// A request's connection has ended.
     fn lose_request(&mut self, id: RequestId, how: Return) {
         let Some(request) = self.requests.remove(&id) else { return };
+        if request.is_owed() {
+            self.owe_less(request.file);
+        }
         if request.cancelled {
             return;
         }

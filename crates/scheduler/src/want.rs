@@ -314,6 +314,7 @@ impl Scheduler {
         for request in detached.orphaned {
             self.cancel_if_idle(request);
         }
+        self.owe_nothing(want.file);
         self.refresh(want.file);
     }
 

@@ -70,7 +70,8 @@ pub struct ClientConfig {
     /// decides.
     pub authentication: Vec<Method>,
     pub tls: Tls,
-    /// A server that owes an answer and sends no byte for this long is taken for dead.
+    /// A server that owes an answer and sends nothing that answers anything for this long is taken
+    /// for dead.
     pub silence_max: Duration,
     /// An idle session is asked for a sign of life this often.
     pub keepalive: Option<Duration>,
@@ -160,8 +161,10 @@ pub struct Client {
     /// Why the session is over, once it is.
     ended: Option<SessionError>,
     now: Time,
-    /// When the server was last heard of, or first owed an answer.
+    /// When the server last answered anything, or first owed an answer.
     heard: Option<Time>,
+    /// Messages since then that answer nothing: empty parts, notices.
+    idle_messages: u32,
 }
 
 impl Client {
@@ -194,6 +197,7 @@ impl Client {
             ended: None,
             now: Time::ZERO,
             heard: None,
+            idle_messages: 0,
         };
         client.greet();
         client
@@ -325,8 +329,10 @@ impl Client {
         if self.is_closed() {
             return Ok(());
         }
-        self.heard = Some(self.now);
         let taken = self.take_frames(&mut bytes);
+        if self.frames.is_amid_a_body() {
+            self.has_answered();
+        }
         if let Err(error) = &taken {
             self.end(error.clone().into(), HowToRetry::No);
         }
@@ -477,12 +483,30 @@ impl Client {
         }
     }
 
+    /// Something has come that answers a request, or a part of it.
+    fn has_answered(&mut self) {
+        self.heard = Some(self.now);
+        self.idle_messages = 0;
+    }
+
+    /// A message has come that answers nothing.
+    fn has_chattered(&mut self) -> Result<(), ProtocolError> {
+        self.idle_messages += 1;
+        if self.idle_messages > IDLE_MESSAGES_MAX {
+            return Err(ProtocolError::Chatter(self.idle_messages));
+        }
+        Ok(())
+    }
+
     /// Time has passed; the first moment there is starts the wait for the server.
     fn touch(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.heard.get_or_insert(now);
     }
 }
+
+/// Messages in a row that answer nothing: more notices than a server has for people.
+const IDLE_MESSAGES_MAX: u32 = 1000;
 
 /// The longest path that is sent, bytes.
 const PATH_BYTES_MAX: usize = 64 * 1024;

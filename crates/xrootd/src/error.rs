@@ -43,6 +43,8 @@ pub enum ProtocolError {
     Unchecked,
     #[error("{status} does not answer {request}")]
     UnexpectedStatus { status: &'static str, request: &'static str },
+    #[error("{0} messages one after the other that answer nothing")]
+    Chatter(u32),
 }
 
 /// The number in a kXR_error. Unknown numbers are kept.

@@ -124,6 +124,15 @@ impl<H: Head> FrameReader<H> {
         self.state = State::Part { head, left: head.length() as usize };
     }
 
+    /// Whether the bytes that came last belong to a body that is not through.
+    pub fn is_amid_a_body(&self) -> bool {
+        match self.state {
+            State::Head => false,
+            State::Whole { .. } => !self.gathered.is_empty(),
+            State::Part { .. } => true,
+        }
+    }
+
     /// Exactly `count` bytes, without a copy where they came in one piece.
     fn take(&mut self, input: &mut Bytes, count: usize) -> Option<Bytes> {
         if self.gathered.is_empty() && input.len() >= count {

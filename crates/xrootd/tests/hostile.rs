@@ -94,6 +94,26 @@ fn breaks(said: &[u8]) -> ProtocolError {
     error
 }
 
+/// A session was kept as alive by what answers nothing: empty parts without end, and notices.
+#[test]
+fn messages_that_answer_nothing_are_no_sign_of_life_and_have_an_end() {
+    let empty = frame(READ, Status::OkSoFar, b"");
+    let notice = frame(0, Status::Attention, &[&5002_u32.to_be_bytes()[..], b"wait\0"].concat());
+    for idle in [empty, notice] {
+        let begin = [up(), opened()].concat();
+        let said = [begin.clone(), idle.repeat(1001)].concat();
+        assert_eq!(breaks(&said), ProtocolError::Chatter(1001));
+        let Asked { mut client, .. } = asked();
+        client.handle_bytes(NOW, Bytes::from(begin)).unwrap();
+        for second in 1..30 {
+            let now = NOW + Duration::from_secs(second);
+            client.handle_bytes(now, Bytes::from(idle.clone())).unwrap();
+        }
+        client.handle_timeout(NOW + Duration::from_secs(30));
+        assert!(client.is_closed());
+    }
+}
+
 #[test]
 fn an_answer_to_nothing() {
     let error = breaks(&[up(), frame(99, Status::Ok, b"")].concat());

@@ -12,6 +12,7 @@ pub const TARGET: Target =
     Target { name: "http", run, seeds, rounds: 20_000, memory: (1 << 20, 16) };
 
 const HULL: std::ops::Range<u64> = 100..5_000;
+const RANGES_MAX: usize = 64;
 
 pub fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
@@ -23,7 +24,7 @@ pub fn run(data: &[u8]) {
             assert!(!name.is_empty() && line.contains(&name));
         }
     }
-    let mut parser = Multipart::new("b", HULL);
+    let mut parser = Multipart::new("b", HULL, RANGES_MAX);
     let mut delivered = 0;
     for piece in pieces(data) {
         let mut piece = Bytes::copy_from_slice(piece);
@@ -34,6 +35,7 @@ pub fn run(data: &[u8]) {
                     let end = offset.checked_add(bytes.len() as u64).expect("no overflow");
                     assert!(HULL.start <= offset && end <= HULL.end, "outside of what was asked");
                 }
+                Ok(Some(Item::Held(held))) => assert!(held.start < held.end),
                 Ok(Some(Item::Size(_))) => {}
                 Ok(None) => break,
                 Err(_) => return,
@@ -55,7 +57,7 @@ fn seeds() -> Vec<Vec<u8>> {
 
 #[test]
 fn the_seed_is_read() {
-    let mut parser = Multipart::new("b", HULL);
+    let mut parser = Multipart::new("b", HULL, RANGES_MAX);
     let mut body = Bytes::from(seeds().remove(0));
     let mut text = Vec::new();
     while let Ok(Some(item)) = parser.next(&mut body) {

@@ -8,6 +8,7 @@ mod dead_server_first;
 mod disagreeing_size;
 mod http_redirector;
 mod http_refuses;
+mod lies;
 mod metalink;
 mod odd_answers;
 mod one_slows_down;

@@ -220,8 +220,8 @@ impl Driver {
             }
         }
         let Some((first, _)) = places.first() else {
-            let error = state.failure();
-            return state.refuse(error.unwrap_or_else(|| no_source(&WantFailure::NoSource)));
+            let error = state.error_of(&WantFailure::NoSource);
+            return state.refuse(error);
         };
         let now = self.clock.now();
         let file = self.scheduler.add_file(now);
@@ -483,21 +483,15 @@ impl Driver {
                 let Some((key, index)) = self.wants.get(&want).copied() else { return };
                 let Some(group) = self.groups.get_mut(&key) else { return };
                 let range = group.members[index].range.clone();
-                let last = self.files.get(&group.file).and_then(FileState::failure);
-                let error = match why {
-                    scheduler::WantFailure::BeyondEnd { size } => Error::new(
-                        ErrorKind::Corrupt,
-                        format!("the file says something lies beyond its end at byte {size}"),
-                    ),
-                    _ => last.unwrap_or_else(|| no_source(&why)),
-                };
+                let Some(file) = self.files.get(&group.file) else { return };
+                let error = file.error_of(&why);
                 group.deliver(index, Err(error.with_range(range)));
                 self.end_member(key, index);
             }
             Event::Opened { file, size } => self.answer_open(file, size),
             Event::OpenFailed { file, why } => {
                 let Some(state) = self.files.get_mut(&file) else { return };
-                let error = state.failure().unwrap_or_else(|| no_source(&why));
+                let error = state.error_of(&why);
                 if let Some((opener, _)) = state.opener.take() {
                     let _ = opener.send(Err(error));
                 }
@@ -573,24 +567,19 @@ fn opening(connected: bool) -> Phase {
     if connected { Phase::Opening } else { Phase::Connecting }
 }
 
-fn no_source(why: &scheduler::WantFailure) -> Error {
-    Error::new(ErrorKind::Io, format!("no source could deliver the bytes ({why:?})"))
-}
-
 fn budgets(config: &Config) -> scheduler::Budgets {
     scheduler::Budgets {
         memory_bytes_max: config.memory_bytes_max,
         connections_per_server_max: config.connections_max,
         connections_initial: config.connections_initial,
         coalesces: config.coalescing,
-        // Sources keep to the configured times themselves; the scheduler's are for those that
-        // forget to.
         unreachable_after: config.connect_timeout / 5 * 4,
         outage_max: config.outage_timeout,
         patience: config.patience,
         sources_active: config.sources_active,
         connect_max: config.connect_timeout.saturating_add(config.silence_timeout),
-        silence_max: config.silence_timeout.saturating_mul(2),
+        silence_max: config.silence_timeout,
+        least_rate: config.least_rate,
         ..scheduler::Budgets::default()
     }
 }
@@ -612,5 +601,6 @@ fn scheduler_traits(traits: &source::ServerTraits) -> scheduler::ServerTraits {
         distance_hint_rtt: traits.local.then_some(std::time::Duration::ZERO),
         request_overhead: traits.request_overhead,
         max_connections: traits.connections_max,
+        is_disk: traits.local,
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantId};
+use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantFailure, WantId};
 use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
@@ -14,8 +14,9 @@ use super::driver::search::Search;
 use super::errand::Errand;
 use super::store::Store;
 use super::{Delivery, Opened};
-use crate::error::{Error, Result};
-use crate::source::{Command, FileInfo, FileRef, Server};
+use crate::error::{Error, ErrorKind, Result};
+use crate::report::count;
+use crate::source::{Command, FileInfo, FileRef, Server, display_url};
 
 /// A file somebody holds a handle to.
 pub struct FileState {
@@ -80,6 +81,39 @@ impl FileState {
             [] => None,
             [(_, only)] => Some(only.clone()),
             several => Some(Error::of_sources(several.to_vec())),
+        }
+    }
+
+    /// What a want or an open comes to that has failed so.
+    pub fn error_of(&self, why: &WantFailure) -> Error {
+        let none = || Error::new(ErrorKind::Io, "no server is left that could deliver the bytes");
+        let error = match why {
+            WantFailure::BeyondEnd { size } => {
+                let text = format!("the file says something lies beyond its end at byte {size}");
+                return Error::new(ErrorKind::Corrupt, text);
+            }
+            WantFailure::TooSlow { waited, bytes } => {
+                let (came, seconds) = (count(*bytes, "byte"), waited.as_secs_f64());
+                let places = match self.sources.len() {
+                    0 | 1 => String::new(),
+                    several => format!(" from {several} servers"),
+                };
+                let last = self.failure().map(|last| format!("; before that: {}", last.message()));
+                let last = last.unwrap_or_default();
+                let text = format!(
+                    "{came} came{places} within {seconds} s, too few to wait for more{last}"
+                );
+                Error::new(ErrorKind::TimedOut, text).with_advice(
+                    "FARROOT_SILENCE_TIMEOUT and FARROOT_LEAST_RATE say how long and for how many",
+                )
+            }
+            WantFailure::Source { .. } | WantFailure::NoSource => {
+                return self.failure().unwrap_or_else(none);
+            }
+        };
+        match self.sources.values().next() {
+            Some((_, file)) => error.with_url(display_url(&file.url)),
+            None => error,
         }
     }
 

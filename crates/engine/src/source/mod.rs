@@ -97,6 +97,8 @@ pub enum Part {
 /// What a connection tells.
 #[derive(Debug)]
 pub enum Notice {
+    /// The server has taken the connection; the protocol's handshake follows, if it has one.
+    Reached,
     /// Usable: the protocol's handshake and login are through.
     Connected,
     /// The file is there; comes before the `Data` and the `Done` of an `Open`.
@@ -108,6 +110,12 @@ pub enum Notice {
         request: RequestTag,
         offset: u64,
         bytes: Bytes,
+    },
+    /// So many bytes that this request asks for have come and are not handed on yet: the rest of a
+    /// part of several ranges, or of a file that is sent as a whole, is awaited.
+    Progress {
+        request: RequestTag,
+        bytes: u64,
     },
     /// Names without their directory; comes before the `Done` of a `List`.
     Listed {

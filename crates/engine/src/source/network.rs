@@ -2,10 +2,14 @@
 //! real one.
 
 use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 /// A connected byte stream.
@@ -16,6 +20,50 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 pub trait Network: Send + Sync + 'static {
     /// Connects, trying every address the name has.
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>>;
+}
+
+/// A stream that counts what comes in.
+pub struct Counted {
+    stream: Box<dyn Stream>,
+    bytes: Arc<AtomicU64>,
+}
+
+impl Counted {
+    /// Adds what comes to `bytes`.
+    pub fn new(stream: Box<dyn Stream>, bytes: Arc<AtomicU64>) -> Self {
+        Counted { stream, bytes }
+    }
+}
+
+impl AsyncRead for Counted {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let result = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
+        self.bytes.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
+        Poll::Ready(result)
+    }
+}
+
+impl AsyncWrite for Counted {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }
 
 /// The operating system's TCP.

@@ -2,13 +2,17 @@
 //! file's checksum is, where else a file is.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use super::network::Network;
+use super::network::{Counted, Network, Stream};
 use super::{
     Command, ConnectionTag, FileRef, Link, Notice, Part, Place, RequestTag, Role, display_url,
     server_for,
@@ -18,12 +22,15 @@ use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::metalink::{self, Metalink, is_protocol, is_remote};
+use crate::report::count;
 
 /// How often a question may be passed on: a redirector's redirector is common, more is a circle.
 const REDIRECTIONS_MAX: usize = 16;
 /// A server that has to read the whole file for its checksum says nothing meanwhile.
 const CHECKSUM_TIMEOUT: Duration = Duration::from_secs(600);
 const REQUEST: RequestTag = RequestTag(0);
+/// No question takes longer, whatever comes meanwhile.
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The names in a directory, without it, in the server's order.
 ///
@@ -223,6 +230,9 @@ async fn ask_one(
     network: Arc<dyn Network>,
     question: impl Fn(FileRef) -> Command,
 ) -> Result<Answer> {
+    let come = Arc::new(AtomicU64::new(0));
+    let network = Arc::new(Counting { network, come: come.clone() });
+    let mut patience = Patience::new(config, come);
     let server = server_for(url, config, network)?;
     let (orders, commands) = mpsc::unbounded_channel();
     let (notices, mut inbox) = mpsc::unbounded_channel();
@@ -231,8 +241,17 @@ async fn ask_one(
     tokio::spawn(server.run(Link { connection: ConnectionTag(0), commands, notices }));
     let mut told = Vec::new();
     let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
-    while let Some((_, notice)) = inbox.recv().await {
+    loop {
+        let notice = match timeout_at(patience.ends, inbox.recv()).await {
+            Ok(Some((_, notice))) => notice,
+            Ok(None) => return Err(lost().with_url(display_url(url))),
+            Err(_) => {
+                patience.is_rewarded().map_err(|error| error.with_url(display_url(url)))?;
+                continue;
+            }
+        };
         match notice {
+            Notice::Wait(time) => patience.lengthen(time),
             notice @ (Notice::Listed { .. }
             | Notice::Checksum { .. }
             | Notice::Located { .. }
@@ -246,7 +265,70 @@ async fn ask_one(
             _ => {}
         }
     }
-    Err(lost().with_url(display_url(url)))
+}
+
+/// A network that counts what comes over it.
+struct Counting {
+    network: Arc<dyn Network>,
+    come: Arc<AtomicU64>,
+}
+
+impl Network for Counting {
+    fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
+        let (connecting, come) = (self.network.connect(host, port), self.come.clone());
+        Box::pin(
+            async move { Ok(Box::new(Counted::new(connecting.await?, come)) as Box<dyn Stream>) },
+        )
+    }
+}
+
+/// How long an answer is waited for: as long as bytes come at the least rate, and not for ever.
+struct Patience {
+    ends: Instant,
+    gives_up: Instant,
+    silence_timeout: Duration,
+    least: u64,
+    come: Arc<AtomicU64>,
+    seen: u64,
+}
+
+impl Patience {
+    fn new(config: &Config, come: Arc<AtomicU64>) -> Self {
+        let (now, silence_timeout) = (Instant::now(), config.silence_timeout);
+        let least = config.least_rate as f64 * silence_timeout.as_secs_f64();
+        Patience {
+            ends: now + silence_timeout,
+            gives_up: now + silence_timeout.max(QUESTION_TIMEOUT),
+            silence_timeout,
+            least: (least as u64).max(1),
+            come,
+            seen: 0,
+        }
+    }
+
+    /// The server has asked for it.
+    fn lengthen(&mut self, time: Duration) {
+        self.ends = (Instant::now() + time + self.silence_timeout).min(self.gives_up);
+    }
+
+    /// It has ended: it begins anew where enough has come.
+    ///
+    /// # Errors
+    /// `TimedOut` where too little has.
+    fn is_rewarded(&mut self) -> Result<()> {
+        let come = self.come.load(Ordering::Relaxed);
+        if come - self.seen >= self.least && self.ends < self.gives_up {
+            self.seen = come;
+            self.ends = (self.ends + self.silence_timeout).min(self.gives_up);
+            return Ok(());
+        }
+        let text = format!(
+            "no answer; {} came within the last {} s",
+            count(come - self.seen, "byte"),
+            self.silence_timeout.as_secs_f64()
+        );
+        Err(Error::new(ErrorKind::TimedOut, text))
+    }
 }
 
 #[cfg(test)]

@@ -62,6 +62,11 @@ impl Spool {
         self.progress.send_modify(|progress| progress.given_up = true);
     }
 
+    /// How far the file is there now.
+    pub fn progress(&self) -> Progress {
+        *self.progress.borrow()
+    }
+
     /// Waits until the bytes up to `end` are there, all are there, or nobody writes.
     pub async fn reached(&self, end: u64) -> Progress {
         let mut progress = self.progress.subscribe();

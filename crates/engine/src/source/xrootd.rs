@@ -111,6 +111,7 @@ impl XrootdServer {
                 stream = &mut connecting => break stream.map_err(|e| self.unreachable(&e))?,
             }
         };
+        link.tell(Notice::Reached);
         let start = self.start(!early.commands.is_empty());
         let profile = self.profile.lock().clone();
         let client = Client::new(self.config.clone(), profile, start);

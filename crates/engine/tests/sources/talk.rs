@@ -91,7 +91,7 @@ impl Talk {
         let end = async {
             while let Some((_, notice)) = self.notices.recv().await {
                 match notice {
-                    Notice::Connected => {}
+                    Notice::Reached | Notice::Connected | Notice::Progress { .. } => {}
                     Notice::Opened { info, .. } => answer.info = Some(info),
                     Notice::Data { offset, bytes, .. } => {
                         answer.data.push((offset, bytes.to_vec()));

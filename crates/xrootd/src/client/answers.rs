@@ -41,7 +41,10 @@ impl Client {
         }
         match head.status {
             Status::Attention => self.attend(&body),
-            Status::Ok if self.machine.state() == ClientState::Greeting => self.greeted(&body),
+            Status::Ok if self.machine.state() == ClientState::Greeting => {
+                self.has_answered();
+                self.greeted(&body)
+            }
             _ => Err(ProtocolError::UnknownStream(StreamId::NONE)),
         }
     }
@@ -88,10 +91,11 @@ impl Client {
                 }
             }
             Attention::Message(text) => {
+                self.has_chattered()?;
                 self.events.push_back(Event::Notice { text });
                 Ok(())
             }
-            Attention::Other(_) => Ok(()),
+            Attention::Other(_) => self.has_chattered(),
         }
     }
 
@@ -104,6 +108,11 @@ impl Client {
         last: bool,
     ) -> Result<(), ProtocolError> {
         let complete = last && status == Status::Ok;
+        if complete || !bytes.is_empty() {
+            self.has_answered();
+        } else {
+            self.has_chattered()?;
+        }
         if let Owner::Request(id) = self.streams.owner(stream)? {
             self.machine.step(ClientStep::RequestAnswered)?;
             self.receive(id, &mut bytes, complete)?;
@@ -151,6 +160,11 @@ impl Client {
         status: Status,
         body: Bytes,
     ) -> Result<(), ProtocolError> {
+        if status == Status::OkSoFar && body.is_empty() {
+            self.has_chattered()?;
+        } else {
+            self.has_answered();
+        }
         match self.streams.owner(stream)? {
             step @ (Owner::Protocol | Owner::Login | Owner::Auth) => {
                 self.streams.release(stream);
@@ -265,7 +279,11 @@ impl Client {
         body: &Bytes,
     ) -> Result<(), ProtocolError> {
         let (time, why) = decode_wait(body)?;
-        let until = self.now.saturating_add(time.min(self.config.wait_max));
+        let Some(task) = self.tasks.get_mut(&request) else { return Ok(()) };
+        // As with kXR_wait: said again and again, it would never end.
+        task.waited = task.waited.saturating_add(time.max(std::time::Duration::from_secs(1)));
+        let over = task.waited.saturating_sub(self.config.wait_max);
+        let until = self.now.saturating_add(time.saturating_sub(over));
         self.streams.defer(stream, until);
         self.events.push_back(Event::Wait { request, time, why });
         if let Some(What::Open { file, .. }) = self.tasks.get(&request).map(|task| &task.what) {

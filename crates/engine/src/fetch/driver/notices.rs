@@ -22,6 +22,10 @@ impl Driver {
         let now = self.clock.now();
         let id = ConnectionId(connection.0);
         match notice {
+            Notice::Reached => self.scheduler.handle_reached(now, id),
+            Notice::Progress { request, bytes } => {
+                self.scheduler.handle_progress(now, RequestId(request.0), bytes);
+            }
             Notice::Connected => {
                 self.trace.connected(connection.0);
                 self.tell_openers(id);

@@ -280,7 +280,7 @@ impl Exchange<'_> {
             return Err(Error::new(ErrorKind::Corrupt, text).into());
         };
         let owed = job.owed();
-        let parser = Multipart::new(boundary, hull);
+        let parser = Multipart::new(boundary, hull, ask.count);
         self.deliver(job, response, Reading::Parts(parser)).await?;
         if ask.count > 1 && job.owed() == owed {
             self.one_range_at_a_time();
@@ -375,6 +375,11 @@ impl Exchange<'_> {
                             self.learn(job, file_info(&Default::default(), size))?;
                         }
                         Item::Data { offset, bytes } => self.hand_on(job, offset, &bytes),
+                        Item::Held(range) => {
+                            let wanted = job.wanted.as_ref();
+                            let bytes = wanted.map_or(0, |wanted| wanted.bytes_within(&range));
+                            self.tell_progress(job, bytes);
+                        }
                     }
                 }
             }
@@ -389,6 +394,13 @@ impl Exchange<'_> {
         let Some(wanted) = &mut job.wanted else { return };
         for (offset, bytes) in wanted.take(offset, bytes) {
             self.teller.tell(Notice::Data { request: job.request, offset, bytes });
+        }
+    }
+
+    /// Bytes have come that the job will be answered with.
+    pub fn tell_progress(&self, job: &Job, bytes: u64) {
+        if bytes > 0 {
+            self.teller.tell(Notice::Progress { request: job.request, bytes });
         }
     }
 

@@ -52,6 +52,8 @@ pub struct Multipart {
     /// The bytes of a part, and whether what follows them is right.
     held: VecDeque<(u64, Bytes)>,
     released: bool,
+    /// Parts that may still come.
+    parts_left: usize,
 }
 
 #[derive(Debug, PartialEq)]
@@ -71,6 +73,8 @@ enum State {
 /// What a body holds, in order.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Item {
+    /// These bytes of a part have come, and are held back until its end.
+    Held(Range<u64>),
     /// The size of the file, as a part tells it.
     Size(u64),
     /// Bytes of a part.
@@ -78,8 +82,8 @@ pub enum Item {
 }
 
 impl Multipart {
-    /// For the answer to a request whose ranges lie within `hull`.
-    pub fn new(boundary: &str, hull: Range<u64>) -> Self {
+    /// For the answer to a request of so many ranges that lie within `hull`.
+    pub fn new(boundary: &str, hull: Range<u64>, ranges: usize) -> Self {
         let delimiter = [b"--", boundary.as_bytes()].concat();
         Multipart {
             delimiter,
@@ -89,6 +93,7 @@ impl Multipart {
             lines: 0,
             held: VecDeque::new(),
             released: false,
+            parts_left: ranges,
         }
     }
 
@@ -113,13 +118,16 @@ impl Multipart {
                     let bytes = input.split_to(left.min(input.len()));
                     let (offset, hold) = (rest.start, *hold);
                     rest.start += bytes.len() as u64;
-                    if rest.start == rest.end {
+                    let end = rest.start;
+                    if end == rest.end {
                         self.state = State::Between;
                     }
                     if !hold {
                         return Ok(Some(Item::Data { offset, bytes }));
                     }
+                    let held = offset..end;
                     self.held.push_back((offset, bytes));
+                    return Ok(Some(Item::Held(held)));
                 }
                 State::End => input.clear(),
                 State::Preamble | State::Between | State::Headers(_) => {
@@ -177,6 +185,8 @@ impl Multipart {
                 if range.start < self.hull.start || range.end > end {
                     return Err("a part was not asked for");
                 }
+                self.parts_left =
+                    self.parts_left.checked_sub(1).ok_or("there are more parts than ranges")?;
                 self.lines = 0;
                 let hold = range.end - range.start <= HELD_BYTES_MAX;
                 self.state = State::Part { rest: range, hold };
@@ -217,12 +227,13 @@ mod tests {
     }
 
     fn read(pieces: impl Iterator<Item = Bytes>) -> Result<Parts, Malformed> {
-        let mut parser = Multipart::new("42", 0..92);
+        let mut parser = Multipart::new("42", 0..92, 2);
         let mut parts = Parts::new();
         for mut piece in pieces {
             while let Some(item) = parser.next(&mut piece)? {
                 match item {
                     Item::Size(size) => assert_eq!(size, 100),
+                    Item::Held(_) => {}
                     Item::Data { offset, bytes } => match parts.last_mut() {
                         Some((at, data)) if *at + data.len() as u64 == offset => {
                             data.extend_from_slice(&bytes);
@@ -285,17 +296,33 @@ mod tests {
     #[test]
     fn nothing_of_a_part_that_is_too_short_is_handed_on() {
         let short = b"--42\r\nContent-Range: bytes 0-9/100\r\n\r\n01234\r\n--42--\r\n";
-        let mut parser = Multipart::new("42", 0..92);
+        let mut parser = Multipart::new("42", 0..92, 2);
         let mut input = Bytes::from_static(short);
         assert_eq!(parser.next(&mut input), Ok(Some(Item::Size(100))));
+        assert_eq!(parser.next(&mut input), Ok(Some(Item::Held(0..10))));
         assert!(parser.next(&mut input).is_err());
+    }
+
+    /// A body that never ends could go on with parts that nobody asked for.
+    #[test]
+    fn there_are_no_more_parts_than_ranges() {
+        let part = b"--42\r\nContent-Range: bytes 0-0/100\r\n\r\nx\r\n";
+        let mut parser = Multipart::new("42", 0..92, 2);
+        let mut input = Bytes::from(part.repeat(3));
+        let end = loop {
+            match parser.next(&mut input) {
+                Ok(Some(_)) => {}
+                end => break end,
+            }
+        };
+        assert!(end.is_err());
     }
 
     #[test]
     fn a_part_of_any_size_passes_without_being_held() {
         let size = HELD_BYTES_MAX + 1;
         let head = format!("--42\r\nContent-Range: bytes 0-{}/{size}\r\n\r\n", size - 1);
-        let mut parser = Multipart::new("42", 0..size);
+        let mut parser = Multipart::new("42", 0..size, 1);
         assert_eq!(parser.next(&mut head.into()), Ok(Some(Item::Size(size))));
         let bytes = Bytes::from_static(b"01");
         let data = Item::Data { offset: 0, bytes: bytes.clone() };
@@ -322,7 +349,7 @@ mod tests {
                 }
                 body.push(byte);
             }
-            let mut parser = Multipart::new("42", 0..92);
+            let mut parser = Multipart::new("42", 0..92, 2);
             for piece in body.chunks(1 + next(50)) {
                 let mut piece = Bytes::copy_from_slice(piece);
                 while let Ok(Some(item)) = parser.next(&mut piece) {

@@ -109,6 +109,13 @@ impl Wanted {
         (header, written)
     }
 
+    /// How many bytes of `range` are owed.
+    pub fn bytes_within(&self, range: &Range<u64>) -> u64 {
+        let from = self.ranges.partition_point(|owed| owed.end <= range.start);
+        let owed = self.ranges[from..].iter().take_while(|owed| owed.start < range.end);
+        owed.map(|owed| owed.end.min(range.end) - owed.start.max(range.start)).sum()
+    }
+
     /// Takes in bytes of the file: what of them was still owed, with its offsets.
     pub fn take(&mut self, offset: u64, bytes: &Bytes) -> Vec<(u64, Bytes)> {
         let end = offset.saturating_add(bytes.len() as u64);
@@ -192,6 +199,14 @@ mod tests {
         assert_eq!(wanted.take(0, &file).len(), 3);
         assert!(wanted.is_empty());
         assert_eq!(wanted.take(0, &file), []);
+    }
+
+    #[test]
+    fn what_is_owed_of_a_range_is_counted() {
+        let wanted = Wanted::new(vec![2..5, 8..10, 14..20]);
+        let owed =
+            [0..2, 0..3, 3..9, 0..100, 5..8, 19..30, 20..30].map(|r| wanted.bytes_within(&r));
+        assert_eq!(owed, [0, 1, 3, 11, 0, 1, 0]);
     }
 
     #[test]

@@ -2,17 +2,14 @@
 
 use std::future::Future;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::task::AbortHandle;
 use url::Url;
@@ -20,7 +17,7 @@ use url::Url;
 use super::HttpServer;
 use super::address::{NoBody, shown};
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::network::Stream;
+use crate::source::network::Counted;
 
 /// What hyper reads at once at the most; also the longest head of an answer.
 const READ_BYTES_MAX: usize = 512 << 10;
@@ -168,10 +165,12 @@ impl Transport {
         }
     }
 
-    /// Waits for something that the server owes, as long as anything at all comes from it.
+    /// Waits for something that the server owes: the head of an answer, the next bytes of its body.
+    /// What comes meanwhile and is neither (interim answers, half a head, extensions of chunks)
+    /// prolongs nothing. With HTTP/2 it may be another request's turn.
     ///
     /// # Errors
-    /// `TimedOut` once nothing has come for the configured time.
+    /// `TimedOut` after the configured time.
     pub async fn patiently<T>(&self, owed: impl Future<Output = T>, url: &Url) -> Result<T> {
         let mut owed = pin!(owed);
         let patience = self.server.silence_timeout;
@@ -180,8 +179,11 @@ impl Transport {
             if let Ok(result) = tokio::time::timeout(patience, &mut owed).await {
                 return Ok(result);
             }
-            if self.heard.load(Ordering::Relaxed) == heard {
-                return Err(silent(patience).with_url(shown(url)));
+            let silent = self.heard.load(Ordering::Relaxed) == heard;
+            if silent || !self.server.http2 {
+                let what = if silent { "been silent" } else { "sent nothing of use" };
+                let text = format!("the server has {what} for {} s", patience.as_secs_f64());
+                return Err(Error::new(ErrorKind::TimedOut, text).with_url(shown(url)));
             }
         }
     }
@@ -207,7 +209,7 @@ impl Transport {
         let server = &self.server;
         let stream = server.network.connect(&server.host, server.port).await;
         let stream = stream.map_err(|error| unreachable(&error).with_source(&server.name))?;
-        let io = TokioIo::new(Heard { stream, bytes: self.heard.clone() });
+        let io = TokioIo::new(Counted::new(stream, self.heard.clone()));
         let refused = |error: hyper::Error| {
             let text = format!("the connection could not be set up: {error}");
             Error::new(ErrorKind::Connection, text).with_source(&server.name)
@@ -250,11 +252,6 @@ fn unreachable(reason: &io::Error) -> Error {
     }
 }
 
-fn silent(patience: Duration) -> Error {
-    let text = format!("the server has been silent for {} s", patience.as_secs_f64());
-    Error::new(ErrorKind::TimedOut, text)
-}
-
 /// The connection had ended before the answer began.
 fn is_closed(error: &hyper::Error) -> bool {
     let reset = std::error::Error::source(error)
@@ -263,41 +260,4 @@ fn is_closed(error: &hyper::Error) -> bool {
             matches!(cause.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
         });
     error.is_canceled() || error.is_closed() || error.is_incomplete_message() || reset
-}
-
-/// A stream that counts what comes in.
-struct Heard {
-    stream: Box<dyn Stream>,
-    bytes: Arc<AtomicU64>,
-}
-
-impl AsyncRead for Heard {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let result = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
-        self.bytes.fetch_add((buffer.filled().len() - before) as u64, Ordering::Relaxed);
-        Poll::Ready(result)
-    }
-}
-
-impl AsyncWrite for Heard {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
 }

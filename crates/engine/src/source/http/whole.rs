@@ -1,6 +1,7 @@
 //! Servers without ranges: the file is read once as a whole, and serves from a temporary file.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use hyper::Response;
@@ -12,11 +13,13 @@ use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
 use super::range::Wanted;
 use crate::error::{Error, ErrorKind};
-use crate::source::spool::{Spool, Writer, disk_error};
+use crate::source::spool::{Progress, Spool, Writer, disk_error};
 use crate::source::{FileRef, Notice};
 
 /// Written to or read from a spool at once.
 const SPOOL_PIECE_BYTES: u64 = 1 << 20;
+/// How often it is told that a spool grows.
+const FOLLOW_EVERY: Duration = Duration::from_millis(500);
 
 impl Exchange<'_> {
     pub fn note_spool(&self, job: &Job, size: Option<u64>) {
@@ -97,13 +100,27 @@ impl Exchange<'_> {
         Ok(())
     }
 
+    /// Waits until a spool has the bytes up to `end`, and tells how it grows meanwhile.
+    async fn follow(&self, job: &Job, spool: &Spool, end: u64) -> Progress {
+        let mut seen = None;
+        loop {
+            let reached = tokio::time::timeout(FOLLOW_EVERY, spool.reached(end)).await;
+            let written = spool.progress().written;
+            self.tell_progress(job, written.saturating_sub(seen.unwrap_or(written)));
+            seen = Some(written);
+            if let Ok(progress) = reached {
+                return progress;
+            }
+        }
+    }
+
     /// Delivers from the spool; false where nobody writes what is missing.
     async fn serve(&self, job: &mut Job, spool: &Spool) -> Outcome<bool> {
         loop {
             job.stop_if_cancelled()?;
             let Some(info) = self.server.info(&job.file) else {
                 // The server told no size: it is known at the end.
-                let progress = spool.reached(u64::MAX).await;
+                let progress = self.follow(job, spool, u64::MAX).await;
                 match self.server.info(&job.file) {
                     Some(_) => continue,
                     None if progress.complete => return Err(Stop::Cancelled),
@@ -114,7 +131,7 @@ impl Exchange<'_> {
             let Some(first) = job.wanted.as_ref().and_then(Wanted::first) else { return Ok(true) };
             let end = first.end.min(first.start.saturating_add(SPOOL_PIECE_BYTES));
             let piece = first.start..end;
-            if spool.reached(piece.end).await.written < piece.end {
+            if self.follow(job, spool, piece.end).await.written < piece.end {
                 return Ok(false);
             }
             let bytes = spool.read(piece.clone()).await.map_err(|error| disk_error(&error))?;
