@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import metadata
 from pathlib import Path
 
 import farroot
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_all_that_is_public_exists_and_is_documented() -> None:
@@ -27,3 +31,22 @@ def test_the_stub_says_what_the_extension_has() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_package_says_what_it_is() -> None:
+    told = metadata("farroot")
+    assert told["Version"] == farroot.__version__
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    assert version == farroot.__version__
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    urls = {url.partition(",")[0] for url in told.get_all("Project-URL") or []}
+    assert {"Homepage", "Documentation", "Changelog", "Issues"} <= urls
+    extras = {*(told.get_all("Provides-Extra") or [])}
+    assert {"pandas", "arrow", "hist", "progress", "all"} == extras
+
+
+def test_the_first_lines_of_the_readme_are_enough_to_begin() -> None:
+    first = (ROOT / "README.md").read_text().splitlines()[:10]
+    assert "pip install farroot" in "\n".join(first)
+    assert first.count("```python") == 1
+    assert "import farroot" in first
