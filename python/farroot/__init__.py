@@ -45,8 +45,8 @@ from .file import Directory, File, open  # noqa: A004
 from .friends import Friends, Index
 from .ntuple import Field, Ntuple
 from .objects import Graph, Object, Parameter
-from .plans import Planned, PlannedColumn
-from .report import ReadReport, Reporting, report, reporting
+from .plans import Plan, Planned, PlannedColumn
+from .report import ReadReport, Reporting, Timeline, report, reporting
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ __all__ = [
     "Object",
     "Parameter",
     "PermissionDeniedError",
+    "Plan",
     "Planned",
     "PlannedColumn",
     "Progress",
@@ -148,6 +149,7 @@ __all__ = [
     "TBranch",
     "TTree",
     "TimedOutError",
+    "Timeline",
     "Tree",
     "UnauthenticatedError",
     "UnreadableWarning",

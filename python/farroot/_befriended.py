@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._filters import Filter
     from .friends import Friends
     from .ntuple import Ntuple
-    from .plans import Planned
+    from .plans import Plan
     from .tree import Tree
 
 
@@ -99,7 +99,7 @@ class Befriended:
         filter_name: Filter = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
-    ) -> list[Planned]:
+    ) -> Plan:
         """What :meth:`arrays` with these arguments would fetch, without reading it.
 
         Returns:
@@ -110,23 +110,21 @@ class Befriended:
 
         return self._planned(Choice(expressions, filter_name), entry_start, entry_stop)
 
-    def _planned(
-        self, choice: Choice, entry_start: int | None, entry_stop: int | None
-    ) -> list[Planned]:
+    def _planned(self, choice: Choice, entry_start: int | None, entry_stop: int | None) -> Plan:
         """What would be fetched for a choice of columns, and to decide on entries."""
         from ._choice import Wish
         from ._entries import entry_range
-        from .plans import Planned, PlannedColumn
+        from .plans import Plan, Planned, PlannedColumn
 
         place: Any = self
         selection = Wish.checked(choice, "np", None).of(place)
         start, stop = entry_range(place.num_entries, entry_start, entry_stop)
         asked = [place._asked(key, False) for key in selection.keys_with_cut]
         outlines = self._live().plan(asked, start, stop, friends=self._live_friends())
-        return [
+        return Plan(
             Planned(url, path, [PlannedColumn(*column) for column in columns], ranges)
             for url, path, columns, ranges in outlines
-        ]
+        )
 
     def _friends_in_file(self) -> list[str]:
         return []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from ._filters import Filter, predicate
 from ._uproot import Explained, taken
@@ -177,31 +177,57 @@ class Named(Explained, Generic[Column]):
     def _ipython_key_completions_(self) -> list[str]:
         return [name for name, _ in self._items()]
 
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        items, of_any = self._items(), cast("Any", self)
+        shown = items[: _html.ROWS_MAX]
+        rows = [(name, column.typename, column._shape_shown) for name, column in shown]
+        left = len(items) - len(rows)
+        more = f"and {left:,} more: keys() lists all names" if left else ""
+        head = f"{of_any!r}: {of_any.num_entries:,} entries"
+        return _html.page(head, _html.table(("name", "type", "of an entry"), rows, more))
+
+
+#: Characters of a table's columns at most, where the caller does not say.
+WIDTHS_MAX = (60, 40, 60)
+#: Rows of a table, where the caller does not say.
+ROWS_SHOWN = 60
+
 
 def write_table(
     items: Iterable[tuple[str, _Column]],
     stream: Writable | None,
-    widths: tuple[int, int, int] | None = None,
+    limit: int | None,
+    widths: Sequence[int | None] = (None, None, None),
 ) -> None:
     """Names, C++ types and the types of an entry as Awkward spells them.
 
     Args:
         stream: None is ``stdout``.
+        limit: Columns that are shown at most; a line says how many more there are.
         widths: Characters of each column, at least 3; what is longer is cut. None: as wide as
-            the longest.
+            its longest text, but not wider than :data:`WIDTHS_MAX`.
     """
     stream = sys.stdout if stream is None else stream
+    listed = list(items)
+    shown = listed if limit is None else listed[: max(0, limit)]
     rows = [("name", "typename", "interpretation")]
-    rows += [(name, column.typename, column._shape_shown) for name, column in items]
-    if widths is None:
-        first, second, third = (max(map(len, cells)) for cells in zip(*rows, strict=True))
-        widths = (first, second, third)
+    rows += [(name, column.typename, column._shape_shown) for name, column in shown]
+    longest = (max(map(len, cells)) for cells in zip(*rows, strict=True))
+    fits = [min(pair) for pair in zip(longest, WIDTHS_MAX, strict=True)]
+    wide = [fit if given is None else given for fit, given in zip(fits, widths, strict=True)]
     for number, row in enumerate(rows):
         fitted = (
             cell if len(cell) <= width else cell[: width - 3] + "..."
-            for cell, width in zip(row, widths, strict=True)
+            for cell, width in zip(row, wide, strict=True)
         )
-        padded = (cell.ljust(width) for cell, width in zip(fitted, widths, strict=True))
+        padded = (cell.ljust(width) for cell, width in zip(fitted, wide, strict=True))
         stream.write(" | ".join(padded).rstrip() + "\n")
         if number == 0:
-            stream.write("-+-".join("-" * width for width in widths) + "\n")
+            stream.write("-+-".join("-" * width for width in wide) + "\n")
+    if left := len(listed) - len(shown):
+        stream.write(
+            f"... and {left:,} more of {len(listed):,}: show(limit=None) shows all, "
+            'show(filter_name="Muon_*") those of such names\n'
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -11,11 +12,12 @@ from ._befriended import Befriended
 from ._entries import StepSize
 from ._process import Live, NothingToClose
 from ._uproot import taken
+from .errors import UnsupportedError
 
 if TYPE_CHECKING:
     from .dataset import Report
     from .file import File
-    from .report import ReadReport
+    from .report import ReadReport, Timeline
 
 Core = TypeVar("Core", bound=_core.Tree | _core.Ntuple)
 
@@ -105,6 +107,28 @@ class InFile(NothingToClose, Befriended, Generic[Core]):
         from .report import ReadReport
 
         return ReadReport(_core.report(None if self.is_chain else self._live().file))
+
+    @taken
+    def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> Timeline:
+        """The requests for the file over time, one line a connection; a picture in notebooks.
+
+        A dot is a request on its way, ``#`` bytes arriving.
+
+        Args:
+            path: Where to draw the same as an SVG picture, offset in the file over time.
+            width: Characters of a line.
+
+        Raises:
+            UnsupportedError: for a chain, whose files have one each.
+        """
+        from .report import timeline
+
+        if self.is_chain:
+            raise UnsupportedError(
+                "a chain has no timeline of its own: farroot.open(chain.links[0].file_path) and "
+                "the like read one of its files"
+            )
+        return timeline(self._live().file, path, width)
 
     def _report(self, start: int, stop: int) -> Report:
         """Which entries a step holds."""

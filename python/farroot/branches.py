@@ -9,7 +9,7 @@ from ._choice import Choice, Computed, Doc, Leaf, OneColumn, Wish, branches_chos
 from ._entries import StepSize, entry_range, memory, step
 from ._filters import Filter
 from ._libraries import How
-from ._named import Named, Writable, write_table
+from ._named import ROWS_SHOWN, Named, Writable, write_table
 from ._progress import Wanted
 from ._uproot import taken
 from .errors import InvalidArgumentError
@@ -268,20 +268,25 @@ class HasBranches(Named["Branch"]):
         filter_branch: Callable[[Branch], bool] | None = None,
         recursive: bool = True,
         full_paths: bool = True,
-        name_width: int = 20,
-        typename_width: int = 24,
-        interpretation_width: int = 30,
+        name_width: int | None = None,
+        typename_width: int | None = None,
+        interpretation_width: int | None = None,
         stream: Writable | None = None,
+        limit: int | None = ROWS_SHOWN,
     ) -> None:
         """Prints a table of names, C++ types and the types of an entry as Awkward spells them.
 
         Args:
             name_width, typename_width, interpretation_width: Characters of each column, at
-                least 3; what is longer is cut.
+                least 3; what is longer is cut. None is as wide as needed, within reason.
             stream: Where to write, an object with a ``write(str)`` method; None is ``stdout``.
+            limit: Branches that are shown at most, with a line that says how many more there
+                are; None shows all.
+
+        The other arguments are those of :meth:`items`.
         """
         widths = (name_width, typename_width, interpretation_width)
-        if min(widths) < 3:
+        if min(width for width in (*widths, 3) if width is not None) < 3:
             raise InvalidArgumentError("columns are at least 3 characters wide")
         items = self.items(
             filter_name=filter_name,
@@ -290,7 +295,7 @@ class HasBranches(Named["Branch"]):
             recursive=recursive,
             full_paths=full_paths,
         )
-        write_table(items, stream, widths)
+        write_table(items, stream, limit, widths)
 
     # -- reading -------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ._named import Writable
-    from .report import ReadReport
+    from .report import ReadReport, Timeline
 
 #: Classes that :class:`Tree` and :class:`Ntuple` read.
 TREE_CLASSES = ("TTree", "TNtuple", "TNtupleD")
@@ -387,6 +387,20 @@ class Directory(NothingToClose, Explained):
     def _ipython_key_completions_(self) -> list[str]:
         return self.keys(cycle=False)
 
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        prefix = f"{self._path}/" if self._path else ""
+        rows = [
+            (f"{path.removeprefix(prefix)};{cycle}", classname, title)
+            for path, cycle, classname, title, _ in self._file._keys()
+            if path.startswith(prefix)
+        ]
+        left = len(rows) - _html.ROWS_MAX
+        more = f"and {left:,} more: keys() lists all names" if left > 0 else ""
+        shown = rows[: _html.ROWS_MAX]
+        return _html.page(repr(self), _html.table(("name", "class", "title"), shown, more))
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {'/' + self._path!r} in {self.url}>"
 
@@ -586,6 +600,13 @@ class File(Directory):
         from .report import ReadReport
 
         return ReadReport(_core.report(self._live()))
+
+    @taken
+    def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> Timeline:
+        """The requests for the file over time; see :meth:`Tree.timeline`."""
+        from .report import timeline
+
+        return timeline(self._live(), path, width)
 
     def __exit__(
         self,

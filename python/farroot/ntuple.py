@@ -22,7 +22,7 @@ from ._choice import (
 from ._entries import Rows, StepSize, entry_range, memory, step
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
-from ._named import Named, Writable, write_table
+from ._named import ROWS_SHOWN, Named, Writable, write_table
 from ._process import NothingToClose
 from ._progress import Wanted
 from ._table import InFile
@@ -183,13 +183,22 @@ class HasFields(Named["Field"]):
             return False
 
     @taken
-    def show(self, *, stream: Writable | None = None, **filters: Any) -> None:
+    def show(
+        self,
+        *,
+        stream: Writable | None = None,
+        limit: int | None = ROWS_SHOWN,
+        **filters: Any,
+    ) -> None:
         """Prints a table of names, C++ types and the types of an entry as Awkward spells them.
 
         Args:
             stream: Where to write, an object with a ``write(str)`` method; None is ``stdout``.
+            limit: Fields that are shown at most, with a line that says how many more there are;
+                None shows all.
+            filters: The arguments of :meth:`items`.
         """
-        write_table(self.items(**filters), stream)
+        write_table(self.items(**filters), stream, limit)
 
 
 class Ntuple(InFile[_core.Ntuple], HasFields):

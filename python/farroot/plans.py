@@ -31,3 +31,37 @@ class Planned(NamedTuple):
     def stored_bytes(self) -> int:
         """Bytes that would be fetched."""
         return sum(column.stored_bytes for column in self.columns)
+
+
+class Plan(list[Planned]):
+    """What would be fetched: of each tree and RNTuple, file after file."""
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes that would be fetched."""
+        return sum(each.stored_bytes for each in self)
+
+    def _repr_html_(self) -> str:
+        from . import _html
+        from ._progress import size
+
+        parts = []
+        for each in self:
+            head = f"{each.file_path}:{each.object_path}, {size(each.stored_bytes)}"
+            largest = max((column.stored_bytes for column in each.columns), default=0) or 1
+            rows = [
+                (
+                    column.name,
+                    column.pieces,
+                    size(column.stored_bytes),
+                    _html.Bar(column.stored_bytes / largest),
+                    size(column.decoded_bytes),
+                    "" if column.span is None else f"{column.span[0]:,} to {column.span[1]:,}",
+                )
+                for column in each.columns[: _html.ROWS_MAX]
+            ]
+            left = len(each.columns) - len(rows)
+            more = f"and {left:,} more columns" if left else ""
+            names = ("column", "pieces", "stored", "", "decoded", "bytes in the file")
+            parts.append(_html.page(head, _html.table(names, rows, more)))
+        return "".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -63,6 +64,11 @@ class ReadReport(Mapping[str, Any]):
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(self._text)
 
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.report(self)
+
 
 def report() -> ReadReport:
     """What everything that this process has read has cost; see :class:`ReadReport`."""
@@ -106,3 +112,24 @@ def reporting() -> Reporting:
     this is of one call, or of as many as the block has.
     """
     return Reporting()
+
+
+class Timeline(str):
+    """The requests of a file over time, as text; notebooks show the picture, :attr:`svg`."""
+
+    svg: str
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+
+def timeline(file: _core.File, path: str | os.PathLike[str] | None, width: int) -> Timeline:
+    """The timeline of an open file; drawn to a path, where one is given."""
+    from pathlib import Path
+
+    svg, text = _core.timeline(file, width)
+    if path is not None:
+        Path(path).write_text(svg, encoding="utf-8")
+    drawn = Timeline(text)
+    drawn.svg = svg
+    return drawn

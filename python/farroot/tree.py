@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -195,23 +194,6 @@ class Tree(InFile[_core.Tree], HasBranches):
         if self._known_index is None:
             raise KeyInFileError(f"the tree has no index: {self.address}")
         return self._known_index.entry_with(major, minor)
-
-    @taken
-    def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> str:
-        """The requests for the tree's file over time, one line a connection.
-
-        A dot is a request on its way, ``#`` bytes arriving.
-
-        Args:
-            path: Where to draw the same as an SVG picture, offset in the file over time.
-            width: Characters of a line.
-        """
-        from pathlib import Path
-
-        svg, text = _core.timeline(self._live().file, width)
-        if path is not None:
-            Path(path).write_text(svg, encoding="utf-8")
-        return text
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._made_here:

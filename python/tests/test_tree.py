@@ -85,12 +85,21 @@ def test_a_wrong_name_is_told_what_comes_near(tree: farroot.Tree) -> None:
 
 def test_show_is_a_table(tree: farroot.Tree) -> None:
     out = io.StringIO()
-    tree.show(stream=out, name_width=8, filter_name=["float32", "jagged"])
+    widths = {"name_width": 8, "typename_width": 24, "interpretation_width": 30}
+    tree.show(stream=out, filter_name=["float32", "jagged"], **widths)
     assert out.getvalue() == (
         "name     | typename                 | interpretation\n"
         "---------+--------------------------+-------------------------------\n"
         "float32  | float                    | float32\n"
         "jagged   | float[]                  | var * float32\n"
+    )
+    out = io.StringIO()
+    tree.show(stream=out, filter_name=["float32", "jagged"])
+    assert out.getvalue() == (
+        "name    | typename | interpretation\n"
+        "--------+----------+---------------\n"
+        "float32 | float    | float32\n"
+        "jagged  | float[]  | var * float32\n"
     )
     out = io.StringIO()
     tree.show(stream=out, name_width=5, typename_width=5, filter_name="float32")

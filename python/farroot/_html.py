@@ -1,0 +1,93 @@
+"""What notebooks show: tables and bars. Every text of a file is escaped."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ._progress import size
+
+#: Rows of a table at most; a notebook with more is slow.
+ROWS_MAX = 100
+
+_STYLE = (
+    ".farroot table{border-collapse:collapse;font-size:.9em}"
+    ".farroot th,.farroot td{text-align:left!important;padding:.15em .8em .15em 0;border:0;"
+    "vertical-align:top}"
+    ".farroot th{border-bottom:1px solid;font-weight:600}"
+    ".farroot td.number{text-align:right!important;font-variant-numeric:tabular-nums}"
+    ".farroot .bar{display:inline-block;height:.7em;background:#4878a8;min-width:1px}"
+    ".farroot .head{margin-bottom:.4em}"
+    ".farroot .more{opacity:.7;margin-top:.3em}"
+)
+
+
+def page(head: str, *parts: str) -> str:
+    """Parts under a line of text."""
+    shown = "".join(part for part in parts if part)
+    return (
+        f'<div class="farroot"><style>{_STYLE}</style>'
+        f'<div class="head">{html.escape(head)}</div>{shown}</div>'
+    )
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], more: str = "") -> str:
+    """A table of texts, and of numbers, which are set to the right.
+
+    Args:
+        more: Said below it.
+    """
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    foot = f'<div class="more">{html.escape(more)}</div>' if more else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
+
+
+class Bar(float):
+    """A part of a whole, from 0 to 1, drawn as a bar."""
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, Bar):
+        width = max(0.0, min(1.0, value)) * 16
+        return f'<td><span class="bar" style="width:{width:.2f}em"></span></td>'
+    if isinstance(value, int):
+        return f'<td class="number">{value:,}</td>'
+    if isinstance(value, float):
+        return f'<td class="number">{value:.3f}</td>'
+    return f"<td>{html.escape(str(value))}</td>"
+
+
+def report(figures: Mapping[str, Any]) -> str:
+    """A :class:`~farroot.ReadReport`."""
+    wall = figures["wall_s"]
+    times = [
+        (name.replace("_", " "), seconds, Bar(seconds / wall if wall else 0))
+        for name, seconds in figures["time_s"].items()
+    ]
+    counts = [
+        (name.replace("_", " "), figures[name])
+        for name in ("serial_round_trips", "stalls", "requests", "segments", "connections")
+    ]
+    amounts = [
+        (name.replace("_", " "), size(figures[name]))
+        for name in ("bytes_received", "bytes_baskets", "bytes_metadata")
+    ]
+    sources = [
+        (
+            each["name"],
+            size(each["bytes_received"]),
+            each["requests"],
+            each["failures"],
+            "" if each["rate"] is None else f"{size(each['rate'])}/s",
+        )
+        for each in figures["sources"]
+    ]
+    return page(
+        f"{wall:.3f} s from the first call to the last answer",
+        table(("waiting for", "seconds", ""), times),
+        table(("", ""), [*amounts, *counts]),
+        table(("server", "received", "requests", "failed", "rate"), sources),
+        table(("notes",), [(note,) for note in figures["notes"]]) if figures["notes"] else "",
+    )
