@@ -180,13 +180,26 @@ ATTRIBUTES = {
     **dict.fromkeys(("decompression_executor", "interpretation_executor"), _THREADS),
     **dict.fromkeys(("custom_classes", "remove_class_definition"), _CLASSES),
     **dict.fromkeys(("mktree", "mkdir", "mkrntuple", "extend", "copy_from"), _WRITES),
+    **dict.fromkeys(
+        ("fNbytesKeys", "fNbytesName", "fSeekDir", "fSeekKeys", "fSeekParent", "fVersion", "key"),
+        "file.map() lists the file's records, key lists among them, with their offsets",
+    ),
+    **dict.fromkeys(
+        ("context", "postprocess", "descent_into_path", "begin_chunk", "detached", "is_64bit"),
+        _INSIDE,
+    ),
+    **dict.fromkeys(
+        ("field_id", "in_variant", "is_anonymous", "record"),
+        "field.name, .path, .typename and .parent say what a field is",
+    ),
     "compression": "branch.compression_ratio, compressed_bytes and uncompressed_bytes are there",
     "count_branch": 'counts are a branch of their own, or awkward.num(tree["branch"].array())',
     "count_leaf": 'counts are a branch of their own, or awkward.num(tree["branch"].array())',
-    "source": "url is the address, report() tells what its servers did",
     "to_akform": "tree.arrays(entry_stop=0).layout.form is the form",
     "source": _SOURCES,
     "lazy": NAMES["lazy"],
+    "num_entries_for": "ntuple.num_entries_for(size, [field.path]) tells it of a field",
+    "path": "object_path says where it is in the file",
     "pandas": 'tree.arrays(library="pd") gives a DataFrame',
     "numentries": "num_entries is the number of entries",
 }

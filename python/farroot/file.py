@@ -156,6 +156,15 @@ class Directory(NothingToClose, Explained):
         """As :attr:`url`; uproot's name for it."""
         return self.url
 
+    @property
+    def closed(self) -> bool:
+        """Whether the file has been closed."""
+        return self._file.closed
+
+    def close(self) -> None:
+        """Closes the file; trees that were taken from it can still be read."""
+        self._file.close()
+
     @taken
     def classnames(
         self,
@@ -594,6 +603,11 @@ class File(Directory):
     def close(self) -> None:
         """Lets go of the file; trees that were taken from it can still be read."""
         self._core = None
+
+    @property
+    def root_directory(self) -> File:
+        """The file itself; uproot's name for its top directory."""
+        return self
 
     def report(self) -> ReadReport:
         """What reading the file has cost so far: bytes, requests, round trips, time."""

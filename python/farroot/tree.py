@@ -281,6 +281,11 @@ class Branch(NothingToClose, HasBranches):
         return self._object[name]
 
     @property
+    def top_level(self) -> bool:
+        """Whether it is below no other branch."""
+        return self._tree._names[self._number][1] is None
+
+    @property
     def index(self) -> int:
         """Position among the branches of :attr:`parent`."""
         return self.parent._numbers().index(self._number)

@@ -85,8 +85,13 @@ def test_a_wrong_name_is_told_what_comes_near(tree: farroot.Tree) -> None:
 
 def test_show_is_a_table(tree: farroot.Tree) -> None:
     out = io.StringIO()
-    widths = {"name_width": 8, "typename_width": 24, "interpretation_width": 30}
-    tree.show(stream=out, filter_name=["float32", "jagged"], **widths)
+    tree.show(
+        stream=out,
+        filter_name=["float32", "jagged"],
+        name_width=8,
+        typename_width=24,
+        interpretation_width=30,
+    )
     assert out.getvalue() == (
         "name     | typename                 | interpretation\n"
         "---------+--------------------------+-------------------------------\n"
