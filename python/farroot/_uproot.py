@@ -267,8 +267,17 @@ def no_name(name: str, known: Iterable[str]) -> NoAttributeError:
     return NoAttributeError(f"farroot has no {name}{hint}")
 
 
+#: What the parts of the package ask of each other's objects, and nobody else.
+HELPERS = frozenset(
+    ("chosen", "decoder", "fill", "find", "itself", "key", "lack", "leaf", "no_such", "of_friend")
+)
+
+
 class Explained:
-    """Something whose missing attributes are explained."""
+    """Something whose missing attributes are explained, and whose helpers are not listed."""
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in HELPERS]
 
     if not TYPE_CHECKING:
 

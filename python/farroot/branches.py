@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from ._choice import Choice, Computed, Doc, Leaf, OneColumn, Wish, branches_chosen
 from ._entries import StepSize, entry_range, memory, step
@@ -15,6 +15,12 @@ from ._uproot import taken
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    import awkward as ak
+    import pandas as pd
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from ._types import ArrowName, AwkwardName, BranchOptions, LibraryName, NumPyName, PandasName
     from .dataset import Steps
     from .friends import OfFriend
     from .tree import Branch, Tree
@@ -299,6 +305,94 @@ class HasBranches(Named["Branch"]):
 
     # -- reading -------------------------------------------------------------------------------
 
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: AwkwardName = "ak",
+        how: None = None,
+        **options: Unpack[BranchOptions],
+    ) -> ak.Array: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: NumPyName,
+        how: None = None,
+        **options: Unpack[BranchOptions],
+    ) -> dict[str, NDArray[Any]]: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: PandasName,
+        how: None = None,
+        **options: Unpack[BranchOptions],
+    ) -> pd.DataFrame: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: ArrowName,
+        how: None = None,
+        **options: Unpack[BranchOptions],
+    ) -> pa.Table: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: LibraryName = "ak",
+        how: type[tuple[Any, ...]],
+        **options: Unpack[BranchOptions],
+    ) -> tuple[Any, ...]: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: LibraryName = "ak",
+        how: type[list[Any]],
+        **options: Unpack[BranchOptions],
+    ) -> list[Any]: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: LibraryName = "ak",
+        how: type[dict[str, Any]],
+        **options: Unpack[BranchOptions],
+    ) -> dict[str, Any]: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: LibraryName = "ak",
+        how: How,
+        **options: Unpack[BranchOptions],
+    ) -> Any: ...
+
     @taken
     def arrays(
         self,
@@ -311,7 +405,7 @@ class HasBranches(Named["Branch"]):
         aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
-        library: str = "ak",
+        library: LibraryName = "ak",
         how: How = None,
         ak_add_doc: Doc = False,
         virtual: bool = False,
@@ -378,7 +472,7 @@ class HasBranches(Named["Branch"]):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         step_size: StepSize = "100 MB",
-        library: str = "ak",
+        library: LibraryName = "ak",
         how: How = None,
         ak_add_doc: Doc = False,
         report: bool = False,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, _libraries
 from ._choice import Choice, Doc, Selection, Wish
@@ -28,6 +28,9 @@ from .errors import (
 from .file import Address, as_table, path_text, split
 from .ntuple import Field, Ntuple
 from .tree import Branch, Tree
+
+if TYPE_CHECKING:
+    from ._types import LibraryName
 
 #: One file or several: addresses (which may be globs), a dict of addresses and paths in them,
 #: open trees and RNTuples, or an iterable of these.
@@ -248,7 +251,7 @@ def iterate(
     filter_field: FilterColumn = None,
     aliases: Mapping[str, str] | None = None,
     step_size: StepSize = "100 MB",
-    library: str = "ak",
+    library: LibraryName = "ak",
     how: How = None,
     ak_add_doc: Doc = False,
     report: bool = False,
@@ -451,7 +454,7 @@ def concatenate(
     aliases: Mapping[str, str] | None = None,
     entry_start: int | None = None,
     entry_stop: int | None = None,
-    library: str = "ak",
+    library: LibraryName = "ak",
     how: How = None,
     ak_add_doc: Doc = False,
     on_error: Literal["raise", "report"] = "raise",

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from uuid import UUID
 
 from . import _core
@@ -54,6 +54,14 @@ class Record(NamedTuple):
     name: str
     #: Uncompressed by stored bytes, of a basket those of its branch; None where nobody says.
     compression: float | None
+
+
+@overload
+def open(path: os.PathLike[str] | Mapping[Any, None]) -> File: ...  # noqa: A001
+
+
+@overload
+def open(path: str | Mapping[Any, str | None]) -> File | Tree | Ntuple | Any: ...  # noqa: A001
 
 
 @taken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 from . import _core, _libraries
 from ._befriended import Link
@@ -36,6 +36,12 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    import awkward as ak
+    import pandas as pd
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from ._types import ArrowName, AwkwardName, LibraryName, NumPyName, Options, PandasName
     from .attributes import AttributeSets
     from .dataset import Steps
     from .file import File
@@ -281,6 +287,94 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         """Formulas in the file: none, of an RNTuple."""
         return {}
 
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: AwkwardName = "ak",
+        how: None = None,
+        **options: Unpack[Options],
+    ) -> ak.Array: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: NumPyName,
+        how: None = None,
+        **options: Unpack[Options],
+    ) -> dict[str, NDArray[Any]]: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: PandasName,
+        how: None = None,
+        **options: Unpack[Options],
+    ) -> pd.DataFrame: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: ArrowName,
+        how: None = None,
+        **options: Unpack[Options],
+    ) -> pa.Table: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: LibraryName = "ak",
+        how: type[tuple[Any, ...]],
+        **options: Unpack[Options],
+    ) -> tuple[Any, ...]: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: LibraryName = "ak",
+        how: type[list[Any]],
+        **options: Unpack[Options],
+    ) -> list[Any]: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: LibraryName = "ak",
+        how: type[dict[str, Any]],
+        **options: Unpack[Options],
+    ) -> dict[str, Any]: ...
+
+    @overload
+    def arrays(
+        self,
+        expressions: str | Iterable[str] | None = None,
+        cut: str | None = None,
+        *,
+        library: LibraryName = "ak",
+        how: How,
+        **options: Unpack[Options],
+    ) -> Any: ...
+
     @taken
     def arrays(
         self,
@@ -294,7 +388,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         aliases: Mapping[str, str] | None = None,
         entry_start: int | None = None,
         entry_stop: int | None = None,
-        library: str = "ak",
+        library: LibraryName = "ak",
         how: How = None,
         ak_add_doc: Doc = False,
         virtual: bool = False,
@@ -357,7 +451,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         step_size: StepSize = "100 MB",
-        library: str = "ak",
+        library: LibraryName = "ak",
         how: How = None,
         ak_add_doc: Doc = False,
         report: bool = False,
@@ -609,7 +703,7 @@ class Field(NothingToClose, HasFields):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         *,
-        library: str = "ak",
+        library: LibraryName = "ak",
         ak_add_doc: bool = False,
     ) -> Any:
         """Reads the field, in the lists that it is in.

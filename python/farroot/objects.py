@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from ._registry import decoded, is_opaque
-from ._uproot import no_attribute
+from ._uproot import HELPERS, no_attribute
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
 
 
@@ -73,6 +73,9 @@ class Object:
                 known["_source"] = source
                 raise
         return known[name]
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in HELPERS]
 
     def __getstate__(self) -> dict[str, Any]:
         """All that was read: sources are of their process."""

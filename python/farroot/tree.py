@@ -25,6 +25,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    from ._types import LibraryName
     from .file import File
     from .friends import Index
     from .interpretation import Interpretation
@@ -447,7 +448,7 @@ class Branch(NothingToClose, HasBranches):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         *,
-        library: str = "ak",
+        library: LibraryName = "ak",
         ak_add_doc: bool = False,
     ) -> Any:
         """Reads the branch.

@@ -91,7 +91,7 @@ def test_expressions_name_columns_as_uproot(tree: farroot.Tree, theirs: Any) -> 
 
 
 @pytest.mark.parametrize("library", ["ak", "np", "pd"])
-def test_containers(tree: farroot.Tree, theirs: Any, library: str) -> None:
+def test_containers(tree: farroot.Tree, theirs: Any, library: Any) -> None:
     names = ["int8", "float32"]
     containers: tuple[Any, ...] = (tuple, list, dict)
     for how in containers:
@@ -213,13 +213,13 @@ def test_every_entry_range_may_be_empty(tree: farroot.Tree, theirs: Any) -> None
 
 def test_wrong_arguments_are_told(tree: farroot.Tree) -> None:
     with pytest.raises(farroot.InvalidArgumentError, match="library"):
-        tree.arrays("int8", library="cupy")
+        tree.arrays("int8", library="cupy")  # type: ignore[call-overload]
     with pytest.raises(farroot.InvalidArgumentError, match="how"):
         tree.arrays("int8", how="outer")
     with pytest.raises(farroot.InvalidArgumentError):
         tree.arrays([3])  # type: ignore[list-item]
     with pytest.raises(farroot.InvalidArgumentError, match="whole number"):
-        tree.arrays("int8", entry_start=1.5)  # type: ignore[arg-type]
+        tree.arrays("int8", entry_start=1.5)  # type: ignore[call-overload]
 
 
 def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:

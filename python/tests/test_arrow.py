@@ -48,7 +48,7 @@ def test_every_column_is_as_in_awkward(table: farroot.Tree | farroot.Ntuple) -> 
 
 
 def test_offsets_and_numbers_are_not_copied(made: Path) -> None:
-    tree = farroot.open(f"{made}:events")
+    tree: Any = farroot.open(f"{made}:events")
     _, (column,) = tree._live().read([(tree["jagged"].number, False)], 0, 100)
     assert isinstance(column, _core.List)
     array = to_arrow(column)

@@ -30,6 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["series", "counted", "here"])
 def chain(request: pytest.FixtureRequest, folder: Path) -> farroot.Tree:
+    made: Any
     if request.param == "here":
         made = farroot.chain(f"{folder}/chain_[12].root:events")
     else:
@@ -63,7 +64,7 @@ def test_a_chain_is_like_a_tree(chain: farroot.Tree) -> None:
 
 
 @pytest.mark.parametrize("library", ["np", "pd", "arrow"])
-def test_a_chain_in_every_library(chain: farroot.Tree, library: str) -> None:
+def test_a_chain_in_every_library(chain: farroot.Tree, library: Any) -> None:
     column = chain.arrays("x", entry_start=35, entry_stop=45, library=library)["x"]
     column = column.to_pylist() if library == "arrow" else list(column)
     assert column == list(range(35, 45))
@@ -252,7 +253,8 @@ def test_friends_of_many_files(folder: Path) -> None:
 def test_figures_of_a_chain_are_of_all_its_files(several: list[Path]) -> None:
     """They were those of its first file: `num_entries_for` was wrong by the number of files."""
     files = [f"{path}:events" for path in several]
-    chain, trees = farroot.chain(files), [farroot.open(file) for file in files]
+    chain: Any = farroot.chain(files)
+    trees: list[Any] = [farroot.open(file) for file in files]
     for name in ("compressed_bytes", "uncompressed_bytes"):
         assert getattr(chain, name) == sum(getattr(tree, name) for tree in trees)
         for branch in ("int32", "jagged", "text"):

@@ -73,7 +73,7 @@ def test_cuts_leave_what_they_leave_in_uproot(place: str, cut: str) -> None:
 
 
 @pytest.mark.parametrize("library", ["np", "pd"])
-def test_cuts_in_other_libraries(place: str, library: str) -> None:
+def test_cuts_in_other_libraries(place: str, library: Any) -> None:
     names = ["int8", "float64", "twice"] + (["jagged"] if library == "np" else [])
     arguments: Any = {"aliases": ALIASES, "library": library}
     ours = tree_at(place).arrays(names, "(int16 > 0) & bool", **arguments)

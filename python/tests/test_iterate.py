@@ -142,7 +142,7 @@ def test_ranges_over_many_files(several: list[Path], start: int | None, stop: in
 
 
 @pytest.mark.parametrize("library", ["np", "pd"])
-def test_other_libraries_over_many_files(several: list[Path], library: str) -> None:
+def test_other_libraries_over_many_files(several: list[Path], library: Any) -> None:
     files = [f"{path}:events" for path in several]
     names = ["int32", "float64"]
     ours = farroot.concatenate(files, names, library=library)

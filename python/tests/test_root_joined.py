@@ -92,7 +92,7 @@ def test_entries_of_fields_that_come_late(written: Path) -> None:
     assert ntuple.arrays().to_list() == expected
     for start in range(0, 200, 13):
         for length in (1, 9, 40, 100):
-            entries = {"entry_start": start, "entry_stop": start + length}
+            entries: dict[str, Any] = {"entry_start": start, "entry_stop": start + length}
             wanted = expected[start : start + length]
             assert ntuple.arrays(**entries).to_list() == wanted, entries
             for key in expected[0]:

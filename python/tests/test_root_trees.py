@@ -106,7 +106,7 @@ def test_friends_are_trees(tree: farroot.Tree) -> None:
 
 
 @pytest.mark.parametrize("library", ["ak", "np", "pd", "arrow"])
-def test_columns_of_friends(tree: farroot.Tree, library: str) -> None:
+def test_columns_of_friends(tree: farroot.Tree, library: Any) -> None:
     """A friend in the same file, and one in a file that was moved since."""
     names = ["event", "beside.x", "s.z"]
     arrays = tree.arrays(names, entry_start=7, entry_stop=93, library=library)

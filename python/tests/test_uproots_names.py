@@ -108,6 +108,7 @@ def test_directories_in_directories(corpus: Path) -> None:
 
 def test_trees_and_branches(corpus: Path) -> None:
     path = corpus / "uproot-HZZ.root"
+    mine: Any
     mine, theirs = farroot.open(f"{path}:events"), uproot.open(f"{path}:events")
     for name in ("compressed_bytes", "uncompressed_bytes", "compression_ratio"):
         assert getattr(mine, name) == getattr(theirs, name)

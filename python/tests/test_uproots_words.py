@@ -133,9 +133,9 @@ def test_what_changes_nothing_is_taken_and_said_once(made: Path) -> None:
         (lambda file: farroot.open(file)["events"]["int8", "int16"], r'arrays\(\["a", "b"\]\)'),
         (lambda file: farroot.open(file)["events"][1.5], "its name or its position"),
         (lambda file: farroot.open(file)["events"][99], "there is no branch 99 of"),
-        (lambda file: farroot.open(file)[0], r"keys\(\)"),
-        (lambda file: farroot.open(file).classname_of(0), r"keys\(\)"),
-        (lambda file: farroot.open(file).classname_of("events", True), "names that the file"),
+        (lambda file: API.open(file)[0], r"keys\(\)"),
+        (lambda file: API.open(file).classname_of(0), r"keys\(\)"),
+        (lambda file: API.open(file).classname_of("events", True), "names that the file"),
         (lambda file: API.config(memroy=3), "memory"),
         (lambda file: API.copy(file), "target"),
         (lambda file: farroot.open(file)["events"].to_arrow(5), "expressions are"),
@@ -213,7 +213,7 @@ def test_a_column_is_no_attribute(made: Path) -> None:
     with pytest.raises(farroot.NoAttributeError, match=r'under \["int32"\]'):
         _ = file["events"].int32
     with pytest.raises(AttributeError, match=r'under \["events"\]'):
-        _ = file.events
+        _ = file.events  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="did you mean arrays"):
         _ = file["events"].arays
 

@@ -1,0 +1,49 @@
+"""Types of what calls take and give, for editors and type checkers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from ._choice import Doc
+    from ._filters import Filter
+    from ._progress import Wanted
+
+#: What arrays are made of.
+LibraryName = Literal["ak", "awkward", "np", "numpy", "pd", "pandas", "pa", "arrow", "pyarrow"]
+AwkwardName = Literal["ak", "awkward"]
+NumPyName = Literal["np", "numpy"]
+PandasName = Literal["pd", "pandas"]
+ArrowName = Literal["pa", "arrow", "pyarrow"]
+
+
+class Options(TypedDict, total=False):
+    """Arguments of ``arrays`` that do not decide about the type of its result."""
+
+    filter_name: Filter
+    filter_typename: Filter
+    filter_branch: Callable[[Any], bool] | None
+    filter_field: Callable[[Any], bool] | None
+    aliases: Mapping[str, str] | None
+    entry_start: int | None
+    entry_stop: int | None
+    ak_add_doc: Doc
+    virtual: bool
+    access_log: list[Any] | None
+    progress: Wanted
+
+
+class BranchOptions(TypedDict, total=False):
+    """The same, of a tree, which has no fields."""
+
+    filter_name: Filter
+    filter_typename: Filter
+    filter_branch: Callable[[Any], bool] | None
+    aliases: Mapping[str, str] | None
+    entry_start: int | None
+    entry_stop: int | None
+    ak_add_doc: Doc
+    virtual: bool
+    access_log: list[Any] | None
+    progress: Wanted
