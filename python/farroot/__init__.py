@@ -21,6 +21,7 @@ from .attributes import AttributeSet, AttributeSets
 from .copying import Copied, copy
 from .dataset import Files, Report, Skipped, Steps, chain, concatenate, iterate, num_entries
 from .errors import (
+    ChangedError,
     ArgumentTypeError,
     ConnectionFailedError,
     CorruptError,
@@ -107,6 +108,7 @@ __all__ = [
     "AttributeSet",
     "AttributeSets",
     "Branch",
+    "ChangedError",
     "ConnectionFailedError",
     "Copied",
     "CorruptError",

@@ -58,6 +58,10 @@ class CorruptError(Error, ValueError):
     """The bytes contradict the format, their checksum or each other."""
 
 
+class ChangedError(CorruptError):
+    """The file has been replaced since it was opened: open it again."""
+
+
 class UnsupportedError(Error, NotImplementedError):
     """Known to exist, not readable by this version."""
 

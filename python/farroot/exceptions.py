@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ._uproot import no_name
 from .errors import (
     ArgumentTypeError,
+    ChangedError,
     ConnectionFailedError,
     CorruptError,
     Error,
@@ -29,6 +30,7 @@ from .errors import (
 
 __all__ = [
     "ArgumentTypeError",
+    "ChangedError",
     "ConnectionFailedError",
     "CorruptError",
     "Error",

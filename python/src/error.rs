@@ -30,6 +30,7 @@ fn class_name(kind: ErrorKind) -> &'static str {
         ErrorKind::TimedOut => "TimedOutError",
         ErrorKind::Connection => "ConnectionFailedError",
         ErrorKind::Corrupt => "CorruptError",
+        ErrorKind::Changed => "ChangedError",
         ErrorKind::Unsupported => "UnsupportedError",
         ErrorKind::LimitReached => "LimitReachedError",
         ErrorKind::InvalidArgument => "InvalidArgumentError",

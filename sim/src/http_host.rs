@@ -37,6 +37,12 @@ pub struct Behaviour {
     rule: Option<Rule>,
     /// Headers that go with every answer that is the file.
     pub headers: Vec<(HeaderName, String)>,
+    /// Headers that do not.
+    pub without: Vec<HeaderName>,
+    /// Has these files instead from now on.
+    pub replaced_by: Option<Files>,
+    /// The size that it says of its files, instead of the truth.
+    pub size: Option<u64>,
 }
 
 impl Behaviour {
@@ -67,7 +73,11 @@ pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) -> Contro
                 let response = match &refusal {
                     Some(refusal) => refuse(refusal),
                     None => {
-                        let mut response = answer(&files, &request);
+                        let files = behaviour.replaced_by.as_ref().unwrap_or(&files);
+                        let mut response = answer(files, &request, behaviour.size);
+                        for name in &behaviour.without {
+                            response.headers_mut().remove(name);
+                        }
                         for (name, value) in &behaviour.headers {
                             set(&mut response, name.clone(), value);
                         }
@@ -89,7 +99,7 @@ fn refuse(refusal: &Refusal) -> Response<Full<Bytes>> {
     response
 }
 
-fn answer<B>(files: &Files, request: &Request<B>) -> Response<Full<Bytes>> {
+fn answer<B>(files: &Files, request: &Request<B>, said: Option<u64>) -> Response<Full<Bytes>> {
     let Some(content) = files.get(request.uri().path()) else {
         return with_status(StatusCode::NOT_FOUND, Bytes::new());
     };
@@ -107,7 +117,8 @@ fn answer<B>(files: &Files, request: &Request<B>) -> Response<Full<Bytes>> {
         .and_then(|value| value.strip_prefix("bytes="))
         .map(|value| value.split(',').filter_map(|range| parse(range.trim(), size)).collect());
     let part = |range: &Range<u64>| content.slice(range.start as usize..range.end as usize);
-    let said = |range: &Range<u64>| format!("bytes {}-{}/{size}", range.start, range.end - 1);
+    let total = said.unwrap_or(size);
+    let said = |range: &Range<u64>| format!("bytes {}-{}/{total}", range.start, range.end - 1);
     let mut response = match ranges.as_deref() {
         None => with_status(StatusCode::OK, content.clone()),
         Some([]) => with_status(StatusCode::RANGE_NOT_SATISFIABLE, Bytes::new()),

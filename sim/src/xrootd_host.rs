@@ -74,9 +74,26 @@ pub struct Behaviour {
     pub checksum: Option<String>,
     /// Makes every open wait first, as long as this and no longer.
     pub waits: Option<Duration>,
+    /// Has these files instead, for all that are opened from now on.
+    pub replaced_by: Option<Files>,
+    /// And for those that are open: what they were has been written over.
+    pub overwritten: bool,
+    /// Refuses to say what an open file is.
+    pub knows_no_handles: bool,
+    /// Says this of files that are opened or asked about, instead of the truth.
+    pub says: Said,
     /// Time to serve one request; requests of one connection are served one after another, as
     /// xrootd does.
     pub service: Duration,
+}
+
+/// What a server says of its files where that is not the truth.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// Seconds since 1970.
+    pub modified: Option<i64>,
+    pub id: Option<String>,
+    pub size: Option<u64>,
 }
 
 /// What a server does can be changed while it serves.
@@ -141,11 +158,18 @@ async fn cut(mut end: End) {
     let _ = end.read_u8().await;
 }
 
+/// A file as it was when it was opened.
+struct Opened {
+    path: String,
+    content: Bytes,
+    stat: StatInfo,
+}
+
 struct Connection {
     server: Server,
     files: Files,
     behaviour: Control,
-    open: BTreeMap<Handle, Bytes>,
+    open: BTreeMap<Handle, Opened>,
     reads: u32,
     /// Bytes sent in large pieces, over all connections.
     sent: Arc<AtomicU64>,
@@ -305,6 +329,7 @@ impl Connection {
                 self.server.answer_text(tag, &text);
             }
             Request::Locate(_) => self.answer_locate(tag),
+            Request::Stat(stat) if stat.path.is_empty() => self.answer_fstat(tag, stat.handle),
             Request::Stat(stat) => self.answer_stat(tag, &stat.path),
             Request::Ping(_) | Request::Endsess(_) => self.server.answer_done(tag),
             _ => self.refuse(tag, ErrorCode::UNSUPPORTED, "not simulated"),
@@ -315,17 +340,32 @@ impl Connection {
         let said = self.behaviour.lock().checksum.clone();
         match said {
             Some(said) => self.server.answer_text(tag, &said),
-            None => match self.files.get(path.split('?').next().unwrap_or(path)) {
-                Some(content) => self.server.answer_text(tag, &adler32(content).to_string()),
+            None => match self.file(path) {
+                Some(content) => self.server.answer_text(tag, &adler32(&content).to_string()),
                 None => self.refuse(tag, ErrorCode::NOT_FOUND, "no such file"),
             },
         }
     }
 
     fn answer_stat(&mut self, tag: Tag, path: &str) {
-        match self.files.get(path.split('?').next().unwrap_or(path)) {
-            Some(content) => self.server.answer_stat(tag, &stat_of(content)),
+        match self.file(path) {
+            Some(content) => {
+                let stat = self.stat_of(&content);
+                self.server.answer_stat(tag, &stat);
+            }
             None => self.refuse(tag, ErrorCode::NOT_FOUND, "no such file"),
+        }
+    }
+
+    fn answer_fstat(&mut self, tag: Tag, handle: Handle) {
+        let Behaviour { overwritten, knows_no_handles, .. } = self.behaviour.lock().clone();
+        let stat = self.open.get(&handle).filter(|_| !knows_no_handles).map(|opened| {
+            let now = self.file(&opened.path).filter(|_| overwritten);
+            now.map_or_else(|| opened.stat.clone(), |now| self.stat_of(&now))
+        });
+        match stat {
+            Some(stat) => self.server.answer_stat(tag, &stat),
+            None => self.refuse(tag, ErrorCode::UNSUPPORTED, "not of handles"),
         }
     }
 
@@ -338,16 +378,15 @@ impl Connection {
         if let Some(time) = waits.filter(|_| self.waited.lock().insert(path.to_owned())) {
             return self.server.answer_wait(tag, time, "as told");
         }
-        let name = path.split('?').next().unwrap_or(path);
-        let Some(content) = self.files.get(name).cloned() else {
+        let Some(content) = self.file(path) else {
             return self.refuse(tag, ErrorCode::NOT_FOUND, "no such file");
         };
         let free = (0..).map(Handle::from_slot).find(|handle| !self.open.contains_key(handle));
         let handle = free.unwrap_or(Handle::from_slot(0));
-        let stat = stat_of(&content);
-        self.open.insert(handle, content);
-        let stat = Some(&stat).filter(|_| !opens_without_stat);
-        self.server.answer_open(tag, handle, stat);
+        let stat = self.stat_of(&content);
+        let said = Some(&stat).filter(|_| !opens_without_stat);
+        self.server.answer_open(tag, handle, said);
+        self.open.insert(handle, Opened { path: path.to_owned(), content, stat });
     }
 
     fn redirect(&mut self, tag: Tag, path: &str, servers: &[(String, u16)]) {
@@ -378,23 +417,36 @@ impl Connection {
     }
 
     fn range(&self, handle: Handle, offset: u64, length: u32) -> Option<Bytes> {
-        let content = self.open.get(&handle)?;
+        let opened = self.open.get(&handle)?;
+        let overwritten = self.behaviour.lock().overwritten;
+        let content = match overwritten {
+            true => self.file(&opened.path)?,
+            false => opened.content.clone(),
+        };
         let from = (offset as usize).min(content.len());
         let to = from.saturating_add(length as usize).min(content.len());
         Some(content.slice(from..to))
     }
 
+    /// What is there now.
+    fn file(&self, path: &str) -> Option<Bytes> {
+        let path = path.split('?').next().unwrap_or(path);
+        let behaviour = self.behaviour.lock();
+        behaviour.replaced_by.as_ref().unwrap_or(&self.files).get(path).cloned()
+    }
+
+    fn stat_of(&self, content: &Bytes) -> StatInfo {
+        let said = self.behaviour.lock().says.clone();
+        StatInfo {
+            id: said.id.unwrap_or_else(|| "1".into()),
+            size: said.size.unwrap_or(content.len() as u64),
+            flags: StatFlags::READABLE,
+            mtime: said.modified.unwrap_or(1_700_000_000),
+            more: None,
+        }
+    }
+
     fn refuse(&mut self, tag: Tag, code: ErrorCode, text: &str) {
         self.server.answer_error(tag, code, text);
-    }
-}
-
-fn stat_of(content: &Bytes) -> StatInfo {
-    StatInfo {
-        id: "1".into(),
-        size: content.len() as u64,
-        flags: StatFlags::READABLE,
-        mtime: 1_700_000_000,
-        more: None,
     }
 }

@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Connection,
     /// The bytes contradict the format, their checksum or each other.
     Corrupt,
+    /// The file is another one than when it was opened.
+    Changed,
     /// Known to exist, not readable by this version.
     Unsupported,
     /// A configured or sane limit would be exceeded.

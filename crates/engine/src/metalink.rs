@@ -8,6 +8,7 @@ use url::Url;
 use crate::address::{Places, Said};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::check_size;
 
 /// Longer documents are not read: they describe other things than the sources of one file.
 pub const BYTES_MAX: u64 = 1 << 20;
@@ -122,7 +123,9 @@ impl Parsing {
                 Some(Field::Hash(algorithm))
             }
             // Version 3 prefers higher numbers.
-            (Some("resources"), "url") => Some(Field::Url(-number("preference").unwrap_or(0))),
+            (Some("resources"), "url") => {
+                Some(Field::Url(number("preference").and_then(i64::checked_neg).unwrap_or(0)))
+            }
             (Some("file"), "url") => Some(Field::Url(number("priority").unwrap_or(999_999))),
             _ => None,
         };
@@ -140,7 +143,9 @@ impl Parsing {
         let text = text.trim();
         match self.field.take() {
             Some(Field::Size) => {
-                self.found.size = Some(text.parse().map_err(|_| corrupt("a size"))?);
+                let size = text.parse().map_err(|_| corrupt("a size"))?;
+                check_size(size)?;
+                self.found.size = Some(size);
             }
             Some(Field::Hash(Some(algorithm))) => {
                 self.found.checksums.push(Checksum::from_hex(algorithm, text)?);

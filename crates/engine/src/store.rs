@@ -53,7 +53,7 @@ pub struct Entry {
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
     size: u64,
-    modified: Option<u64>,
+    modified: Option<i64>,
     version: Option<String>,
     pieces: Vec<Range<u64>>,
 }
@@ -152,7 +152,7 @@ fn decode(bytes: &Bytes) -> Option<Entry> {
         pieces.push((range.start, bytes.slice_ref(piece)));
         rest = behind;
     }
-    let info = FileInfo { size: head.size, modified: head.modified, version: head.version };
+    let info = FileInfo::new(head.size, head.modified, head.version).ok()?;
     rest.is_empty().then_some(Entry { info, pieces })
 }
 
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn entry() -> Entry {
-        let info = FileInfo { size: 1000, modified: Some(17), version: Some("\"v1\"".into()) };
+        let info = FileInfo::new(1000, Some(17), Some("\"v1\"".into())).unwrap();
         let pieces = vec![(0, Bytes::from_static(b"root")), (900, Bytes::from_static(b"keys"))];
         Entry { info, pieces }
     }

@@ -42,7 +42,8 @@ impl Scheduler {
         self.admit();
     }
 
-    /// An open was answered: the file is there and has this size. Data and `handle_done` follow.
+    /// An open was answered: the file is there and has this size, and is the same one as elsewhere.
+    /// Data and `handle_done` follow.
     pub fn handle_opened(&mut self, now: Time, id: RequestId, size: u64) {
         let on = self.requests.get(&id).map(|request| request.connection);
         self.note_opened(now, id, size);
@@ -56,7 +57,7 @@ impl Scheduler {
         };
         if joins {
             self.note_answer(id);
-            return self.joined(source, size);
+            return self.joined(source);
         }
         self.advance(now);
         if self.files.get(&file).is_some_and(|state| state.size.is_none()) {

@@ -89,7 +89,7 @@ mod want;
 pub use budget::Budgets;
 pub use ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
 pub use message::{Action, Event, Failure, Part, Urgency, WantFailure};
-pub use scheduler::Scheduler;
+pub use scheduler::{FILE_BYTES_MAX, Scheduler};
 pub use server::ServerTraits;
 pub use snapshot::{ServerSnapshot, Snapshot, SourceSnapshot};
 pub use sources::{Quality, Standing};

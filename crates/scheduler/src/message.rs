@@ -89,8 +89,6 @@ pub enum Event {
     Failed { want: WantId, why: WantFailure },
     /// One of several sources is thought of otherwise than before.
     Standing { file: FileId, source: SourceId, standing: Standing },
-    /// A source has another file under this name, of this size; it is not used.
-    Disagrees { file: FileId, source: SourceId, size: u64 },
     /// No want refers to these delivered bytes any more: drop them.
     Forget { file: FileId, range: Range<u64> },
 }

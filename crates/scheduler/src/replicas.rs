@@ -3,10 +3,10 @@
 use crate::estimate::bytes_in;
 use crate::ids::{FileId, RequestId, ServerId, SourceId, Time};
 use crate::message::{Action, Event, Failure, Part, Urgency};
-use crate::scheduler::{FILE_BYTES_MAX, Request, Scheduler};
+use crate::scheduler::{Request, Scheduler};
 use crate::server::BANDWIDTH_GUESS;
 use crate::share::{Load, shares};
-use crate::sources::{Join, Standing};
+use crate::sources::{Join, Source, Standing};
 
 /// A part that is not worth splitting off what is queued.
 const SHARE_MIN: u64 = 64 << 10;
@@ -24,9 +24,10 @@ const PROBE_PER_MILLE: u64 = 5;
 const PROBE_BYTES: u64 = 64 << 10;
 
 impl Scheduler {
-    /// The file is said to be at this server, too. It is asked there for its size before anything
-    /// of it is used; another size than the file's is told by [`Event::Standing`]. A first source
-    /// is believed, as with [`Self::add_source`].
+    /// The file is said to be at this server, too. It is asked there what it is before anything of
+    /// it is used: the caller compares, and answers by [`Self::handle_opened`] or, where it is
+    /// another file, by [`Self::handle_source_failed`]. A first source is believed, as with
+    /// [`Self::add_source`].
     pub fn add_replica(&mut self, now: Time, file: FileId, server: ServerId) -> SourceId {
         self.advance(now);
         let id = self.new_source();
@@ -96,16 +97,13 @@ impl Scheduler {
         Some(Action::Open { request, connection, source, file, part, joins: true })
     }
 
-    /// One that joins has told its size.
-    pub(crate) fn joined(&mut self, source: SourceId, size: u64) {
+    /// One that joins has the same file.
+    pub(crate) fn joined(&mut self, source: SourceId) {
         let Some(file) = self.sources.get(&source).copied() else { return };
         let Some(state) = self.files.get_mut(&file) else { return };
-        let known = state.size;
         let Some(there) = state.sources.get_mut(source) else { return };
-        there.join = Join::Told(size.min(FILE_BYTES_MAX));
-        if known.is_some() {
-            self.compare(file);
-        }
+        there.join = Join::Told;
+        self.admit_joined(file);
     }
 
     /// Its answer is complete; without a size it is worth nothing.
@@ -119,24 +117,16 @@ impl Scheduler {
         self.admit();
     }
 
-    /// Compares what joining sources have told with the size of the file.
-    pub(crate) fn compare(&mut self, file: FileId) {
-        let Some(state) = self.files.get(&file) else { return };
-        let Some(size) = state.size else { return };
-        let told: Vec<(SourceId, u64)> = state
-            .sources
-            .iter()
-            .filter_map(|(id, source)| match (source.standing, source.join) {
-                (Standing::Joining, Join::Told(told)) => Some((id, told)),
-                _ => None,
-            })
-            .collect();
-        for (source, told) in told {
-            if told != size {
-                self.events.push_back(Event::Disagrees { file, source, size: told });
-                self.fail_source(source, Failure::NEVER);
-                continue;
-            }
+    /// Joining sources that have answered serve, once the size of the file is known.
+    pub(crate) fn admit_joined(&mut self, file: FileId) {
+        let Some(state) = self.files.get(&file).filter(|state| state.size.is_some()) else {
+            return;
+        };
+        let is_told =
+            |source: &Source| source.standing == Standing::Joining && source.join == Join::Told;
+        let told: Vec<SourceId> =
+            state.sources.iter().filter(|(_, source)| is_told(source)).map(|(id, _)| id).collect();
+        for source in told {
             let active = self.files.get(&file).map_or(0, |state| state.sources.active());
             let standing = match active < self.budgets.sources_active.max(1) as usize {
                 true => Standing::Active,

@@ -17,8 +17,9 @@ use crate::snapshot::Counters;
 use crate::sources::Sources;
 use crate::want::Want;
 
-/// No file is larger than this (a pebibyte); keeps sums of offsets from overflowing.
-pub(crate) const FILE_BYTES_MAX: u64 = 1 << 50;
+/// No file is larger than this (a pebibyte), which keeps sums of offsets from overflowing. The
+/// caller refuses what is said to be larger.
+pub const FILE_BYTES_MAX: u64 = 1 << 50;
 
 /// Decides which bytes next, when, and from where. See the [crate] for how to run it.
 ///
@@ -331,7 +332,7 @@ impl Scheduler {
         if let Some(state) = self.files.get_mut(&file) {
             state.chunks.truncate(size);
         }
-        self.compare(file);
+        self.admit_joined(file);
         self.refresh(file);
         self.admit();
     }

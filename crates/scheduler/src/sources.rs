@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!   add ----------------------------------------> active <----> inactive
-//!   add_replica -> joining -- same size ------------^              |
+//!   add_replica -> joining -- same file ------------^              |
 //!                   ^  |                            | fails        |
-//!                   |  +-- another size -> refused  v              |
+//!                   |  +-- another file -> refused  v              |
 //!                   +--- its pause is over ---- disabled <---------+
 //! ```
 //!
@@ -67,8 +67,8 @@ impl Quality {
 pub(crate) enum Join {
     Todo,
     Sent(RequestId),
-    /// It told this size before the file's was known.
-    Told(u64),
+    /// It has answered, maybe before the file's size was known.
+    Told,
 }
 
 /// So many requests with damaged bytes beyond the sound ones say that it is no chance.
@@ -132,7 +132,7 @@ impl Sources {
         self.table.insert(id, Source::new(server, Standing::Active));
     }
 
-    /// One that has to say the same size as the others first, unless there are none.
+    /// One that has to show that it has the same file first, unless there are no others.
     pub(crate) fn add_replica(&mut self, id: SourceId, server: ServerId) {
         let alone = !self.table.values().any(Source::is_live);
         let standing = if alone { Standing::Active } else { Standing::Joining };

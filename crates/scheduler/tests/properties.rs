@@ -413,7 +413,7 @@ impl Model {
                     store.remove(&range);
                 }
             }
-            Event::Standing { .. } | Event::Disagrees { .. } => {}
+            Event::Standing { .. } => {}
             Event::Opened { file, .. } | Event::OpenFailed { file, .. } => {
                 assert!(self.opening.remove(&file), "{file:?} ends opening twice");
             }

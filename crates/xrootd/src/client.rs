@@ -263,6 +263,12 @@ impl Client {
         self.ask_about(now, path, What::Plain(Stat::of(path).into()))
     }
 
+    /// Asks what is known of an open file. Answered by [`Answer::Stat`]; none where it is not open.
+    pub fn stat_open(&mut self, now: Time, file: FileId) -> Option<RequestId> {
+        let State::Open { handle, .. } = self.files.get(file)?.state else { return None };
+        Some(self.ask(now, What::Plain(Stat::of_open(handle).into())))
+    }
+
     /// Asks for a sign of life. Answered by [`Answer::Pong`].
     pub fn ping(&mut self, now: Time) -> RequestId {
         self.ask(now, What::Plain(Ping.into()))

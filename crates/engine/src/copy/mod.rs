@@ -23,7 +23,7 @@ use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{RemoteFile, Urgency, Want, Wants};
 use crate::{Engine, address};
-use partial::{Identity, Partial};
+use partial::Partial;
 use target::Job;
 
 /// What is asked for and written at a time: small enough to be spread over many connections up to
@@ -127,8 +127,7 @@ impl Engine {
         job.check(options.overwrite)?;
         let content = async {
             let file = self.open_bytes(&job.source).await?;
-            let mut partial =
-                Partial::open(&job.target, &Identity::of(file.info()), options.verify)?;
+            let mut partial = Partial::open(&job.target, file.info(), options.verify)?;
             let resumed = partial.done();
             let window = WINDOW_BYTES_MAX.min(self.config().memory_bytes_max / 2);
             fill(&file, &mut partial, window, tell).await?;

@@ -26,36 +26,15 @@ use crate::source::FileInfo;
 /// How often the record is brought up to date: this much is fetched again after a crash.
 const RECORD_EVERY: Duration = Duration::from_secs(5);
 
-/// What tells one version of a source from another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Identity {
-    size: u64,
-    modified: Option<u64>,
-    version: Option<String>,
-}
-
-impl Identity {
-    pub fn of(info: &FileInfo) -> Self {
-        Identity { size: info.size, modified: info.modified, version: info.version.clone() }
-    }
-
-    /// Whether what came from one can be taken for the other's. Where nothing but the size is told
-    /// of them, they may be `compared` in the end.
-    fn agrees(&self, other: &Identity, compared: bool) -> bool {
-        let same = match (&self.version, &other.version) {
-            (Some(mine), Some(theirs)) => mine == theirs,
-            _ => match (self.modified, other.modified) {
-                (Some(mine), Some(theirs)) => mine == theirs,
-                _ => compared,
-            },
-        };
-        self.size == other.size && same
-    }
+/// Whether what came of a file before can be gone on with. Where nothing but the size is told of
+/// it, the copy may be `compared` in the end.
+fn agrees(before: &FileInfo, now: &FileInfo, compared: bool) -> bool {
+    before.is_still(now).is_ok() && (compared || !now.says_only_size())
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    of: Identity,
+    of: FileInfo,
     /// Ascending and disjoint.
     done: Vec<Range<u64>>,
 }
@@ -66,7 +45,7 @@ pub struct Partial {
     path: PathBuf,
     record: PathBuf,
     file: Arc<File>,
-    of: Identity,
+    of: FileInfo,
     done: Spans,
     recorded: Instant,
     /// It has its final name, or is gone.
@@ -79,7 +58,7 @@ impl Partial {
     ///
     /// # Errors
     /// What keeps it from being written; `InvalidArgument` where another copy is under way to it.
-    pub fn open(target: &Path, of: &Identity, compared: bool) -> Result<Self> {
+    pub fn open(target: &Path, of: &FileInfo, compared: bool) -> Result<Self> {
         let path = with_suffix(target, ".farroot-part");
         let record = with_suffix(target, ".farroot-part.json");
         let wrong = |error: &io::Error| failed(&path, error);
@@ -203,10 +182,10 @@ fn keep(file: &File, record: &Path, text: &str) -> io::Result<()> {
 }
 
 /// What a record says is there of this file.
-fn known(record: &Path, of: &Identity, compared: bool) -> Option<Spans> {
+fn known(record: &Path, of: &FileInfo, compared: bool) -> Option<Spans> {
     let record: Record = serde_json::from_slice(&fs::read(record).ok()?).ok()?;
     let fits = record.done.iter().all(|range| range.start < range.end && range.end <= of.size);
-    (fits && record.of.agrees(of, compared)).then(|| record.done.into_iter().collect())
+    (fits && agrees(&record.of, of, compared)).then(|| record.done.into_iter().collect())
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
@@ -230,22 +209,19 @@ fn failed(path: &Path, error: &io::Error) -> Error {
 mod tests {
     use super::*;
 
-    fn identity(size: u64, modified: Option<u64>, version: Option<&str>) -> Identity {
-        Identity { size, modified, version: version.map(str::to_owned) }
+    fn info(size: u64, modified: Option<i64>, version: Option<&str>) -> FileInfo {
+        FileInfo::new(size, modified, version.map(str::to_owned)).unwrap()
     }
 
     #[test]
     fn only_the_same_version_is_gone_on_with() {
-        let first = identity(10, Some(1), None);
-        let tagged = identity(10, Some(1), Some("a"));
+        let first = info(10, Some(1), None);
         for compared in [false, true] {
-            assert!(first.agrees(&first, compared));
-            assert!(!first.agrees(&identity(11, Some(1), None), compared));
-            assert!(!first.agrees(&identity(10, Some(2), None), compared));
-            assert!(tagged.agrees(&identity(10, Some(2), Some("a")), compared));
-            assert!(!tagged.agrees(&identity(10, Some(1), Some("b")), compared));
-            let nobody_knows = identity(10, None, None);
-            assert_eq!(nobody_knows.agrees(&nobody_knows, compared), compared);
+            assert!(agrees(&first, &first, compared));
+            assert!(!agrees(&first, &info(10, Some(2), None), compared));
+            let size = info(10, None, None);
+            assert!(!agrees(&first, &size, compared));
+            assert_eq!(agrees(&size, &size, compared), compared);
         }
     }
 
@@ -253,14 +229,14 @@ mod tests {
     fn what_is_recorded_comes_back_and_nonsense_does_not() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("f");
-        let of = identity(100, Some(1), None);
+        let of = info(100, Some(1), None);
         let mut partial = Partial::open(&target, &of, false).unwrap();
         assert!(Partial::open(&target, &of, false).is_err(), "two at a time");
         partial.done.insert(0..40);
         drop(partial);
         assert_eq!(Partial::open(&target, &of, false).unwrap().gaps(), [40..100]);
         assert!(!target.exists());
-        let other = identity(100, Some(2), None);
+        let other = info(100, Some(2), None);
         assert_eq!(Partial::open(&target, &other, false).unwrap().done(), 0, "another version");
         for text in ["", "{}", r#"{"of":{"size":100,"modified":1},"done":[{"start":0,"end":101}]}"#]
         {
@@ -272,9 +248,7 @@ mod tests {
     #[test]
     fn what_has_nothing_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        drop(
-            Partial::open(&folder.path().join("f"), &identity(100, Some(1), None), false).unwrap(),
-        );
+        drop(Partial::open(&folder.path().join("f"), &info(100, Some(1), None), false).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

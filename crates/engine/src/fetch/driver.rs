@@ -52,6 +52,8 @@ pub struct Driver {
     notice_sender: mpsc::UnboundedSender<(ConnectionTag, Notice)>,
     notices: Notices,
     files: BTreeMap<FileId, FileState>,
+    /// Whose sources they are.
+    sources: BTreeMap<SourceId, FileId>,
     servers: BTreeMap<ServerId, ServerState>,
     server_names: BTreeMap<String, ServerId>,
     connections: BTreeMap<ConnectionId, ConnectionState>,
@@ -87,6 +89,7 @@ impl Driver {
             notice_sender,
             notices,
             files: BTreeMap::new(),
+            sources: BTreeMap::new(),
             servers: BTreeMap::new(),
             server_names: BTreeMap::new(),
             connections: BTreeMap::new(),
@@ -256,6 +259,7 @@ impl Driver {
             let is_opaque = state.is_opaque;
             let there = FileRef { tag: source.0, url: Arc::new(url), is_opaque };
             state.sources.insert(source, (server, there));
+            self.sources.insert(source, file);
             let connected = self.trace.is_connected(&self.servers[&server].name);
             if !connected && state.opener.is_some() {
                 self.trace.unconnected(file.0);
@@ -350,6 +354,9 @@ impl Driver {
             }
         }
         let Some(state) = self.files.remove(&file) else { return };
+        for source in state.sources.keys() {
+            self.sources.remove(source);
+        }
         for connection in &state.touched {
             let Some(there) = self.connections.get(connection) else { continue };
             for (_, file) in state.sources.values() {
@@ -488,7 +495,7 @@ impl Driver {
                 group.deliver(index, Err(error.with_range(range)));
                 self.end_member(key, index);
             }
-            Event::Opened { file, size } => self.answer_open(file, size),
+            Event::Opened { file, .. } => self.answer_open(file),
             Event::OpenFailed { file, why } => {
                 let Some(state) = self.files.get_mut(&file) else { return };
                 let error = state.error_of(&why);
@@ -499,10 +506,6 @@ impl Driver {
             }
             Event::Standing { file, source, standing } => {
                 self.tell_standing(file, source, standing)
-            }
-            Event::Disagrees { file, source, size } => {
-                let text = format!("it has another file under this name, of {size} bytes");
-                self.disown(file, source, &text);
             }
             Event::Forget { file, range } => {
                 if let Some(state) = self.files.get_mut(&file) {
@@ -532,15 +535,12 @@ impl Driver {
         }
     }
 
-    fn answer_open(&mut self, id: FileId, size: u64) {
+    fn answer_open(&mut self, id: FileId) {
         let Some(file) = self.files.get_mut(&id) else { return };
+        let (Some(info), Some(server)) = (file.info().cloned(), file.first) else { return };
         let Some((opener, errand)) = file.opener.take() else { return };
         errand.enter(Phase::Metadata);
-        let said = file.infos.iter().find(|(_, info)| info.size == size);
-        let source = said.and_then(|(source, _)| file.sources.get(source));
-        let source = source.or(file.sources.values().next()).map(|(server, _)| *server);
-        let source = source.and_then(|server| self.servers.get(&server));
-        let info = said.map(|(_, info)| info.clone()).unwrap_or_default();
+        let source = self.servers.get(&server);
         let delivered = match &file.early_head {
             // What others wait for stays.
             Some(head) => {

@@ -26,8 +26,10 @@ pub struct FileState {
     pub early_head: Option<Range<u64>>,
     /// Who waits for the open, and who is told what it is waiting for.
     pub opener: Option<(oneshot::Sender<Result<Opened>>, Errand)>,
-    /// What each source has said of the file.
-    pub infos: BTreeMap<SourceId, FileInfo>,
+    /// What each server has said of the file.
+    pub infos: BTreeMap<ServerId, FileInfo>,
+    /// The server whose answer says what the file is that is read.
+    pub first: Option<ServerId>,
     pub sources: BTreeMap<SourceId, (ServerId, FileRef)>,
     /// Those of them that have to agree with the others.
     pub replicas: BTreeSet<SourceId>,
@@ -55,6 +57,7 @@ impl FileState {
             early_head: None,
             opener: Some((opener, errand)),
             infos: BTreeMap::new(),
+            first: None,
             sources: BTreeMap::new(),
             replicas: BTreeSet::new(),
             redirects: 0,
@@ -73,6 +76,11 @@ impl FileState {
         let error = error.with_source(server);
         self.errors.retain(|(name, _)| name != server);
         self.errors.push((server.to_owned(), error));
+    }
+
+    /// Whether what this server has is another file.
+    pub fn has_disowned(&self, server: ServerId) -> bool {
+        self.sources.iter().any(|(source, (of, _))| *of == server && self.disowned.contains(source))
     }
 
     /// Why it can be had nowhere, as far as that is known.
@@ -129,6 +137,11 @@ impl FileState {
         if let Some((_, errand)) = &self.opener {
             what(errand);
         }
+    }
+
+    /// What the file is that is read, once that is known.
+    pub fn info(&self) -> Option<&FileInfo> {
+        self.infos.get(&self.first?)
     }
 
     pub fn file_ref(&self, source: SourceId) -> Option<&FileRef> {

@@ -82,9 +82,8 @@ impl Memory {
         known: &Known,
         read: impl Fn(&File, &Known) -> Read,
     ) {
-        let FileInfo { modified, version, .. } = remote.info();
         // Of a server that does not say when a file changed, its size alone says too little.
-        let is_told_apart = modified.is_some() || version.is_some();
+        let is_told_apart = !remote.info().says_only_size();
         let bytes_now = known.held_bytes();
         // What has not been held against the file yet may be another one's.
         let is_presumed = self.found.lock().is_some();
@@ -122,7 +121,7 @@ fn is_same(entry: &Entry, info: &FileInfo, known: &Known) -> bool {
         .pieces
         .first()
         .is_some_and(|(at, piece)| *at == 0 && known.get(0..piece.len() as u64).is_some());
-    entry.info == *info && compared && entry.pieces.iter().all(head)
+    entry.info.is_still(info).is_ok() && compared && entry.pieces.iter().all(head)
 }
 
 /// Adds to `needed` the bytes without which the file cannot be opened and read from: less than

@@ -6,7 +6,7 @@
 // A request of one segment is a list of one range.
 #![allow(clippy::single_range_in_vec_init)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, resume_unwind};
@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use url::Url;
@@ -59,7 +60,8 @@ fn pattern(seed: u64, length: usize) -> Vec<u8> {
 /// # Panics
 /// Where the server breaks a rule.
 pub async fn check(server: Arc<dyn Server>, url_of: impl Fn(&str) -> Url) {
-    let place = Place { server, files: files().into(), url_of: &url_of };
+    let seen = Arc::default();
+    let place = Place { server, files: files().into(), url_of: &url_of, seen };
     within("commands before the connection", commands_before_connected(&place)).await;
     within("head and tail", head_and_tail(&place)).await;
     within("a file smaller than its head", small_file(&place)).await;
@@ -260,6 +262,8 @@ async fn two_files(place: &Place<'_>) {
 async fn several_connections(place: &Place<'_>) {
     let (file, content) = place.file("large.bin");
     let mut clients: Vec<Client> = (0..3).map(|_| place.connect()).collect();
+    // It may be told on another connection, whose notices are not waited for here.
+    place.seen.lock().insert(file.tag);
     let share = content.len() as u64 / 3;
     let ranges: Vec<Range<u64>> = (0..3).map(|i| i * share..(i + 1) * share).collect();
     let requests: Vec<RequestTag> = clients
@@ -287,6 +291,7 @@ struct Place<'a> {
     server: Arc<dyn Server>,
     files: Vec<(&'static str, Vec<u8>)>,
     url_of: &'a dyn Fn(&str) -> Url,
+    seen: Seen,
 }
 
 impl Place<'_> {
@@ -322,6 +327,7 @@ impl Place<'_> {
             connected: false,
             suffix_refused: false,
             answers: BTreeMap::new(),
+            seen: self.seen.clone(),
         };
         (client, Link { connection, commands: receiver, notices: sender })
     }
@@ -348,9 +354,14 @@ struct Client {
     /// The server has turned out not to deliver the end of a file whose size is not known.
     suffix_refused: bool,
     answers: BTreeMap<RequestTag, Answer>,
+    seen: Seen,
 }
 
+/// Files of which it has been told what they are.
+type Seen = Arc<Mutex<BTreeSet<u32>>>;
+
 struct Answer {
+    file: u32,
     open: Option<Part>,
     asked: Vec<Range<u64>>,
     info: Option<FileInfo>,
@@ -372,21 +383,22 @@ impl Client {
             Part::Head(bytes) => vec![0..bytes],
             Part::Tail(_) => vec![],
         };
-        let request = self.expect(Some(part), asked);
+        let request = self.expect(file, Some(part), asked);
         self.tell(Command::Open { request, file: file.clone(), part });
         request
     }
 
     fn fetch(&mut self, file: &FileRef, segments: Vec<Range<u64>>) -> RequestTag {
-        let request = self.expect(None, segments.clone());
+        let request = self.expect(file, None, segments.clone());
         self.tell(Command::Fetch { request, file: file.clone(), segments });
         request
     }
 
-    fn expect(&mut self, open: Option<Part>, asked: Vec<Range<u64>>) -> RequestTag {
+    fn expect(&mut self, file: &FileRef, open: Option<Part>, asked: Vec<Range<u64>>) -> RequestTag {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let request = RequestTag(NEXT.fetch_add(1, Ordering::Relaxed));
-        let answer = Answer { open, asked, info: None, data: BTreeMap::new(), end: None };
+        let (data, file) = (BTreeMap::new(), file.tag);
+        let answer = Answer { file, open, asked, info: None, data, end: None };
         self.answers.insert(request, answer);
         request
     }
@@ -426,7 +438,12 @@ impl Client {
                 }
                 answer.info = Some(info);
             }
-            Notice::Data { request, offset, bytes } => self.unanswered(request).add(offset, bytes),
+            Notice::Seen { file, .. } => drop(self.seen.lock().insert(file)),
+            Notice::Data { request, offset, bytes } => {
+                let file = self.unanswered(request).file;
+                assert!(self.seen.lock().contains(&file), "Data before Seen");
+                self.unanswered(request).add(offset, bytes);
+            }
             Notice::Damaged { range, .. } => panic!("{range:?} has come damaged"),
             Notice::Done { request } => self.unanswered(request).end = Some(Ok(())),
             Notice::Failed { request, error } => self.unanswered(request).end = Some(Err(error)),

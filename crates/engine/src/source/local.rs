@@ -8,9 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -61,24 +62,29 @@ impl LocalServer {
         Self::default()
     }
 
-    fn opened(&self, file: &FileRef) -> Result<Arc<OpenFile>> {
+    fn opened(&self, file: &FileRef, link: &Link) -> Result<Arc<OpenFile>> {
         if let Some(open) = self.files.lock().get(&file.tag) {
             return Ok(open.clone());
         }
-        self.open(file)
+        self.open(file, link)
     }
 
-    fn open(&self, file: &FileRef) -> Result<Arc<OpenFile>> {
-        let path = file.url.to_file_path().map_err(|()| {
-            Error::new(ErrorKind::InvalidArgument, "not the address of a local file")
-                .with_url(file.url.as_str())
-                .with_advice("write it as file:///directory/file")
-        })?;
-        let open = open_regular(&path).map_err(|error| error.with_url(path.to_string_lossy()))?;
-        let open = Arc::new(open);
+    fn open(&self, file: &FileRef, link: &Link) -> Result<Arc<OpenFile>> {
+        let open = Arc::new(open_at(&file.url)?);
+        // Before any connection can read from it.
+        link.tell(Notice::Seen { file: file.tag, info: open.info.clone() });
         self.files.lock().insert(file.tag, open.clone());
         Ok(open)
     }
+}
+
+fn open_at(url: &Url) -> Result<OpenFile> {
+    let path = url.to_file_path().map_err(|()| {
+        Error::new(ErrorKind::InvalidArgument, "not the address of a local file")
+            .with_url(url.as_str())
+            .with_advice("write it as file:///directory/file")
+    })?;
+    open_regular(&path).map_err(|error| error.with_url(path.to_string_lossy()))
 }
 
 fn open_regular(path: &PathBuf) -> Result<OpenFile> {
@@ -91,14 +97,17 @@ fn open_regular(path: &PathBuf) -> Result<OpenFile> {
         return Err(Error::new(ErrorKind::Unsupported, "is a device or a pipe, not a file"));
     }
     let file = File::open(path).map_err(|error| Error::from_io(&error))?;
-    let metadata = file.metadata().map_err(|error| Error::from_io(&error))?;
-    let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let info = FileInfo {
-        size: metadata.len(),
-        modified: modified.map(|since| since.as_secs()),
-        version: None,
-    };
+    let info = info_of(&file)?;
     Ok(OpenFile { file, info })
+}
+
+/// What an open file is now.
+fn info_of(file: &File) -> Result<FileInfo> {
+    let metadata = file.metadata().map_err(|error| Error::from_io(&error))?;
+    let modified = metadata.mtime();
+    let nanoseconds = metadata.mtime_nsec();
+    let version = format!("inode {}, {nanoseconds} ns", metadata.ino());
+    FileInfo::new(metadata.len(), Some(modified), Some(version))
 }
 
 impl Server for LocalServer {
@@ -189,7 +198,7 @@ impl Reader {
 
     fn execute(&mut self, command: Command) -> std::result::Result<(), Ended> {
         match command {
-            Command::Open { request, file, part } => match self.server.open(&file) {
+            Command::Open { request, file, part } => match self.server.open(&file, &self.link) {
                 Ok(open) => {
                     self.link.tell(Notice::Opened { request, info: open.info.clone() });
                     let size = open.info.size;
@@ -204,13 +213,15 @@ impl Reader {
                     Ok(())
                 }
             },
-            Command::Fetch { request, file, segments } => match self.server.opened(&file) {
-                Ok(open) => self.read(request, &file, &open, &segments),
-                Err(error) => {
-                    self.link.tell(Notice::Failed { request, error });
-                    Ok(())
+            Command::Fetch { request, file, segments } => {
+                match self.server.opened(&file, &self.link) {
+                    Ok(open) => self.read(request, &file, &open, &segments),
+                    Err(error) => {
+                        self.link.tell(Notice::Failed { request, error });
+                        Ok(())
+                    }
                 }
-            },
+            }
             Command::Cancel { .. } => Ok(()),
             Command::Close { file } => {
                 self.server.files.lock().remove(&file.tag);
@@ -231,6 +242,16 @@ impl Reader {
         }
     }
 
+    /// Bytes that have been read are of the file that was opened where it has not been written to
+    /// meanwhile.
+    fn check(&self, file: &FileRef, open: &OpenFile) -> Result<()> {
+        let now = info_of(&open.file)?;
+        open.info.is_still(&now).map_err(|error| {
+            self.link.tell(Notice::Seen { file: file.tag, info: now });
+            error.with_url(file.url.as_str())
+        })
+    }
+
     fn read(
         &mut self,
         request: RequestTag,
@@ -248,8 +269,14 @@ impl Reader {
                 }
                 let piece = at..end.min(at.saturating_add(PIECE_BYTES));
                 match self.server.buffers.read(&open.file, piece.clone()) {
-                    Ok(bytes) if bytes.is_empty() => break,
                     Ok(bytes) => {
+                        if let Err(error) = self.check(file, open) {
+                            self.link.tell(Notice::Failed { request, error });
+                            return Ok(());
+                        }
+                        if bytes.is_empty() {
+                            break;
+                        }
                         let offset = at;
                         at += bytes.len() as u64;
                         self.link.tell(Notice::Data { request, offset, bytes });
@@ -308,8 +335,7 @@ mod tests {
     fn directories_pipes_and_absent_files_are_told_apart() {
         let directory = tempfile::tempdir().unwrap();
         let kind = |path: &Path| {
-            let file = FileRef { tag: 1, url: Arc::new(file_url(path).unwrap()), is_opaque: false };
-            LocalServer::new().open(&file).map(|open| open.info.size).map_err(|e| e.kind())
+            open_at(&file_url(path).unwrap()).map(|open| open.info.size).map_err(|e| e.kind())
         };
         assert_eq!(kind(directory.path()), Err(ErrorKind::InvalidArgument));
         assert_eq!(kind(&directory.path().join("none")), Err(ErrorKind::NotFound));

@@ -13,7 +13,10 @@
 //! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
 //!    is handed on as it arrives. Bytes past the end of the file, and those that were `Damaged` on
 //!    the way, are left out: `Done` after fewer bytes is a short read.
-//! 4. The last notice of a connection is one [`Notice::Disconnected`]. A connection ends when its
+//! 4. What a connection learns of a file, each time that it opens it and with each answer that says
+//!    anything of it, is told by [`Notice::Seen`] before the `Data` that it is true of. Whether it
+//!    is still the same file is for the driver to say.
+//! 5. The last notice of a connection is one [`Notice::Disconnected`]. A connection ends when its
 //!    commands end (the sender is dropped).
 
 mod buffers;
@@ -43,7 +46,8 @@ use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
-pub use identity::FileInfo;
+use identity::seconds_since_1970;
+pub use identity::{FileInfo, check_size};
 
 /// The driver's name for one request; unique within the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,6 +105,12 @@ pub enum Notice {
     Reached,
     /// Usable: the protocol's handshake and login are through.
     Connected,
+    /// What has been learnt of a file, by the driver's name for it. What is known from before need
+    /// not be told again.
+    Seen {
+        file: u32,
+        info: FileInfo,
+    },
     /// The file is there; comes before the `Data` and the `Done` of an `Open`.
     Opened {
         request: RequestTag,

@@ -24,7 +24,7 @@ use self::pages::Pages;
 use self::remembered::Remembered;
 use self::session::{Asked, Early, Session};
 use super::network::{Network, Stream};
-use super::{FileInfo, Link, Notice, Server, ServerTraits, display_url};
+use super::{FileInfo, FileRef, Link, Notice, RequestTag, Server, ServerTraits, display_url};
 use crate::checksum::Checksum;
 use crate::clock::sleep_until;
 use crate::config::Config;
@@ -52,6 +52,8 @@ pub struct XrootdServer {
     pages: Arc<Pages>,
     /// A connection has sent everything at once, which tells what the server thinks of it.
     has_burst: AtomicBool,
+    /// It answers opens without saying what the file is.
+    opens_say_nothing: Arc<AtomicBool>,
     /// Somebody has asked for the limits of vectored reads.
     asked_limits: AtomicBool,
 }
@@ -79,6 +81,7 @@ impl XrootdServer {
             remembered,
             pages,
             has_burst: AtomicBool::new(false),
+            opens_say_nothing: Arc::default(),
             asked_limits: AtomicBool::new(false),
         })
     }
@@ -115,7 +118,7 @@ impl XrootdServer {
         let start = self.start(!early.commands.is_empty());
         let profile = self.profile.lock().clone();
         let client = Client::new(self.config.clone(), profile, start);
-        let mut session = Session::new(client, self.pages.clone());
+        let mut session = Session::new(client, self.pages.clone(), self.opens_say_nothing.clone());
         early.commands.into_iter().for_each(|command| session.command(command, link));
         self.transfer(&mut *stream, &mut session, link).await
     }
@@ -198,54 +201,48 @@ impl XrootdServer {
     fn answer(&self, session: &mut Session, link: &Link, event: Event) {
         match event {
             Event::Opened { request, stat, .. } => {
-                let Some(Asked::Open { request, file }) = session.requests.remove(&request) else {
-                    return;
+                let (file, request) = match session.requests.remove(&request) {
+                    Some(Asked::Open { request, file }) => (file, Some(request)),
+                    Some(Asked::OpenForFetch { file }) => (file, None),
+                    _ => return,
                 };
                 match stat {
-                    Some(stat) => link.tell(Notice::Opened { request, info: file_info(&stat) }),
-                    None => session.ask_size(request, file),
+                    // It was asked for together with the open.
+                    _ if session.asks_stat(file.tag) => {}
+                    Some(stat) => self.identify(session, link, &file, request, &stat),
+                    None => session.ask_stat(file, request),
                 }
             }
             Event::Data { request, offset, bytes, .. } => {
-                if let Some(Asked::Read { request, .. }) = session.requests.get(&request) {
-                    session.tell(link, *request, Notice::Data { request: *request, offset, bytes });
+                if let Some(Asked::Read { request, file, .. }) = session.requests.get(&request) {
+                    let (request, file) = (*request, file.tag);
+                    session.tell(link, file, Notice::Data { request, offset, bytes });
                 }
             }
             Event::Damaged { request, range, .. } => {
                 if let Some(Asked::Read { request, file, .. }) = session.requests.get(&request) {
-                    let request = *request;
-                    self.pages.damaged(file.tag, range.clone());
-                    session.tell(link, request, Notice::Damaged { request, range });
+                    let (request, file) = (*request, file.tag);
+                    self.pages.damaged(file, range.clone());
+                    session.tell(link, file, Notice::Damaged { request, range });
                 }
             }
             Event::Done { request } => {
-                if let Some(request) = session.finish(request) {
-                    session.tell(link, request, Notice::Done { request });
+                if let Some((request, file)) = session.finish(request) {
+                    session.tell(link, file, Notice::Done { request });
                 }
             }
-            Event::Failed { request, error } => {
-                if let Some(Asked::Size { request, file }) = session.requests.get(&request) {
-                    let error = self.request_error(&error).with_url(display_url(&file.url));
-                    let request = *request;
-                    session.held.remove(&request);
-                    return link.tell(Notice::Failed { request, error });
-                }
-                session.lost_file(request);
-                let unknown = pages::is_unknown(&error) && session.is_checked(request);
-                if unknown && self.pages.do_without() && session.read_unchecked(request) {
+            Event::Failed { request, error } => self.failed(session, link, request, &error),
+            Event::Redirected { request, target } => {
+                let failed = |file: &FileRef| {
+                    let text = "the server does not say what the file is that it has opened";
+                    Error::new(ErrorKind::Io, text)
+                        .retryable(true)
+                        .with_url(display_url(&file.url))
+                        .with_source(&*self.name)
+                };
+                if session.fail_stat(link, request, failed) {
                     return;
                 }
-                if let Some((request, file)) = session.finish_with_file(request) {
-                    let error = match unknown {
-                        true => pages::not_offered().with_source(&*self.name),
-                        false => self.request_error(&error),
-                    };
-                    let error = error.with_url(display_url(&file.url));
-                    session.held.remove(&request);
-                    link.tell(Notice::Failed { request, error });
-                }
-            }
-            Event::Redirected { request, target } => {
                 session.lost_file(request);
                 if let Some((request, file)) = session.finish_with_file(request) {
                     link.tell(match redirected(&file.url, &target) {
@@ -259,6 +256,46 @@ impl XrootdServer {
         }
     }
 
+    /// Passes on that a request has failed.
+    fn failed(&self, session: &mut Session, link: &Link, request: RequestId, error: &RequestError) {
+        let failed = |file: &FileRef| self.request_error(error).with_url(display_url(&file.url));
+        if session.fail_stat(link, request, failed) {
+            return;
+        }
+        session.lost_file(request);
+        let unknown = pages::is_unknown(error) && session.is_checked(request);
+        if unknown && self.pages.do_without() && session.read_unchecked(request) {
+            return;
+        }
+        if let Some((request, file)) = session.finish_with_file(request) {
+            let error = match unknown {
+                true => pages::not_offered().with_source(&*self.name),
+                false => self.request_error(error),
+            };
+            let error = error.with_url(display_url(&file.url));
+            session.drop_held(request);
+            link.tell(Notice::Failed { request, error });
+        }
+    }
+
+    /// What a file is has been told.
+    fn identify(
+        &self,
+        session: &mut Session,
+        link: &Link,
+        file: &FileRef,
+        request: Option<RequestTag>,
+        stat: &StatInfo,
+    ) {
+        match file_info(stat) {
+            Ok(info) => session.identified(link, file, info, request),
+            Err(error) => {
+                let error = error.with_url(display_url(&file.url)).with_source(&*self.name);
+                session.fail_file(link, file, request, &error);
+            }
+        }
+    }
+
     /// Passes on the answer to a question that reads no file.
     fn plain_answer(&self, session: &mut Session, link: &Link, request: RequestId, answer: Answer) {
         match session.requests.remove(&request) {
@@ -266,12 +303,17 @@ impl XrootdServer {
                 self.learn(session);
                 link.tell(Notice::Traits(self.traits()));
             }
-            Some(Asked::Size { request, .. }) => {
+            Some(Asked::Stat { request, file }) => {
                 if let Answer::Stat(stat) = answer {
-                    link.tell(Notice::Opened { request, info: file_info(&stat) });
+                    self.identify(session, link, &file, request, &stat);
                 }
-                let held = session.held.remove(&request).unwrap_or_default();
-                held.into_iter().for_each(|notice| link.tell(notice));
+            }
+            Some(Asked::Check { file, id }) => {
+                let now = match answer {
+                    Answer::Stat(stat) => file_info(&stat).ok(),
+                    _ => None,
+                };
+                session.checked(&file, id, now);
             }
             Some(Asked::List { request, .. }) => {
                 session.tags.remove(&request);
@@ -423,8 +465,8 @@ impl Server for XrootdServer {
     }
 }
 
-fn file_info(stat: &StatInfo) -> FileInfo {
-    FileInfo { size: stat.size, modified: u64::try_from(stat.mtime).ok(), version: None }
+fn file_info(stat: &StatInfo) -> Result<FileInfo> {
+    FileInfo::new(stat.size, Some(stat.mtime), Some(stat.id.clone()))
 }
 
 fn checksum_of(answer: &Answer) -> Result<Checksum> {

@@ -141,7 +141,8 @@ fn serve(knobs: Knobs, request: &Request<Incoming>) -> Response<Body> {
             }
             body.extend_from_slice(b"\r\n--sep--\r\n");
             let kind = ("content-type", "multipart/byteranges; boundary=sep".into());
-            answer(knobs, StatusCode::PARTIAL_CONTENT, &[kind], body)
+            let headers = [kind, ("etag", "\"1\"".into())];
+            answer(knobs, StatusCode::PARTIAL_CONTENT, &headers, body)
         }
     }
 }

@@ -11,6 +11,7 @@ mod http;
 mod http_faults;
 mod http_server;
 mod peers;
+mod replaced;
 mod talk;
 
 use std::path::Path;

@@ -170,16 +170,20 @@ pub fn xrootd(root: &Path, checksums: &str) -> Option<(Process, [u16; 2])> {
     };
     fs::create_dir(root.join("run")).unwrap();
     let ports = [free_port(), free_port()];
-    let (config, log) = (root.join("server.cfg"), root.join("server.log"));
-    fs::write(&config, configuration(root, ports, &library, checksums)).unwrap();
+    fs::write(root.join("server.cfg"), configuration(root, ports, &library, checksums)).unwrap();
+    Some((start_xrootd(root, ports[1])?, ports))
+}
+
+/// Starts the server whose configuration is there, again if need be.
+pub fn start_xrootd(root: &Path, http: u16) -> Option<Process> {
     let mut command = Command::new("xrootd");
-    command.arg("-c").arg(&config).arg("-l").arg(&log);
+    command.arg("-c").arg(root.join("server.cfg")).arg("-l").arg(root.join("server.log"));
     if running_as_root() {
         // The server refuses to run as root; it takes over the files' owner.
         own_by_daemon(root);
         command.args(["-R", "daemon"]);
     }
-    Some((start(&mut command, Some(ports[1]))?, ports))
+    start(&mut command, Some(http))
 }
 
 /// Ranges with a checksum of every page: across pages, frames and the end of the file, many at once.

@@ -94,6 +94,11 @@ impl Stat {
             path: path.to_owned(),
         }
     }
+
+    /// Asks what is known of an open file.
+    pub fn of_open(handle: Handle) -> Stat {
+        Stat { handle, ..Stat::of("") }
+    }
 }
 
 /// The answer: a line of text.

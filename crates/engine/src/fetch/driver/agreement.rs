@@ -1,13 +1,20 @@
-//! Whether the sources of a file have the same checksum, where they keep one.
+//! Whether all bytes of a file are of one file: nothing else decides what is used of which source.
 //!
-//! Asked beside the read, once it has lasted for a while: a server may have to read the whole file
-//! for its answer. The checksum that a Metalink gives counts, else that of the first source.
+//! What a server says of a file (size, time, version) has to stay the same as long as it is read, at
+//! every connection that opens it and in every answer ([`FileInfo::is_still`]). Between servers only
+//! sizes have to agree, and what a Metalink says: copies of a file have times of their own.
+//!
+//! Whether they have the same checksum, where they keep one, is asked beside the read, once it has
+//! lasted for a while: a server may have to read the whole file for its answer. The checksum that a
+//! Metalink gives counts, else that of the first source.
+//!
+//! [`FileInfo::is_still`]: crate::source::FileInfo::is_still
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use scheduler::{FileId, SourceId, Time};
+use scheduler::{FileId, ServerId, SourceId, Time};
 use url::Url;
 
 use super::Driver;
@@ -17,7 +24,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::report::size;
 use crate::source::network::Network;
-use crate::source::question;
+use crate::source::{FileInfo, FileRef, question};
 
 /// A server that has to make its checksum is not waited for longer.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
@@ -35,6 +42,43 @@ pub struct Agreement {
 pub type Said = Vec<(SourceId, Checksum)>;
 
 impl Driver {
+    /// A source has said what it has now; whether it is the file that is read. Where it is not,
+    /// nothing more is used of it.
+    pub(super) fn recognise(&mut self, id: FileId, source: SourceId, info: FileInfo) -> bool {
+        let Some(file) = self.files.get_mut(&id) else { return false };
+        if file.disowned.contains(&source) {
+            return false;
+        }
+        let Some((server, _)) = file.sources.get(&source) else { return false };
+        let size = file.info().map(|info| info.size).or(file.size_said);
+        let changed = file.infos.get(server).and_then(|was| was.is_still(&info).err());
+        let error = changed.or_else(|| other_size(size, info.size));
+        match error {
+            Some(error) => {
+                let is_opening = file.opener.is_some();
+                self.disown(id, source, error.retryable(is_opening));
+            }
+            None => drop(file.infos.insert(*server, info)),
+        }
+        !self.files.get(&id).is_some_and(|file| file.disowned.contains(&source))
+    }
+
+    /// A source that is read from has answered: what the first of them says is what the file is, and
+    /// those that said otherwise before are not used.
+    pub(super) fn settle(&mut self, id: FileId, source: SourceId) {
+        let Some(file) = self.files.get_mut(&id).filter(|file| file.first.is_none()) else {
+            return;
+        };
+        file.first = file.sources.get(&source).map(|(server, _)| *server);
+        let size = file.info().map(|info| info.size);
+        let said = |(source, (server, _)): (&SourceId, &(ServerId, FileRef))| {
+            let info = file.infos.get(server)?;
+            Some((*source, other_size(size, info.size)?))
+        };
+        let others: Vec<(SourceId, Error)> = file.sources.iter().filter_map(said).collect();
+        others.into_iter().for_each(|(source, error)| self.disown(id, source, error));
+    }
+
     /// A read begins, or goes on: if it lasts, its sources are compared.
     pub(super) fn expect_comparison(&mut self, id: FileId) {
         let Some(file) = self.files.get_mut(&id) else { return };
@@ -97,12 +141,12 @@ impl Driver {
         let right = file.agreement.checksum.get_or_insert_with(|| checksum.clone());
         if right.algorithm() == checksum.algorithm() && *right != checksum {
             let text = format!("it has another file under this name, {checksum}, not {right}");
-            self.disown(id, source, &text);
+            self.disown(id, source, Error::new(ErrorKind::Corrupt, text));
         }
     }
 
     /// A source has another file: nothing of it is used any more.
-    pub(super) fn disown(&mut self, id: FileId, source: SourceId, why: &str) {
+    fn disown(&mut self, id: FileId, source: SourceId, why: Error) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let Some((server, _)) = file.sources.get(&source) else { return };
         let name = self.servers[server].name.to_string();
@@ -113,10 +157,16 @@ impl Driver {
             true => String::new(),
             false => format!("; {} of it have been used", size(used)),
         };
-        file.remember(&name, Error::new(ErrorKind::Corrupt, why));
-        self.trace.note(Some(id.0), format!("warning: {name} is not used: {why}{used}"));
+        let text = format!("warning: {name} is not used: {}{used}", why.message());
+        file.remember(&name, why);
+        self.trace.note(Some(id.0), text);
         self.scheduler.handle_source_failed(self.clock.now(), source);
     }
+}
+
+fn other_size(right: Option<u64>, size: u64) -> Option<Error> {
+    let text = format!("it has another file under this name, of {size} bytes");
+    right.is_some_and(|right| right != size).then(|| Error::new(ErrorKind::Corrupt, text))
 }
 
 /// The checksums of sources that keep one of the kind that is known, or that the first one keeps.

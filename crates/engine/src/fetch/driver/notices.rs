@@ -31,6 +31,12 @@ impl Driver {
                 self.tell_openers(id);
                 self.scheduler.handle_connected(now, id);
             }
+            Notice::Seen { file, info } => {
+                let source = SourceId(file);
+                if let Some(file) = self.sources.get(&source) {
+                    self.recognise(*file, source, info);
+                }
+            }
             Notice::Opened { request, info } => self.opened(RequestId(request.0), info),
             Notice::Data { request, offset, bytes } => {
                 self.trace.received(request.0, bytes.len() as u64);
@@ -115,14 +121,15 @@ impl Driver {
 
     fn opened(&mut self, request: RequestId, info: FileInfo) {
         let Some(state) = self.requests.get(&request) else { return };
-        let Some(file) = self.files.get_mut(&state.file) else { return };
-        if file.size_said.is_some_and(|said| said != info.size) {
-            let text = format!("it has another file under this name, of {} bytes", info.size);
-            let (file, source) = (state.file, state.source);
-            return self.disown(file, source, &text);
+        let (file, source, size) = (state.file, state.source, info.size);
+        let is_first = !state.joins;
+        if !self.recognise(file, source, info) {
+            return;
         }
-        self.scheduler.handle_opened(self.clock.now(), request, info.size);
-        file.infos.entry(state.source).or_insert(info);
+        if is_first {
+            self.settle(file, source);
+        }
+        self.scheduler.handle_opened(self.clock.now(), request, size);
     }
 
     /// Bytes have come damaged: they count as not having come, and against who brought them.
@@ -155,9 +162,11 @@ impl Driver {
     }
 
     fn remember(&mut self, file: FileId, connection: ConnectionId, error: Error) {
-        let source = self.connections.get(&connection).map(|there| there.source.clone());
-        if let (Some(file), Some(source)) = (self.files.get_mut(&file), source) {
-            file.remember(&source, error);
+        let Some(there) = self.connections.get(&connection) else { return };
+        let Some(file) = self.files.get_mut(&file) else { return };
+        // That it has another file says more than what goes wrong there afterwards.
+        if !file.has_disowned(there.server) {
+            file.remember(&there.source, error);
         }
     }
 
@@ -184,7 +193,9 @@ impl Driver {
         match server {
             Ok(server) => {
                 self.trace.note(Some(state.file.0), format!("redirected to {}", display_url(url)));
-                let replica = self.is_replica(state.file, state.source);
+                // Where another server has said what the file is, this one has to have the same.
+                let is_known = self.files.get(&state.file).is_some_and(|f| f.first.is_some());
+                let replica = is_known || self.is_replica(state.file, state.source);
                 let from = self.files.get(&state.file).and_then(|f| f.file_ref(state.source));
                 if let Some(from) = from.map(|file| file.url.clone()) {
                     self.sent_on(state.file, &from, url);

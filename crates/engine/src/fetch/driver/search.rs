@@ -328,6 +328,7 @@ impl Driver {
 
     pub(super) fn remove_source(&mut self, file: FileId, source: SourceId) {
         self.scheduler.remove_source(self.clock.now(), source);
+        self.sources.remove(&source);
         if let Some(file) = self.files.get_mut(&file) {
             file.sources.remove(&source);
             file.replicas.remove(&source);

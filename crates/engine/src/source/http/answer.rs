@@ -11,7 +11,7 @@ use hyper::{Response, StatusCode};
 use super::multipart::boundary;
 use super::range::{ContentRange, parse_content_range};
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::FileInfo;
+use crate::source::{FileInfo, seconds_since_1970};
 
 /// An answer, before its body.
 #[derive(Debug, PartialEq, Eq)]
@@ -91,15 +91,14 @@ pub fn may_be_any_range(status: StatusCode) -> bool {
 }
 
 /// What an answer tells of a file of this size.
-pub fn file_info(headers: &HeaderMap, size: u64) -> FileInfo {
+///
+/// # Errors
+/// `LimitReached` for a size that no file can have.
+pub fn file_info(headers: &HeaderMap, size: u64) -> Result<FileInfo> {
     let modified =
         text(headers, LAST_MODIFIED).and_then(|date| httpdate::parse_http_date(date).ok());
-    let modified = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
-    FileInfo {
-        size,
-        modified: modified.map(|since| since.as_secs()),
-        version: text(headers, ETAG).map(str::to_owned),
-    }
+    let version = text(headers, ETAG).map(str::to_owned);
+    FileInfo::new(size, modified.map(seconds_since_1970), version)
 }
 
 fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
@@ -242,7 +241,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert(LAST_MODIFIED, "Sun, 06 Nov 1994 08:49:37 GMT".parse().unwrap());
         headers.insert(ETAG, "\"v1\"".parse().unwrap());
-        let info = file_info(&headers, 5);
+        let info = file_info(&headers, 5).unwrap();
         assert_eq!((info.size, info.modified), (5, Some(784_111_777)));
         assert_eq!(info.version.as_deref(), Some("\"v1\""));
     }

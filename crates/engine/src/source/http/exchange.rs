@@ -9,6 +9,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
+use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
 use url::Url;
@@ -113,7 +114,7 @@ impl Exchange<'_> {
         loop {
             job.stop_if_cancelled()?;
             if let Some(info) = self.server.info(&job.file) {
-                self.learn(job, info)?;
+                self.apply(job, info);
             }
             if job.is_settled() {
                 return Ok(());
@@ -159,7 +160,9 @@ impl Exchange<'_> {
             Ok(Head::Parts(boundary)) => self.parts(job, ask, response, &boundary).await,
             Ok(Head::Whole) => self.whole(job, ask, response).await,
             Ok(Head::Unsatisfiable(Some(size))) => {
-                let info = file_info(response.headers(), size);
+                // An error says nothing of the file's version.
+                let known = self.server.info(&job.file).unwrap_or_default();
+                let info = FileInfo::new(size, known.modified, known.version)?;
                 self.discard(job.url(), response).await?;
                 self.learn(job, info)?;
                 if !job.is_settled() && job.ask(self.server.segments_max()) == *ask {
@@ -217,16 +220,18 @@ impl Exchange<'_> {
         let Some(range) = said.range else {
             return Err(Error::new(ErrorKind::Corrupt, "the server sends no range").into());
         };
+        let known = self.server.info(&job.file).map(|info| info.size);
+        if let Some(size) = said.size.or(known) {
+            self.learn(job, file_info(response.headers(), size)?)?;
+        }
         if let Some(size) = said.size {
-            let known = self.server.info(&job.file).is_some();
-            self.learn(job, file_info(response.headers(), size))?;
-            if range.end > size && !known {
+            if range.end > size && known.is_none() {
                 // XRootD 5 announces what was asked for, whatever the file holds. Now that the
                 // size is known, the next round asks better.
                 self.transport.abandon(response).await;
                 return Ok(Next::Again);
             }
-        } else if job.open.is_some() && !job.opened {
+        } else if known.is_none() {
             let text = "the server does not say how large the file is";
             return Err(Error::new(ErrorKind::Unsupported, text).into());
         }
@@ -280,6 +285,17 @@ impl Exchange<'_> {
             return Err(Error::new(ErrorKind::Corrupt, text).into());
         };
         let owed = job.owed();
+        // The version is told with the answer, the size with each part.
+        if let Some(known) = self.server.info(&job.file) {
+            let info = file_info(response.headers(), known.size)?;
+            if info.says_less_than(&known) && ask.count > 1 {
+                // Answers of one range may say it still.
+                self.transport.abandon(response).await;
+                self.one_range_at_a_time();
+                return Ok(Next::Again);
+            }
+            self.learn(job, info)?;
+        }
         let parser = Multipart::new(boundary, hull, ask.count);
         self.deliver(job, response, Reading::Parts(parser)).await?;
         if ask.count > 1 && job.owed() == owed {
@@ -298,7 +314,7 @@ impl Exchange<'_> {
         if let Some(size) = size
             && size / 2 <= job.owed()
         {
-            self.learn(job, file_info(response.headers(), size))?;
+            self.learn(job, file_info(response.headers(), size)?)?;
             self.deliver(job, response, Reading::Run { rest: 0..size }).await?;
             return Ok(Next::Again);
         }
@@ -308,13 +324,13 @@ impl Exchange<'_> {
             return Ok(Next::Again);
         }
         if let (Some(size), 0) = (size, job.owed()) {
-            self.learn(job, file_info(response.headers(), size))?;
+            self.learn(job, file_info(response.headers(), size)?)?;
             self.transport.abandon(response).await;
             return Ok(Next::Again);
         }
         match (&ask.hull, size) {
             (None, Some(size)) => {
-                self.learn(job, file_info(response.headers(), size))?;
+                self.learn(job, file_info(response.headers(), size)?)?;
                 self.no_suffixes(job);
                 self.transport.abandon(response).await;
                 Ok(Next::Again)
@@ -330,13 +346,14 @@ impl Exchange<'_> {
         mut response: Response<Incoming>,
         mut reading: Reading,
     ) -> Outcome<()> {
+        let headers = response.headers().clone();
         loop {
             if job.is_cancelled() && !self.is_nearly_over(&response) {
                 self.transport.abandon(response).await;
                 return Err(Stop::Cancelled);
             }
             match self.next_bytes(job.url(), &mut response).await? {
-                Some(bytes) => self.take_in(job, &mut reading, bytes)?,
+                Some(bytes) => self.take_in(job, &headers, &mut reading, bytes)?,
                 None => break,
             }
         }
@@ -351,7 +368,13 @@ impl Exchange<'_> {
         job.stop_if_cancelled()
     }
 
-    fn take_in(&self, job: &mut Job, reading: &mut Reading, mut bytes: Bytes) -> Outcome<()> {
+    fn take_in(
+        &self,
+        job: &mut Job,
+        headers: &HeaderMap,
+        reading: &mut Reading,
+        mut bytes: Bytes,
+    ) -> Outcome<()> {
         match reading {
             Reading::Run { rest } => {
                 if bytes.len() as u64 > rest.end - rest.start {
@@ -370,10 +393,7 @@ impl Exchange<'_> {
                 };
                 while let Some(item) = parser.next(&mut bytes).map_err(wrong)? {
                     match item {
-                        // The version has been told with the answer, if at all.
-                        Item::Size(size) => {
-                            self.learn(job, file_info(&Default::default(), size))?;
-                        }
+                        Item::Size(size) => self.learn(job, file_info(headers, size)?)?,
                         Item::Data { offset, bytes } => self.hand_on(job, offset, &bytes),
                         Item::Held(range) => {
                             let wanted = job.wanted.as_ref();
@@ -447,8 +467,14 @@ impl Exchange<'_> {
 
     // ---- what an answer teaches --------------------------------------------------------------
 
-    pub fn learn(&self, job: &mut Job, seen: FileInfo) -> Outcome<()> {
-        let info = self.server.learn_info(&job.file, seen)?;
+    fn learn(&self, job: &mut Job, seen: FileInfo) -> Outcome<()> {
+        self.server.learn_info(&job.file, seen.clone(), |notice| self.teller.tell(notice))?;
+        self.apply(job, seen);
+        Ok(())
+    }
+
+    /// What is known of the file settles what is owed of it.
+    pub fn apply(&self, job: &mut Job, info: FileInfo) {
         match (&mut job.wanted, job.open) {
             (Some(wanted), _) => wanted.clip(info.size),
             (none, Some(Part::Tail(bytes))) => {
@@ -460,7 +486,6 @@ impl Exchange<'_> {
         if job.open.is_some() && !std::mem::replace(&mut job.opened, true) {
             self.teller.tell(Notice::Opened { request: job.request, info });
         }
-        Ok(())
     }
 
     fn tell_traits(&self, change: impl FnOnce(&mut ServerTraits)) {

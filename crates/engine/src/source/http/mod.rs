@@ -3,8 +3,8 @@
 //! A connection is one TCP connection, kept alive; with HTTP/1.1 it carries one request at a time,
 //! with HTTP/2 many. What servers make of ranges differs, so nothing is believed:
 //!
-//! * every `Content-Range` is held against what was asked, every size and version against what was
-//!   seen at the opening, every body against its announced length;
+//! * every `Content-Range` is held against what was asked, every body against its announced length,
+//!   and every size and version is told to the driver, as of every source;
 //! * a server without multi-range requests, whether it ignores them or refuses them by whatever
 //!   status, is asked for one range after the other, one without suffix ranges for the end of the
 //!   file once its size is known;
@@ -43,7 +43,7 @@ use url::Url;
 
 use super::network::Network;
 use super::spool::Spool;
-use super::{FileInfo, FileRef, Link, Server, ServerTraits};
+use super::{FileInfo, FileRef, Link, Notice, Server, ServerTraits};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -157,26 +157,23 @@ impl HttpServer {
         self.learnt.lock().files.get(&file.tag)?.info.clone()
     }
 
-    /// Holds what an answer says of a file against what was seen before.
+    /// Notes what an answer says of a file, and tells it before anybody acts on it, unless it is
+    /// what was said before.
     ///
     /// # Errors
-    /// `Corrupt` where it is another version of the file.
-    fn learn_info(&self, file: &FileRef, seen: FileInfo) -> Result<FileInfo> {
+    /// `Changed` where it is another version of the file: the answer is of no use then.
+    fn learn_info(&self, file: &FileRef, seen: FileInfo, tell: impl FnOnce(Notice)) -> Result<()> {
         let mut learnt = self.learnt.lock();
-        let known = learnt.files.entry(file.tag).or_default().info.get_or_insert(seen.clone());
-        let differ = match (&known.version, &seen.version) {
-            (Some(known), Some(seen)) => known != seen,
-            _ => {
-                matches!((known.modified, seen.modified), (Some(known), Some(seen)) if known != seen)
-            }
-        };
-        if known.size != seen.size || differ {
-            return Err(changed(known, &seen).with_url(address::shown(&file.url)));
+        let known = &mut learnt.files.entry(file.tag).or_default().info;
+        if known.as_ref() == Some(&seen) {
+            return Ok(());
         }
-        // Not every answer says all.
-        known.version = known.version.take().or(seen.version);
-        known.modified = known.modified.or(seen.modified);
-        Ok(known.clone())
+        tell(Notice::Seen { file: file.tag, info: seen.clone() });
+        if let Some(known) = known {
+            known.is_still(&seen).map_err(|error| error.with_url(address::shown(&file.url)))?;
+        }
+        *known = Some(seen);
+        Ok(())
     }
 
     fn spool(&self, file: &FileRef) -> Option<Arc<Spool>> {
@@ -199,20 +196,6 @@ impl HttpServer {
             spool.give_up();
         }
     }
-}
-
-fn changed(known: &FileInfo, seen: &FileInfo) -> Error {
-    let tell = |info: &FileInfo| {
-        let version = info.version.as_ref().map(|tag| format!(", version {tag}"));
-        let modified = info.modified.map(|seconds| format!(", modified at {seconds} s"));
-        format!("{} bytes{}", info.size, version.or(modified).unwrap_or_default())
-    };
-    let text = format!(
-        "the file on the server is another one now: {} instead of {}",
-        tell(seen),
-        tell(known)
-    );
-    Error::new(ErrorKind::Corrupt, text).with_advice("open it again")
 }
 
 impl Server for HttpServer {

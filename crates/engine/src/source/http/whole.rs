@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use hyper::Response;
 use hyper::body::{Body, Incoming};
+use hyper::header::HeaderMap;
 
 use super::address::{get, shown};
 use super::answer::{Head, file_info, judge};
@@ -78,7 +79,7 @@ impl Exchange<'_> {
     ) -> Outcome<()> {
         let headers = response.headers().clone();
         if let Some(size) = response.body().size_hint().exact() {
-            self.server.learn_info(file, file_info(&headers, size))?;
+            self.learn_of(file, &headers, size)?;
         }
         let mut size: u64 = 0;
         while let Some(first) = self.next_bytes(&file.url, &mut response).await? {
@@ -95,9 +96,14 @@ impl Exchange<'_> {
             size += batch;
             writer.append(pieces).await.map_err(|error| disk_error(&error))?;
         }
-        self.server.learn_info(file, file_info(&headers, size))?;
+        self.learn_of(file, &headers, size)?;
         writer.finish();
         Ok(())
+    }
+
+    fn learn_of(&self, file: &FileRef, headers: &HeaderMap, size: u64) -> Outcome<()> {
+        let info = file_info(headers, size)?;
+        Ok(self.server.learn_info(file, info, |notice| self.teller.tell(notice))?)
     }
 
     /// Waits until a spool has the bytes up to `end`, and tells how it grows meanwhile.
@@ -127,7 +133,7 @@ impl Exchange<'_> {
                     None => return Ok(false),
                 }
             };
-            self.learn(job, info)?;
+            self.apply(job, info);
             let Some(first) = job.wanted.as_ref().and_then(Wanted::first) else { return Ok(true) };
             let end = first.end.min(first.start.saturating_add(SPOOL_PIECE_BYTES));
             let piece = first.start..end;

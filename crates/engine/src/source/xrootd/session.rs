@@ -1,8 +1,10 @@
 //! One connection's protocol state: what the driver asks becomes requests of the protocol.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use xrootd::client::{Client, FileId, RequestId};
 use xrootd::message::dirlist::DirlistOptions;
@@ -12,7 +14,8 @@ use xrootd::message::open::OpenOptions;
 use super::pages::{How, Pages};
 use super::parse;
 use crate::clock::Clock;
-use crate::source::{Command, FileRef, Link, Notice, Part, RequestTag};
+use crate::error::Error;
+use crate::source::{Command, FileInfo, FileRef, Link, Notice, Part, RequestTag};
 
 /// Commands that came before the connection was up.
 #[derive(Default)]
@@ -36,6 +39,16 @@ impl Early {
     }
 }
 
+/// How long what an open file is counts as known. It is asked for in front of the next read after
+/// that, which waits for nothing: a file that is written to while it is open has the handle that it had.
+const KNOWN_FOR: Duration = Duration::from_millis(100);
+
+/// What a file was when it was last asked for.
+struct Known {
+    at: Duration,
+    info: FileInfo,
+}
+
 /// One connection's protocol state and what the driver calls its parts.
 pub struct Session {
     pub client: Client,
@@ -45,8 +58,17 @@ pub struct Session {
     pub requests: BTreeMap<RequestId, Asked>,
     /// Where each of the driver's requests is. Ranges with checksums take a request each.
     pub tags: BTreeMap<RequestTag, Vec<RequestId>>,
-    /// What came for an open whose file's size is still to be told: no more than one end of a file.
-    pub held: BTreeMap<RequestTag, Vec<Notice>>,
+    /// What came of files, by the driver's tag, of which it is still to be told what they are: no more
+    /// than was asked for meanwhile.
+    held: BTreeMap<u32, Vec<Notice>>,
+    /// What files were as their opens told it.
+    known: BTreeMap<u32, Known>,
+    /// The same of those that are opened again, because their handles told something else.
+    doubted: BTreeMap<u32, FileInfo>,
+    /// The server answers opens without saying what the file is, as some session has learnt.
+    opens_say_nothing: Arc<AtomicBool>,
+    /// The server says the same of a handle as of the open that has given it.
+    asks_again: bool,
     /// Whether to ask for checksums.
     pages: Arc<Pages>,
 }
@@ -62,9 +84,14 @@ pub enum Asked {
     OpenForFetch {
         file: FileRef,
     },
-    /// The size of a file whose open was answered without it.
-    Size {
-        request: RequestTag,
+    /// What a file is now that has been open for a while.
+    Check {
+        file: FileRef,
+        id: FileId,
+    },
+    /// What a file is whose open was answered without that; the driver's request if it was an `Open`.
+    Stat {
+        request: Option<RequestTag>,
         file: FileRef,
     },
     Read {
@@ -89,7 +116,7 @@ pub enum Asked {
 }
 
 impl Session {
-    pub fn new(client: Client, pages: Arc<Pages>) -> Self {
+    pub fn new(client: Client, pages: Arc<Pages>, opens_say_nothing: Arc<AtomicBool>) -> Self {
         Session {
             client,
             clock: Clock::start(),
@@ -97,23 +124,143 @@ impl Session {
             requests: BTreeMap::new(),
             tags: BTreeMap::new(),
             held: BTreeMap::new(),
+            known: BTreeMap::new(),
+            doubted: BTreeMap::new(),
+            opens_say_nothing,
+            asks_again: true,
             pages,
         }
     }
 
-    /// Passes on what belongs to a request, when its turn has come.
-    pub fn tell(&mut self, link: &Link, request: RequestTag, notice: Notice) {
-        match self.held.get_mut(&request) {
+    /// Passes on what has come of a file, once it has been told what the file is.
+    pub fn tell(&mut self, link: &Link, file: u32, notice: Notice) {
+        match self.held.get_mut(&file) {
             Some(held) => held.push(notice),
             None => link.tell(notice),
         }
     }
 
-    pub fn ask_size(&mut self, request: RequestTag, file: FileRef) {
+    /// What a file is has been learnt by opening it, for the driver's `Open` or on the way to a fetch.
+    pub fn identified(
+        &mut self,
+        link: &Link,
+        file: &FileRef,
+        info: FileInfo,
+        request: Option<RequestTag>,
+    ) {
+        link.tell(Notice::Seen { file: file.tag, info: info.clone() });
+        if let Some(request) = request {
+            link.tell(Notice::Opened { request, info: info.clone() });
+        }
+        if let Some(before) = self.doubted.remove(&file.tag) {
+            self.asks_again &= before != info;
+        }
+        let at = self.clock.now();
+        self.known.insert(file.tag, Known { at, info });
+        if !self.asks_stat(file.tag) {
+            let held = self.held.remove(&file.tag).unwrap_or_default();
+            held.into_iter().for_each(|notice| link.tell(notice));
+        }
+    }
+
+    /// An open has been answered, and what the file is has to be asked for; from now on together with
+    /// opens.
+    pub fn ask_stat(&mut self, file: FileRef, request: Option<RequestTag>) {
+        self.opens_say_nothing.store(true, Ordering::Relaxed);
+        if !self.asks_stat(file.tag) {
+            self.send_stat(file, request);
+        }
+    }
+
+    fn send_stat(&mut self, file: FileRef, request: Option<RequestTag>) {
         let path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
         let asked = self.client.stat(self.clock.now(), &path);
-        self.requests.insert(asked, Asked::Size { request, file });
-        self.held.insert(request, Vec::new());
+        self.held.entry(file.tag).or_default();
+        self.requests.insert(asked, Asked::Stat { request, file });
+    }
+
+    pub fn asks_stat(&self, tag: u32) -> bool {
+        let asks = |asked: &Asked| matches!(asked, Asked::Stat { file, .. } if file.tag == tag);
+        self.requests.values().any(asks)
+    }
+
+    /// Asks what an open file is now, where that has not been asked for a while.
+    fn check(&mut self, id: FileId, file: &FileRef) {
+        let now = self.clock.now();
+        let is_old = |known: &&mut Known| now.saturating_sub(known.at) >= KNOWN_FOR;
+        let Some(known) = self.known.get_mut(&file.tag).filter(is_old) else { return };
+        if self.asks_again
+            && let Some(asked) = self.client.stat_open(now, id)
+        {
+            known.at = now;
+            self.requests.insert(asked, Asked::Check { file: file.clone(), id });
+        }
+    }
+
+    /// A file that has been open for a while is this now. Where it was something else, it is opened
+    /// anew, and what that tells counts: servers may say less of a handle than of a file.
+    pub fn checked(&mut self, file: &FileRef, id: FileId, now: Option<FileInfo>) {
+        let was = self.known.get(&file.tag).map(|known| known.info.clone());
+        let Some(was) = was.filter(|was| Some(was) != now.as_ref()) else { return };
+        // Unless that has been done already.
+        if self.files.get(&file.tag) == Some(&id) {
+            self.doubted.insert(file.tag, was);
+            self.held.entry(file.tag).or_default();
+            self.forget(file.tag);
+            self.open(file, None);
+        }
+    }
+
+    /// Whether this was the question what a file is, which has come to nothing.
+    pub fn fail_stat(
+        &mut self,
+        link: &Link,
+        id: RequestId,
+        why: impl Fn(&FileRef) -> Error,
+    ) -> bool {
+        let (file, request) = match self.requests.get(&id) {
+            Some(Asked::Stat { file, request }) => (file.clone(), *request),
+            // Opened again while what came of it before is held.
+            Some(Asked::OpenForFetch { file }) if self.doubted.contains_key(&file.tag) => {
+                (file.clone(), None)
+            }
+            Some(Asked::Check { file, id: of }) => {
+                let (file, of) = (file.clone(), *of);
+                self.requests.remove(&id);
+                self.checked(&file, of, None);
+                return true;
+            }
+            _ => return false,
+        };
+        self.requests.remove(&id);
+        self.fail_file(link, &file, request, &why(&file));
+        true
+    }
+
+    /// What a file is cannot be learnt: whatever is asked of it, or has come of it, fails.
+    pub fn fail_file(
+        &mut self,
+        link: &Link,
+        file: &FileRef,
+        request: Option<RequestTag>,
+        why: &Error,
+    ) {
+        let reads = self.requests.values().filter_map(|asked| match asked {
+            Asked::Read { request, file: of, .. } if of.tag == file.tag => Some(*request),
+            _ => None,
+        });
+        let mut failed: BTreeSet<RequestTag> = reads.chain(request).collect();
+        for notice in self.held.remove(&file.tag).unwrap_or_default() {
+            if let Notice::Done { request } = notice {
+                failed.insert(request);
+            }
+        }
+        for request in failed {
+            self.drop_all(request);
+            link.tell(Notice::Failed { request, error: why.clone() });
+        }
+        self.doubted.remove(&file.tag);
+        self.forget(file.tag);
     }
 
     pub fn command(&mut self, command: Command, link: &Link) {
@@ -127,8 +274,11 @@ impl Session {
                 self.read(id, 0..bytes, request, file);
             }
             Command::Fetch { request, file, segments } => {
-                let id = match self.files.get(&file.tag) {
-                    Some(id) => *id,
+                let id = match self.files.get(&file.tag).copied() {
+                    Some(id) => {
+                        self.check(id, &file);
+                        id
+                    }
                     None => self.open(&file, None),
                 };
                 if segments.len() == 1 || self.pages.how(&file) == How::Checked {
@@ -140,11 +290,8 @@ impl Session {
                 self.remember(asked, request, file, None);
             }
             Command::Cancel { request } => {
-                let held = self.held.remove(&request).is_some();
-                if self.drop_all(request) {
-                    link.tell(Notice::Done { request });
-                } else if held {
-                    // Its read is through; only the size was awaited.
+                let was_held = self.drop_held(request);
+                if self.drop_all(request) || was_held {
                     link.tell(Notice::Done { request });
                 }
             }
@@ -177,6 +324,7 @@ impl Session {
     }
 
     pub fn forget(&mut self, file: u32) {
+        self.known.remove(&file);
         if let Some(id) = self.files.remove(&file) {
             self.client.close(self.clock.now(), id);
         }
@@ -187,12 +335,14 @@ impl Session {
         let path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
         let (id, opening) = self.client.open(self.clock.now(), &path, OpenOptions::FOR_READING);
         self.files.insert(file.tag, id);
-        let file = file.clone();
         let asked = match request {
-            Some(request) => Asked::Open { request, file },
-            None => Asked::OpenForFetch { file },
+            Some(request) => Asked::Open { request, file: file.clone() },
+            None => Asked::OpenForFetch { file: file.clone() },
         };
         self.requests.insert(opening, asked);
+        if self.opens_say_nothing.load(Ordering::Relaxed) {
+            self.send_stat(file.clone(), request);
+        }
         id
     }
 
@@ -245,6 +395,24 @@ impl Session {
         self.requests.insert(request, Asked::Limits);
     }
 
+    /// Drops what is held of a request; whether it has been through, but for what the file is.
+    pub fn drop_held(&mut self, dropped: RequestTag) -> bool {
+        let mut was_done = false;
+        for held in self.held.values_mut() {
+            held.retain(|notice| match notice {
+                Notice::Done { request } => {
+                    was_done |= *request == dropped;
+                    *request != dropped
+                }
+                Notice::Data { request, .. } | Notice::Damaged { request, .. } => {
+                    *request != dropped
+                }
+                _ => true,
+            });
+        }
+        was_done
+    }
+
     /// Nobody waits any more for what was asked for a request; false where nothing was.
     pub fn drop_all(&mut self, request: RequestTag) -> bool {
         let Some(ids) = self.tags.remove(&request) else { return false };
@@ -264,16 +432,16 @@ impl Session {
         })
     }
 
-    /// The driver's request that has come to its end with this one.
-    pub fn finish(&mut self, id: RequestId) -> Option<RequestTag> {
-        let Asked::Read { request, .. } = self.requests.get(&id)? else { return None };
-        let request = *request;
+    /// The driver's request that has come to its end with this one, and the tag of its file.
+    pub fn finish(&mut self, id: RequestId) -> Option<(RequestTag, u32)> {
+        let Asked::Read { request, file, .. } = self.requests.get(&id)? else { return None };
+        let (request, file) = (*request, file.tag);
         self.requests.remove(&id);
         let is_last = self.is_last(request, id);
         if is_last {
             self.tags.remove(&request);
         }
-        is_last.then_some(request)
+        is_last.then_some((request, file))
     }
 
     /// The driver's request that a read was for, and the file's address. An open is not the end
@@ -290,7 +458,8 @@ impl Session {
             }
             Asked::Open { .. }
             | Asked::OpenForFetch { .. }
-            | Asked::Size { .. }
+            | Asked::Stat { .. }
+            | Asked::Check { .. }
             | Asked::Limits => None,
         }
     }
@@ -300,7 +469,11 @@ impl Session {
         if let Some(Asked::Open { file, .. } | Asked::OpenForFetch { file }) =
             self.requests.get(&id)
         {
-            self.files.remove(&file.tag);
+            let tag = file.tag;
+            self.files.remove(&tag);
+            self.requests
+                .retain(|_, asked| !matches!(asked, Asked::Stat { file, .. } if file.tag == tag));
+            self.held.remove(&tag);
         }
     }
 }
