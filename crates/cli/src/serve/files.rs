@@ -103,6 +103,15 @@ impl Files {
         self.turns.run(client.address(), open).await
     }
 
+    /// What an open file is now, whatever it was when it was opened.
+    ///
+    /// # Errors
+    /// What the file system says.
+    pub async fn stat_now(&self, client: &Client, file: &Opened) -> io::Result<Stat> {
+        let file = file.file.clone();
+        self.turns.run(client.address(), move || Ok(Stat::of(&file.file.metadata()?))).await
+    }
+
     /// Bytes that the file has now.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ pub struct Stat {
 }
 
 impl Stat {
-    fn of(metadata: &Metadata) -> Self {
+    pub fn of(metadata: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
         let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
         Stat {

@@ -62,12 +62,10 @@ impl Connection {
                 // Nodes, free megabytes and use, for writing and for staging: there is neither.
                 self.server.answer_text(tag, "0 0 0 0 0 0");
             }
-            Request::Stat(stat) if stat.path.is_empty() => {
-                match self.file(stat.handle).map(|file| file.stat) {
-                    Some(stat) => self.server.answer_stat(tag, &stat_info(&stat)),
-                    None => self.not_open(tag),
-                }
-            }
+            Request::Stat(ref stat) if stat.path.is_empty() => match self.file(stat.handle) {
+                Some(_) => self.lookups.push((tag, request)),
+                None => self.not_open(tag),
+            },
             Request::Stat(_) | Request::Locate(_) => self.lookups.push((tag, request)),
             Request::Dirlist(list) => {
                 let with_stat = list.options.intersects(DirlistOptions::WITH_STAT);
@@ -107,7 +105,11 @@ impl Connection {
     pub(super) fn look_up(&mut self) {
         while let Some((tag, request)) = self.lookups.next(|_, _| true) {
             let (files, client) = (self.files.clone(), self.client.clone());
-            self.work.spawn(async move { looked_up(tag, request, &files, &client).await });
+            let open = match &request {
+                Request::Stat(stat) if stat.path.is_empty() => self.file(stat.handle).cloned(),
+                _ => None,
+            };
+            self.work.spawn(async move { looked_up(tag, request, open, &files, &client).await });
         }
         while let Some((tag, path)) = self.checksums.next(|_, _| true) {
             let (files, client) = (self.files.clone(), self.client.clone());
@@ -266,12 +268,22 @@ pub(super) fn stat_info(stat: &Stat) -> StatInfo {
     }
 }
 
-async fn looked_up(tag: Tag, request: Request, files: &Files, client: &Client) -> Outcome {
+/// Looks at a path, or at a file that is open.
+async fn looked_up(
+    tag: Tag,
+    request: Request,
+    open: Option<Opened>,
+    files: &Files,
+    client: &Client,
+) -> Outcome {
+    if let Some(file) = open {
+        return Outcome::Stat { tag, found: files.stat_now(client, &file).await };
+    }
     match request {
         Request::Locate(locate) => {
             Outcome::Located { tag, found: files.stat(client, path_of(&locate.path)).await }
         }
-        Request::Stat(stat) => {
+        Request::Stat(stat) if !stat.path.is_empty() => {
             Outcome::Stat { tag, found: files.stat(client, path_of(&stat.path)).await }
         }
         _ => Outcome::Stat { tag, found: Err(io::ErrorKind::InvalidInput.into()) },
