@@ -93,15 +93,18 @@ impl Limits {
         let (kib, mib) = (|bytes| bytes >> 10, |bytes| bytes >> 20);
         format!(
             "Limits:
-  A new connection beyond --connections or --connections-per-address takes the place of one that has not
-  logged in, is idle, or has taken nothing of its answers for {} s, the oldest of the address with the most
-  connections; where there is none it is refused in words. One address has at most half of --files.
-  Per connection: {requests} requests that wait for their answers, {} KiB a request or HTTP header,
-  {files_per_connection} open files, {} KiB of answers in memory, up to {} MiB while all connections together have
-  less than {} MiB beyond that. Files are read as fast as clients take them. {threads} threads wait for the file
-  system, in turn for each address.
-  Closed are connections without a login or a complete HTTP request after {} s, idle ones after {} min, and
-  those that take less than 16 KiB of their answers in {} s.",
+- Connections: a new one beyond --connections or --connections-per-address takes the place of one that has not \
+logged in, is idle, or has taken nothing of its answers for {} s; the oldest, of the address with the most. Where \
+there is none it is refused in words.
+- Files: one address has at most half of --files, a connection {files_per_connection}. Where there are no more, the \
+connection with most files ends.
+- Requests: {requests} of a connection wait for their answers, further ones are not read; a request or HTTP header has \
+{} KiB.
+- Memory: answers of a connection have {} KiB, up to {} MiB while all connections together have less than {} MiB \
+beyond that. Files are read as fast as clients take them.
+- Threads: {threads} wait for the file system, in turn for each address.
+- Time: connections end without a login or a complete HTTP request after {} s, idle after {} min, and when they take \
+less than 16 KiB of their answers in {} s.",
             stalled_when_full.as_secs(),
             kib(request_bytes),
             kib(answer_bytes),
