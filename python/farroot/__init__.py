@@ -21,8 +21,8 @@ from .attributes import AttributeSet, AttributeSets
 from .copying import Copied, copy
 from .dataset import Files, Report, Skipped, Steps, chain, concatenate, iterate, num_entries
 from .errors import (
-    ChangedError,
     ArgumentTypeError,
+    ChangedError,
     ConnectionFailedError,
     CorruptError,
     Error,
