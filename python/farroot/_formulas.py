@@ -175,7 +175,14 @@ def _read(text: str, place: Place, aliases: Mapping[str, str], within: tuple[str
     try:
         root = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        raise InvalidArgumentError(f"{text!r} cannot be read as an expression: {error}") from None
+        advice = ""
+        for sign, instead in (("&&", "&"), ("||", "|"), ("!", "~")):
+            if sign in text.replace("!=", ""):
+                advice = f"; for {sign} write {instead}, with parentheses around comparisons"
+                break
+        raise InvalidArgumentError(
+            f"{text!r} cannot be read as an expression: {error}{advice}"
+        ) from None
     names: dict[str, Leaf | Formula] = {}
     for name in _names(root, text):
         if name in aliases:

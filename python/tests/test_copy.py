@@ -37,6 +37,38 @@ def test_what_is_there_stays(made: Path, tmp_path: Path) -> None:
     assert target.read_bytes() == made.read_bytes()
 
 
+def test_a_tilde_is_the_home(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It made a directory that was called ``~``."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    farroot.copy(made, "~/data/")
+    assert (tmp_path / "data" / made.name).read_bytes() == made.read_bytes()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
+    with farroot.open(f"~/data/{made.name}") as file:
+        assert "events" in file
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("root://host//store/f.root", "cannot write to root://"),
+        ("/no/such/folder/f", "the target's directory is not there"),
+        ("", "no name"),
+    ],
+)
+def test_targets_that_cannot_be_written_are_refused(made: Path, target: str, said: str) -> None:
+    with pytest.raises(farroot.InvalidArgumentError, match=said) as raised:
+        farroot.copy(made, target)
+    assert not raised.value.retryable
+
+
+def test_hints_are_those_of_python(made: Path, tmp_path: Path) -> None:
+    farroot.copy(made, tmp_path / "f")
+    with pytest.raises(farroot.InvalidArgumentError, match="overwrite=True replaces it") as raised:
+        farroot.copy(made, tmp_path / "f")
+    assert " -f" not in str(raised.value)
+
+
 def test_errors_of_several_files_come_together(made: Path, tmp_path: Path) -> None:
     sources = [tmp_path / "no", made, tmp_path / "none"]
     target = tmp_path / "target"

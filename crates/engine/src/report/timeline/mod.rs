@@ -332,6 +332,9 @@ mod tests {
         records.ledger.leave(Duration::from_secs(61), wait);
         let scene = Scene::new(&records, 0, 1_000, None);
         assert_eq!(scene.time.values, (0.0, 121.0));
+        // Where that is output of what was read (`farroot cat`), it is to be seen.
+        let scene = Scene::new(&records, 0, 1_000, Some(Duration::from_secs(2)));
+        assert_eq!(scene.time.values, (0.0, 2000.0));
     }
 
     #[test]
