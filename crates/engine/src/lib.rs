@@ -22,6 +22,7 @@ pub mod error;
 pub mod fetch;
 pub mod home;
 mod listing;
+mod live;
 mod matching;
 pub mod metalink;
 mod places;
@@ -64,7 +65,9 @@ pub use read::{lazy::LazyBatches, learn::Learning, objects::Content, objects::Co
 pub use rootfile::tree::{BranchId, FriendPlace, TreeIndex};
 pub use rootfile::{Array, Numbers, array::Mark, array::Offsets, object};
 
+use live::Settings;
 use read::file::{Guesses, Presumed};
+use read::select::only;
 use source::network::{Network, Tcp};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone.
@@ -78,20 +81,6 @@ struct Inner {
     fetcher: fetch::Fetcher,
     decoders: read::Decoders,
     runtime: Option<tokio::runtime::Runtime>,
-}
-
-/// What can change while the engine runs, each time as a whole.
-struct Settings {
-    config: Config,
-    store: Option<store::Store>,
-    network: Arc<dyn Network>,
-}
-
-impl Settings {
-    fn new(config: Config, network: Arc<dyn Network>) -> RwLock<Arc<Self>> {
-        let store = store::Store::of(&config);
-        RwLock::new(Arc::new(Settings { config, store, network }))
-    }
 }
 
 impl Engine {
@@ -281,38 +270,6 @@ impl Engine {
         Parts::new(self.clone(), places, wish)
     }
 
-    /// The settings as they are now.
-    pub fn config(&self) -> Config {
-        self.settings().config.clone()
-    }
-
-    /// Changes settings of an engine that was started by [`Engine::start`], for what is asked of it from now on; those of
-    /// connections, and of what is remembered, for files that are opened from now on.
-    ///
-    /// # Errors
-    /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any more.
-    pub fn configure(&self, config: Config) -> Result<()> {
-        let mut settings = self.inner.settings.write();
-        let is_fixed = |setting: &&settings::Setting| {
-            !setting.is_live && setting.get(&config) != setting.get(&settings.config)
-        };
-        if let Some(fixed) = settings::SETTINGS.iter().find(is_fixed) {
-            let text = format!("{} cannot be changed when reading has begun", fixed.name);
-            return Err(Error::new(ErrorKind::InvalidArgument, text).with_advice(
-                "set it before the first file is opened, or in a process of its own",
-            ));
-        }
-        let network: Arc<dyn Network> = Arc::new(Tcp { connect_timeout: config.connect_timeout });
-        self.inner.fetcher.configure(config.clone(), network.clone());
-        let store = store::Store::of(&config);
-        *settings = Arc::new(Settings { config, store, network });
-        Ok(())
-    }
-
-    fn settings(&self) -> Arc<Settings> {
-        self.inner.settings.read().clone()
-    }
-
     /// What was asked of whom, and when, by everything that this engine has read.
     pub fn trace(&self) -> &fetch::trace::Trace {
         self.inner.fetcher.trace()
@@ -322,22 +279,6 @@ impl Engine {
     pub fn report(&self) -> report::Report {
         report::Report::new(self.trace(), None)
     }
-}
-
-/// The only path that there is.
-fn only<'a>(paths: &'a [String], address: &str) -> Result<&'a str> {
-    let (kind, what) = match paths {
-        [only] => return Ok(only),
-        [] => (ErrorKind::NotInFile, "the file holds no tree".to_owned()),
-        several => {
-            let names = rootfile::directory::listed(several);
-            let what = format!("the file holds {} trees: {names}", several.len());
-            (ErrorKind::InvalidArgument, what)
-        }
-    };
-    let shell = "`farroot ls -r FILE` lists what it holds, and FILE:PATH names one of them";
-    let python = "`farroot.open(FILE).keys()` lists what it holds, and FILE:PATH names one of them";
-    Err(Error::new(kind, what).with_url(address).with_advice_for(shell, python))
 }
 
 impl Drop for Inner {

@@ -94,6 +94,22 @@ pub(super) fn no_such<'a>(what: &str, paths: impl Iterator<Item = &'a str>, name
     }
 }
 
+/// The only path that there is.
+pub(crate) fn only<'a>(paths: &'a [String], address: &str) -> Result<&'a str> {
+    let (kind, what) = match paths {
+        [only] => return Ok(only),
+        [] => (ErrorKind::NotInFile, "the file holds no tree".to_owned()),
+        several => {
+            let names = rootfile::directory::listed(several);
+            let what = format!("the file holds {} trees: {names}", several.len());
+            (ErrorKind::InvalidArgument, what)
+        }
+    };
+    let shell = "`farroot ls -r FILE` lists what it holds, and FILE:PATH names one of them";
+    let python = "`farroot.open(FILE).keys()` lists what it holds, and FILE:PATH names one of them";
+    Err(Error::new(kind, what).with_url(address).with_advice_for(shell, python))
+}
+
 /// A glob over a branch's path or its last name.
 #[derive(Debug)]
 pub struct Glob(glob::Pattern);

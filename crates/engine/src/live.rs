@@ -1,0 +1,58 @@
+//! Settings of an engine that runs.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::network::{Network, Tcp};
+use crate::{Engine, settings, store};
+
+/// What can change while the engine runs, each time as a whole.
+pub(crate) struct Settings {
+    pub config: Config,
+    pub store: Option<store::Store>,
+    pub network: Arc<dyn Network>,
+}
+
+impl Settings {
+    pub fn new(config: Config, network: Arc<dyn Network>) -> RwLock<Arc<Self>> {
+        let store = store::Store::of(&config);
+        RwLock::new(Arc::new(Settings { config, store, network }))
+    }
+}
+
+impl Engine {
+    /// The settings as they are now.
+    pub fn config(&self) -> Config {
+        self.settings().config.clone()
+    }
+
+    /// Changes settings of an engine that was started by [`Engine::start`], for what is asked of it from now on; those of
+    /// connections, and of what is remembered, for files that are opened from now on.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any more.
+    pub fn configure(&self, config: Config) -> Result<()> {
+        let mut settings = self.inner.settings.write();
+        let is_fixed = |setting: &&settings::Setting| {
+            !setting.is_live && setting.get(&config) != setting.get(&settings.config)
+        };
+        if let Some(fixed) = settings::SETTINGS.iter().find(is_fixed) {
+            let text = format!("{} cannot be changed when reading has begun", fixed.name);
+            return Err(Error::new(ErrorKind::InvalidArgument, text).with_advice(
+                "set it before the first file is opened, or in a process of its own",
+            ));
+        }
+        let network: Arc<dyn Network> = Arc::new(Tcp { connect_timeout: config.connect_timeout });
+        self.inner.fetcher.configure(config.clone(), network.clone());
+        let store = store::Store::of(&config);
+        *settings = Arc::new(Settings { config, store, network });
+        Ok(())
+    }
+
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        self.inner.settings.read().clone()
+    }
+}
