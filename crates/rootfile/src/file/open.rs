@@ -223,15 +223,42 @@ pub(super) fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
         );
         return Err(Error::corrupt(what).at(header.seek_info));
     }
-    let content = content(record, &key)?;
+    let content = without_room(content(record, &key)?);
     let offset = header.seek_info + key.key_len;
     let list = read_object(Streamers::builtin(), &key.class, &content, key.key_len, offset)?;
     Streamers::of_list(&list)
 }
 
+/// Marks the count of bytes before an object.
+const BYTE_COUNT: u32 = 0x4000_0000;
+
+/// The list of streamer infos without the zeros behind it: uproot keeps room there for more.
+fn without_room(content: Bytes) -> Bytes {
+    let Some(&[a, b, c, d]) = content.first_chunk() else { return content };
+    let end = 4 + (u32::from_be_bytes([a, b, c, d]) & !BYTE_COUNT) as usize;
+    match content.get(end..) {
+        Some(behind) if behind.iter().all(|byte| *byte == 0) => content.slice(..end),
+        _ => content,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Files of RNTuples that uproot had written were refused as corrupt: their list of streamer
+    /// infos is followed by zeros.
+    #[test]
+    fn room_behind_the_list_of_streamer_infos_is_not_read() {
+        let list = [0x40, 0, 0, 3, 0, 5, 7];
+        let roomy = [&list[..], &[0; 20]].concat();
+        assert_eq!(without_room(roomy.into()), list[..]);
+        let other = Bytes::from([&list[..], &[0, 1]].concat());
+        assert_eq!(without_room(other.clone()), other);
+        let cut = Bytes::from_static(&[0x40, 0, 0, 9, 0]);
+        assert_eq!(without_room(cut.clone()), cut);
+        assert_eq!(without_room(Bytes::new()), Bytes::new());
+    }
 
     fn wished(end: u64, keys: Range<u64>, infos: Range<u64>) -> Vec<Range<u64>> {
         let header = Header {
