@@ -43,7 +43,7 @@ reveal_type(tree.arrays(entry_stop=5, library="np", how=dict))
 reveal_type(tree["x"].typename)
 for batch in tree.iterate("x", step_size="10 MB", library="np", progress=True):
     pass
-for now in farroot.iterate({"f.root": "Events"}, report=True):
+for step in farroot.iterate({"f.root": "Events"}, report=True):
     pass
 with farroot.reporting() as report:
     print(report["requests"], farroot.config(memory="1 GB"))
