@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
 
 from ._filters import Filter, predicate
+from ._shown import shown
 from ._uproot import Explained, taken
 from .errors import ArgumentTypeError, KeyInFileError
 
@@ -211,9 +212,11 @@ def write_table(
     """
     stream = sys.stdout if stream is None else stream
     listed = list(items)
-    shown = listed if limit is None else listed[: max(0, limit)]
+    first = listed if limit is None else listed[: max(0, limit)]
     rows = [("name", "typename", "interpretation")]
-    rows += [(name, column.typename, column._shape_shown) for name, column in shown]
+    rows += [
+        (shown(name), shown(column.typename), shown(column._shape_shown)) for name, column in first
+    ]
     longest = (max(map(len, cells)) for cells in zip(*rows, strict=True))
     fits = [min(pair) for pair in zip(longest, WIDTHS_MAX, strict=True)]
     wide = [fit if given is None else given for fit, given in zip(fits, widths, strict=True)]
@@ -226,7 +229,7 @@ def write_table(
         stream.write(" | ".join(padded).rstrip() + "\n")
         if number == 0:
             stream.write("-+-".join("-" * width for width in wide) + "\n")
-    if left := len(listed) - len(shown):
+    if left := len(listed) - len(first):
         stream.write(
             f"... and {left:,} more of {len(listed):,}: show(limit=None) shows all, "
             'show(filter_name="Muon_*") those of such names\n'

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 import warnings
 
+from ._shown import shown, shown_lines
+
 
 class Error(Exception):
     """Anything that farroot raises.
@@ -27,7 +29,7 @@ class Error(Exception):
 
     def __str__(self) -> str:
         # KeyError would show the message quoted and escaped.
-        return str(self.args[0]) if self.args else ""
+        return shown_lines(str(self.args[0])) if self.args else ""
 
 
 class NotFoundError(Error, FileNotFoundError):
@@ -66,8 +68,8 @@ class UnsupportedError(Error, NotImplementedError):
     """Known to exist, not readable by this version."""
 
 
-class LimitReachedError(Error, ValueError):
-    """A configured or sane limit would be exceeded."""
+class LimitReachedError(Error, ValueError, MemoryError):
+    """A configured or sane limit would be exceeded, or there is no memory for what a file holds."""
 
 
 class InvalidArgumentError(Error, ValueError):
@@ -114,4 +116,4 @@ def warn(message: str, category: type[UserWarning]) -> None:
         f"{package}."
     ):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(shown(message), category, stacklevel=level)

@@ -13,6 +13,7 @@ from . import _core
 from ._filters import Filter, predicate
 from ._process import Live, NothingToClose
 from ._registry import opaque
+from ._shown import shown, shown_lines
 from ._uproot import Explained, taken
 from .errors import (
     ArgumentTypeError,
@@ -419,7 +420,7 @@ class Directory(NothingToClose, Explained):
         return _html.page(repr(self), _html.table(("name", "class", "title"), shown, more))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {'/' + self._path!r} in {self.url}>"
+        return shown(f"<{type(self).__name__} {'/' + self._path!r} in {self.url}>")
 
 
 def _uncycled(path: str) -> str:
@@ -556,11 +557,11 @@ class File(Directory):
         """
         if classname is None:
             described = sorted(self.streamers.items())
-            shown = [info.text() for _, versions in described for info in versions.values()]
+            texts = [info.text() for _, versions in described for info in versions.values()]
         else:
             known = dependencies(self.streamers, self._described(classname))
-            shown = [info.text() for info in known]
-        (stream or sys.stdout).write("\n".join(shown))
+            texts = [info.text() for info in known]
+        (stream or sys.stdout).write(shown_lines("\n".join(texts)))
 
     @taken
     def streamer_named(

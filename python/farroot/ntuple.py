@@ -25,6 +25,7 @@ from ._libraries import How, Library
 from ._named import ROWS_SHOWN, Named, Writable, write_table
 from ._process import NothingToClose
 from ._progress import Wanted
+from ._shown import shown
 from ._table import InFile
 from ._uproot import taken
 from .errors import (
@@ -617,7 +618,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
 
     def __repr__(self) -> str:
         what = f"{len(self)} fields" + (f", {len(self.links)} files" if self.is_chain else "")
-        return f"<Ntuple {self._object_path!r} ({what}) in {self.url}>"
+        return shown(f"<Ntuple {self._object_path!r} ({what}) in {self.url}>")
 
 
 class Field(NothingToClose, HasFields):
@@ -799,4 +800,4 @@ class Field(NothingToClose, HasFields):
         return hash((id(self._ntuple), self._number))
 
     def __repr__(self) -> str:
-        return f"<Field {self.path!r} ({self.typename}) of {self._ntuple!r}>"
+        return shown(f"<Field {self.path!r} ({self.typename}) of {self._ntuple!r}>")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 from ._registry import decoded, is_opaque
+from ._shown import shown
 from ._uproot import HELPERS, no_attribute
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
 
@@ -249,7 +250,7 @@ class Object:
     def __repr__(self) -> str:
         named = f" {self.name!r}" if self.name else ""
         unread = " (unread)" if self._lacking is not None else ""
-        return f"<{self._classname}{named}{unread}>"
+        return shown(f"<{self._classname}{named}{unread}>")
 
 
 class Registered(Object):

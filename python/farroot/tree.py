@@ -13,6 +13,7 @@ from ._entries import entry_range
 from ._figures import Stored, of_chain
 from ._process import NothingToClose
 from ._registry import Decoder, opaque, registered
+from ._shown import shown
 from ._table import InFile
 from ._uproot import taken
 from .branches import HasBranches
@@ -203,7 +204,7 @@ class Tree(InFile[_core.Tree], HasBranches):
 
     def __repr__(self) -> str:
         what = f"{len(self)} branches" + (f", {len(self.links)} files" if self.is_chain else "")
-        return f"<Tree {self._object_path!r} ({what}) in {self.url}>"
+        return shown(f"<Tree {self._object_path!r} ({what}) in {self.url}>")
 
 
 def warn_if_recovered(file: _core.File) -> None:
@@ -488,4 +489,4 @@ class Branch(NothingToClose, HasBranches):
         return hash((id(self._tree), self._number))
 
     def __repr__(self) -> str:
-        return f"<Branch {self.path!r} ({self.typename}) of {self._tree!r}>"
+        return shown(f"<Branch {self.path!r} ({self.typename}) of {self._tree!r}>")

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
+use engine::display::shown;
 
 use crate::outcome::Outcome;
 use crate::reading::with_engine;
@@ -38,7 +39,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             }
             out.write_all(text(&steps).as_bytes())?;
             for advice in findings.iter().filter_map(|finding| finding.advice.as_ref()) {
-                writeln!(out, "-> {advice}")?;
+                writeln!(out, "-> {}", shown(advice))?;
             }
         }
         match findings.last().is_some_and(|last| last.is_fault) {

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
+use engine::display::shown;
 use engine::report::size;
 use engine::{Engine, ErrorKind, File, KeyInfo, Listed, Table};
 use serde_json::json;
@@ -88,7 +89,7 @@ async fn listing(engine: &Engine, address: &str, arguments: &Arguments) -> engin
     let mut lines = String::new();
     for (key, figures) in keys.into_iter().zip(figures) {
         if let Some(problem) = &key.problem {
-            eprintln!("warning: {} is not listed: {problem}", key.path);
+            eprintln!("warning: {} is not listed: {problem}", shown(&key.path));
         }
         let Figures { entries, stored, content } = figures;
         if arguments.json {
@@ -172,7 +173,7 @@ fn files(directory: &str, listed: Vec<Listed>, json: bool) -> String {
         return listed.iter().map(line).collect();
     }
     if listed.iter().all(|file| file.is_directory.is_none()) {
-        return listed.iter().map(|file| format!("{}\n", file.name)).collect();
+        return listed.iter().map(|file| format!("{}\n", shown(&file.name))).collect();
     }
     let mut rows = table(&["name", ">size"]);
     for Listed { name, size: bytes, is_directory, .. } in listed {

@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use engine::Reader;
+use engine::display::shown_lines;
 
 /// Why a verb has not done what it was asked.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl Failure {
     /// Tells the person.
     pub fn tell(&self) {
         if let Failure::Message(message) = self {
-            eprintln!("farroot: {message}");
+            eprintln!("farroot: {}", shown_lines(message));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use clap::Args;
+use engine::display::shown_lines;
 use engine::report::size;
 use engine::{Engine, File, Outline, OutlineColumn, Selected};
 use serde_json::json;
@@ -62,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         {
             out.push_str(&listed(only));
         }
-        std::io::stdout().write_all(out.as_bytes())?;
+        std::io::stdout().write_all(shown_lines(&out).as_bytes())?;
         Ok(())
     })
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine::address::split_tree;
+use engine::display::shown_lines;
 use engine::home::expanded;
 use engine::object::Opaque;
 use engine::{Config, Content, Cut, Engine, File, Friend, Selected, Table, Wanted};
@@ -177,7 +178,7 @@ impl Account {
         // What was read has also been printed by now.
         let now = engine.trace().now();
         if self.report {
-            eprint!("{}", file.report());
+            eprint!("{}", shown_lines(&file.report().to_string()));
         }
         if let Some(path) = &self.timeline {
             std::fs::write(expanded(path), file.timeline_svg_to(Some(now)))

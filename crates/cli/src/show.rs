@@ -4,6 +4,7 @@
 use std::io::Write;
 
 use clap::Args;
+use engine::display::shown_lines;
 use engine::report::size;
 use engine::{Content, Described, DescribedColumn};
 
@@ -52,7 +53,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
                 false => members::shown(&objects),
             },
         };
-        std::io::stdout().write_all(out.as_bytes())?;
+        std::io::stdout().write_all(shown_lines(&out).as_bytes())?;
         Ok(())
     })
 }

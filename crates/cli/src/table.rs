@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, Row, Table, Width, presets,
-};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
+
+use engine::display::shown;
 
 /// Blanks between columns.
 const GAP: usize = 2;
@@ -23,7 +23,7 @@ pub struct Listing {
 pub fn table(headings: &[&str]) -> Listing {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(headings.iter().map(|heading| heading.trim_start_matches('>')));
+    table.set_header(headings.iter().map(|heading| shown(heading.trim_start_matches('>'))));
     for (column, heading) in table.column_iter_mut().zip(headings) {
         column.set_padding((0, GAP as u16));
         if heading.starts_with('>') {
@@ -34,8 +34,10 @@ pub fn table(headings: &[&str]) -> Listing {
 }
 
 impl Listing {
-    pub fn add_row(&mut self, row: impl Into<Row>) {
-        self.table.add_row(row);
+    /// Cells are names and texts of files: of control characters they show what they are.
+    pub fn add_row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
+        let cells = cells.into_iter().map(|cell| shown(cell.as_ref()).into_owned());
+        self.table.add_row(cells.collect::<Vec<_>>());
     }
 }
 

@@ -422,3 +422,43 @@ fn an_error_says_what_and_where() {
     assert_eq!(farroot(&["cat"]).status.code(), Some(2));
     assert_eq!(farroot(&["serve", "no/such/folder"]).status.code(), Some(1));
 }
+
+/// A tree whose title clears the screen and whose branch names the window.
+fn hostile(folder: &std::path::Path) -> String {
+    let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let plain = std::fs::read(manifest.join("../rootfile/testdata/plain.root")).expect("the file");
+    let mut hostile = plain.clone();
+    for (from, to) in
+        [(&b"not compressed"[..], &b"n\x1b[2J\x07\ncressed"[..]), (b"fixed", b"f\x1b]0;")]
+    {
+        assert_eq!(from.len(), to.len());
+        let places = (0..plain.len() - from.len()).filter(|at| plain[*at..].starts_with(from));
+        places.for_each(|at| hostile[at..at + to.len()].copy_from_slice(to));
+    }
+    let path = folder.join("hostile.root");
+    std::fs::write(&path, hostile).expect("a folder");
+    path.display().to_string()
+}
+
+/// Names went to the terminal as they were: a file could clear the screen, or feign lines.
+#[test]
+fn control_characters_of_names_are_shown_as_what_they_are() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = hostile(folder.path());
+    let tree = format!("{file}:events");
+    let visible = |text: &[u8]| {
+        let text = String::from_utf8(text.to_vec()).expect("text");
+        assert!(text.chars().all(|letter| letter == '\n' || !letter.is_control()), "{text:?}");
+        text
+    };
+    assert!(visible(&farroot(&["ls", &file]).stdout).contains(r"n\x1b[2J\x07\ncressed"));
+    for arguments in [&["show", &tree][..], &["plan", &tree], &["map", &file]] {
+        let text = visible(&farroot(arguments).stdout);
+        assert!(text.contains(r"f\x1b]0;"), "{arguments:?}: {text}");
+    }
+    let error = farroot(&["cat", &tree, "-c", "f\x1b"]).stderr;
+    assert!(visible(&error).contains("1b"));
+    // What programs read is as it is.
+    let csv = printed(&["cat", &tree, "--entry-stop", "1"]);
+    assert!(csv.lines().next().expect("a head").contains("f\x1b]0;"), "{csv:?}");
+}

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
+use crate::display::shown;
+
 /// Result of anything the engine does.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -187,6 +189,12 @@ impl Error {
         Said(self, reader).to_string()
     }
 
+    /// That so many bytes are more than there is memory for.
+    pub(crate) fn no_memory(bytes: u64) -> Self {
+        let text = format!("there is no memory for {bytes} bytes more");
+        Error::new(ErrorKind::LimitReached, text)
+    }
+
     /// An input or output error of the operating system.
     pub fn from_io(error: &std::io::Error) -> Self {
         use std::io::ErrorKind as K;
@@ -202,6 +210,7 @@ impl Error {
             | K::UnexpectedEof
             | K::HostUnreachable
             | K::NetworkUnreachable => ErrorKind::Connection,
+            K::OutOfMemory => ErrorKind::LimitReached,
             _ => ErrorKind::Io,
         };
         Error::new(kind, error.to_string())
@@ -232,22 +241,22 @@ impl fmt::Display for Error {
 impl fmt::Display for Said<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (inner, reader) = (&self.0.0, self.1);
-        write!(f, "{}", inner.message)?;
+        write!(f, "{}", shown(&inner.message))?;
         if let Some(range) = &inner.range {
             write!(f, "; bytes {}-{}", range.start, range.end)?;
         }
         if let Some(url) = &inner.url {
-            write!(f, "; in {url}")?;
+            write!(f, "; in {}", shown(url))?;
         }
         if let Some(source) = &inner.source {
-            write!(f, "; from {source}")?;
+            write!(f, "; from {}", shown(source))?;
         }
         if inner.retryable {
             write!(f, "; trying again may help")?;
         }
         if let Some(advice) = &inner.advice {
             let other = advice.python.as_ref().filter(|_| reader == Reader::Python);
-            write!(f, "; {}", other.unwrap_or(&advice.shell))?;
+            write!(f, "; {}", shown(other.unwrap_or(&advice.shell)))?;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ pub mod checksum;
 pub mod clock;
 pub mod config;
 mod copy;
+pub mod display;
 pub mod error;
 pub mod fetch;
 pub mod home;

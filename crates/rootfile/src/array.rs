@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::memory;
 
 pub(crate) mod indirect;
 mod number;
@@ -255,14 +256,15 @@ impl Array {
                 Array::List { offsets, content },
                 Array::List { offsets: more, content: more_content },
             ) => {
-                append_offsets(offsets.to_mut(), more);
+                append_offsets(offsets.to_mut(), more)?;
                 content.append(more_content)
             }
             (
                 Array::Strings { offsets, bytes },
                 Array::Strings { offsets: more, bytes: more_bytes },
             ) => {
-                append_offsets(offsets, more);
+                append_offsets(offsets, more)?;
+                memory::room(bytes, more_bytes.len())?;
                 bytes.extend_from_slice(more_bytes);
                 Ok(())
             }
@@ -291,6 +293,7 @@ impl Array {
                 Array::Option { index: more, content: more_content },
             ) => {
                 let shift = content.len() as i64;
+                memory::room(index, more.len())?;
                 index.extend(more.iter().map(|at| if *at < 0 { -1 } else { at + shift }));
                 content.append(more_content)
             }
@@ -326,9 +329,9 @@ impl Array {
             Array::Numbers { numbers, shape } => {
                 let fits = width(shape) <= width_max;
                 if fits {
-                    numbers.push_zeros(entries * width(shape));
+                    return numbers.push_zeros(entries * width(shape)).is_ok();
                 }
-                return fits;
+                return false;
             }
             Array::List { offsets, .. } => push_empty(offsets.to_mut(), entries),
             Array::Strings { offsets, .. } => push_empty(offsets, entries),
@@ -457,9 +460,11 @@ fn push_empty(offsets: &mut Vec<i64>, entries: usize) {
     offsets.resize(offsets.len() + entries, offsets[offsets.len() - 1]);
 }
 
-pub(crate) fn append_offsets(offsets: &mut Vec<i64>, more: &[i64]) {
+pub(crate) fn append_offsets(offsets: &mut Vec<i64>, more: &[i64]) -> Result<()> {
     let shift = offsets[offsets.len() - 1];
+    memory::room(offsets, more.len())?;
     offsets.extend(more[1..].iter().map(|offset| offset + shift));
+    Ok(())
 }
 
 fn different_types() -> Error {

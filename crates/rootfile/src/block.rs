@@ -15,6 +15,7 @@ use std::ops::Range;
 
 use crate::codec::{Algorithm, Codecs};
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// Length of a block's header.
 pub const HEADER_LEN: usize = 9;
@@ -71,7 +72,7 @@ impl Header {
 pub fn decompress(codecs: &mut Codecs, payload: &[u8], uncompressed_len: usize) -> Result<Vec<u8>> {
     // Fresh memory is zero: it need not be cleared block by block.
     let is_trusted = uncompressed_len / EXPANSION_TRUSTED <= payload.len();
-    let mut content = if is_trusted { vec![0; uncompressed_len] } else { Vec::new() };
+    let mut content = if is_trusted { memory::filled(0, uncompressed_len)? } else { Vec::new() };
     decompress_into(codecs, payload, uncompressed_len, &mut content)?;
     Ok(content)
 }
@@ -88,10 +89,10 @@ pub fn decompress_into<'b>(
         check_sizes(payload, uncompressed_len)?;
     }
     if uncompressed_len / EXPANSION_TRUSTED <= payload.len() {
-        buffer.reserve_exact(uncompressed_len.saturating_sub(buffer.len()));
+        memory::room(buffer, uncompressed_len.saturating_sub(buffer.len()))?;
     }
     if payload.len() == uncompressed_len {
-        let target = grown(buffer, 0, uncompressed_len);
+        let target = grown(buffer, 0, uncompressed_len)?;
         target.copy_from_slice(payload);
         return Ok(target);
     }
@@ -99,7 +100,7 @@ pub fn decompress_into<'b>(
     while !rest.is_empty() {
         let (header, source, after) = split_block(rest)?;
         codecs
-            .decompress(header.algorithm, source, grown(buffer, start, header.uncompressed_len))
+            .decompress(header.algorithm, source, grown(buffer, start, header.uncompressed_len)?)
             .map_err(|e| e.within(&name_of(payload.len() - rest.len() + HEADER_LEN)))?;
         start += header.uncompressed_len;
         rest = after;
@@ -108,12 +109,13 @@ pub fn decompress_into<'b>(
 }
 
 /// So many bytes of a buffer, which is made longer where they are not there.
-fn grown(buffer: &mut Vec<u8>, start: usize, len: usize) -> &mut [u8] {
+fn grown(buffer: &mut Vec<u8>, start: usize, len: usize) -> Result<&mut [u8]> {
     let end = start + len;
     if buffer.len() < end {
+        memory::room(buffer, end - buffer.len())?;
         buffer.resize(end, 0);
     }
-    &mut buffer[start..end]
+    Ok(&mut buffer[start..end])
 }
 
 /// Walks over all headers, so that a payload that contradicts itself costs no memory.

@@ -15,6 +15,7 @@ use crate::array::{Number, Numbers};
 use crate::block::{self, Header};
 use crate::codec::Codecs;
 use crate::error::Result;
+use crate::memory;
 
 /// Blocks that are shorter are not worth it. ROOT's are of 16 MiB, but for the last one.
 const BLOCK_LEN_MIN: usize = 1 << 20;
@@ -148,7 +149,7 @@ impl<'w> Content<'w> {
         count: usize,
         convert: impl Fn([u8; N]) -> T + Copy + Send,
     ) -> Result<Vec<T>> {
-        let mut numbers = vec![T::default(); count];
+        let mut numbers = memory::filled(T::default(), count)?;
         let mut runs = self.runs::<T, N>(at, &mut numbers);
         let each = runs.len().div_ceil(self.workers.count().max(1)).max(1);
         let (payload, before) = (&self.payload, self.workers.before_writing());
@@ -204,7 +205,7 @@ impl Block {
         if let Some(bytes) = self.bytes.get() {
             return Ok(bytes);
         }
-        let mut bytes = vec![0; self.range.len()];
+        let mut bytes = memory::filled(0, self.range.len())?;
         self.decompress(payload, codecs, &mut bytes)?;
         Ok(self.bytes.get_or_init(|| bytes.into()))
     }
@@ -226,7 +227,7 @@ fn fill<T, const N: usize>(
         let is_numbers_only = run.within.len() == block.range.len();
         if is_numbers_only && block.bytes.get().is_none() {
             if buffer.is_empty() {
-                buffer = vec![0; longest];
+                buffer = memory::filled(0, longest)?;
             }
             let buffer = &mut buffer[..block.range.len()];
             block.decompress(payload, codecs, buffer)?;

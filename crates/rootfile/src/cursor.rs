@@ -12,6 +12,7 @@ use bytes::Bytes;
 use crate::array::{Number, Numbers};
 use crate::content::Content;
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// A place in a buffer, and how far reading may go.
 #[derive(Clone)]
@@ -68,7 +69,9 @@ macro_rules! many {
             let size = size_of::<$kind>();
             let raw = self.raw(self.bytes_of(count, size)?)?;
             let (chunks, _) = raw.as_chunks();
-            Ok(chunks.iter().map(|chunk| <$kind>::from_be_bytes(*chunk)).collect())
+            let mut numbers = memory::with_room(chunks.len())?;
+            numbers.extend(chunks.iter().map(|chunk| <$kind>::from_be_bytes(*chunk)));
+            Ok(numbers)
         }
     )*};
 }
@@ -238,7 +241,7 @@ impl<'a> Cursor<'a> {
                 let read = content.numbers(at, number, count);
                 numbers = read.map_err(|error| error.at(self.base))?;
             }
-            _ => numbers.extend_big_endian(self.slice(len)?),
+            _ => numbers.extend_big_endian(self.slice(len)?)?,
         }
         Ok(numbers)
     }
@@ -287,7 +290,7 @@ impl<'a> Cursor<'a> {
         if count > self.remaining() {
             return Err(self.short(count));
         }
-        let mut bytes = vec![0; count];
+        let mut bytes = memory::filled(0, count)?;
         self.gather(&mut bytes)?;
         Ok(bytes)
     }

@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::memory;
 
 /// Either the result, or the ranges without which there is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,25 +154,36 @@ impl Known {
     }
 
     /// The bytes of `range`, without copying where one piece holds them all; `None` where any
-    /// is missing.
+    /// is missing, or there is no memory to join them.
     pub fn get(&self, range: Range<u64>) -> Option<Bytes> {
+        self.joined(range).ok().flatten()
+    }
+
+    /// As [`Known::get`].
+    ///
+    /// # Errors
+    /// `Limit` where there is no memory to join the pieces.
+    pub fn joined(&self, range: Range<u64>) -> Result<Option<Bytes>> {
         if range.is_empty() {
-            return Some(Bytes::new());
+            return Ok(Some(Bytes::new()));
         }
-        let (start, piece) = self.pieces.range(..=range.start).next_back()?;
+        let Some((start, piece)) = self.pieces.range(..=range.start).next_back() else {
+            return Ok(None);
+        };
         if start + piece.len() as u64 >= range.end {
-            return Some(piece.slice((range.start - start) as usize..(range.end - start) as usize));
+            let part = (range.start - start) as usize..(range.end - start) as usize;
+            return Ok(Some(piece.slice(part)));
         }
         if !self.missing(range.clone()).is_empty() {
-            return None;
+            return Ok(None);
         }
-        let mut joined = BytesMut::with_capacity((range.end - range.start) as usize);
+        let mut joined = memory::with_room((range.end - range.start) as usize)?;
         for (start, piece) in self.overlapping(&range) {
             let from = range.start.max(start) - start;
             let to = range.end.min(start + piece.len() as u64) - start;
             joined.extend_from_slice(&piece[from as usize..to as usize]);
         }
-        Some(joined.freeze())
+        Ok(Some(joined.into()))
     }
 
     fn overlapping<'a>(

@@ -75,6 +75,7 @@ pub mod header;
 mod hole;
 pub mod key;
 pub mod known;
+pub mod memory;
 pub mod ntuple;
 pub mod object;
 pub mod streamer;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use engine::report::size;
-use engine::{Batch, Cut, Engine, Selected, Step};
+use engine::{Batch, Cut, Engine, Selected, Step, display};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use self::value::{csv_field, shown};
@@ -130,6 +130,11 @@ async fn print_rows(
 ) -> Outcome {
     let entries = selection.entries(source.num_entries());
     let mut out = std::io::stdout().lock();
+    let on_terminal = out.is_terminal();
+    let mut put = |text: &[u8]| match on_terminal {
+        true => out.write_all(display::shown_lines(&String::from_utf8_lossy(text)).as_bytes()),
+        false => out.write_all(text),
+    };
     let mut text = Vec::new();
     let mut is_headed = false;
     let bar = progress(entries.end - entries.start);
@@ -141,14 +146,14 @@ async fn print_rows(
             (rows.head)(&mut text, &names_of(&batch));
         }
         (rows.batch)(&mut text, &batch);
-        out.write_all(&text)?;
+        put(&text)?;
         text.clear();
         bar.inc(batch.entries.end - batch.entries.start);
         bar.set_message(size(engine.report().bytes_received));
     }
     if !is_headed {
         (rows.head)(&mut text, &source.names());
-        out.write_all(&text)?;
+        put(&text)?;
     }
     out.flush()?;
     bar.finish_and_clear();
@@ -172,7 +177,7 @@ fn write_head(out: &mut Vec<u8>, names: &[&str]) {
 /// Says which columns only their data have shown to be unreadable.
 fn warn_of(batch: &Batch) {
     for column in &batch.left_out {
-        eprintln!("warning: left out {}: {}", column.column, column.error);
+        eprintln!("warning: left out {}: {}", display::shown(&column.column), column.error);
     }
 }
 

@@ -473,8 +473,13 @@ impl Driver {
                 let Some(file) = self.files.get(&group.file) else { return };
                 let range = group.members[index].range.clone();
                 let bytes = file.store.get(range.clone()).ok_or_else(|| {
-                    Error::new(ErrorKind::Io, "bytes reported as delivered are missing")
-                        .with_range(range)
+                    let error = match file.store.has(&range) {
+                        true => Error::no_memory(range.end - range.start),
+                        false => {
+                            Error::new(ErrorKind::Io, "bytes reported as delivered are missing")
+                        }
+                    };
+                    error.with_range(range)
                 });
                 let now = self.clock.now();
                 if group.deliver(index, bytes) {

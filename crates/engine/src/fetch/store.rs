@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 /// Delivered bytes by offset; pieces never overlap.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ impl Store {
     }
 
     /// The bytes of `range`, copied only where they arrived in several pieces; `None` where any
-    /// is not here.
+    /// is not here, or there is no memory for the copy.
     pub fn get(&self, range: Range<u64>) -> Option<Bytes> {
         let length = (range.end - range.start) as usize;
         if length == 0 {
@@ -44,7 +44,8 @@ impl Store {
         if from + length <= piece.len() {
             return Some(piece.slice(from..from + length));
         }
-        let mut joined = BytesMut::with_capacity(length);
+        let mut joined = Vec::new();
+        joined.try_reserve_exact(length).ok()?;
         let mut at = range.start;
         for (start, piece) in self.pieces.range(*start..range.end) {
             if *start > at {
@@ -57,7 +58,13 @@ impl Store {
                 at = start + to as u64;
             }
         }
-        (at == range.end).then(|| joined.freeze())
+        (at == range.end).then(|| joined.into())
+    }
+
+    /// Whether all of `range` is here.
+    pub fn has(&self, range: &Range<u64>) -> bool {
+        let part = |(start, stop): (u64, u64)| stop.min(range.end) - start.max(range.start);
+        self.held(range.clone()).into_iter().map(part).sum::<u64>() == range.end - range.start
     }
 
     /// Drops the bytes of `range`.

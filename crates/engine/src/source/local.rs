@@ -313,7 +313,8 @@ fn request_of(command: &Command) -> Option<RequestTag> {
 pub(super) fn read_piece(file: &File, range: Range<u64>) -> io::Result<Bytes> {
     let wanted = usize::try_from(range.end.saturating_sub(range.start))
         .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let mut buffer = Vec::with_capacity(wanted);
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(wanted)?;
     while buffer.len() < wanted {
         let at = range.start + buffer.len() as u64;
         match rustix::io::pread(file, rustix::buffer::spare_capacity(&mut buffer), at) {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::different_types;
 use crate::error::Result;
+use crate::memory;
 
 /// Numbers of one type, in host byte order.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,7 +110,8 @@ impl Numbers {
     }
 
     /// Appends numbers of another type, each as near as this one can hold it.
-    pub(crate) fn extend_converted(&mut self, more: &Numbers) {
+    pub(crate) fn extend_converted(&mut self, more: &Numbers) -> Result<()> {
+        self.room(more.len())?;
         macro_rules! convert {
             ($to:expr, $type:ty) => {
                 for_any!(more, from => $to.extend(from.iter().map(|number| *number as $type)))
@@ -130,6 +132,7 @@ impl Numbers {
             Numbers::F32(to) => convert!(to, f32),
             Numbers::F64(to) => convert!(to, f64),
         }
+        Ok(())
     }
 
     /// Appends the number in front of some bytes, and gives those behind it; `None` where there
@@ -195,12 +198,20 @@ impl Numbers {
         for_any!(self, vec => super::reserve(vec, additional));
     }
 
-    pub(crate) fn push_zeros(&mut self, count: usize) {
+    /// Room for so many more.
+    pub(crate) fn room(&mut self, additional: usize) -> Result<()> {
+        for_any!(self, vec => memory::room(vec, additional))
+    }
+
+    pub(crate) fn push_zeros(&mut self, count: usize) -> Result<()> {
+        self.room(count)?;
         for_any!(self, vec => vec.resize(vec.len() + count, Default::default()));
+        Ok(())
     }
 
     pub(crate) fn append(&mut self, more: &Numbers) -> Result<()> {
         use Numbers::*;
+        self.room(more.len())?;
         match (self, more) {
             (Bool(vec), Bool(more)) | (U8(vec), U8(more)) => vec.extend_from_slice(more),
             (I8(vec), I8(more)) => vec.extend_from_slice(more),
@@ -218,7 +229,11 @@ impl Numbers {
     }
 
     /// Adds big-endian numbers; trailing bytes that make no whole number are left out.
-    pub(crate) fn extend_big_endian(&mut self, bytes: &[u8]) {
+    ///
+    /// # Errors
+    /// `Limit` where there is no memory for them.
+    pub(crate) fn extend_big_endian(&mut self, bytes: &[u8]) -> Result<()> {
+        self.room(bytes.len() / self.item_len())?;
         // as_chunks and a plain map: the compiler makes vector shuffles of this.
         macro_rules! extend {
             ($vec:ident, $type:ty) => {{
@@ -239,9 +254,13 @@ impl Numbers {
             Numbers::F32(vec) => extend!(vec, f32),
             Numbers::F64(vec) => extend!(vec, f64),
         }
+        Ok(())
     }
 
     /// Adds the big-endian numbers of many pieces of `bytes`, each of which is a whole number of them.
+    ///
+    /// # Errors
+    /// `Limit` where there is no memory for them.
     ///
     /// # Panics
     /// Where a piece is not within the bytes.
@@ -249,7 +268,9 @@ impl Numbers {
         &mut self,
         bytes: &[u8],
         pieces: impl Iterator<Item = Range<usize>> + Clone,
-    ) {
+    ) -> Result<()> {
+        let count = pieces.clone().map(|piece| piece.len()).sum::<usize>() / self.item_len();
+        self.room(count)?;
         macro_rules! extend {
             ($vec:ident, $type:ty) => {{
                 const SIZE: usize = size_of::<$type>();
@@ -298,6 +319,7 @@ impl Numbers {
             Numbers::F32(vec) => extend!(vec, f32),
             Numbers::F64(vec) => extend!(vec, f64),
         }
+        Ok(())
     }
 }
 
@@ -330,8 +352,10 @@ mod tests {
                     start..start + count * size
                 };
                 let mut alone = together.clone();
-                cuts.iter().map(piece).for_each(|piece| alone.extend_big_endian(&bytes[piece]));
-                together.extend_big_endian_pieces(&bytes, cuts.iter().map(piece));
+                for piece in cuts.iter().map(piece) {
+                    alone.extend_big_endian(&bytes[piece]).unwrap();
+                }
+                together.extend_big_endian_pieces(&bytes, cuts.iter().map(piece)).unwrap();
                 prop_assert_eq!(together, alone);
             }
         }

@@ -145,7 +145,7 @@ fn a_slice_beyond_the_end_is_a_mistake() {
 fn big_endian_numbers_of_every_type() {
     let bytes = [0xff, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x99];
     let converted = |mut numbers: Numbers| {
-        numbers.extend_big_endian(&bytes);
+        numbers.extend_big_endian(&bytes).unwrap();
         numbers
     };
     use Numbers::*;

@@ -371,7 +371,7 @@ pub(crate) fn bytes_of(known: &Known, range: Range<u64>, what: &str) -> Result<P
         let what = format!("{what} ends at byte {}, the file at {size}: it is cut", range.end);
         return Err(Error::corrupt(what).at(range.start));
     }
-    Ok(match known.get(range.clone()) {
+    Ok(match known.joined(range.clone())? {
         Some(bytes) => Progress::Ready(bytes),
         None => Progress::NeedsData(Needs { required: known.missing(range), ..Needs::default() }),
     })

@@ -313,12 +313,12 @@ impl Reader<'_> {
             (layout, Array::Numbers { numbers, .. }) => self.plain(layout, range, numbers),
             (Layout::Text { ends, bytes }, Array::Strings { offsets, bytes: text }) => {
                 let (more, content) = self.offsets(*ends, range)?;
-                append_offsets(offsets, &more);
+                append_offsets(offsets, &more)?;
                 self.text(*bytes, content, text)
             }
             (Layout::List { ends, item }, Array::List { offsets, content }) => {
                 let (more, items) = self.offsets(*ends, range)?;
-                append_own(offsets, more);
+                append_own(offsets, more)?;
                 self.append(item, items, content)
             }
             (Layout::Option { ends, item }, Array::Option { index, content }) => {
@@ -400,7 +400,7 @@ impl Reader<'_> {
         self.reached[slot] = self.reached[slot].max(range.end);
         let mut at = range.start;
         if at < range.end.min(zeros) {
-            all.push_zeros(usize_of(range.end.min(zeros) - at)?);
+            all.push_zeros(usize_of(range.end.min(zeros) - at)?)?;
             at = range.end.min(zeros);
         }
         for (used, stored) in pages {
@@ -514,7 +514,7 @@ impl Reader<'_> {
 }
 
 /// Adds offsets; where there are none yet, nothing is copied.
-fn append_own(offsets: &mut Offsets, mut more: Vec<i64>) {
+fn append_own(offsets: &mut Offsets, mut more: Vec<i64>) -> Result<()> {
     let begun = offsets[offsets.len() - 1];
     if offsets.len() > 1 || offsets.to_mut().capacity() >= more.len() {
         return append_offsets(offsets.to_mut(), &more);
@@ -523,6 +523,7 @@ fn append_own(offsets: &mut Offsets, mut more: Vec<i64>) {
         more.iter_mut().for_each(|offset| *offset += begun);
     }
     *offsets = more.into();
+    Ok(())
 }
 
 /// Adds positions of the values that are there, -1 where there is none. The values come behind

@@ -12,6 +12,7 @@ use crate::array::Numbers;
 use crate::block;
 use crate::codec::Codecs;
 use crate::error::{Error, Result};
+use crate::memory;
 
 /// Decompressed bytes of one page; ROOT writes pages of at most 1 MiB unless told otherwise.
 const PAGE_LEN_MAX: u64 = 1 << 30;
@@ -69,6 +70,7 @@ pub fn page(
 impl Encoding {
     /// Appends the elements of `raw`, which has the bytes of exactly `count`.
     fn decode(&self, raw: &[u8], count: usize, elements: &mut Elements) -> Result<()> {
+        elements.room(count)?;
         match (*self, elements) {
             (Encoding::Bit, Elements::Numbers(Numbers::Bool(all))) => bits(raw, count, all),
             (Encoding::Number { number, split: false }, Elements::Numbers(all))
@@ -293,15 +295,28 @@ impl Elements {
         }
     }
 
-    /// Adds zeros, as columns have that were added while writing.
-    pub fn push_zeros(&mut self, count: usize) {
+    /// Room for so many more.
+    fn room(&mut self, additional: usize) -> Result<()> {
         match self {
-            Elements::Numbers(numbers) => numbers.push_zeros(count),
+            Elements::Numbers(numbers) => numbers.room(additional),
+            Elements::Switches { index, tags } => {
+                memory::room(index, additional)?;
+                memory::room(tags, additional)
+            }
+        }
+    }
+
+    /// Adds zeros, as columns have that were added while writing.
+    pub fn push_zeros(&mut self, count: usize) -> Result<()> {
+        self.room(count)?;
+        match self {
+            Elements::Numbers(numbers) => return numbers.push_zeros(count),
             Elements::Switches { index, tags } => {
                 index.resize(index.len() + count, 0);
                 tags.resize(tags.len() + count, 0);
             }
         }
+        Ok(())
     }
 
     /// Adds some elements of another page.

@@ -4,6 +4,7 @@ use super::Value;
 use crate::array::{Number, Numbers};
 use crate::cursor::Cursor;
 use crate::error::Result;
+use crate::memory;
 use crate::streamer::Kind;
 use crate::tree::interpret::Reduced;
 
@@ -52,11 +53,11 @@ pub(super) fn double32s(count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers
 pub(super) fn packed(how: Reduced, count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
     let bytes = cursor.take(count.saturating_mul(how.size()))?;
     Ok(if how.is_double() {
-        let mut all = Vec::with_capacity(count);
+        let mut all = memory::with_room(count)?;
         how.extend_f64(&mut all, &bytes);
         Numbers::F64(all)
     } else {
-        let mut all = Vec::with_capacity(count);
+        let mut all = memory::with_room(count)?;
         how.extend_f32(&mut all, &bytes);
         Numbers::F32(all)
     })

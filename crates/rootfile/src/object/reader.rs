@@ -21,6 +21,7 @@ use super::{Object, ObjectId, Objects, Opaque, Unread, Value, special};
 use crate::array::Numbers;
 use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
+use crate::memory;
 use crate::ntuple;
 use crate::streamer::{Class, ClassId, Collection, Kind, Layout, Special, Streamers};
 
@@ -34,6 +35,9 @@ pub(super) const MEMBER_WISE: u16 = 1 << 14;
 const DEPTH_MAX: u32 = 128;
 /// Values of one record, so that a small record that expands can't take all memory.
 const VALUES_MAX: usize = 1 << 23;
+/// After so many values it is looked whether there is memory for as many more, at about so many bytes.
+const VALUES_CHECKED: usize = 1 << 17;
+const VALUES_BYTES: usize = 64 << 20;
 /// Values that need not take a byte each: arrays of a class's own that nothing was written for.
 const EMPTY_MAX: usize = 1 << 12;
 
@@ -41,7 +45,8 @@ const EMPTY_MAX: usize = 1 << 12;
 ///
 /// `key_len` is the length of the key in front of it (references count from there), `offset` the
 /// absolute offset of the content, for errors. An object that can't be read but has a known
-/// length becomes [`Unread`], also the record's own.
+/// length becomes [`Unread`], also the record's own. Bytes behind it are left: uproot takes more room for
+/// streamer infos than they need.
 ///
 /// # Errors
 /// `Limit`; `Corrupt` and `Unsupported` where an object of unknown length can't be read.
@@ -52,20 +57,32 @@ pub fn read_object(
     key_len: u64,
     offset: u64,
 ) -> Result<Objects> {
-    read_object_at(streamers, class, Cursor::new(content, offset), key_len, &Opaque::new())
+    let content = Cursor::new(content, offset);
+    read_record(streamers, class, content, key_len, &Opaque::new(), false)
 }
 
-/// The same of the content that a cursor is at the beginning of. Objects of `opaque` classes
-/// become [`Unread`], but for those that are base classes.
+/// The same of the content that a cursor is at the beginning of, all of which the object has to be.
+/// Objects of `opaque` classes become [`Unread`], but for those that are base classes.
 ///
 /// # Errors
 /// As [`read_object`].
 pub fn read_object_at(
     streamers: &Streamers,
     class: &str,
+    content: Cursor<'_>,
+    key_len: u64,
+    opaque: &Opaque,
+) -> Result<Objects> {
+    read_record(streamers, class, content, key_len, opaque, true)
+}
+
+fn read_record(
+    streamers: &Streamers,
+    class: &str,
     mut content: Cursor<'_>,
     key_len: u64,
     opaque: &Opaque,
+    is_all: bool,
 ) -> Result<Objects> {
     let (streamers, collection) = match streamers.collection(class) {
         Some((streamers, collection)) => (streamers, Some(collection)),
@@ -89,7 +106,8 @@ pub fn read_object_at(
     match collection {
         _ if reader.is_opaque(&class) => reader.leave(id, cursor.remaining(), cursor)?,
         Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
-        None => reader.whole(id, &class, cursor)?,
+        None if is_all => reader.whole(id, &class, cursor)?,
+        None => reader.fill(id, &class, cursor)?,
     }
     Ok(Objects { objects: reader.objects })
 }
@@ -264,6 +282,7 @@ impl Reader<'_> {
     /// Takes a place for an object, so that it can be referred to while it is read.
     pub(super) fn reserve(&mut self, class: &ClassRef) -> Result<ObjectId> {
         self.charge(1)?;
+        memory::room(&mut self.objects, 1)?;
         let id = ObjectId(self.objects.len() as u32);
         self.objects.push(Object {
             class: class.name.clone(),
@@ -467,7 +486,10 @@ impl Reader<'_> {
         if count > there.max(EMPTY_MAX) {
             return Err(cursor.corrupt(format!("{count} values in {there} bytes")));
         }
-        let values = (0..count).map(|_| one(self, cursor)).collect::<Result<Vec<_>>>()?;
+        let mut values = memory::with_room(count)?;
+        for _ in 0..count {
+            values.push(one(self, cursor)?);
+        }
         Ok(Value::List(values))
     }
 
@@ -477,10 +499,14 @@ impl Reader<'_> {
     }
 
     pub(super) fn charge(&mut self, values: usize) -> Result<()> {
-        self.values_left = self
-            .values_left
-            .checked_sub(values)
-            .ok_or_else(|| Error::limit(format!("a record of more than {VALUES_MAX} values")))?;
+        let left = self.values_left.checked_sub(values);
+        let left =
+            left.ok_or_else(|| Error::limit(format!("a record of more than {VALUES_MAX} values")))?;
+        // Values take their memory in small pieces, of which none can be refused.
+        if left / VALUES_CHECKED != self.values_left / VALUES_CHECKED {
+            memory::check(VALUES_BYTES)?;
+        }
+        self.values_left = left;
         Ok(())
     }
 }

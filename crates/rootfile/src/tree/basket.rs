@@ -18,6 +18,7 @@ use crate::codec::Codecs;
 use crate::error::{Error, Result};
 use crate::hole;
 use crate::key::KEY_LEN_MIN;
+use crate::memory;
 use crate::tree::model::{BasketPlace, BasketRef};
 
 /// `TBasket::kDisplacementMask`: the upper byte of an entry offset is not part of it.
@@ -300,7 +301,7 @@ fn relative_offsets(
     let key_len = header.key_len as u32;
     let (numbers, _) = raw.as_chunks::<4>();
     let starts = numbers.get(..entries).ok_or_else(|| too_few(numbers.len(), entries))?;
-    let mut offsets = Vec::with_capacity(entries + 1);
+    let mut offsets = memory::with_room(entries + 1)?;
     offsets.extend(
         starts.iter().map(|start| (u32::from_be_bytes(*start) & mask).wrapping_sub(key_len)),
     );
@@ -311,7 +312,7 @@ fn relative_offsets(
 fn offsets_from_sizes(raw: &[u8], entries: usize, data_len: usize) -> Result<Vec<u32>> {
     let (numbers, _) = raw.as_chunks::<4>();
     let sizes = numbers.get(..entries).ok_or_else(|| too_few(numbers.len(), entries))?;
-    let mut offsets = Vec::with_capacity(entries + 1);
+    let mut offsets = memory::with_room(entries + 1)?;
     let mut at = 0u32;
     // The first element is a placeholder: element i is the size of entry i - 1.
     for (i, size) in sizes.iter().enumerate() {

@@ -12,7 +12,7 @@ use super::ready::{Helper, Ready};
 use parking_lot::Mutex;
 use rootfile::array::{Offsets, agree};
 use rootfile::tree::{Basket, Interpretation};
-use rootfile::{Array, Result};
+use rootfile::{Array, Result, memory};
 
 /// Batches of fewer entries are not worth looking for companions.
 const LISTS_MIN: usize = 4096;
@@ -178,10 +178,25 @@ impl Filling {
         entries: Range<usize>,
     ) -> Result<()> {
         let bytes = basket.data.len();
+        self.check_growth(bytes)?;
         self.expect(bytes);
         self.add(interpretation, basket, entries)?;
         self.expect_later(bytes);
         Ok(())
+    }
+
+    /// That there is memory for what objects of so many bytes become. They are added value by value, and
+    /// their columns grow by as much as they have.
+    fn check_growth(&self, bytes: usize) -> Result<()> {
+        /// Less than this is never what lacks.
+        const FREE: usize = 32 << 20;
+        /// A byte may be a list, which has an offset.
+        const GROWTH: usize = size_of::<i64>();
+        if !self.array.spare().is_empty() {
+            return Ok(());
+        }
+        let bytes = bytes.saturating_mul(GROWTH).saturating_add(self.array.nbytes());
+        if bytes < FREE { Ok(()) } else { memory::check(bytes) }
     }
 
     fn add(

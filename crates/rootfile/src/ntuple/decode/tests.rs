@@ -90,7 +90,7 @@ proptest! {
         let column = column(kind, bits);
         let Ok(encoding) = Encoding::of(&column) else { return Ok(()) };
         let mut all = none(&encoding);
-        all.push_zeros(3);
+        all.push_zeros(3).unwrap();
         if page(&mut Codecs::default(), &column, &place, &stored, &mut all).is_ok() {
             let len = match all {
                 Elements::Numbers(numbers) => numbers.len(),

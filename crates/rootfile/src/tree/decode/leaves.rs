@@ -39,7 +39,7 @@ impl Interpretation {
             let mut rest = bytes;
             for ((leaf, size), (_, field)) in leaves.iter().zip(sizes).zip(&mut *fields) {
                 let (own, after) = rest.split_at_checked(size).ok_or_else(misfit)?;
-                append(leaf, own, field);
+                append(leaf, own, field)?;
                 rest = after;
             }
         }
@@ -121,15 +121,15 @@ fn count_at(leaf: &Layout, bytes: &[u8]) -> Option<usize> {
     else {
         return None;
     };
-    extend(*scalar, &mut numbers, bytes.get(..scalar.size())?);
+    extend(*scalar, &mut numbers, bytes.get(..scalar.size())?).ok()?;
     integer(&numbers, 0).map(|count| usize::try_from(count).unwrap_or(0))
 }
 
 /// Appends a leaf of one entry, which has exactly these bytes.
-fn append(leaf: &Layout, bytes: &[u8], field: &mut Array) {
+fn append(leaf: &Layout, bytes: &[u8], field: &mut Array) -> Result<()> {
     match (leaf, field) {
         (Layout::Scalars { scalar, .. }, Array::Numbers { numbers, .. }) => {
-            extend(*scalar, numbers, bytes);
+            extend(*scalar, numbers, bytes)?;
         }
         (Layout::Text(_), Array::Strings { offsets, bytes: letters }) => {
             letters.extend_from_slice(Bytes::new(bytes, 0).text().unwrap_or_default());
@@ -141,11 +141,12 @@ fn append(leaf: &Layout, bytes: &[u8], field: &mut Array) {
             else {
                 wrong_column()
             };
-            extend(*scalar, numbers, bytes);
+            extend(*scalar, numbers, bytes)?;
             offsets.to_mut().push(content.len() as i64);
         }
         _ => wrong_column(),
     }
+    Ok(())
 }
 
 fn misfit() -> Error {

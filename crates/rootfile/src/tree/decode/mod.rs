@@ -18,6 +18,7 @@ use std::ops::Range;
 
 use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::tree::basket::Basket;
 use crate::tree::interpret::layout::{Entry, Layout, Part, Record, Scalar, Text};
 use crate::tree::interpret::{Interpretation, Streamed};
@@ -160,20 +161,17 @@ impl Interpretation {
             (basket.is_nothing && size <= size_of::<u64>(), &self.layout, &mut *column)
         {
             // As many objects as there were.
-            extend(*scalar, numbers, &vec![0; entries.len() * size]);
-            return Ok(());
+            return extend(*scalar, numbers, &memory::filled(0, entries.len() * size)?);
         }
         if entries_fill(basket, size) {
             let bytes = &basket.data[entries.start * size..entries.end * size];
             return match (&self.layout, column) {
                 (Layout::Scalars { scalar, .. }, Array::Numbers { numbers, .. }) => {
-                    extend(*scalar, numbers, bytes);
-                    Ok(())
+                    extend(*scalar, numbers, bytes)
                 }
                 (Layout::Record { record, .. }, Array::Record { entries: count, fields, .. }) => {
                     *count += entries.len();
-                    columns_of_record(record, bytes, size, fields);
-                    Ok(())
+                    columns_of_record(record, bytes, size, fields)
                 }
                 _ => wrong_column(),
             };
@@ -207,15 +205,14 @@ impl Interpretation {
         let stored =
             &basket.entry_offsets.as_ref().ok_or_else(no_offsets)?[entries.start..=entries.end];
         let last = offsets[offsets.len() - 1];
-        offsets.reserve(entries.len());
+        memory::room(offsets, entries.len())?;
         if frame.header == 0 {
             let bytes = &basket.data[stored[0] as usize..stored[entries.len()] as usize];
             if *scalar == Scalar::Bits && has_referenced_objects(bytes) {
                 return self.decode_runs(basket, entries, offsets, content);
             }
             push_ends(offsets, stored, size)?;
-            extend(*scalar, numbers, bytes);
-            return Ok(());
+            return extend(*scalar, numbers, bytes);
         }
         let mut at = last;
         for bounds in stored.windows(2) {
@@ -227,8 +224,7 @@ impl Interpretation {
         let pieces = stored
             .windows(2)
             .map(|bounds| bounds[0] as usize + frame.skip(bounds)..bounds[1] as usize);
-        extend_pieces(*scalar, numbers, basket.data, pieces);
-        Ok(())
+        extend_pieces(*scalar, numbers, basket.data, pieces)
     }
 
     /// Lists of anything else, one item after the other up to the entry's end.
@@ -302,6 +298,7 @@ impl Interpretation {
         if let (true, Layout::List(_), Array::List { offsets, content }) =
             (basket.is_nothing, &self.layout, value::plain(column))
         {
+            memory::room(offsets.to_mut(), entries.len())?;
             offsets.to_mut().extend(std::iter::repeat_n(content.len() as i64, entries.len()));
             return Ok(());
         }
@@ -394,6 +391,8 @@ fn decode_equal(basket: &Basket<'_>, entries: Range<usize>, column: &mut Array) 
         return Err(no_offsets());
     };
     let Array::Strings { offsets, bytes } = column else { wrong_column() };
+    memory::room(offsets, entries.len())?;
+    memory::room(bytes, entries.len() * size)?;
     for entry in entries {
         bytes.extend_from_slice(&data[entry * size..(entry + 1) * size]);
         offsets.push(bytes.len() as i64);
@@ -446,9 +445,12 @@ impl Frame {
 }
 
 /// Adds stored numbers; `bytes` is a whole number of them.
-fn extend(scalar: Scalar, numbers: &mut Numbers, bytes: &[u8]) {
+fn extend(scalar: Scalar, numbers: &mut Numbers, bytes: &[u8]) -> Result<()> {
+    if let Scalar::Number(_) | Scalar::Bits = scalar {
+        return numbers.extend_big_endian(bytes);
+    }
+    numbers.room(bytes.len() / scalar.size())?;
     match (scalar, numbers) {
-        (Scalar::Number(_) | Scalar::Bits, numbers) => numbers.extend_big_endian(bytes),
         (Scalar::Widened, Numbers::F64(numbers)) => {
             let (floats, _) = bytes.as_chunks::<4>();
             numbers.extend(floats.iter().map(|float| f64::from(f32::from_be_bytes(*float))));
@@ -457,6 +459,7 @@ fn extend(scalar: Scalar, numbers: &mut Numbers, bytes: &[u8]) {
         (Scalar::Reduced(reduced), Numbers::F32(numbers)) => reduced.extend_f32(numbers, bytes),
         _ => wrong_column(),
     }
+    Ok(())
 }
 
 /// Adds the stored numbers of some pieces of `bytes`, each a whole number of them.
@@ -464,16 +467,21 @@ fn extend_pieces(
     scalar: Scalar,
     numbers: &mut Numbers,
     bytes: &[u8],
-    pieces: impl Iterator<Item = Range<usize>> + Clone,
-) {
+    mut pieces: impl Iterator<Item = Range<usize>> + Clone,
+) -> Result<()> {
     match scalar {
         Scalar::Number(_) | Scalar::Bits => numbers.extend_big_endian_pieces(bytes, pieces),
-        scalar => pieces.for_each(|piece| extend(scalar, numbers, &bytes[piece])),
+        scalar => pieces.try_for_each(|piece| extend(scalar, numbers, &bytes[piece])),
     }
 }
 
 /// Each member of records of `size` bytes into its own column.
-fn columns_of_record(record: &Record, bytes: &[u8], size: usize, fields: &mut [(String, Array)]) {
+fn columns_of_record(
+    record: &Record,
+    bytes: &[u8],
+    size: usize,
+    fields: &mut [(String, Array)],
+) -> Result<()> {
     let mut at = 0;
     let parts = record.versions.first().map_or(&[][..], |version| &version.parts);
     for (part, (_, field)) in parts.iter().zip(fields) {
@@ -483,14 +491,16 @@ fn columns_of_record(record: &Record, bytes: &[u8], size: usize, fields: &mut [(
         let Array::Numbers { numbers, .. } = field else { wrong_column() };
         let width = layout.fixed_size().unwrap_or_default();
         let piece = |record: usize| record * size + at..record * size + at + width;
-        extend_pieces(*scalar, numbers, bytes, (0..bytes.len() / size).map(piece));
+        extend_pieces(*scalar, numbers, bytes, (0..bytes.len() / size).map(piece))?;
         at += width;
     }
+    Ok(())
 }
 
 /// Adds where the entries at `stored` bytes end, counted in items of `size` bytes.
 fn push_ends(offsets: &mut Vec<i64>, stored: &[u32], size: usize) -> Result<()> {
     let (first, last) = (stored[0], offsets[offsets.len() - 1]);
+    memory::room(offsets, stored.len())?;
     let whole = if size.is_power_of_two() {
         // A shift of vectors; a division takes as long as all else of an entry.
         let (shift, mask) = (size.ilog2(), (size - 1) as u32);

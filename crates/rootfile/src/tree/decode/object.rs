@@ -137,7 +137,7 @@ fn one_part(
         Part::Converted { at, layout } => {
             let mut own = layout.empty();
             member(layout, order, &[], bytes, &mut own)?;
-            convert(&own, column(fields, *at));
+            convert(&own, column(fields, *at))?;
         }
         Part::Base { at: Some(at), version, record, is_object } => {
             let fields = fields.get_mut(*at..*at + record.names.len());
@@ -331,10 +331,10 @@ pub fn tobject(bytes: &mut Bytes<'_>) -> Result<(u32, u32)> {
 }
 
 /// Appends numbers of another type.
-fn convert(from: &Array, to: &mut Array) {
+fn convert(from: &Array, to: &mut Array) -> Result<()> {
     match (from, to) {
         (Array::Numbers { numbers, .. }, Array::Numbers { numbers: to, .. }) => {
-            to.extend_converted(numbers);
+            to.extend_converted(numbers)
         }
         _ => wrong_column(),
     }

@@ -72,8 +72,7 @@ impl Interpretation {
         };
         let stored = basket.entry_offsets.as_ref().ok_or_else(no_offsets)?;
         let bytes = &basket.data[stored[entries.start] as usize..stored[entries.end] as usize];
-        extend(*scalar, numbers, bytes);
-        Ok(())
+        extend(*scalar, numbers, bytes)
     }
 }
 

@@ -5,6 +5,7 @@ use super::object::{self, Order};
 use super::{container, extend, pointer, wrong_column};
 use crate::array::{Array, Number, Numbers};
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::tree::interpret::layout::{Frame, Layout, List, Record, Scalar, Text, Version};
 
 /// Set in a TObject's bits where a process id follows (ROOT: `kIsReferenced`).
@@ -24,8 +25,7 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
     match (layout, column) {
         (Layout::Scalars { scalar, .. }, Array::Numbers { numbers, .. }) => {
             let size = layout.fixed_size().ok_or_else(|| Error::limit("value of absurd size"))?;
-            extend(*scalar, numbers, bytes.take(size)?);
-            Ok(())
+            extend(*scalar, numbers, bytes.take(size)?)
         }
         (Layout::Text(Text::Standard { framed: true }), column) => {
             let header = bytes.header()?;
@@ -99,8 +99,7 @@ pub fn append_run<'a>(
             let Array::Numbers { numbers, .. } = column else { wrong_column() };
             let len = layout.fixed_size().and_then(|size| size.checked_mul(count));
             let len = len.ok_or_else(|| Error::limit("run of absurd size"))?;
-            extend(*scalar, numbers, bytes.take(len)?);
-            Ok(())
+            extend(*scalar, numbers, bytes.take(len)?)
         }
         (Layout::Text(Text::Standard { .. }), _) => {
             let plain = Text::Standard { framed: false };
@@ -178,7 +177,7 @@ fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
         return header.map_or(Ok(()), |header| bytes.close(header));
     }
     let Array::Strings { offsets, bytes: text } = column else { wrong_column() };
-    text.extend_from_slice(match kind {
+    let own: &[u8] = match kind {
         Text::Leaf if bytes.is_empty() => &[],
         Text::Root | Text::Leaf | Text::Standard { .. } | Text::Object { .. } => bytes.text()?,
         Text::Pointed => {
@@ -186,7 +185,9 @@ fn text(kind: Text, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
             bytes.take(len)?
         }
         Text::Whole => bytes.take(bytes.len())?,
-    });
+    };
+    memory::room(text, own.len())?;
+    text.extend_from_slice(own);
     offsets.push(text.len() as i64);
     Ok(())
 }

@@ -4,6 +4,8 @@ use super::super::value::{plain, record_of};
 use super::super::{extend_pieces, wrong_column};
 use super::{Found, Span};
 use crate::array::Array;
+use crate::error::Result;
+use crate::memory;
 use crate::tree::interpret::layout::Scalar;
 
 /// What a column is filled from.
@@ -31,19 +33,28 @@ pub enum Fill {
 
 impl Fill {
     /// Appends so many values.
-    pub fn append(&self, data: &[u8], found: &Found, count: usize, column: &mut Array) {
+    ///
+    /// # Errors
+    /// `Limit` where there is no memory for them.
+    pub fn append(
+        &self,
+        data: &[u8],
+        found: &Found,
+        count: usize,
+        column: &mut Array,
+    ) -> Result<()> {
         match (self, plain(column)) {
             (Fill::Numbers { slot, before, size, scalar }, Array::Numbers { numbers, .. }) => {
                 let piece = |(at, count): &Span| {
                     let (at, count) = (*at as usize, *count as usize);
                     at + before * count..at + (before + size) * count
                 };
-                extend_pieces(*scalar, numbers, data, found[*slot].iter().map(piece));
+                extend_pieces(*scalar, numbers, data, found[*slot].iter().map(piece))?;
             }
             (Fill::Texts { slot }, Array::Strings { offsets, bytes }) => {
                 let texts = &found[*slot];
-                bytes.reserve(texts.iter().map(|(_, len)| *len as usize).sum());
-                offsets.reserve(texts.len());
+                memory::room(bytes, texts.iter().map(|(_, len)| *len as usize).sum())?;
+                memory::room(offsets, texts.len())?;
                 for (at, len) in texts {
                     bytes.extend_from_slice(&data[*at as usize..][..*len as usize]);
                     offsets.push(bytes.len() as i64);
@@ -53,23 +64,25 @@ impl Fill {
                 let offsets = offsets.to_mut();
                 let first = offsets[offsets.len() - 1];
                 let mut end = first;
+                memory::room(offsets, found[*slot].len())?;
                 offsets.extend(found[*slot].iter().map(|(_, count)| {
                     end += i64::from(*count);
                     end
                 }));
-                content.append(data, found, (end - first) as usize, items);
+                content.append(data, found, (end - first) as usize, items)?;
             }
             (Fill::Objects { fields }, objects) => {
                 let (entries, columns) = record_of(objects);
                 *entries += count;
                 for (at, fill) in fields {
                     match columns.get_mut(*at) {
-                        Some((_, column)) => fill.append(data, found, count, column),
+                        Some((_, column)) => fill.append(data, found, count, column)?,
                         None => wrong_column(),
                     }
                 }
             }
             _ => wrong_column(),
         }
+        Ok(())
     }
 }

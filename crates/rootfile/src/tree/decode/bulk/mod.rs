@@ -65,12 +65,12 @@ impl Bulk {
                 for ends in bounds[first..=entry].windows(2) {
                     self.find(data, ends, &mut found);
                 }
-                self.fill.append(data, &found, entry - first, column);
+                self.fill.append(data, &found, entry - first, column)?;
                 // Others of them will be like it.
                 return bounds[entry..].windows(2).try_for_each(|ends| one(ends, column));
             }
             if ends[1] - bounds[first] >= BYTES_TOGETHER || entry + 2 == bounds.len() {
-                self.fill.append(data, &found, entry + 1 - first, column);
+                self.fill.append(data, &found, entry + 1 - first, column)?;
                 found.iter_mut().for_each(Vec::clear);
                 first = entry + 1;
             }
