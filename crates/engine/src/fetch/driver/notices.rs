@@ -31,12 +31,7 @@ impl Driver {
                 self.tell_openers(id);
                 self.scheduler.handle_connected(now, id);
             }
-            Notice::Seen { file, info } => {
-                let source = SourceId(file);
-                if let Some(file) = self.sources.get(&source) {
-                    self.recognise(*file, source, info);
-                }
-            }
+            Notice::Seen { file, info } => self.seen(SourceId(file), info),
             Notice::Opened { request, info } => self.opened(RequestId(request.0), info),
             Notice::Data { request, offset, bytes } => {
                 self.trace.received(request.0, bytes.len() as u64);
@@ -116,6 +111,12 @@ impl Driver {
             if file.sources.values().any(|(of, _)| *of == server) {
                 file.tell(|errand| errand.enter(Phase::Opening));
             }
+        }
+    }
+
+    fn seen(&mut self, source: SourceId, info: FileInfo) {
+        if let Some(file) = self.sources.get(&source) {
+            self.recognise(*file, source, info);
         }
     }
 
