@@ -94,7 +94,7 @@ impl Engine {
             .enable_all()
             .build()
             .map_err(|e| Error::new(ErrorKind::Io, format!("no threads for the engine: {e}")))?;
-        let network: Arc<dyn Network> = Arc::new(Tcp { connect_timeout: config.connect_timeout });
+        let network: Arc<dyn Network> = Arc::new(Tcp::new(config.connect_timeout));
         let fetcher = {
             let _inside = runtime.enter();
             fetch::Fetcher::start(&config, network.clone())

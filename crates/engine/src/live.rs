@@ -45,7 +45,7 @@ impl Engine {
                 "set it before the first file is opened, or in a process of its own",
             ));
         }
-        let network: Arc<dyn Network> = Arc::new(Tcp { connect_timeout: config.connect_timeout });
+        let network: Arc<dyn Network> = Arc::new(Tcp::new(config.connect_timeout));
         self.inner.fetcher.configure(config.clone(), network.clone());
         let store = store::Store::of(&config);
         *settings = Arc::new(Settings { config, store, network });

@@ -183,7 +183,7 @@ mod tests {
         file.as_file().set_len(bytes).unwrap();
         let url = crate::source::local::file_url(file.path()).unwrap();
         let places = Places::from(vec![url]);
-        let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+        let network = Arc::new(Tcp::new(Duration::from_secs(5)));
         let fetcher = Fetcher::start(&Config::default(), network);
         let errand = Errand::begin(fetcher.trace(), Phase::Opening, None);
         let remote = fetcher.open(places, 0, 0, &errand).await.unwrap();

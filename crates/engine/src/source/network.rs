@@ -1,7 +1,9 @@
 //! How a connection comes about: the seam at which a simulated network takes the place of the
 //! real one.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,8 +11,9 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 
 /// A connected byte stream.
 pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -67,19 +70,59 @@ impl AsyncWrite for Counted {
 }
 
 /// The operating system's TCP.
+///
+/// A name may stand for several machines, whose copies of a file have times and ids of their own: all
+/// connections go to the machine that the first one went to, as long as it can be reached.
 #[derive(Debug, Clone)]
 pub struct Tcp {
     /// How long to wait for a connection before giving the host up.
-    pub connect_timeout: Duration,
+    connect_timeout: Duration,
+    /// The address of each name and port that is tried first.
+    preferred: Arc<Mutex<BTreeMap<(String, u16), SocketAddr>>>,
+}
+
+impl Tcp {
+    /// Gives a host up that has not answered after so long.
+    pub fn new(connect_timeout: Duration) -> Self {
+        Tcp { connect_timeout, preferred: Arc::default() }
+    }
+
+    async fn reach(&self, host: &str, port: u16) -> io::Result<TcpStream> {
+        let found: Vec<SocketAddr> = lookup_host((host, port)).await?.collect();
+        let key = (host.to_owned(), port);
+        let first = found.first().copied();
+        let preferred =
+            first.map(|first| *self.preferred.lock().entry(key.clone()).or_insert(first));
+        let again = found.iter().filter(|address| Some(**address) == preferred);
+        let others = found.iter().filter(|address| Some(**address) != preferred);
+        let mut failure = io::ErrorKind::AddrNotAvailable.into();
+        for address in again.chain(others) {
+            match TcpStream::connect(address).await {
+                Ok(stream) => {
+                    self.preferred.lock().insert(key, *address);
+                    return Ok(stream);
+                }
+                Err(error) => failure = error,
+            }
+        }
+        Err(failure)
+    }
+
+    /// A host has not answered: the next connection takes whichever address comes first.
+    fn forget(&self, host: &str, port: u16) {
+        self.preferred.lock().remove(&(host.to_owned(), port));
+    }
 }
 
 impl Network for Tcp {
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let limit = self.connect_timeout;
+        let tcp = self.clone();
         Box::pin(async move {
-            let connecting = TcpStream::connect((host.as_str(), port));
+            let limit = tcp.connect_timeout;
+            let connecting = tcp.reach(&host, port);
             let stream = tokio::time::timeout(limit, connecting).await.map_err(|_| {
+                tcp.forget(&host, port);
                 io::Error::new(
                     io::ErrorKind::TimedOut,
                     format!("no answer from {host}:{port} within {} s", limit.as_secs_f64()),
@@ -124,4 +167,23 @@ fn set_low_watermark(stream: &TcpStream, bytes: libc::c_int) -> io::Result<()> {
         libc::setsockopt(stream.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, value, length)
     };
     if failed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_name_stays_with_the_address_that_it_was_reached_at() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let tcp = Tcp::new(Duration::from_secs(5));
+        let key = ("localhost".to_owned(), address.port());
+        for _ in 0..2 {
+            drop(tcp.connect("localhost", address.port()).await.expect("it listens"));
+            assert_eq!(tcp.preferred.lock().get(&key), Some(&address), "whichever comes first");
+        }
+        drop(listener);
+        assert!(tcp.connect("localhost", address.port()).await.is_err());
+    }
 }

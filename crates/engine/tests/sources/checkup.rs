@@ -13,7 +13,7 @@ use super::http_server::{Say, scripted};
 
 async fn examine(url: &str) -> Vec<Finding> {
     let config = Config { silence_timeout: Duration::from_millis(300), ..Config::default() };
-    let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    let network = Arc::new(Tcp::new(Duration::from_secs(5)));
     Engine::within(&config, network).unwrap().examine(url).await.unwrap()
 }
 

@@ -23,7 +23,7 @@ fn content() -> Vec<u8> {
 fn engine() -> Engine {
     // Little is under way at a time, so that a copy can be broken off in the middle.
     let config = Config { memory_bytes_max: 4 << 20, ..Config::default() };
-    let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    let network = Arc::new(Tcp::new(Duration::from_secs(5)));
     Engine::within(&config, network).unwrap()
 }
 

@@ -87,7 +87,7 @@ async fn the_second_server_is_found_and_takes_over() {
     else {
         return;
     };
-    let network: Arc<dyn Network> = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    let network: Arc<dyn Network> = Arc::new(Tcp::new(Duration::from_secs(5)));
     let url = format!("root://localhost:{}//file.bin", manager.port);
     let mut urls = known_at(&url.parse().unwrap(), &network).await;
     urls.sort();

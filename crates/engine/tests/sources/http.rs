@@ -14,7 +14,7 @@ use super::http_server::{Good, Knobs, PLAIN, Ranges};
 use super::talk::{Talk, file};
 
 pub fn server(origin: &Url, config: &Config) -> Arc<dyn Server> {
-    let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    let network = Arc::new(Tcp::new(Duration::from_secs(5)));
     Arc::new(HttpServer::new(origin, config, network).unwrap())
 }
 

@@ -385,9 +385,7 @@ async fn a_whole_file_that_breaks_off_is_begun_again_by_who_waits() {
 #[tokio::test]
 async fn https_is_refused_clearly() {
     let url = "https://me:secret@host/f".parse().unwrap();
-    let network = std::sync::Arc::new(engine::source::network::Tcp {
-        connect_timeout: Duration::from_secs(1),
-    });
+    let network = std::sync::Arc::new(engine::source::network::Tcp::new(Duration::from_secs(1)));
     let error = engine::source::http::HttpServer::new(&url, &Config::default(), network)
         .err()
         .expect("refused");

@@ -152,7 +152,7 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     serves_ranges(ports[1]).await;
     let origin: Url = format!("root://127.0.0.1:{}//", ports[0]).parse().unwrap();
     for checksums in [Checksums::Never, Checksums::Auto, Checksums::Always] {
-        let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+        let network = Arc::new(Tcp::new(Duration::from_secs(5)));
         let config = Config { checksums, ..Config::default() };
         let server = engine::source::server_for(&origin, &config, network).unwrap();
         conformance::check(server, |name| origin.join(name).unwrap()).await;
@@ -221,7 +221,7 @@ async fn reads_with_checksums(origin: &Url) {
 async fn gives_checksums(ports: [u16; 2]) {
     let files = conformance::files();
     let (name, content) = files.iter().find(|(name, _)| *name == "large.bin").unwrap();
-    let network: Arc<dyn Network> = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    let network: Arc<dyn Network> = Arc::new(Tcp::new(Duration::from_secs(5)));
     let config = Config::default();
     let origins =
         [format!("root://127.0.0.1:{}//", ports[0]), format!("http://127.0.0.1:{}/", ports[1])];

@@ -23,7 +23,7 @@ fn content(seed: u64) -> Vec<u8> {
 }
 
 fn engine() -> Engine {
-    let network = Arc::new(Tcp { connect_timeout: Duration::from_secs(5) });
+    let network = Arc::new(Tcp::new(Duration::from_secs(5)));
     Engine::within(&Config { decode_threads: 0, ..Config::default() }, network).unwrap()
 }
 
