@@ -40,6 +40,8 @@ pub enum Lie {
 pub struct Behaviour {
     /// Answers reads so.
     pub lies: Option<Lie>,
+    /// Opens, reads and questions about files that have come so far, shared by those that have it.
+    pub seen: Arc<AtomicU64>,
     /// Closes every connection after so many answered reads.
     pub dies_after_reads: Option<u32>,
     /// Answers nothing any more after so many answered reads.
@@ -142,6 +144,17 @@ const LARGE_BYTES: usize = 4096;
 /// How often a stopped server looks whether it may go on.
 const STOPPED_LOOKS: Duration = Duration::from_millis(50);
 
+fn is_about_a_file(request: &Request) -> bool {
+    matches!(
+        request,
+        Request::Open(_)
+            | Request::Read(_)
+            | Request::Readv(_)
+            | Request::Pgread(_)
+            | Request::Stat(_)
+    )
+}
+
 /// What a read asks for first.
 fn reads(request: &Request) -> Option<Segment> {
     match request {
@@ -193,6 +206,9 @@ impl Connection {
             self.send(&mut end).await;
             while let Some(served) = self.server.poll_event() {
                 let Served::Request { tag, request } = served else { continue };
+                if is_about_a_file(&request) {
+                    self.behaviour.lock().seen.fetch_add(1, Ordering::Relaxed);
+                }
                 let Behaviour { service, dies_after_reads, hangs_after_reads, .. } =
                     self.behaviour.lock().clone();
                 if !service.is_zero() {

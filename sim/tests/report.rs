@@ -1,5 +1,6 @@
 //! The report's figures where they are known beforehand: time is virtual, decoding takes none.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use engine::report::Report;
@@ -103,6 +104,29 @@ fn a_round_trip_is_one_also_where_the_connection_was_new() {
         let first_byte = report.sources[0].first_byte_s.expect("measured");
         assert!((first_byte - RTT.as_secs_f64()).abs() < 0.002, "{first_byte}: {report}");
         assert_eq!(report.serial_round_trips, trips, "{report}");
+    }
+}
+
+/// Opens on each connection, opens put off and asked for again, a size asked for apart: they count.
+#[test]
+fn requests_told_are_requests_seen() {
+    let plain = Behaviour::default();
+    let waits = Behaviour { waits: Some(Duration::from_secs(2)), ..Behaviour::default() };
+    let without_stat = Behaviour { opens_without_stat: true, ..Behaviour::default() };
+    for behaviour in [plain, waits, without_stat] {
+        let seen = behaviour.seen.clone();
+        let report = sim::run(async {
+            let world = World::default();
+            let accepted = world.host("server", 1094, Link::delay(RTT));
+            xrootd_host::serve(accepted, one_file("/nano.root", FILE), behaviour);
+            let engine = sim::engine(&world);
+            let tree = engine.open_tree(ADDRESS, Some("Events")).await.expect("opens");
+            let chosen = tree.columns(&columns()).expect("are there");
+            tree.read(chosen, 0..u64::MAX).await.expect("reads");
+            engine.report()
+        });
+        assert_eq!(report.requests, seen.load(Ordering::Relaxed), "{report}");
+        assert!(report.requests > 3, "{report}");
     }
 }
 

@@ -139,6 +139,7 @@ pub struct Client {
     frames: FrameReader<ResponseHeader>,
     outbox: Outbox,
     events: VecDeque<Event>,
+    sent: VecDeque<RequestId>,
     streams: Streams,
     files: Files,
     tasks: BTreeMap<RequestId, Task>,
@@ -180,6 +181,7 @@ impl Client {
             frames: FrameReader::new(),
             outbox: Outbox::default(),
             events: VecDeque::new(),
+            sent: VecDeque::new(),
             streams: Streams::new(),
             files: Files::new(),
             tasks: BTreeMap::new(),
@@ -375,6 +377,12 @@ impl Client {
     /// The next thing to know.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
+    }
+
+    /// The next request that has left for the server, once each time that it was sent: for who
+    /// counts. Neither what begins a session nor signs of life are among them.
+    pub fn poll_sent(&mut self) -> Option<RequestId> {
+        self.sent.pop_front()
     }
 
     /// When to call [`Client::handle_timeout`].

@@ -99,6 +99,9 @@ fn a_request_that_has_to_wait_is_asked_again_and_its_reads_wait_with_it() {
     // Two waits, three opens, and the read once the third has succeeded.
     assert_eq!(pair.done_after(read), Some(Duration::from_secs(10) + 4 * RTT));
     assert_eq!(pair.count("kXR_open"), 3);
+    let sent = std::iter::from_fn(|| pair.client.poll_sent()).collect::<Vec<_>>();
+    let seen = pair.count("kXR_open") + pair.count("kXR_read");
+    assert_eq!(sent.len(), seen, "each time that it was sent");
 }
 
 #[test]

@@ -41,6 +41,7 @@ impl Busy {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
     pub bytes_received: u64,
+    /// As the source has sent them.
     pub requests: u64,
     /// Ranges in those requests.
     pub segments: u64,
@@ -97,7 +98,7 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// A request leaves; true where nothing at all was under way.
+    /// A source is asked for ranges; true where nothing at all was under way.
     pub(super) fn sent(
         &mut self,
         now: Duration,
@@ -106,7 +107,6 @@ impl Tallies {
         segments: usize,
     ) -> bool {
         let tally = self.requests.entry((file, source.clone())).or_default();
-        tally.requests += 1;
         tally.segments += segments as u64;
         tally.busy.begin(now);
         let of_file = self.files.entry(file).or_default();

@@ -1,6 +1,6 @@
 //! What was asked of whom, and when: the ground of every report and timeline.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,6 +83,8 @@ pub struct StandingRecord {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Records {
     pub requests: VecDeque<RequestRecord>,
+    /// Sources that serve one range a request.
+    pub one_range: BTreeSet<Arc<str>>,
     pub connections: Vec<ConnectionRecord>,
     /// When which source of which file was thought of otherwise.
     pub standings: Vec<StandingRecord>,
@@ -285,6 +287,19 @@ impl Trace {
             &*record.source == source && record.usable.is_some() && record.ended.is_none()
         };
         records.connections.iter().any(usable)
+    }
+
+    /// A source has sent a request of its protocol for this one.
+    pub(super) fn asked(&self, request: u64) {
+        let mut records = self.records.lock();
+        let Some(record) = records.request(request) else { return };
+        let key = (record.file, record.source.clone());
+        records.tallies.requests.entry(key).or_default().requests += 1;
+    }
+
+    /// A source serves one range a request.
+    pub(super) fn one_range(&self, source: Arc<str>) {
+        self.records.lock().one_range.insert(source);
     }
 
     pub(super) fn received(&self, request: u64, bytes: u64) {

@@ -35,8 +35,9 @@ pub struct Report {
     pub bytes_baskets: u64,
     /// `bytes_received / (bytes_metadata + bytes_baskets) - 1`.
     pub over_read: f64,
+    /// As they left for the sources: opens, reads and questions about files, sent again or not.
     pub requests: u64,
-    /// Ranges in those requests.
+    /// Ranges that were asked for.
     pub segments: u64,
     /// Connections begun to the servers concerned, whatever else they were used for.
     pub connections: u64,
@@ -75,6 +76,10 @@ pub struct SourceReport {
     pub name: String,
     pub bytes_received: u64,
     pub requests: u64,
+    /// Ranges that were asked of it.
+    pub segments: u64,
+    /// It has turned out to serve one range a request.
+    pub one_range: bool,
     pub failures: u64,
     /// Pages that came otherwise than they were sent, as their checksums showed, and were asked
     /// for again.
@@ -230,6 +235,9 @@ fn sources(records: &Records, now: Duration, file: Option<u32>) -> Vec<SourceRep
     for (name, tally) in records.tallies.by_source(file) {
         sources.insert(name.clone(), SourceReport::new(&name, &tally, now));
     }
+    for (name, source) in &mut sources {
+        source.one_range = records.one_range.contains(name);
+    }
     for connection in &records.connections {
         let Some(source) = sources.get_mut(&connection.source) else { continue };
         source.connections += 1;
@@ -253,6 +261,8 @@ impl SourceReport {
             name: name.to_owned(),
             bytes_received: tally.bytes_received,
             requests: tally.requests,
+            segments: tally.segments,
+            one_range: false,
             failures: tally.failures,
             damaged_pages: tally.damaged,
             hedges: tally.hedges,
@@ -272,6 +282,7 @@ impl SourceReport {
     fn subtract(&mut self, before: &SourceReport) {
         self.bytes_received -= before.bytes_received;
         self.requests -= before.requests;
+        self.segments -= before.segments;
         self.failures -= before.failures;
         self.damaged_pages -= before.damaged_pages;
         self.hedges -= before.hedges;
@@ -336,6 +347,14 @@ impl fmt::Display for SourceReport {
             ms(self.first_byte_s),
             self.rate.map_or("-".to_owned(), |rate| size(rate as u64)),
         )?;
+        if self.one_range {
+            let (ranges, requests) =
+                (count(self.segments, "range"), count(self.requests, "request"));
+            writeln!(
+                f,
+                "    it serves one range a request: {ranges} took {requests}, which is why it is slow"
+            )?;
+        }
         if self.damaged_pages > 0 {
             let pages = count(self.damaged_pages, "page");
             writeln!(f, "    {pages} came damaged, as their checksums showed: asked for again")?;

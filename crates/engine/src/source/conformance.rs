@@ -448,7 +448,8 @@ impl Client {
             Notice::Done { request } => self.unanswered(request).end = Some(Ok(())),
             Notice::Failed { request, error } => self.unanswered(request).end = Some(Err(error)),
             Notice::Traits(traits) => self.suffix_refused |= !traits.suffix,
-            Notice::Note(_) | Notice::Wait(_) | Notice::Reached | Notice::Progress { .. } => {}
+            Notice::Note(_) | Notice::Wait(_) | Notice::Reached => {}
+            Notice::Sent { .. } | Notice::Progress { .. } => {}
             Notice::Redirected { url, .. } => panic!("redirected to {url}"),
             Notice::Listed { .. } | Notice::Checksum { .. } | Notice::Located { .. } => {
                 panic!("an answer nobody asked for")

@@ -126,6 +126,7 @@ impl Server for LocalServer {
             local: true,
             connections_max: Some(4),
             checksums: false,
+            one_range: false,
         }
     }
 
@@ -259,6 +260,7 @@ impl Reader {
         open: &OpenFile,
         segments: &[Range<u64>],
     ) -> std::result::Result<(), Ended> {
+        self.link.tell(Notice::Sent { request });
         for segment in segments {
             let end = segment.end.min(open.info.size);
             let mut at = segment.start;

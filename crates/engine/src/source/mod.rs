@@ -121,6 +121,11 @@ pub enum Notice {
         offset: u64,
         bytes: Bytes,
     },
+    /// A request of the protocol has left for this one, which may take several: an open before a
+    /// read, one for each range, another try.
+    Sent {
+        request: RequestTag,
+    },
     /// So many bytes that this request asks for have come and are not handed on yet: the rest of a
     /// part of several ranges, or of a file that is sent as a whole, is awaited.
     Progress {
@@ -210,6 +215,8 @@ pub struct ServerTraits {
     pub connections_max: Option<u32>,
     /// It offers checksums of what it sends, as far as is known.
     pub checksums: bool,
+    /// It has turned out to serve one range a request, where its protocol has more.
+    pub one_range: bool,
 }
 
 /// Both ends of a connection's conversation with the driver, as the connection holds them.

@@ -135,6 +135,7 @@ impl XrootdServer {
             // Commands that are there already leave together.
             while let Ok(command) = link.commands.try_recv() {
                 session.command(command, link);
+                session.tell_sent(link);
             }
             self.tell(session, link)?;
             while let Some(bytes) = session.client.poll_transmit(session.clock.now()) {
@@ -167,6 +168,7 @@ impl XrootdServer {
 
     /// Passes on what the session tells, until it has nothing more to tell.
     fn tell(&self, session: &mut Session, link: &Link) -> Result<()> {
+        session.tell_sent(link);
         while let Some(event) = session.client.poll_event() {
             match event {
                 Event::SessionUp { .. } => {
@@ -454,6 +456,7 @@ impl Server for XrootdServer {
             local: false,
             connections_max: None,
             checksums: self.pages.are_offered(),
+            one_range: false,
         }
     }
 

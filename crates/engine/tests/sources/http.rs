@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Config;
+use engine::fetch::{Urgency, Want};
 use engine::source::conformance;
 use engine::source::http::HttpServer;
 use engine::source::network::Tcp;
 use engine::source::{Part, Server};
+use engine::{Config, Engine};
+use futures::StreamExt;
 use url::Url;
 
 use super::http_server::{Good, Knobs, PLAIN, Ranges};
@@ -114,6 +116,54 @@ async fn a_refused_suffix_leaves_the_size_and_is_not_asked_for_again() {
         assert_eq!(tail.info.as_ref().unwrap().size, 3_000_017, "after {status}");
         // One that says the size and refuses bytes within it may serve them when named.
         assert!(status == 416 || !tail.traits.as_ref().unwrap().suffix);
+    }
+}
+
+/// The report said 12 requests where a server that takes one range a request saw 365: those that the
+/// scheduler had made, not those that were sent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_told_are_requests_seen() {
+    let kinds = [
+        (Ranges::All, false),
+        (Ranges::Reversed, false),
+        (Ranges::Merged, false),
+        (Ranges::Half, false),
+        (Ranges::First, true),
+        (Ranges::Single, true),
+        (Ranges::Refused(416), true),
+        (Ranges::Refused(400), true),
+        (Ranges::AllRefused(501), false),
+        (Ranges::NoSuffix, false),
+        (Ranges::SuffixRefused(501), false),
+        (Ranges::None, false),
+    ];
+    let content = content("large.bin");
+    for (ranges, one_range) in kinds {
+        let good = Good::start(Knobs { ranges, ..PLAIN }).await;
+        let engine = Engine::start(Config::default()).unwrap();
+        let file = engine.open_bytes(good.url("large.bin").as_str()).await.unwrap();
+        let parts: Vec<_> = (0..100).map(|at| at * 29_000..at * 29_000 + 700).collect();
+        let want = |range: &std::ops::Range<u64>| Want {
+            range: range.clone(),
+            cost: 700,
+            urgency: Urgency::Demand,
+            order: 0,
+        };
+        let mut wants = file.want(parts.iter().map(want).collect());
+        while let Some(grant) = wants.next().await {
+            let grant = grant.unwrap();
+            let range = parts[grant.index].clone();
+            assert!(grant.bytes[..] == content[range.start as usize..range.end as usize]);
+        }
+        let report = engine.report();
+        assert_eq!(report.requests, good.requests() as u64, "{ranges:?}: {report}");
+        if ranges == Ranges::Half {
+            // Of two ranges that is one, too.
+            continue;
+        }
+        assert_eq!(report.sources[0].one_range, one_range, "{ranges:?}: {report}");
+        let line = "it serves one range a request: ";
+        assert_eq!(report.to_string().contains(line), one_range, "{ranges:?}: {report}");
     }
 }
 

@@ -214,7 +214,9 @@ async fn reads_with_checksums(origin: &Url) {
     }
     assert_eq!(come, ranges.len());
     let report = engine.report();
-    assert_eq!((report.requests, report.sources[0].damaged_pages), (report.segments, 0));
+    // Each range by itself, and an open on each connection.
+    assert!(report.requests >= report.segments, "{report}");
+    assert_eq!(report.sources[0].damaged_pages, 0);
 }
 
 /// What the server says of a file is what its bytes have, over both protocols and of every kind.

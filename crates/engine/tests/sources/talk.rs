@@ -91,10 +91,8 @@ impl Talk {
         let end = async {
             while let Some((_, notice)) = self.notices.recv().await {
                 match notice {
-                    Notice::Reached
-                    | Notice::Connected
-                    | Notice::Seen { .. }
-                    | Notice::Progress { .. } => {}
+                    Notice::Reached | Notice::Connected | Notice::Seen { .. } => {}
+                    Notice::Sent { .. } | Notice::Progress { .. } => {}
                     Notice::Opened { info, .. } => answer.info = Some(info),
                     Notice::Data { offset, bytes, .. } => {
                         answer.data.push((offset, bytes.to_vec()));

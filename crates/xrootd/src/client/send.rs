@@ -240,6 +240,7 @@ impl Client {
         let Some(stream) = self.put(Owner::Request(id), kind, frame) else {
             return Sent::NoStream;
         };
+        self.sent.push_back(id);
         if let Some(task) = self.tasks.get_mut(&id) {
             task.stream = Some(stream);
         }

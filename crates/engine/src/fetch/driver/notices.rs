@@ -9,7 +9,7 @@ use super::{Driver, scheduler_traits};
 use crate::error::{Error, ErrorKind};
 use crate::fetch::ledger::Phase;
 use crate::fetch::log::Level;
-use crate::source::{ConnectionTag, FileInfo, Notice, Place, Role, display_url};
+use crate::source::{ConnectionTag, FileInfo, Notice, Place, Role, ServerTraits, display_url};
 
 /// Redirections of one open; what XRootD's own client allows.
 const REDIRECTS_MAX: u32 = 16;
@@ -22,6 +22,7 @@ impl Driver {
         let now = self.clock.now();
         let id = ConnectionId(connection.0);
         match notice {
+            Notice::Sent { request } => self.trace.asked(request.0),
             Notice::Reached => self.scheduler.handle_reached(now, id),
             Notice::Progress { request, bytes } => {
                 self.scheduler.handle_progress(now, RequestId(request.0), bytes);
@@ -66,11 +67,7 @@ impl Driver {
             }
             Notice::Failed { request, error } => self.failed(RequestId(request.0), id, error),
             Notice::Redirected { request, url } => self.redirected(RequestId(request.0), id, &url),
-            Notice::Traits(traits) => {
-                if let Some(server) = self.server_of(id) {
-                    self.scheduler.update_server(now, server, scheduler_traits(&traits));
-                }
-            }
+            Notice::Traits(traits) => self.learn_traits(id, &traits),
             Notice::Located { request, places } => {
                 if let Some(state) = self.requests.get(&RequestId(request.0)) {
                     self.named(state.file, state.source, places);
@@ -98,6 +95,16 @@ impl Driver {
         if let Some(there) = self.connections.get(&connection) {
             self.trace.say(level, || format!("{}: {what}", there.source));
         }
+    }
+
+    /// What a server allows is known better.
+    fn learn_traits(&mut self, connection: ConnectionId, traits: &ServerTraits) {
+        let Some(there) = self.connections.get(&connection) else { return };
+        if traits.one_range {
+            self.trace.one_range(there.source.clone());
+        }
+        let now = self.clock.now();
+        self.scheduler.update_server(now, there.server, scheduler_traits(traits));
     }
 
     fn server_of(&self, connection: ConnectionId) -> Option<ServerId> {

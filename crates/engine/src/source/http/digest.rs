@@ -24,7 +24,7 @@ impl Exchange<'_> {
         let _turn = self.transport.turn().await?;
         job.stop_if_cancelled()?;
         let request = head(job.url(), algorithm, self.server.http2)?;
-        let response = self.transport.send(&request, job.url()).await.map_err(Stop::Broken)?;
+        let response = self.ask(job, &request).await?;
         let judged = judge(&response);
         let checksum = said(response.headers(), algorithm);
         // The answer to a HEAD has no body.

@@ -10,12 +10,12 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use hyper::header::HeaderMap;
-use hyper::{Response, StatusCode};
+use hyper::{Request, Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
 use url::Url;
 
 use super::HttpServer;
-use super::address::{get, redirected, shown};
+use super::address::{NoBody, get, redirected, shown};
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
 use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
@@ -148,9 +148,15 @@ impl Exchange<'_> {
         }
     }
 
+    /// Sends a request for a job, and waits for the head of its answer.
+    pub async fn ask(&self, job: &Job, request: &Request<NoBody>) -> Outcome<Response<Incoming>> {
+        self.teller.tell(Notice::Sent { request: job.request });
+        self.transport.send(request, job.url()).await.map_err(Stop::Broken)
+    }
+
     async fn round(&self, job: &mut Job, ask: &Ask) -> Outcome<Next> {
         let request = get(job.url(), ask.header.as_deref(), self.server.http2)?;
-        let response = self.transport.send(&request, job.url()).await.map_err(Stop::Broken)?;
+        let response = self.ask(job, &request).await?;
         let status = response.status();
         if job.open.is_some() {
             self.tell_more(job, response.headers());
@@ -502,6 +508,9 @@ impl Exchange<'_> {
     }
 
     fn one_range_at_a_time(&self) {
-        self.tell_traits(|traits| traits.segments_max = 1);
+        self.tell_traits(|traits| {
+            traits.segments_max = 1;
+            traits.one_range = true;
+        });
     }
 }

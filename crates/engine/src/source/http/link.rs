@@ -8,7 +8,7 @@ use super::address::{get, redirected};
 use super::answer::{Head, judge};
 use super::digest;
 use super::exchange::Exchange;
-use super::job::{Job, Outcome, Stop};
+use super::job::{Job, Outcome};
 use crate::source::{Notice, Place, Role};
 
 /// Links beyond these are left out.
@@ -24,7 +24,7 @@ impl Exchange<'_> {
         job.stop_if_cancelled()?;
         // Some redirectors answer a HEAD by themselves.
         let request = get(job.url(), Some("bytes=0-0"), self.server.http2)?;
-        let response = self.transport.send(&request, job.url()).await.map_err(Stop::Broken)?;
+        let response = self.ask(job, &request).await?;
         let mut places = places(job.url(), response.headers());
         let judged = judge(&response);
         self.discard(job.url(), response).await?;

@@ -107,6 +107,7 @@ impl HttpServer {
             local: false,
             connections_max: None,
             checksums: false,
+            one_range: false,
         };
         Ok(HttpServer {
             name: format!("http://{host}:{port}"),

@@ -38,7 +38,7 @@ impl Exchange<'_> {
             let _turn = self.transport.turn().await?;
             let Some(writer) = spool.claim() else { continue };
             let request = get(job.url(), None, self.server.http2)?;
-            let response = self.transport.send(&request, job.url()).await.map_err(Stop::Broken)?;
+            let response = self.ask(job, &request).await?;
             match judge(&response)? {
                 Head::Whole => return self.as_a_whole(job, spool, writer, response).await,
                 other => {

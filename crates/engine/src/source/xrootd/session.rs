@@ -56,6 +56,8 @@ pub struct Session {
     /// Files open (or being opened) on this session, by the driver's tag.
     pub files: BTreeMap<u32, FileId>,
     pub requests: BTreeMap<RequestId, Asked>,
+    /// The driver's latest request for each file, by its tag.
+    latest: BTreeMap<u32, RequestTag>,
     /// Where each of the driver's requests is. Ranges with checksums take a request each.
     pub tags: BTreeMap<RequestTag, Vec<RequestId>>,
     /// What came of files, by the driver's tag, of which it is still to be told what they are: no more
@@ -122,6 +124,7 @@ impl Session {
             clock: Clock::start(),
             files: BTreeMap::new(),
             requests: BTreeMap::new(),
+            latest: BTreeMap::new(),
             tags: BTreeMap::new(),
             held: BTreeMap::new(),
             known: BTreeMap::new(),
@@ -267,6 +270,7 @@ impl Session {
         let now = self.clock.now();
         match command {
             Command::Open { request, file, part } => {
+                self.latest.insert(file.tag, request);
                 let (Part::Head(bytes) | Part::Tail(bytes)) = part;
                 // Opened anew also where it is open already: the answer carries the size.
                 self.forget(file.tag);
@@ -274,6 +278,7 @@ impl Session {
                 self.read(id, 0..bytes, request, file);
             }
             Command::Fetch { request, file, segments } => {
+                self.latest.insert(file.tag, request);
                 let id = match self.files.get(&file.tag).copied() {
                     Some(id) => {
                         self.check(id, &file);
@@ -461,6 +466,30 @@ impl Session {
             | Asked::Stat { .. }
             | Asked::Check { .. }
             | Asked::Limits => None,
+        }
+    }
+
+    /// Tells which requests of the protocol have left for what the driver asks.
+    pub fn tell_sent(&mut self, link: &Link) {
+        while let Some(sent) = self.client.poll_sent() {
+            let request = match self.requests.get(&sent) {
+                Some(
+                    Asked::Open { request, .. }
+                    | Asked::Read { request, .. }
+                    | Asked::List { request, .. }
+                    | Asked::Checksum { request, .. }
+                    | Asked::Locate { request, .. },
+                ) => Some(*request),
+                Some(
+                    Asked::OpenForFetch { file }
+                    | Asked::Check { file, .. }
+                    | Asked::Stat { file, .. },
+                ) => self.latest.get(&file.tag).copied(),
+                Some(Asked::Limits) | None => None,
+            };
+            if let Some(request) = request {
+                link.tell(Notice::Sent { request });
+            }
         }
     }
 
