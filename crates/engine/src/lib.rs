@@ -199,7 +199,7 @@ impl Engine {
             let Settings { config, network, .. } = &*settings;
             match source::question::checksum(&url, algorithm, config, network.clone()).await {
                 Ok(checksum) => return Ok(checksum),
-                Err(error) => errors.push((source::display_url(&url), error)),
+                Err(error) => errors.push((url.to_string(), error)),
             }
         }
         Err(match &errors[..] {

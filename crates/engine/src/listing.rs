@@ -2,19 +2,18 @@
 
 use std::path::Path;
 
-use url::Url;
-
+use crate::Engine;
+use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 use crate::source::question;
-use crate::{Engine, address};
 
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listed {
     /// Without the directory.
     pub name: String,
-    /// The address to open it by.
+    /// The address to open it by; empty where the protocol has none for such a name.
     pub address: String,
     /// Bytes of a file; `None` of a directory, and where the server does not say it.
     pub size: Option<u64>,
@@ -31,11 +30,14 @@ impl Engine {
         let mut listed = match directory.contains("://") && !directory.starts_with("file://") {
             false => on_disk(directory)?,
             true => {
-                let url = address::parse_one(directory)?;
+                let url = Address::parse(directory)?;
                 let settings = self.settings();
                 let names =
                     question::list(&url, &settings.config, settings.network.clone()).await?;
-                let address = |name: &str| below(&url, name);
+                let address = |name: &str| {
+                    let child = url.child(name);
+                    child.map_or_else(|_| String::new(), |child| child.as_str().to_owned())
+                };
                 let known = |name: String| Listed {
                     address: address(&name),
                     name,
@@ -58,20 +60,14 @@ impl Engine {
     }
 }
 
-fn below(directory: &Url, name: &str) -> String {
-    let mut url = directory.clone();
-    url.set_path(&format!("{}/{name}", directory.path().trim_end_matches('/')));
-    crate::source::display_url(&url)
-}
-
 fn on_disk(directory: &str) -> Result<Vec<Listed>> {
-    let url = address::parse_one(directory)?;
+    let url = Address::parse(directory)?;
     let path = url
-        .to_file_path()
-        .map_err(|()| Error::new(ErrorKind::InvalidArgument, "not a path").with_url(directory))?;
+        .to_local()
+        .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "not a path").with_url(directory))?;
     let wrong = |error: &std::io::Error| Error::from_io(error).retryable(false).with_url(directory);
     let mut listed = Vec::new();
-    for entry in std::fs::read_dir(&path).map_err(|error| wrong(&error))? {
+    for entry in std::fs::read_dir(path).map_err(|error| wrong(&error))? {
         let entry = entry.map_err(|error| wrong(&error))?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with('.') {

@@ -3,9 +3,8 @@
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
-use url::Url;
 
-use crate::address::{Places, Said};
+use crate::address::{Address, Places, Said, Way};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::check_size;
@@ -19,7 +18,7 @@ const URLS_MAX: usize = 32;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metalink {
     /// Those that can be read here, the preferred ones first.
-    pub urls: Vec<Url>,
+    pub urls: Vec<Address>,
     /// Bytes.
     pub size: Option<u64>,
     /// Those of known algorithms.
@@ -35,7 +34,7 @@ impl From<Metalink> for Places {
 }
 
 /// Whether an address names a Metalink rather than the file itself.
-pub fn is_metalink(url: &Url) -> bool {
+pub fn is_metalink(url: &Address) -> bool {
     [".meta4", ".metalink"].iter().any(|ending| url.path().ends_with(ending))
 }
 
@@ -49,18 +48,19 @@ enum Field {
 }
 
 impl Metalink {
-    /// Reads a document of version 3 or 4.
+    /// Reads a document of version 3 or 4 that was found at an address, which says what addresses it
+    /// may name. Other documents of this kind are not followed.
     ///
     /// # Errors
     /// `Corrupt` for anything else; `Unsupported` where it describes several files, or one at places
     /// that cannot be read here.
-    pub fn parse(document: &[u8]) -> Result<Metalink> {
+    pub fn parse(document: &[u8], found: &Address) -> Result<Metalink> {
         let mut reader = Reader::from_reader(document);
         let mut parsing = Parsing::default();
         loop {
             match reader.read_event().map_err(|error| corrupt(&error.to_string()))? {
                 Event::Start(element) => parsing.begin(&element)?,
-                Event::End(_) => parsing.end()?,
+                Event::End(_) => parsing.end(found)?,
                 Event::Text(text) => {
                     parsing.text.push_str(&text.decode().map_err(|e| corrupt(&e.to_string()))?);
                 }
@@ -100,7 +100,7 @@ struct Parsing {
     files: u32,
     is_metalink: bool,
     found: Metalink,
-    ranked: Vec<(i64, Url)>,
+    ranked: Vec<(i64, Address)>,
 }
 
 impl Parsing {
@@ -137,7 +137,7 @@ impl Parsing {
         Ok(())
     }
 
-    fn end(&mut self) -> Result<()> {
+    fn end(&mut self, found: &Address) -> Result<()> {
         self.path.pop();
         let text = std::mem::take(&mut self.text);
         let text = text.trim();
@@ -152,7 +152,7 @@ impl Parsing {
             }
             // Addresses of other kinds are for others.
             Some(Field::Url(rank)) => {
-                let url = Url::parse(text).ok().filter(is_remote);
+                let url = found.led_to(text, Way::Replica).ok().filter(|url| !is_metalink(url));
                 self.ranked.extend(url.map(|url| (rank, url)));
             }
             _ => {}
@@ -176,17 +176,6 @@ impl Parsing {
         }
         Ok(self.found)
     }
-}
-
-/// Where a document from somewhere may send its reader: not to the reader's own disk, and not to
-/// another such document.
-pub fn is_remote(url: &Url) -> bool {
-    is_protocol(url) && !is_metalink(url)
-}
-
-/// What can be asked over a network.
-pub fn is_protocol(url: &Url) -> bool {
-    matches!(url.scheme(), "root" | "xroot" | "http" | "https")
 }
 
 fn corrupt(why: &str) -> Error {
@@ -215,17 +204,21 @@ mod tests {
       <url type="root" preference="90"><![CDATA[root://b//f.root]]></url></resources>
   </file></files></metalink>"#;
 
+    fn parse(document: &[u8]) -> Result<Metalink> {
+        Metalink::parse(document, &Address::parse("http://h/f.root.meta4").unwrap())
+    }
+
     fn urls(metalink: &Metalink) -> Vec<&str> {
-        metalink.urls.iter().map(Url::as_str).collect()
+        metalink.urls.iter().map(Address::as_str).collect()
     }
 
     #[test]
     fn both_versions_are_read() {
-        let four = Metalink::parse(VERSION_4.as_bytes()).unwrap();
+        let four = parse(VERSION_4.as_bytes()).unwrap();
         assert_eq!(urls(&four), ["http://a/f.root?x=1&y=2", "root://b:1094//f.root"]);
         assert_eq!(four.size, Some(33_554_432));
         assert_eq!(four.checksums, ["adler32 5bdad19a".parse().unwrap()]);
-        let three = Metalink::parse(VERSION_3.as_bytes()).unwrap();
+        let three = parse(VERSION_3.as_bytes()).unwrap();
         assert_eq!(urls(&three), ["root://b//f.root", "http://a/f.root"]);
         assert_eq!(three.size, Some(7));
         assert_eq!(three.checksums.len(), 1);
@@ -245,11 +238,7 @@ mod tests {
             (&several, ErrorKind::Unsupported),
             (&nowhere, ErrorKind::Unsupported),
         ] {
-            assert_eq!(
-                Metalink::parse(document.as_bytes()).unwrap_err().kind(),
-                kind,
-                "{document}"
-            );
+            assert_eq!(parse(document.as_bytes()).unwrap_err().kind(), kind, "{document}");
         }
     }
 
@@ -257,14 +246,14 @@ mod tests {
     fn every_beginning_of_one_is_read_or_refused() {
         for document in [VERSION_3, VERSION_4] {
             for end in 0..document.len() {
-                let _ = Metalink::parse(&document.as_bytes()[..end]);
+                let _ = parse(&document.as_bytes()[..end]);
             }
         }
     }
 
     #[test]
     fn addresses_are_told_apart_by_their_endings() {
-        let is = |address: &str| is_metalink(&Url::parse(address).unwrap());
+        let is = |address: &str| is_metalink(&Address::parse(address).unwrap());
         assert!(is("http://h/f.root.meta4?x=1") && is("file:///f.metalink"));
         assert!(!is("root://h//f.root") && !is("http://h/f?x=.meta4"));
     }

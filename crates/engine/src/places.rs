@@ -1,14 +1,11 @@
 //! From what a user calls a file to the places where it is.
 
-use url::Url;
-
 use crate::Engine;
-use crate::address::{Places, parse};
+use crate::address::{Address, Places, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::metalink::{self, Metalink};
-use crate::source::display_url;
 
 impl Engine {
     /// The places that an address means: those that a Metalink names stand for it.
@@ -19,16 +16,17 @@ impl Engine {
                 places.urls.push(url);
                 continue;
             }
-            let shown = display_url(&url);
-            let document = self.document(url).await?;
-            let metalink = Metalink::parse(&document).map_err(|error| error.with_url(shown))?;
+            let shown = url.to_string();
+            let document = self.document(url.clone()).await?;
+            let metalink =
+                Metalink::parse(&document, &url).map_err(|error| error.with_url(shown))?;
             places.add(metalink.into());
         }
         Ok(places)
     }
 
     /// A short document, whole.
-    async fn document(&self, url: Url) -> Result<Vec<u8>> {
+    async fn document(&self, url: Address) -> Result<Vec<u8>> {
         let errand = Errand::begin(self.trace(), Phase::Connecting, None);
         let places = Places::from(vec![url]);
         let mut file = self.inner.fetcher.open(places, metalink::BYTES_MAX, 0, &errand).await?;

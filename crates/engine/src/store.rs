@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
-use url::Url;
 
+use crate::address::Address;
 use crate::config::Config;
 use crate::source::FileInfo;
 use folder::Folder;
@@ -78,12 +78,12 @@ impl Store {
     }
 
     /// What is remembered of a file. Local ones are read as fast as their entries would be.
-    pub fn find(&self, url: &Url) -> Option<Entry> {
+    pub fn find(&self, url: &Address) -> Option<Entry> {
         decode(&self.folder.load(number(url)?, FILE_BYTES_MAX)?)
     }
 
     /// Remembers a file. Where that fails, nothing is remembered.
-    pub fn keep(&self, url: &Url, entry: &Entry) {
+    pub fn keep(&self, url: &Address, entry: &Entry) {
         let Some(number) = number(url) else { return };
         let bytes: u64 = entry.pieces.iter().map(|(_, piece)| piece.len() as u64).sum();
         if bytes > ENTRY_BYTES_MAX.min(self.bytes_max / 4) {
@@ -96,7 +96,7 @@ impl Store {
     }
 
     /// Forgets a file.
-    pub fn forget(&self, url: &Url) {
+    pub fn forget(&self, url: &Address) {
         if let Some(number) = number(url) {
             self.folder.forget(number);
         }
@@ -113,16 +113,10 @@ impl Store {
 }
 
 /// Under which number a file is remembered, if it is at all.
-fn number(url: &Url) -> Option<u64> {
-    if url.scheme() == "file" {
-        return None;
-    }
-    let mut place = url.clone();
+fn number(url: &Address) -> Option<u64> {
     // Who asks, and with which token, is no part of which file it is, and must not be kept.
-    let _ = place.set_username("");
-    let _ = place.set_password(None);
-    place.set_query(None);
-    Some(XxHash64::oneshot(0, place.as_str().as_bytes()))
+    let place = url.anonymous();
+    (!url.is_local()).then(|| XxHash64::oneshot(0, place.as_str().as_bytes()))
 }
 
 fn encode(entry: &Entry) -> Vec<u8> {
@@ -168,8 +162,8 @@ mod tests {
         Entry { info, pieces }
     }
 
-    fn url(text: &str) -> Url {
-        Url::parse(text).unwrap()
+    fn url(text: &str) -> Address {
+        Address::parse(text).unwrap()
     }
 
     #[test]

@@ -20,12 +20,13 @@ pub struct UrlError(&'static str);
 pub struct Url {
     /// `root`, `xroot`, `roots` or `xroots`.
     pub scheme: String,
+    /// A password behind it is left out: the protocol has no place for one.
     pub user: Option<String>,
     /// Name or address; an IPv6 address without its brackets.
     pub host: String,
     pub port: u16,
-    /// Absolute. One slash after the host only separates, so `root://h//a` and `root://h/a`
-    /// both mean `/a`.
+    /// Absolute, byte for byte as it is written: nothing in it is escaped. One slash after the host
+    /// only separates, so `root://h//a` and `root://h/a` both mean `/a`.
     pub path: String,
     /// What follows `?`.
     pub cgi: Option<String>,
@@ -49,7 +50,7 @@ impl Url {
         };
         let (authority, path) = place.split_once('/').unwrap_or((place, ""));
         let (user, address) = match authority.rsplit_once('@') {
-            Some((user, address)) => (Some(user.to_owned()), address),
+            Some((user, address)) => (user.split(':').next().map(str::to_owned), address),
             None => (None, authority),
         };
         let (host, port) = split_address(address)?;
@@ -157,6 +158,20 @@ mod tests {
     fn a_path_may_itself_be_a_url() {
         let url = Url::parse("root://cache//root://origin:1//f").unwrap();
         assert_eq!(url.path, "/root://origin:1//f");
+    }
+
+    #[test]
+    fn a_path_is_taken_as_it_is_written() {
+        for path in ["/a%20b", "/a b", "/\u{e9}#1", "/a/../b", "/100%", "/a%2Fb", "/x|y*[z]"] {
+            let url = Url::parse(&format!("root://h/{path}?k=%20")).unwrap();
+            assert_eq!((&*url.path, url.cgi.as_deref()), (path, Some("k=%20")));
+        }
+    }
+
+    #[test]
+    fn a_password_is_left_out() {
+        let url = Url::parse("root://me:secret@h//f").unwrap();
+        assert_eq!(url.to_string(), "root://me@h:1094//f");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Which file goes where.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use url::Url;
@@ -112,18 +113,20 @@ pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<Job>> {
     Ok(jobs)
 }
 
-/// The last part of a file's path, as it may be called on a disk.
-fn name_of(source: &str) -> Result<String> {
-    let url = address::parse(source)?.swap_remove(0);
-    let last = url.path().rsplit('/').next().unwrap_or_default();
-    let name = percent_encoding::percent_decode_str(last).decode_utf8_lossy().into_owned();
-    match name.as_str() {
-        "" | "." | ".." => {}
-        name if name.contains(['/', '\\', '\0']) => {}
-        _ => return Ok(name),
+/// The last part of a file's path, as it is called on a disk: byte for byte the name that its
+/// server has.
+fn name_of(source: &str) -> Result<OsString> {
+    let address = address::parse(source)?.swap_remove(0);
+    let name = address.file_name();
+    let is_name = match name.as_encoded_bytes() {
+        b"" | b"." | b".." => false,
+        bytes => !bytes.contains(&b'/') && !bytes.contains(&0),
+    };
+    if is_name {
+        return Ok(name);
     }
     let error = Error::new(ErrorKind::InvalidArgument, "the address ends without a file's name");
-    Err(error.with_url(crate::source::display_url(&url)).with_advice("name the target file"))
+    Err(error.with_url(address.to_string()).with_advice("name the target file"))
 }
 
 #[cfg(test)]
@@ -137,10 +140,17 @@ mod tests {
     #[test]
     fn into_a_directory_files_keep_their_names() {
         let folder = tempfile::tempdir().unwrap();
-        let sources = ["root://a//d/f.root?x=1|http://b/g", "http://b/a%20b.root"];
-        let jobs = of(&sources, folder.path()).unwrap();
-        assert_eq!(jobs[0].target, folder.path().join("f.root"));
-        assert_eq!(jobs[1].target, folder.path().join("a b.root"));
+        for (source, name) in [
+            ("root://a//d/f.root?x=1|http://b/g", "f.root"),
+            ("http://b/a%20b%3Fc%23.root", "a b?c#.root"),
+            ("root://a//d/a%20b#c.root", "a%20b#c.root"),
+            ("data/100%?#.root", "100%?#.root"),
+            ("file:///data/100%25.root", "100%.root"),
+            (r"root://a//d/a\b.root", r"a\b.root"),
+        ] {
+            let jobs = of(&[source], folder.path()).unwrap();
+            assert_eq!(jobs[0].target, folder.path().join(name), "{source}");
+        }
     }
 
     #[test]

@@ -114,7 +114,7 @@ mod tests {
     use futures::{FutureExt, StreamExt};
 
     use super::*;
-    use crate::address::Places;
+    use crate::address::{Address, Places};
     use crate::config::Config;
     use crate::fetch::errand::Errand;
     use crate::fetch::ledger::Phase;
@@ -181,7 +181,7 @@ mod tests {
     async fn opened(bytes: u64) -> (tempfile::NamedTempFile, RemoteFile) {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(bytes).unwrap();
-        let url = crate::source::local::file_url(file.path()).unwrap();
+        let url = Address::local(file.path()).unwrap();
         let places = Places::from(vec![url]);
         let network = Arc::new(Tcp::new(Duration::from_secs(5)));
         let fetcher = Fetcher::start(&Config::default(), network);

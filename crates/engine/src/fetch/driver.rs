@@ -18,23 +18,20 @@ use scheduler::{
     WantFailure, WantId,
 };
 use tokio::sync::{mpsc, oneshot};
-use url::Url;
 
 use self::search::Finding;
 use super::files::{
-    ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState, server_key,
+    ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState,
 };
 use super::ledger::Phase;
 use super::trace::{RequestKind, RequestRecord, Trace};
 use super::{Begun, Opened, Order, Urgency, Want};
-use crate::address::Places;
+use crate::address::{Address, Places};
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
-use crate::source::{
-    self, Command, ConnectionTag, FileRef, Link, Notice, Part, RequestTag, display_url,
-};
+use crate::source::{self, Command, ConnectionTag, FileRef, Link, Notice, Part, RequestTag};
 
 /// Happenings taken in before the scheduler is asked again, so that neither side starves.
 const BATCH: usize = 256;
@@ -213,13 +210,13 @@ impl Driver {
         state.is_opaque = is_opaque;
         state.size_said = said.size;
         state.agreement.checksum = said.checksum;
-        let mut places: Vec<(ServerId, Url)> = Vec::new();
+        let mut places: Vec<(ServerId, Address)> = Vec::new();
         for url in urls {
             match self.server_for(&url) {
                 // Two ways to one server bring no more than one.
                 Ok(server) if places.iter().any(|(other, _)| *other == server) => {}
                 Ok(server) => places.push((server, url)),
-                Err(error) => state.remember(&display_url(&url), error),
+                Err(error) => state.remember(&url.to_string(), error),
             }
         }
         let Some((first, _)) = places.first() else {
@@ -246,7 +243,7 @@ impl Driver {
     }
 
     /// Another place to read a file at; a `replica` has to agree with the others.
-    fn add_source(&mut self, file: FileId, server: ServerId, url: Url, replica: bool) {
+    fn add_source(&mut self, file: FileId, server: ServerId, url: Address, replica: bool) {
         let now = self.clock.now();
         let source = match replica {
             true => self.scheduler.add_replica(now, file, server),
@@ -268,8 +265,8 @@ impl Driver {
         }
     }
 
-    fn server_for(&mut self, url: &Url) -> Result<ServerId> {
-        let key = server_key(url);
+    fn server_for(&mut self, url: &Address) -> Result<ServerId> {
+        let key = url.server_key();
         if let Some(id) = self.server_names.get(&key) {
             return Ok(*id);
         }

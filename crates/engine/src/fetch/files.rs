@@ -7,7 +7,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantFailure, WantId};
 use tokio::sync::{mpsc, oneshot};
-use url::Url;
 
 use super::driver::agreement::Agreement;
 use super::driver::search::Search;
@@ -16,7 +15,7 @@ use super::store::Store;
 use super::{Delivery, Opened};
 use crate::error::{Error, ErrorKind, Result};
 use crate::report::count;
-use crate::source::{Command, FileInfo, FileRef, Server, display_url};
+use crate::source::{Command, FileInfo, FileRef, Server};
 
 /// A file somebody holds a handle to.
 pub struct FileState {
@@ -120,7 +119,7 @@ impl FileState {
             }
         };
         match self.sources.values().next() {
-            Some((_, file)) => error.with_url(display_url(&file.url)),
+            Some((_, file)) => error.with_url(file.url.to_string()),
             None => error,
         }
     }
@@ -210,15 +209,4 @@ impl Group {
             self.live -= 1;
         }
     }
-}
-
-/// What makes two addresses the same server.
-pub fn server_key(url: &Url) -> String {
-    format!(
-        "{}://{}@{}:{}",
-        url.scheme(),
-        url.username(),
-        url.host_str().unwrap_or(""),
-        url.port().unwrap_or(0)
-    )
 }

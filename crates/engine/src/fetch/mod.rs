@@ -24,14 +24,13 @@ use bytes::Bytes;
 use futures::stream::SelectAll;
 use futures::{Stream, StreamExt};
 use tokio::sync::{mpsc, oneshot};
-use url::Url;
 
-use crate::address::Places;
+use crate::address::{Address, Places};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::source::FileInfo;
 use crate::source::network::Network;
-use crate::source::{FileInfo, display_url};
 use ahead::Ahead;
 use errand::Errand;
 use log::Level;
@@ -239,7 +238,8 @@ impl Fetcher {
         tail: u64,
         errand: &Errand,
     ) -> Result<RemoteFile> {
-        let (shown, local) = (shown(&places.urls), are_local(&places.urls));
+        let urls: Arc<[Address]> = places.urls.clone().into();
+        let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}"));
         let answer = self.order_open(places, head, tail, None, errand)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
@@ -249,6 +249,7 @@ impl Fetcher {
             delivered: opened.delivered,
             source: opened.source,
             url: shown,
+            urls,
             local,
             fetcher: self.clone(),
         })
@@ -265,7 +266,8 @@ impl Fetcher {
         errand: &Errand,
     ) -> Result<(RemoteFile, Answer)> {
         let (begun, beginning) = oneshot::channel();
-        let (shown, local) = (shown(&places.urls), are_local(&places.urls));
+        let urls: Arc<[Address]> = places.urls.clone().into();
+        let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}, remembered from before"));
         let opened = self.order_open(places, head, 0, Some(begun), errand)?;
         // An address of no server is refused before anything begins.
@@ -279,6 +281,7 @@ impl Fetcher {
             delivered: Vec::new(),
             source: begun.source,
             url: shown.clone(),
+            urls,
             local,
             fetcher: self.clone(),
         };
@@ -320,12 +323,12 @@ impl Answer {
 }
 
 /// The addresses of a file as they may be shown.
-fn shown(urls: &[Url]) -> Arc<str> {
-    urls.iter().map(display_url).collect::<Vec<_>>().join("|").into()
+fn shown(urls: &[Address]) -> Arc<str> {
+    urls.iter().map(Address::to_string).collect::<Vec<_>>().join("|").into()
 }
 
-fn are_local(urls: &[Url]) -> bool {
-    urls.iter().all(|url| url.scheme() == "file")
+fn are_local(urls: &[Address]) -> bool {
+    urls.iter().all(Address::is_local)
 }
 
 fn stopped() -> Error {
@@ -340,12 +343,18 @@ pub struct RemoteFile {
     delivered: Vec<(u64, Bytes)>,
     source: String,
     url: Arc<str>,
+    urls: Arc<[Address]>,
     /// Every place that it is read from is a disk of this machine.
     local: bool,
     fetcher: Fetcher,
 }
 
 impl RemoteFile {
+    /// The places where it is read from, as the caller or a Metalink names them.
+    pub fn urls(&self) -> &[Address] {
+        &self.urls
+    }
+
     /// The address as given, without secrets.
     pub fn url(&self) -> &str {
         &self.url

@@ -21,6 +21,7 @@ use super::plan::Step;
 use super::skip::OnError;
 use super::table::{Chosen, Selected, Table, Wanted};
 use crate::Engine;
+use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Which part of the memory budget the metadata of files may take that were opened to be counted.
@@ -95,7 +96,7 @@ impl Engine {
         let chain = file.reading(|format, known| format.chain(known, path)).await?;
         file.learn(|format, known| format.has_record(known, path));
         let path = path.split(';').next().unwrap_or(path);
-        let links = places(file.url(), &chain.links);
+        let links = places(file.place()?, &chain.links);
         if chain.links.is_empty() {
             let what = format!("the chain {path} names no files");
             return Err(Error::new(ErrorKind::InvalidArgument, what).with_url(file.url()));
@@ -138,15 +139,15 @@ impl Engine {
 }
 
 /// Where the tables of a chain are that a file at `own` holds.
-fn places(own: &str, links: &[Link]) -> Result<Vec<Place>> {
+fn places(own: &Address, links: &[Link]) -> Result<Vec<Place>> {
     let mut named: BTreeMap<String, &str> = BTreeMap::new();
     let mut places = Vec::with_capacity(links.len());
     for link in links {
-        let url = beside(own, &link.file);
+        let url = beside(own, &link.file)?.as_str().to_owned();
         let before = named.entry(url.clone()).or_insert(&link.file);
         if *before != link.file {
             let what = format!("{before} and {} are not where the chain names them", link.file);
-            let error = Error::new(ErrorKind::NotFound, what).with_url(own);
+            let error = Error::new(ErrorKind::NotFound, what).with_url(own.to_string());
             return Err(error.with_advice(format!("both would be {url}")));
         }
         let (path, count) = (Some(link.tree.clone()), link.entries);

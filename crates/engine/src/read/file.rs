@@ -19,7 +19,7 @@ use super::series::Series;
 use super::table::Table;
 use super::tree::Tree;
 use super::{Decoders, Profiles};
-use crate::address::Places;
+use crate::address::{Address, Places};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
@@ -173,6 +173,15 @@ impl File {
     /// The address as given, without secrets.
     pub fn url(&self) -> &str {
         self.inner.remote.url()
+    }
+
+    /// Where it is, to find what it names: the first of its places.
+    pub(super) fn place(&self) -> Result<&Address> {
+        self.inner
+            .remote
+            .urls()
+            .first()
+            .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "a file without an address"))
     }
 
     /// Bytes.

@@ -12,6 +12,7 @@ use super::file::File;
 use super::formula::Expression;
 use super::table::Table;
 use crate::Engine;
+use crate::address::{Address, Way};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A friend that is open.
@@ -164,7 +165,9 @@ impl Engine {
         for name in names {
             let place = places.iter().find(|place| place.name == name);
             let place = place.ok_or_else(|| no_friend(book, &name))?;
-            wanted.push((place, friend_file(own.url(), &place.file)));
+            let at = friend_file(own.place()?, &place.file);
+            let at = at.map_err(|error| looked_for(error, path, place))?;
+            wanted.push((place, at.map(|at| at.as_str().to_owned())));
         }
         let unknown = wanted.iter().filter(|(place, _)| book.known(&place.name).is_none());
         let addresses: BTreeSet<&str> = unknown.filter_map(|(_, at)| at.as_deref()).collect();
@@ -203,14 +206,15 @@ impl Engine {
             },
             Err(error) => Err(error),
         };
-        found.map_err(|error| {
-            let named = if place.file.is_empty() { "the same file" } else { &place.file };
-            error.with_advice(format!(
-                "it is looked for as the friend \"{}\" of {own}, which names {named}",
-                place.name,
-            ))
-        })
+        found.map_err(|error| looked_for(error, own, place))
     }
+}
+
+fn looked_for(error: Error, own: &str, place: &FriendPlace) -> Error {
+    let named = if place.file.is_empty() { "the same file" } else { &place.file };
+    let FriendPlace { name, .. } = place;
+    let advice = format!("it is looked for as the friend \"{name}\" of {own}, which names {named}");
+    error.with_advice(advice)
 }
 
 fn no_friend(book: &FriendBook, name: &str) -> Error {
@@ -228,45 +232,54 @@ fn no_friend(book: &FriendBook, name: &str) -> Error {
 
 /// Where the file of a friend is; `None` for the tree's own file.
 ///
-/// A tree names the file as it was when the friend was added. Whoever moves files moves both: so
-/// a file of the name of the tree's own is that one, and one named by a path that leads nowhere from
-/// here is beside it.
-fn friend_file(own: &str, named: &str) -> Option<String> {
-    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let path_of = |url: &str| url.split(['?', '#']).next().unwrap_or_default().to_owned();
-    let own = own.split('|').next().unwrap_or(own);
-    if named.is_empty() || last(&path_of(named)) == last(&path_of(own)) {
-        return None;
+/// A tree names the file as it was when the friend was added. Who moves files moves both: so a file
+/// of the name of the tree's own is that one, and one named by a path that leads nowhere from here
+/// is beside it. A path in a file of a server is never one of this machine.
+///
+/// # Errors
+/// Where a URL is named that may not follow the file's own (see [`crate::address`]).
+fn friend_file(own: &Address, named: &str) -> Result<Option<Address>> {
+    let is_url = is_remote(named);
+    let rest = named.split_once("://").map_or(named, |(_, rest)| rest);
+    let path = if is_url { rest.split(['?', '#']).next().unwrap_or_default() } else { rest };
+    let last = path.rsplit('/').next().unwrap_or_default();
+    if named.is_empty() || *own.file_name() == *last {
+        return Ok(None);
     }
-    if named.contains("://") {
-        return Some(named.to_owned());
+    if is_url {
+        return own.led_to(named, Way::Mention).map(Some);
     }
-    let local = url::Url::parse(own).ok().filter(|url| url.scheme() == "file");
-    let local = local.and_then(|url| url.to_file_path().ok());
-    let is_absolute = Path::new(named).is_absolute();
-    let Some(local) = local else {
-        let name = if is_absolute { last(named) } else { named.to_owned() };
-        let folder = path_of(own);
-        let folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
-        return Some(format!("{folder}/{name}"));
+    let is_absolute = Path::new(path).is_absolute();
+    let found = match (own.is_local(), is_absolute) {
+        (false, true) => own.beside(last)?,
+        (false, false) => own.beside(path)?,
+        (true, true) => nearer(Address::local(Path::new(path))?, own.beside(last)?),
+        (true, false) => nearer(own.beside(path)?, Address::local(Path::new(path))?),
     };
-    let beside = |name: &str| local.with_file_name(name);
-    let tried = match is_absolute {
-        true => [Path::new(named).to_owned(), beside(&last(named))],
-        false => [beside(named), Path::new(named).to_owned()],
-    };
-    let found = tried.iter().find(|path| path.exists()).unwrap_or(&tried[0]);
-    Some(found.to_string_lossy().into_owned())
+    Ok(Some(found))
+}
+
+/// A URL of another scheme than `file`, which is but another way to write a path.
+fn is_remote(named: &str) -> bool {
+    named.split_once("://").is_some_and(|(scheme, _)| !scheme.eq_ignore_ascii_case("file"))
+}
+
+/// The first of two that is there, or else the first.
+fn nearer(first: Address, second: Address) -> Address {
+    let is_there = |address: &Address| address.to_local().is_some_and(Path::exists);
+    if !is_there(&first) && is_there(&second) { second } else { first }
 }
 
 /// Where a file of a chain is, which a file at `own` names.
-pub(super) fn beside(own: &str, named: &str) -> String {
+pub(super) fn beside(own: &Address, named: &str) -> Result<Address> {
     let path = Path::new(named);
-    let is_there = || own.starts_with("file:") && path.is_absolute() && path.exists();
-    match named.contains("://") || is_there() {
-        true => named.to_owned(),
-        false => friend_file(own, named).unwrap_or_else(|| own.to_owned()),
+    if own.is_local() && path.is_absolute() && path.exists() {
+        return Address::local(path);
     }
+    if is_remote(named) {
+        return own.led_to(named, Way::Mention);
+    }
+    Ok(friend_file(own, named)?.unwrap_or_else(|| own.clone()))
 }
 
 impl Alignment {
@@ -306,15 +319,35 @@ mod tests {
 
     #[test]
     fn where_friends_are() {
-        let own = "root://a//store/one.root?token=x";
-        let of = |named| friend_file(own, named);
-        assert_eq!(of(""), None);
-        assert_eq!(of("/far/away/one.root"), None);
-        assert_eq!(of("root://b//one.root"), None, "a copy is the same file");
-        assert_eq!(of("root://b//two.root").unwrap(), "root://b//two.root");
-        assert_eq!(of("two.root").unwrap(), "root://a//store/two.root");
-        assert_eq!(of("sub/two.root").unwrap(), "root://a//store/sub/two.root");
-        assert_eq!(of("/far/away/two.root").unwrap(), "root://a//store/two.root");
+        for (own, named, there) in [
+            ("root://a//store/one.root?token=x", "", None),
+            ("root://a//store/one.root", "/far/away/one.root", None),
+            ("root://a//store/one.root", "root://b//one.root", None),
+            ("root://a//store/one.root", "root://b//two.root", Some("root://b//two.root")),
+            ("root://a//store/one.root?x", "two.root", Some("root://a//store/two.root")),
+            ("root://a//store/one.root", "sub/two.root", Some("root://a//store/sub/two.root")),
+            ("root://a//store/one.root", "/far/away/two.root", Some("root://a//store/two.root")),
+            ("root://a//store/one.root", "50%#.root", Some("root://a//store/50%#.root")),
+            ("http://a/store/one.root", "50%#?.root", Some("http://a/store/50%25%23%3F.root")),
+            ("http://a/store/50%25.root", "50%.root", None),
+            // A server's file once named files of the reader's disk, and they were opened.
+            ("http://a/store/one.root", "file:///etc/passwd", Some("http://a/store/passwd")),
+            ("root://a//store/one.root", "FILE:///etc/passwd", Some("root://a//store/passwd")),
+            (
+                "http://a/store/one.root",
+                "two.root|/etc/passwd",
+                Some("http://a/store/two.root%7C/etc/passwd"),
+            ),
+        ] {
+            let found = friend_file(&Address::parse(own).unwrap(), named).unwrap();
+            let there = there.map(|there| Address::parse(there).unwrap());
+            assert_eq!(found, there, "{own} {named}");
+        }
+        let own = Address::parse("root://a//store/one.root").unwrap();
+        for refused in ["root://b//x|/etc/passwd", "root://localhost//x", "ftp://b/x", "a?b.root"] {
+            assert!(friend_file(&own, refused).is_err(), "{refused}");
+            assert!(beside(&own, refused).is_err(), "{refused}");
+        }
     }
 
     #[test]
@@ -322,11 +355,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
         std::fs::write(path("there.root"), b"").unwrap();
-        let own = url::Url::from_file_path(path("one.root")).unwrap().to_string();
-        assert_eq!(friend_file(&own, "there.root").unwrap(), path("there.root"));
-        assert_eq!(friend_file(&own, &path("there.root")).unwrap(), path("there.root"));
-        assert_eq!(friend_file(&own, "/elsewhere/there.root").unwrap(), path("there.root"));
-        assert_eq!(friend_file(&own, "absent.root").unwrap(), path("absent.root"));
-        assert_eq!(friend_file(&own, "/elsewhere/one.root"), None);
+        let own = Address::parse(&path("one.root")).unwrap();
+        let file = |named: &str| friend_file(&own, named).unwrap().map(|at| at.to_string());
+        assert_eq!(file("there.root").unwrap(), path("there.root"));
+        assert_eq!(file(&path("there.root")).unwrap(), path("there.root"));
+        assert_eq!(file(&format!("file://{}", path("there.root"))).unwrap(), path("there.root"));
+        assert_eq!(file("/elsewhere/there.root").unwrap(), path("there.root"));
+        assert_eq!(file("absent.root").unwrap(), path("absent.root"));
+        assert_eq!(file("/elsewhere/one.root"), None);
     }
 }

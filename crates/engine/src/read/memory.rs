@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use rootfile::{File, Known, Progress};
-use url::Url;
 
+use crate::address::Address;
 use crate::fetch::RemoteFile;
 use crate::source::FileInfo;
 use crate::store::{Entry, Store};
@@ -17,7 +17,7 @@ type Read = rootfile::Result<Progress<()>>;
 #[derive(Debug)]
 pub struct Memory {
     store: Store,
-    url: Url,
+    url: Address,
     /// As it was found, until it has been held against the file.
     found: Mutex<Option<Entry>>,
     knows: bool,
@@ -28,7 +28,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub fn of(store: &Store, url: &Url) -> Self {
+    pub fn of(store: &Store, url: &Address) -> Self {
         let found = store.find(url);
         let knows = found.is_some();
         Memory {

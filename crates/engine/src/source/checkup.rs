@@ -13,13 +13,12 @@ use serde::Serialize;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
-use url::Url;
 
 use super::network::Network;
 use super::{
-    Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, display_url,
-    server_for,
+    Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, server_for,
 };
+use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -71,13 +70,12 @@ pub struct Finding {
 }
 
 /// Goes the way to a file, up to the first fault that cannot be passed.
-pub async fn examine(url: &Url, config: &Config, network: &Arc<dyn Network>) -> Vec<Finding> {
+pub async fn examine(url: &Address, config: &Config, network: &Arc<dyn Network>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut at = url.clone();
     for _ in 0..REDIRECTIONS_MAX {
-        let is_reachable = match (at.host_str(), at.scheme()) {
-            (Some(host), scheme) if scheme != "file" => {
-                let port = at.port_or_known_default().unwrap_or(1094);
+        let is_reachable = match (at.host(), at.port()) {
+            (Some(host), Some(port)) => {
                 reach(host, port, config.connect_timeout, &mut findings).await
             }
             _ => true,
@@ -151,15 +149,15 @@ fn name_fault(host: &str, seconds: f64, text: String, findings: &mut Vec<Finding
 
 /// Login, open and read; the next address where the server sends on.
 async fn converse(
-    url: &Url,
+    url: &Address,
     config: &Config,
     network: &Arc<dyn Network>,
     findings: &mut Vec<Finding>,
-) -> Option<Url> {
+) -> Option<Address> {
     let mut visit = match Visit::begin(url, config, network.clone()) {
         Ok(visit) => visit,
         Err(error) => {
-            findings.push(failed(Step::Login, &display_url(url), 0.0, &error));
+            findings.push(failed(Step::Login, &url.to_string(), 0.0, &error));
             return None;
         }
     };
@@ -175,7 +173,7 @@ async fn converse(
         match outcome {
             Ok(Passed::On(text)) => findings.push(fine(step, &visit.name, seconds, text)),
             Ok(Passed::Elsewhere(target)) => {
-                let text = format!("sent on to {}", display_url(&target));
+                let text = format!("sent on to {target}");
                 findings.push(fine(step, &visit.name, seconds, text));
                 return Some(target);
             }
@@ -190,7 +188,7 @@ async fn converse(
 
 enum Passed {
     On(String),
-    Elsewhere(Url),
+    Elsewhere(Address),
 }
 
 /// One connection, asked for one thing after the other.
@@ -204,7 +202,7 @@ struct Visit {
 }
 
 impl Visit {
-    fn begin(url: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
+    fn begin(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
         let server = server_for(url, config, network)?;
         let name = server.name().to_owned();
         let (orders, commands) = mpsc::unbounded_channel();

@@ -19,11 +19,11 @@ use futures::FutureExt;
 use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
-use url::Url;
 
 use super::{
     Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits,
 };
+use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 
 /// No check takes longer; one that does hangs.
@@ -59,7 +59,7 @@ fn pattern(seed: u64, length: usize) -> Vec<u8> {
 ///
 /// # Panics
 /// Where the server breaks a rule.
-pub async fn check(server: Arc<dyn Server>, url_of: impl Fn(&str) -> Url) {
+pub async fn check(server: Arc<dyn Server>, url_of: impl Fn(&str) -> Address) {
     let seen = Arc::default();
     let place = Place { server, files: files().into(), url_of: &url_of, seen };
     within("commands before the connection", commands_before_connected(&place)).await;
@@ -290,7 +290,7 @@ async fn end_amid_work(place: &Place<'_>) {
 struct Place<'a> {
     server: Arc<dyn Server>,
     files: Vec<(&'static str, Vec<u8>)>,
-    url_of: &'a dyn Fn(&str) -> Url,
+    url_of: &'a dyn Fn(&str) -> Address,
     seen: Seen,
 }
 

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,30 +18,18 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::oneshot;
-use url::Url;
 
 use super::buffers::Buffers;
 use super::{
     Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits, cannot_list,
     cannot_locate, no_checksum,
 };
+use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 
 /// Largest piece read and handed on at once: nearly every basket is shorter, so that none has to be
 /// joined, and a cancel is heard soon enough.
 pub const PIECE_BYTES: u64 = 16 << 20;
-
-/// The address of a local path.
-///
-/// # Errors
-/// `InvalidArgument` for an empty path, or where the current directory is gone.
-pub fn file_url(path: &Path) -> Result<Url> {
-    let wrong = || {
-        Error::new(ErrorKind::InvalidArgument, format!("{} is not a usable path", path.display()))
-    };
-    let absolute = std::path::absolute(path).map_err(|_| wrong())?;
-    Url::from_file_path(absolute).map_err(|()| wrong())
-}
 
 /// The file system of this machine.
 #[derive(Debug, Default)]
@@ -78,16 +66,15 @@ impl LocalServer {
     }
 }
 
-fn open_at(url: &Url) -> Result<OpenFile> {
-    let path = url.to_file_path().map_err(|()| {
+fn open_at(url: &Address) -> Result<OpenFile> {
+    let path = url.to_local().ok_or_else(|| {
         Error::new(ErrorKind::InvalidArgument, "not the address of a local file")
-            .with_url(url.as_str())
-            .with_advice("write it as file:///directory/file")
+            .with_url(url.to_string())
     })?;
-    open_regular(&path).map_err(|error| error.with_url(path.to_string_lossy()))
+    open_regular(path).map_err(|error| error.with_url(url.to_string()))
 }
 
-fn open_regular(path: &PathBuf) -> Result<OpenFile> {
+fn open_regular(path: &Path) -> Result<OpenFile> {
     // Asked before opening: to open a pipe waits for its writer.
     let before = std::fs::metadata(path).map_err(|error| Error::from_io(&error))?;
     if before.is_dir() {
@@ -285,7 +272,7 @@ impl Reader {
                     }
                     Err(error) => {
                         let error = Error::from_io(&error).with_range(piece);
-                        let error = error.with_url(file.url.as_str());
+                        let error = error.with_url(file.url.to_string());
                         self.link.tell(Notice::Failed { request, error });
                         return Ok(());
                     }
@@ -338,7 +325,7 @@ mod tests {
     fn directories_pipes_and_absent_files_are_told_apart() {
         let directory = tempfile::tempdir().unwrap();
         let kind = |path: &Path| {
-            open_at(&file_url(path).unwrap()).map(|open| open.info.size).map_err(|e| e.kind())
+            open_at(&Address::local(path).unwrap()).map(|open| open.info.size).map_err(|e| e.kind())
         };
         assert_eq!(kind(directory.path()), Err(ErrorKind::InvalidArgument));
         assert_eq!(kind(&directory.path().join("none")), Err(ErrorKind::NotFound));

@@ -37,10 +37,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::address::{Address, Scheme};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use url::Url;
 
 use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
@@ -62,7 +62,7 @@ pub struct ConnectionTag(pub u32);
 pub struct FileRef {
     /// The driver's name for the file; unique within the engine.
     pub tag: u32,
-    pub url: Arc<Url>,
+    pub url: Arc<Address>,
     /// Nobody looks into its bytes: checksums of them are asked for where the server has any.
     pub is_opaque: bool,
 }
@@ -162,7 +162,7 @@ pub enum Notice {
     /// The file is to be read elsewhere; answers the request.
     Redirected {
         request: RequestTag,
-        url: Url,
+        url: Address,
     },
     /// What the server allows has been learnt.
     Traits(ServerTraits),
@@ -179,7 +179,7 @@ pub enum Notice {
 /// Where a redirector, or a server, says that a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    pub url: Url,
+    pub url: Address,
     pub role: Role,
 }
 
@@ -236,7 +236,7 @@ impl Link {
 /// The answer to a `List` where directories cannot be listed.
 fn cannot_list(request: RequestTag, directory: &FileRef) -> Notice {
     let error = Error::new(ErrorKind::Unsupported, "directories cannot be listed here")
-        .with_url(display_url(&directory.url))
+        .with_url(directory.url.to_string())
         .with_advice("name the files");
     Notice::Failed { request, error }
 }
@@ -244,14 +244,14 @@ fn cannot_list(request: RequestTag, directory: &FileRef) -> Notice {
 /// The answer to a `Checksum` where none are kept.
 fn no_checksum(request: RequestTag, file: &FileRef) -> Notice {
     let error = Error::new(ErrorKind::Unsupported, "no checksums are kept here")
-        .with_url(display_url(&file.url));
+        .with_url(file.url.to_string());
     Notice::Failed { request, error }
 }
 
 /// The answer to a `Locate` by those that know of no others.
 fn cannot_locate(request: RequestTag, file: &FileRef) -> Notice {
     let error = Error::new(ErrorKind::Unsupported, "nothing is known here of other servers")
-        .with_url(display_url(&file.url));
+        .with_url(file.url.to_string());
     Notice::Failed { request, error }
 }
 
@@ -272,64 +272,19 @@ pub trait Server: Send + Sync + 'static {
 /// # Errors
 /// `Unsupported` for schemes that this version does not speak.
 pub fn server_for(
-    url: &Url,
+    url: &Address,
     config: &Config,
     network: Arc<dyn network::Network>,
 ) -> Result<Arc<dyn Server>> {
     match url.scheme() {
-        "file" => Ok(Arc::new(local::LocalServer::new())),
-        "http" | "https" => Ok(Arc::new(http::HttpServer::new(url, config, network)?)),
-        "root" | "xroot" => Ok(Arc::new(xrootd::XrootdServer::new(url, config, network)?)),
-        other => Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("addresses that begin with {other}:// cannot be read"),
-        )
-        .with_advice("this version reads root://, http://, file:// and local paths")),
-    }
-}
-
-/// The address as it may be shown: without a password, and without the values of its query except
-/// of those keys that are known to be no secret. Who has a token may read the file.
-pub fn display_url(url: &Url) -> String {
-    let mut shown = url.clone();
-    if shown.password().is_some() {
-        let _ = shown.set_password(None);
-    }
-    if let Some(query) = url.query() {
-        let parts: Vec<String> = query.split('&').map(shown_parameter).collect();
-        shown.set_query(Some(&parts.join("&")));
-    }
-    shown.to_string()
-}
-
-/// Query keys whose values say how and where to read, and open nothing.
-const QUERY_SHOWN: [&str; 8] =
-    ["xrdcl.", "xrd.", "tried", "triedrc", "cms.", "svc", "filetype", "version"];
-
-fn shown_parameter(parameter: &str) -> String {
-    let Some((key, value)) = parameter.split_once('=') else { return "...".into() };
-    let is_shown = QUERY_SHOWN.iter().any(|shown| match shown.strip_suffix('.') {
-        Some(_) => key.starts_with(shown) && !key.contains("authz"),
-        None => key == *shown,
-    });
-    if is_shown { format!("{key}={value}") } else { format!("{key}=...") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_are_not_shown() {
-        for (address, shown) in [
-            ("root://me:pw@host//f.root", "root://me@host//f.root"),
-            ("root://host//f?authz=Bearer%20abc&tried=ds1", "root://host//f?authz=...&tried=ds1"),
-            ("http://host/f?access_token=abc", "http://host/f?access_token=..."),
-            ("http://host/f?X-Amz-Signature=abc&x=1", "http://host/f?X-Amz-Signature=...&x=..."),
-            ("http://host/f?abc", "http://host/f?..."),
-            ("root://host//f?xrd.wantprot=unix", "root://host//f?xrd.wantprot=unix"),
-        ] {
-            assert_eq!(display_url(&Url::parse(address).unwrap()), shown);
+        Scheme::Local => Ok(Arc::new(local::LocalServer::new())),
+        Scheme::Http => Ok(Arc::new(http::HttpServer::new(url, config, network)?)),
+        Scheme::Root => Ok(Arc::new(xrootd::XrootdServer::new(url, config, network)?)),
+        // To be wrapped around the network's stream.
+        encrypted @ (Scheme::Roots | Scheme::Https) => {
+            let what = format!("{} is not supported by this version", encrypted.name());
+            let error = Error::new(ErrorKind::Unsupported, what).with_url(url.to_string());
+            Err(error.with_advice("use root:// or http:// where the server has it"))
         }
     }
 }

@@ -10,18 +10,16 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
-use url::Url;
 
 use super::network::{Counted, Network, Stream};
 use super::{
-    Command, ConnectionTag, FileRef, Link, Notice, Part, Place, RequestTag, Role, display_url,
-    server_for,
+    Command, ConnectionTag, FileRef, Link, Notice, Part, Place, RequestTag, Role, server_for,
 };
-use crate::address::Places;
+use crate::address::{Address, Places};
 use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::metalink::{self, Metalink, is_protocol, is_remote};
+use crate::metalink::{self, Metalink, is_metalink};
 use crate::report::count;
 
 /// How often a question may be passed on: a redirector's redirector is common, more is a circle.
@@ -38,7 +36,7 @@ const QUESTION_TIMEOUT: Duration = Duration::from_secs(600);
 /// `Unsupported` where a server lists nothing; `NotFound` where there is no such directory;
 /// whatever keeps it from being asked.
 pub async fn list(
-    directory: &Url,
+    directory: &Address,
     config: &Config,
     network: Arc<dyn Network>,
 ) -> Result<Vec<String>> {
@@ -58,7 +56,7 @@ pub async fn list(
 /// `Unsupported` where a server has none of this kind; `NotFound`; whatever keeps it from being
 /// asked.
 pub async fn checksum(
-    file: &Url,
+    file: &Address,
     algorithm: Option<Algorithm>,
     config: &Config,
     network: Arc<dyn Network>,
@@ -74,7 +72,7 @@ pub async fn checksum(
     let fits = |checksum: &Checksum| algorithm.is_none_or(|wanted| wanted == checksum.algorithm());
     checksum.filter(fits).ok_or_else(|| {
         Error::new(ErrorKind::Unsupported, "the server gives no checksum of this kind")
-            .with_url(display_url(file))
+            .with_url(file.to_string())
     })
 }
 
@@ -86,7 +84,7 @@ const ASKED_MAX: usize = 4;
 /// # Errors
 /// `Unsupported` where the protocol has no such question; `NotFound`; whatever keeps it from being
 /// asked.
-pub async fn locate(file: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Places> {
+pub async fn locate(file: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Places> {
     let place = Place { url: file.clone(), role: Role::Manager };
     follow(vec![place], config, network).await
 }
@@ -104,12 +102,12 @@ pub async fn follow(
     let (mut places, mut asked) = (VecDeque::from(places), Vec::new());
     while let Some(Place { url, role }) = places.pop_front() {
         if role == Role::Server {
-            if is_remote(&url) && !found.urls.contains(&url) {
+            if !is_metalink(&url) && !found.urls.contains(&url) {
                 found.urls.push(url);
             }
             continue;
         }
-        if asked.len() >= ASKED_MAX || asked.contains(&url) || !is_protocol(&url) {
+        if asked.len() >= ASKED_MAX || asked.contains(&url) {
             continue;
         }
         asked.push(url.clone());
@@ -133,7 +131,11 @@ pub async fn follow(
 }
 
 /// What a redirector names.
-async fn named(manager: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Vec<Place>> {
+async fn named(
+    manager: &Address,
+    config: &Config,
+    network: Arc<dyn Network>,
+) -> Result<Vec<Place>> {
     let question = |file| Command::Locate { request: REQUEST, file };
     let (_, told) = ask(manager, config, network, question).await?;
     let places = told.into_iter().filter_map(|notice| match notice {
@@ -144,7 +146,7 @@ async fn named(manager: &Url, config: &Config, network: Arc<dyn Network>) -> Res
 }
 
 /// What a Metalink says.
-async fn described(url: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Places> {
+async fn described(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Places> {
     let part = Part::Head(metalink::BYTES_MAX);
     let question = |file| Command::Open { request: REQUEST, file, part };
     let (_, told) = ask(url, config, network, question).await?;
@@ -157,7 +159,8 @@ async fn described(url: &Url, config: &Config, network: Arc<dyn Network>) -> Res
             document.extend_from_slice(&bytes);
         }
     }
-    let metalink = Metalink::parse(&document).map_err(|error| error.with_url(display_url(url)))?;
+    let metalink =
+        Metalink::parse(&document, url).map_err(|error| error.with_url(url.to_string()))?;
     Ok(metalink.into())
 }
 
@@ -168,43 +171,41 @@ async fn described(url: &Url, config: &Config, network: Arc<dyn Network>) -> Res
 /// # Errors
 /// `NotFound` where there is no other; whatever keeps it from being asked.
 pub async fn another(
-    file: &Url,
+    file: &Address,
     tried: &[(String, &str)],
     config: &Config,
     network: Arc<dyn Network>,
-) -> Result<Option<Url>> {
-    let mut url = file.clone();
+) -> Result<Option<Address>> {
     let hosts: Vec<&str> = tried.iter().map(|(host, _)| &**host).collect();
     let reasons: Vec<&str> = tried.iter().map(|(_, why)| *why).collect();
     let tried = format!("tried={}&triedrc={}", hosts.join(","), reasons.join(","));
     let query = file.query().map_or(tried.clone(), |query| format!("{query}&{tried}"));
-    url.set_query(Some(&query));
+    let url = file.with_query(Some(&query));
     // One byte shows more than an open: that it can be read.
     let question = |file| Command::Open { request: REQUEST, file, part: Part::Head(1) };
-    let (mut at, _) = ask(&url, config, network, question).await?;
+    let (at, _) = ask(&url, config, network, question).await?;
     if at == url {
         return Ok(None);
     }
-    forget_tried(&mut at);
-    Ok(Some(at))
+    Ok(Some(forget_tried(&at)))
 }
 
 /// What has been tried concerns the redirector, and only once.
-fn forget_tried(url: &mut Url) {
+fn forget_tried(url: &Address) -> Address {
     let is_lasting = |part: &&str| !part.starts_with("tried=") && !part.starts_with("triedrc=");
     let lasting: Vec<&str> =
         url.query().unwrap_or_default().split('&').filter(is_lasting).collect();
     let query = lasting.join("&");
-    url.set_query(Some(&*query).filter(|query| !query.is_empty()));
+    url.with_query(Some(&*query).filter(|query| !query.is_empty()))
 }
 
 /// Asks, and goes where the answer is; where that was, and what it told before it was done.
 async fn ask(
-    url: &Url,
+    url: &Address,
     config: &Config,
     network: Arc<dyn Network>,
     question: impl Fn(FileRef) -> Command,
-) -> Result<(Url, Vec<Notice>)> {
+) -> Result<(Address, Vec<Notice>)> {
     let mut at = url.clone();
     for _ in 0..REDIRECTIONS_MAX {
         match ask_one(&at, config, network.clone(), &question).await? {
@@ -216,16 +217,16 @@ async fn ask(
         ErrorKind::Io,
         format!("sent on {REDIRECTIONS_MAX} times, from one server to another"),
     )
-    .with_url(display_url(url)))
+    .with_url(url.to_string()))
 }
 
 enum Answer {
     Told(Vec<Notice>),
-    Elsewhere(Url),
+    Elsewhere(Address),
 }
 
 async fn ask_one(
-    url: &Url,
+    url: &Address,
     config: &Config,
     network: Arc<dyn Network>,
     question: impl Fn(FileRef) -> Command,
@@ -244,9 +245,9 @@ async fn ask_one(
     loop {
         let notice = match timeout_at(patience.ends, inbox.recv()).await {
             Ok(Some((_, notice))) => notice,
-            Ok(None) => return Err(lost().with_url(display_url(url))),
+            Ok(None) => return Err(lost().with_url(url.to_string())),
             Err(_) => {
-                patience.is_rewarded().map_err(|error| error.with_url(display_url(url)))?;
+                patience.is_rewarded().map_err(|error| error.with_url(url.to_string()))?;
                 continue;
             }
         };
@@ -260,7 +261,7 @@ async fn ask_one(
             Notice::Redirected { url, .. } => return Ok(Answer::Elsewhere(url)),
             Notice::Failed { error, .. } => return Err(error),
             Notice::Disconnected { error } => {
-                return Err(error.unwrap_or_else(lost).with_url(display_url(url)));
+                return Err(error.unwrap_or_else(lost).with_url(url.to_string()));
             }
             _ => {}
         }
@@ -342,9 +343,8 @@ mod tests {
             ("root://ds2:1094//f?x=1&tried=a&triedrc=resel&y=2", "root://ds2:1094//f?x=1&y=2"),
             ("root://ds2:1094//f", "root://ds2:1094//f"),
         ] {
-            let mut url = Url::parse(found).unwrap();
-            forget_tried(&mut url);
-            assert_eq!(url.as_str(), kept);
+            let url = forget_tried(&Address::parse(found).unwrap());
+            assert_eq!(url, Address::parse(kept).unwrap());
         }
     }
 }

@@ -13,7 +13,6 @@ use bytes::{Buf, BytesMut};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use url::Url;
 use xrootd::client::{Answer, Client, ClientConfig, Event, HowToRetry, RequestId};
 use xrootd::error::{ErrorCode, RequestError, SessionError};
 use xrootd::message::stat::StatInfo;
@@ -24,7 +23,8 @@ use self::pages::Pages;
 use self::remembered::Remembered;
 use self::session::{Asked, Early, Session};
 use super::network::{Network, Stream};
-use super::{FileInfo, FileRef, Link, Notice, RequestTag, Server, ServerTraits, display_url};
+use super::{FileInfo, FileRef, Link, Notice, RequestTag, Server, ServerTraits};
+use crate::address::{Address, Way};
 use crate::checksum::Checksum;
 use crate::clock::sleep_until;
 use crate::config::Config;
@@ -59,8 +59,8 @@ pub struct XrootdServer {
 }
 
 impl XrootdServer {
-    pub fn new(url: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
-        let parsed = parse(url)?;
+    pub fn new(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
+        let parsed = parts(url)?.clone();
         let user = parsed.user.as_deref().unwrap_or(&config.user);
         let mut client = ClientConfig::new(user, "farroot", std::process::id());
         client.silence_max = config.silence_timeout;
@@ -239,7 +239,7 @@ impl XrootdServer {
                     let text = "the server does not say what the file is that it has opened";
                     Error::new(ErrorKind::Io, text)
                         .retryable(true)
-                        .with_url(display_url(&file.url))
+                        .with_url(file.url.to_string())
                         .with_source(&*self.name)
                 };
                 if session.fail_stat(link, request, failed) {
@@ -260,7 +260,7 @@ impl XrootdServer {
 
     /// Passes on that a request has failed.
     fn failed(&self, session: &mut Session, link: &Link, request: RequestId, error: &RequestError) {
-        let failed = |file: &FileRef| self.request_error(error).with_url(display_url(&file.url));
+        let failed = |file: &FileRef| self.request_error(error).with_url(file.url.to_string());
         if session.fail_stat(link, request, failed) {
             return;
         }
@@ -274,7 +274,7 @@ impl XrootdServer {
                 true => pages::not_offered().with_source(&*self.name),
                 false => self.request_error(error),
             };
-            let error = error.with_url(display_url(&file.url));
+            let error = error.with_url(file.url.to_string());
             session.drop_held(request);
             link.tell(Notice::Failed { request, error });
         }
@@ -292,7 +292,7 @@ impl XrootdServer {
         match file_info(stat) {
             Ok(info) => session.identified(link, file, info, request),
             Err(error) => {
-                let error = error.with_url(display_url(&file.url)).with_source(&*self.name);
+                let error = error.with_url(file.url.to_string()).with_source(&*self.name);
                 session.fail_file(link, file, request, &error);
             }
         }
@@ -341,7 +341,7 @@ impl XrootdServer {
                         Notice::Done { request }
                     }
                     Err(error) => {
-                        let url = display_url(&file.url);
+                        let url = file.url.to_string();
                         let error = error.with_url(url).with_source(&*self.name);
                         Notice::Failed { request, error }
                     }
@@ -479,28 +479,22 @@ fn checksum_of(answer: &Answer) -> Result<Checksum> {
     }
 }
 
-/// The protocol's own parts of an address. Paths go over the wire as they are, so what a URL has
-/// to escape (a space as `%20`) is put back.
-fn parse(url: &Url) -> Result<xrootd::url::Url> {
-    let wrong =
-        |why: String| Error::new(ErrorKind::InvalidArgument, why).with_url(display_url(url));
-    let mut parsed =
-        xrootd::url::Url::parse(url.as_str()).map_err(|error| wrong(error.to_string()))?;
-    let path = percent_encoding::percent_decode_str(&parsed.path).decode_utf8();
-    parsed.path = path.map_err(|_| wrong("a path that is not UTF-8".into()))?.into_owned();
-    Ok(parsed)
+/// The protocol's own parts of an address.
+fn parts(url: &Address) -> Result<&xrootd::url::Url> {
+    url.to_xrootd().ok_or_else(|| {
+        Error::new(ErrorKind::InvalidArgument, "not an address of an XRootD server")
+            .with_url(url.to_string())
+    })
 }
 
 /// Where a file is after a redirection: the target's host with the file's own path, unless the
 /// target is a whole address.
-fn redirected(file: &Url, target: &Redirect) -> Result<Url> {
-    let wrong = |why: String| {
-        Error::new(ErrorKind::Io, format!("sent to an address that cannot be read: {why}"))
-            .with_url(display_url(file))
-    };
-    let from = xrootd::url::Url::parse(file.as_str()).map_err(|e| wrong(e.to_string()))?;
-    let next = target.follow(&from).map_err(|e| wrong(e.to_string()))?;
-    Url::parse(&next.to_string()).map_err(|e| wrong(e.to_string()))
+fn redirected(file: &Address, target: &Redirect) -> Result<Address> {
+    let next = target.follow(parts(file)?).map_err(|error| {
+        Error::new(ErrorKind::Io, format!("sent to an address that cannot be read: {error}"))
+            .with_url(file.to_string())
+    })?;
+    file.led_to(&next.to_string(), Way::Redirect)
 }
 
 #[cfg(test)]
@@ -510,9 +504,9 @@ mod tests {
     #[test]
     fn a_redirection_keeps_the_path_and_takes_the_opaque_part() {
         let target = Redirect::to_host("ds1", 33161, Some("tried=a"));
-        let from = Url::parse("root://redirector:1094//store/f.root?x=1").unwrap();
+        let from = Address::parse("root://redirector:1094//store/f.root?x=1").unwrap();
         let url = redirected(&from, &target).unwrap();
-        assert_eq!(url.host_str(), Some("ds1"));
+        assert_eq!(url.host(), Some("ds1"));
         assert_eq!(url.port(), Some(33161));
         assert!(url.as_str().contains("//store/f.root?x=1&tried=a"), "{url}");
     }

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::ErrorKind;
+use engine::address::Address;
 use engine::source::FileRef;
 use engine::source::conformance;
 use engine::source::faulty::{Faults, Faulty};
-use engine::source::local::{LocalServer, file_url};
+use engine::source::local::LocalServer;
 
 use super::lay_out;
 use super::talk::{Answer, End, Talk, file};
 
 fn medium(directory: &tempfile::TempDir) -> (FileRef, Vec<u8>) {
     lay_out(directory.path());
-    let url = file_url(&directory.path().join("medium.bin")).unwrap();
+    let url = Address::local(&directory.path().join("medium.bin")).unwrap();
     let (_, content) = conformance::files().into_iter().find(|f| f.0 == "medium.bin").unwrap();
     (file(1, &url), content)
 }
@@ -35,7 +36,7 @@ async fn four(faults: Faults) -> (Vec<Answer>, Vec<u8>) {
 async fn without_faults_the_rules_are_kept() {
     let directory = tempfile::tempdir().unwrap();
     lay_out(directory.path());
-    let url_of = |name: &str| file_url(&directory.path().join(name)).unwrap();
+    let url_of = |name: &str| Address::local(&directory.path().join(name)).unwrap();
     let faulty = Faulty::new(Arc::new(LocalServer::new()), Faults::default());
     conformance::check(Arc::new(faulty), url_of).await;
 }

@@ -6,11 +6,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::address::Address;
 use engine::fetch::RemoteFile;
 use engine::source::network::{Network, Tcp};
 use engine::source::question;
 use engine::{Config, Engine};
-use url::Url;
 
 use super::peers::{Process, free_port, own_by_daemon, running_as_root, start, xrd_http};
 
@@ -61,7 +61,7 @@ fn node(root: &Path, role: &str, name: &str, cluster: u16) -> Option<Node> {
 }
 
 /// The manager's address of a file, when it knows both servers.
-async fn known_at(manager: &Url, network: &Arc<dyn Network>) -> Vec<Url> {
+async fn known_at(manager: &Address, network: &Arc<dyn Network>) -> Vec<Address> {
     let begun = Instant::now();
     loop {
         let found = question::locate(manager, &Config::default(), network.clone()).await;
@@ -90,8 +90,8 @@ async fn the_second_server_is_found_and_takes_over() {
     let network: Arc<dyn Network> = Arc::new(Tcp::new(Duration::from_secs(5)));
     let url = format!("root://localhost:{}//file.bin", manager.port);
     let mut urls = known_at(&url.parse().unwrap(), &network).await;
-    urls.sort();
-    let mut ports: Vec<Option<u16>> = urls.iter().map(Url::port).collect();
+    urls.sort_by_key(Address::port);
+    let mut ports: Vec<Option<u16>> = urls.iter().map(Address::port).collect();
     ports.sort();
     let mut expected = [Some(a.port), Some(b.port)];
     expected.sort();

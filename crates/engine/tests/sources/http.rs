@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::address::Address;
 use engine::fetch::{Urgency, Want};
 use engine::source::conformance;
 use engine::source::http::HttpServer;
@@ -10,14 +11,14 @@ use engine::source::network::Tcp;
 use engine::source::{Part, Server};
 use engine::{Config, Engine};
 use futures::StreamExt;
-use url::Url;
 
 use super::http_server::{Good, Knobs, PLAIN, Ranges};
 use super::talk::{Talk, file};
 
-pub fn server(origin: &Url, config: &Config) -> Arc<dyn Server> {
+pub fn server(origin: &impl AsRef<str>, config: &Config) -> Arc<dyn Server> {
     let network = Arc::new(Tcp::new(Duration::from_secs(5)));
-    Arc::new(HttpServer::new(origin, config, network).unwrap())
+    let origin = Address::parse(origin.as_ref()).unwrap();
+    Arc::new(HttpServer::new(&origin, config, network).unwrap())
 }
 
 fn content(name: &str) -> Vec<u8> {

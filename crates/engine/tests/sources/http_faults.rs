@@ -333,7 +333,7 @@ async fn a_connection_closed_without_an_answer_ends() {
 
 #[tokio::test]
 async fn nobody_there_ends_the_connection() {
-    let origin = {
+    let origin: url::Url = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap()
     };

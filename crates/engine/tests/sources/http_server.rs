@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
+use engine::address::Address;
 use engine::source::conformance;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
 use hyper::body::{Frame, Incoming};
@@ -89,8 +90,8 @@ impl Good {
         Good { origin, requests }
     }
 
-    pub fn url(&self, name: &str) -> Url {
-        self.origin.join(name).unwrap()
+    pub fn url(&self, name: &str) -> Address {
+        Address::parse(self.origin.join(name).unwrap().as_str()).unwrap()
     }
 
     pub fn requests(&self) -> usize {

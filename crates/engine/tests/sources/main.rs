@@ -17,8 +17,9 @@ mod talk;
 use std::path::Path;
 use std::sync::Arc;
 
+use engine::address::Address;
 use engine::source::conformance;
-use engine::source::local::{LocalServer, file_url};
+use engine::source::local::LocalServer;
 
 /// Writes the files that the conformance suite reads.
 fn lay_out(directory: &Path) {
@@ -31,6 +32,6 @@ fn lay_out(directory: &Path) {
 async fn local_files_keep_the_rules() {
     let directory = tempfile::tempdir().unwrap();
     lay_out(directory.path());
-    let url_of = |name: &str| file_url(&directory.path().join(name)).unwrap();
+    let url_of = |name: &str| Address::local(&directory.path().join(name)).unwrap();
     conformance::check(Arc::new(LocalServer::new()), url_of).await;
 }

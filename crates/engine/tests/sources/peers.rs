@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
+use engine::address::Address;
 use engine::checksum::{Algorithm, Hasher};
 use engine::fetch::{Urgency, Want};
 use engine::source::network::{Network, Tcp};
@@ -15,7 +16,6 @@ use engine::source::question::checksum;
 use engine::source::{Part, conformance};
 use engine::{Checksums, Config, Engine, ErrorKind};
 use futures::StreamExt;
-use url::Url;
 
 use super::http::server;
 use super::lay_out;
@@ -65,8 +65,8 @@ pub fn start(command: &mut Command, port: Option<u16>) -> Option<Process> {
 }
 
 async fn conforms(port: u16) {
-    let origin: Url = format!("http://127.0.0.1:{port}/").parse().unwrap();
-    let url_of = |name: &str| origin.join(&name.replace(' ', "%20")).unwrap();
+    let origin: Address = format!("http://127.0.0.1:{port}/").parse().unwrap();
+    let url_of = |name: &str| Address::parse(&format!("{origin}{name}")).unwrap();
     conformance::check(server(&origin, &Config::default()), url_of).await;
 }
 
@@ -150,12 +150,13 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     let Some((_server, ports)) = xrootd(root, "max 2 adler32 crc32c md5") else { return };
     conforms(ports[1]).await;
     serves_ranges(ports[1]).await;
-    let origin: Url = format!("root://127.0.0.1:{}//", ports[0]).parse().unwrap();
+    let origin: Address = format!("root://127.0.0.1:{}//", ports[0]).parse().unwrap();
     for checksums in [Checksums::Never, Checksums::Auto, Checksums::Always] {
         let network = Arc::new(Tcp::new(Duration::from_secs(5)));
         let config = Config { checksums, ..Config::default() };
         let server = engine::source::server_for(&origin, &config, network).unwrap();
-        conformance::check(server, |name| origin.join(name).unwrap()).await;
+        conformance::check(server, |name| Address::parse(&format!("{origin}{name}")).unwrap())
+            .await;
     }
     reads_with_checksums(&origin).await;
     gives_checksums(ports).await;
@@ -187,12 +188,12 @@ pub fn start_xrootd(root: &Path, http: u16) -> Option<Process> {
 }
 
 /// Ranges with a checksum of every page: across pages, frames and the end of the file, many at once.
-async fn reads_with_checksums(origin: &Url) {
+async fn reads_with_checksums(origin: &Address) {
     let files = conformance::files();
     let (name, content) = files.iter().find(|(name, _)| *name == "large.bin").unwrap();
     let config = Config { checksums: Checksums::Always, ..Config::default() };
     let engine = Engine::start(config).unwrap();
-    let large = engine.open_bytes(origin.join(name).unwrap().as_str()).await.unwrap();
+    let large = engine.open_bytes(&format!("{origin}{name}")).await.unwrap();
     let size = content.len() as u64;
     let ends = [0, 1, 4095, 4096, 4097, 8192, 100_000, 2_093_056, 2_097_152, size - 1, size];
     let ranges = ends.iter().flat_map(|start| ends.map(|end| *start..end));
@@ -228,7 +229,7 @@ async fn gives_checksums(ports: [u16; 2]) {
     let origins =
         [format!("root://127.0.0.1:{}//", ports[0]), format!("http://127.0.0.1:{}/", ports[1])];
     for origin in origins {
-        let url: Url = format!("{origin}{name}").parse().unwrap();
+        let url: Address = format!("{origin}{name}").parse().unwrap();
         for algorithm in Algorithm::ALL {
             let mut hasher = Hasher::new(algorithm);
             hasher.update(content);
@@ -237,7 +238,7 @@ async fn gives_checksums(ports: [u16; 2]) {
         }
         let favourite = checksum(&url, None, &config, network.clone()).await.unwrap();
         assert_eq!(favourite.algorithm(), Algorithm::Adler32);
-        let nowhere: Url = format!("{origin}no such file").parse().unwrap();
+        let nowhere: Address = format!("{origin}no such file").parse().unwrap();
         let error = checksum(&nowhere, None, &config, network.clone()).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     }
@@ -245,9 +246,9 @@ async fn gives_checksums(ports: [u16; 2]) {
 
 /// The file is not read as a whole, and many ranges come in one answer.
 async fn serves_ranges(port: u16) {
-    let origin: Url = format!("http://127.0.0.1:{port}/").parse().unwrap();
+    let origin: Address = format!("http://127.0.0.1:{port}/").parse().unwrap();
     let mut talk = Talk::with(server(&origin, &Config::default()));
-    let large = file(1, &origin.join("large.bin").unwrap());
+    let large = file(1, &format!("{origin}large.bin"));
     let opened = talk.open(&large, Part::Head(1000)).await;
     assert!(opened.notes.is_empty() && opened.traits.is_none(), "{opened:?}");
     let segments: Vec<_> = (0..250).map(|i| i * 10_000..i * 10_000 + 2000).collect();

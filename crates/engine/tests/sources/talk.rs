@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Error;
+use engine::address::Address;
 use engine::source::{
     Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use url::Url;
 
 /// How a request ended.
 #[derive(Debug)]
 pub enum End {
     Done,
     Failed(Error),
-    Redirected(Url),
+    Redirected(Address),
     /// The connection ended before.
     Disconnected(Option<Error>),
 }
@@ -119,6 +119,6 @@ impl Talk {
 }
 
 /// A file under a tag.
-pub fn file(tag: u32, url: &Url) -> FileRef {
-    FileRef { tag, url: Arc::new(url.clone()), is_opaque: false }
+pub fn file(tag: u32, url: &impl AsRef<str>) -> FileRef {
+    FileRef { tag, url: Arc::new(Address::parse(url.as_ref()).unwrap()), is_opaque: false }
 }

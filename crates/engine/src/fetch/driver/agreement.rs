@@ -15,10 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scheduler::{FileId, ServerId, SourceId, Time};
-use url::Url;
 
 use super::Driver;
 use super::search::Finding;
+use crate::address::Address;
 use crate::checksum::Checksum;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
@@ -115,7 +115,7 @@ impl Driver {
         }
         let asked = &mut file.agreement.asked;
         let new = file.sources.iter().filter(|(source, _)| asked.insert(**source));
-        let new: Vec<(SourceId, Arc<Url>)> =
+        let new: Vec<(SourceId, Arc<Address>)> =
             new.map(|(source, (_, file))| (*source, file.url.clone())).collect();
         let known = file.agreement.checksum.clone();
         let (config, network) = (self.config.clone(), self.network.clone());
@@ -171,7 +171,7 @@ fn other_size(right: Option<u64>, size: u64) -> Option<Error> {
 
 /// The checksums of sources that keep one of the kind that is known, or that the first one keeps.
 async fn ask(
-    sources: Vec<(SourceId, Arc<Url>)>,
+    sources: Vec<(SourceId, Arc<Address>)>,
     known: Option<Checksum>,
     config: Config,
     network: Arc<dyn Network>,

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use scheduler::{ConnectionId, Failure, FileId, RequestId, ServerId, SourceId};
-use url::Url;
 
 use super::{Driver, scheduler_traits};
+use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 use crate::fetch::ledger::Phase;
 use crate::fetch::log::Level;
-use crate::source::{ConnectionTag, FileInfo, Notice, Place, Role, ServerTraits, display_url};
+use crate::source::{ConnectionTag, FileInfo, Notice, Place, Role, ServerTraits};
 
 /// Redirections of one open; what XRootD's own client allows.
 const REDIRECTS_MAX: u32 = 16;
@@ -178,7 +178,7 @@ impl Driver {
         }
     }
 
-    fn redirected(&mut self, request: RequestId, connection: ConnectionId, url: &Url) {
+    fn redirected(&mut self, request: RequestId, connection: ConnectionId, url: &Address) {
         self.trace.ended(request.0, false);
         let Some(state) = self.requests.remove(&request) else { return };
         let Some(file) = self.files.get_mut(&state.file) else { return };
@@ -200,7 +200,7 @@ impl Driver {
         };
         match server {
             Ok(server) => {
-                self.trace.note(Some(state.file.0), format!("redirected to {}", display_url(url)));
+                self.trace.note(Some(state.file.0), format!("redirected to {url}"));
                 // Where another server has said what the file is, this one has to have the same.
                 let is_known = self.files.get(&state.file).is_some_and(|f| f.first.is_some());
                 let replica = is_known || self.is_replica(state.file, state.source);

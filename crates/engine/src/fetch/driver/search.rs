@@ -14,16 +14,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scheduler::{FileId, ServerId, SourceId, Time};
-use url::Url;
 
 use super::Driver;
 use super::agreement::Said;
-use crate::address::Places;
+use crate::address::{Address, Places, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::files::{MemberState, server_key};
+use crate::fetch::files::MemberState;
 use crate::source::network::Network;
-use crate::source::{Place, display_url, question};
+use crate::source::{Place, question};
 
 /// Servers of one file beyond which none is looked for.
 const SERVERS_MAX: usize = 4;
@@ -44,7 +43,7 @@ const MORE_WANTED: &str = "resel";
 /// What is known of where else a file may be.
 pub struct Search {
     /// The redirector, as it was named.
-    origin: Url,
+    origin: Address,
     /// It has sent the read to another server, and can be told which have been tried.
     sends_on: bool,
     /// What has been named unasked.
@@ -69,7 +68,7 @@ pub enum Finding {
 }
 
 impl Search {
-    fn new(origin: Url) -> Self {
+    fn new(origin: Address) -> Self {
         Search {
             origin,
             sends_on: false,
@@ -101,9 +100,10 @@ impl Search {
 
     /// This server has failed, and another address of it may be better: over HTTP, where the
     /// redirector may have put into it who may read for how long.
-    fn is_renewable(&self, url: &Url) -> bool {
-        let why = self.tried.get(url.host_str().unwrap_or_default());
-        matches!(url.scheme(), "http" | "https") && why.is_some_and(|why| *why == FAILED)
+    fn is_renewable(&self, url: &Address) -> bool {
+        let why = self.tried.get(url.host().unwrap_or_default());
+        matches!(url.scheme(), Scheme::Http | Scheme::Https)
+            && why.is_some_and(|why| *why == FAILED)
     }
 
     /// A server has failed: when to look for another one at the soonest.
@@ -116,9 +116,10 @@ impl Search {
 
 impl Driver {
     /// A redirector has sent a source of a file on, to this address.
-    pub(super) fn sent_on(&mut self, file: FileId, from: &Url, to: &Url) {
+    pub(super) fn sent_on(&mut self, file: FileId, from: &Address, to: &Address) {
         // One that only has another name for it chooses nobody.
-        let Some(state) = self.files.get_mut(&file).filter(|_| server_key(from) != server_key(to))
+        let Some(state) =
+            self.files.get_mut(&file).filter(|_| from.server_key() != to.server_key())
         else {
             return;
         };
@@ -127,7 +128,7 @@ impl Driver {
         // At dCache a door knows its pools better than anybody else does.
         let is_pool = to.query().is_some_and(|query| query.contains("org.dcache.uuid"));
         let is_door = is_pool && *from != search.origin;
-        let host = if is_door { from.host_str() } else { to.host_str() };
+        let host = if is_door { from.host() } else { to.host() };
         search.tried.insert(host.unwrap_or_default().to_owned(), MORE_WANTED);
         self.expect_search(file);
     }
@@ -181,7 +182,7 @@ impl Driver {
         let Some(state) = self.files.get_mut(&file) else { return };
         let urls = state.sources.values().filter(|(of, _)| *of == server);
         let hosts: Vec<String> =
-            urls.filter_map(|(_, file)| file.url.host_str().map(str::to_owned)).collect();
+            urls.filter_map(|(_, file)| file.url.host().map(str::to_owned)).collect();
         let Some(search) = &mut state.search else { return };
         for host in hosts {
             if let Some(why) = search.tried.get_mut(&host) {
@@ -225,7 +226,8 @@ impl Driver {
     fn begin_search(&mut self, id: FileId) {
         let now = self.clock.now();
         let Some(file) = self.files.get_mut(&id) else { return };
-        let known: Vec<Url> = file.sources.values().map(|(_, file)| (*file.url).clone()).collect();
+        let known: Vec<Address> =
+            file.sources.values().map(|(_, file)| (*file.url).clone()).collect();
         let Some(search) = &mut file.search else { return };
         if search.tried.values().filter(|why| **why == MORE_WANTED).count() >= SERVERS_MAX {
             return;
@@ -241,7 +243,7 @@ impl Driver {
             renewable: known
                 .iter()
                 .filter(|url| search.is_renewable(url))
-                .map(server_key)
+                .map(|url| url.server_key())
                 .collect(),
             known,
         };
@@ -268,7 +270,7 @@ impl Driver {
         let Some(file) = self.files.get_mut(&id) else { return };
         let Some(search) = &mut file.search else { return };
         search.is_running = false;
-        let origin = display_url(&search.origin);
+        let origin = search.origin.to_string();
         let mut added = 0;
         match found {
             Ok(Places { urls, said, .. }) => {
@@ -301,7 +303,7 @@ impl Driver {
     }
 
     /// One more place of a file; how many that makes.
-    fn add_found(&mut self, id: FileId, url: Url, origin: &str) -> u32 {
+    fn add_found(&mut self, id: FileId, url: Address, origin: &str) -> u32 {
         let Ok(server) = self.server_for(&url) else { return 0 };
         let Some(file) = self.files.get_mut(&id) else { return 0 };
         let there = |(_, (other, _)): &(&SourceId, &(ServerId, _))| *other == server;
@@ -315,9 +317,9 @@ impl Driver {
         if !is_wanted {
             return 0;
         }
-        search.tried.insert(url.host_str().unwrap_or_default().to_owned(), MORE_WANTED);
+        search.tried.insert(url.host().unwrap_or_default().to_owned(), MORE_WANTED);
         let also = if before.is_some() { "now" } else { "also" };
-        let text = format!("{also} at {}, says {origin}", display_url(&url));
+        let text = format!("{also} at {url}, says {origin}");
         self.trace.note(Some(id.0), text);
         self.add_source(id, server, url, true);
         if let Some(before) = before {
@@ -343,12 +345,12 @@ impl Driver {
 
 /// A question beside a read.
 struct Question {
-    origin: Url,
+    origin: Address,
     named: Vec<Place>,
     /// The hosts that have been tried, and why they are not enough, where that says anything to it.
     tried: Option<Vec<(String, &'static str)>>,
     /// Where the file is read.
-    known: Vec<Url>,
+    known: Vec<Address>,
     /// Servers that another address of may help.
     renewable: BTreeSet<String>,
 }
@@ -373,12 +375,12 @@ impl Question {
     }
 
     fn new_of(&self, mut places: Places) -> Places {
-        let is_known = |url: &Url| {
-            let key = server_key(url);
+        let is_known = |url: &Address| {
+            let key = url.server_key();
             let renews = self.renewable.contains(&key);
             self.known.iter().any(|known| match renews {
                 true => known == url,
-                false => server_key(known) == key,
+                false => known.server_key() == key,
             })
         };
         places.urls.retain(|url| !is_known(url));
@@ -393,7 +395,7 @@ mod tests {
 
     #[test]
     fn failures_hurry_a_search_less_and_less() {
-        let mut search = Search::new(Url::parse("root://man//f").unwrap());
+        let mut search = Search::new(Address::parse("root://man//f").unwrap());
         let seconds = Time::from_secs;
         assert_eq!(search.hurry(seconds(5)), seconds(5), "at once");
         search.begun = Some(seconds(5));

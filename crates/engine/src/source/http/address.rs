@@ -1,37 +1,28 @@
-//! What of a file's address is sent, and what of it may be shown.
+//! What of a file's address is sent.
 
 use bytes::Bytes;
 use http_body_util::Empty;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HOST, HeaderValue, RANGE, USER_AGENT};
 use hyper::{Request, Uri};
+use percent_encoding::percent_decode_str;
 use url::{Position, Url};
 
+use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 
 /// The body of a `GET`.
 pub type NoBody = Empty<Bytes>;
 
-/// The address without user, password and what may be a token in its query.
-pub fn shown(url: &Url) -> String {
-    let mut shown = url.clone();
-    // Both fail only for addresses without a host, which have none of them.
-    let _ = shown.set_username("");
-    let _ = shown.set_password(None);
-    if shown.query().is_some() {
-        shown.set_query(Some("..."));
-    }
-    shown.into()
-}
-
 /// A request for these ranges, or for the whole file.
 ///
 /// # Errors
 /// `InvalidArgument` where the address cannot be put into a request.
-pub fn get(url: &Url, range: Option<&str>, http2: bool) -> Result<Request<NoBody>> {
+pub fn get(address: &Address, range: Option<&str>, http2: bool) -> Result<Request<NoBody>> {
     let wrong = || {
         Error::new(ErrorKind::InvalidArgument, "the address cannot be asked for by HTTP")
-            .with_url(shown(url))
+            .with_url(address.to_string())
     };
+    let url = address.to_http().ok_or_else(wrong)?;
     let authority = &url[Position::BeforeHost..Position::AfterPort];
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let uri = if http2 {
@@ -59,41 +50,15 @@ pub fn get(url: &Url, range: Option<&str>, http2: bool) -> Result<Request<NoBody
     request.body(NoBody::new()).map_err(|_| wrong())
 }
 
-/// Where a redirection leads; the user's name and password go along to the same server only.
-pub fn redirected(from: &Url, location: &str) -> Option<Url> {
-    let mut to = from.join(location).ok()?;
-    if to.origin() == from.origin() && to.username().is_empty() && to.password().is_none() {
-        let _ = to.set_username(from.username());
-        let _ = to.set_password(from.password());
-    }
-    Some(to)
-}
-
 /// `user:password`, as RFC 7617 wants it.
 fn credentials(url: &Url) -> Option<Vec<u8>> {
     if url.username().is_empty() && url.password().is_none() {
         return None;
     }
-    let mut credentials = percent_decoded(url.username());
+    let mut credentials: Vec<u8> = percent_decode_str(url.username()).collect();
     credentials.push(b':');
-    credentials.extend(percent_decoded(url.password().unwrap_or_default()));
+    credentials.extend(percent_decode_str(url.password().unwrap_or_default()));
     Some(credentials)
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digit = |at: usize| after.get(at).and_then(|&d| (d as char).to_digit(16));
-        if let (b'%', Some(high), Some(low)) = (byte, digit(0), digit(1)) {
-            decoded.push((high * 16 + low) as u8);
-            rest = &after[2..];
-        } else {
-            decoded.push(byte);
-            rest = after;
-        }
-    }
-    decoded
 }
 
 /// RFC 4648, section 4.
@@ -115,14 +80,8 @@ fn base64(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn url(text: &str) -> Url {
-        Url::parse(text).unwrap()
-    }
-
-    #[test]
-    fn secrets_are_not_shown() {
-        let shown = shown(&url("http://me:secret@host:81/a%20b?authz=secret"));
-        assert_eq!(shown, "http://host:81/a%20b?...");
+    fn url(text: &str) -> Address {
+        Address::parse(text).unwrap()
     }
 
     #[test]
@@ -147,16 +106,5 @@ mod tests {
         {
             assert_eq!(base64(plain.as_bytes()), coded);
         }
-        assert_eq!(percent_decoded("a%2fb%zz%4"), b"a/b%zz%4");
-    }
-
-    #[test]
-    fn credentials_stay_with_their_server() {
-        let from = url("http://me:pw@a/x/y");
-        let to = |location| redirected(&from, location).unwrap().to_string();
-        assert_eq!(to("z"), "http://me:pw@a/x/z");
-        assert_eq!(to("http://a/z"), "http://me:pw@a/z");
-        assert_eq!(to("http://b/z"), "http://b/z");
-        assert_eq!(to("//b:81/z"), "http://b:81/z");
     }
 }

@@ -3,12 +3,12 @@
 
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
-use url::Url;
 
-use super::address::{NoBody, get, redirected};
+use super::address::{NoBody, get};
 use super::answer::{Head, judge};
 use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
+use crate::address::{Address, Way};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::Notice;
@@ -30,10 +30,9 @@ impl Exchange<'_> {
         // The answer to a HEAD has no body.
         drop(response);
         match judged? {
-            Head::Redirected(location) => match redirected(job.url(), &location) {
-                Some(url) => Err(Stop::Redirected(url)),
-                None => Err(Error::new(ErrorKind::Corrupt, "redirected to no address").into()),
-            },
+            Head::Redirected(location) => {
+                Err(Stop::Redirected(job.url().led_to(&location, Way::Redirect)?))
+            }
             _ => {
                 let checksum = checksum.ok_or_else(|| {
                     Error::new(ErrorKind::Unsupported, "the server gives no checksum of the file")
@@ -46,7 +45,7 @@ impl Exchange<'_> {
 }
 
 /// The question. XRootD 5 takes the first algorithm that is named.
-fn head(url: &Url, algorithm: Option<Algorithm>, http2: bool) -> Result<Request<NoBody>> {
+fn head(url: &Address, algorithm: Option<Algorithm>, http2: bool) -> Result<Request<NoBody>> {
     let mut request = get(url, None, http2)?;
     *request.method_mut() = Method::HEAD;
     let (want, repr) = match algorithm.unwrap_or(Algorithm::Adler32) {
@@ -135,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_question_names_one_algorithm() {
-        let url = Url::parse("http://h/f").unwrap();
+        let url = Address::parse("http://h/f").unwrap();
         let request = head(&url, Some(Algorithm::Md5), false).unwrap();
         assert_eq!(request.method(), Method::HEAD);
         assert_eq!(request.headers()[WANT_DIGEST], "md5");

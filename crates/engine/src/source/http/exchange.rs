@@ -12,15 +12,15 @@ use hyper::body::{Body, Incoming};
 use hyper::header::HeaderMap;
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
-use url::Url;
 
 use super::HttpServer;
-use super::address::{NoBody, get, redirected, shown};
+use super::address::{NoBody, get};
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
 use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, Wanted};
 use super::transport::Transport;
+use crate::address::{Address, Way};
 use crate::error::{Error, ErrorKind};
 use crate::source::spool::disk_error;
 use crate::source::{ConnectionTag, FileInfo, Notice, Part, RequestTag, ServerTraits};
@@ -90,7 +90,7 @@ impl Exchange<'_> {
         let notice = match outcome {
             Ok(()) | Err(Stop::Cancelled) => Notice::Done { request },
             Err(Stop::Failed(error)) => {
-                Notice::Failed { request, error: error.with_url(shown(job.url())) }
+                Notice::Failed { request, error: error.with_url(job.url().to_string()) }
             }
             Err(Stop::Redirected(url)) => Notice::Redirected { request, url },
             Err(Stop::Broken(error)) => return Err(error),
@@ -178,10 +178,7 @@ impl Exchange<'_> {
                 Ok(Next::Again)
             }
             Ok(Head::Redirected(location)) => {
-                let to = redirected(job.url(), &location).ok_or_else(|| {
-                    let text = format!("the server redirects to {location:?}, not an address");
-                    Error::new(ErrorKind::Corrupt, text)
-                })?;
+                let to = job.url().led_to(&location, Way::Redirect)?;
                 self.discard(job.url(), response).await?;
                 Err(Stop::Redirected(to))
             }
@@ -433,7 +430,7 @@ impl Exchange<'_> {
     /// The next bytes of a body; `None` at its end.
     pub async fn next_bytes(
         &self,
-        url: &Url,
+        url: &Address,
         response: &mut Response<Incoming>,
     ) -> Outcome<Option<Bytes>> {
         loop {
@@ -451,7 +448,7 @@ impl Exchange<'_> {
     }
 
     /// HTTP/2 may lose one answer and keep the connection.
-    fn cut(&self, error: &hyper::Error, url: &Url) -> Stop {
+    fn cut(&self, error: &hyper::Error, url: &Address) -> Stop {
         let error = self.transport.broken(error, url);
         if self.server.http2 { Stop::Failed(error) } else { Stop::Broken(error) }
     }
@@ -462,7 +459,7 @@ impl Exchange<'_> {
     }
 
     /// Gets an answer out of the way that nobody reads.
-    pub async fn discard(&self, url: &Url, mut response: Response<Incoming>) -> Outcome<()> {
+    pub async fn discard(&self, url: &Address, mut response: Response<Incoming>) -> Outcome<()> {
         if !self.is_nearly_over(&response) {
             self.transport.abandon(response).await;
             return Ok(());

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::StatusCode;
-use url::Url;
 
 use super::range::Wanted;
+use crate::address::Address;
 use crate::checksum::Algorithm;
 use crate::error::Error;
 use crate::source::{FileRef, Part, RequestTag};
@@ -101,7 +101,7 @@ impl Job {
         if self.is_cancelled() { Err(Stop::Cancelled) } else { Ok(()) }
     }
 
-    pub fn url(&self) -> &Url {
+    pub fn url(&self) -> &Address {
         &self.file.url
     }
 
@@ -143,7 +143,7 @@ pub struct Ask {
 /// Why a job ends early.
 pub enum Stop {
     Failed(Error),
-    Redirected(Url),
+    Redirected(Address),
     Cancelled,
     /// The connection cannot be used any more.
     Broken(Error),

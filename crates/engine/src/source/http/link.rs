@@ -2,13 +2,13 @@
 //! (RFC 6249) uses it, and where a redirection leads.
 
 use hyper::header::{HeaderMap, LINK};
-use url::Url;
 
-use super::address::{get, redirected};
+use super::address::get;
 use super::answer::{Head, judge};
 use super::digest;
 use super::exchange::Exchange;
 use super::job::{Job, Outcome};
+use crate::address::{Address, Way};
 use crate::source::{Notice, Place, Role};
 
 /// Links beyond these are left out.
@@ -29,7 +29,7 @@ impl Exchange<'_> {
         let judged = judge(&response);
         self.discard(job.url(), response).await?;
         if let Head::Redirected(location) = judged?
-            && let Some(url) = redirected(job.url(), &location)
+            && let Ok(url) = job.url().led_to(&location, Way::Redirect)
         {
             places.insert(0, Place { url, role: Role::Server });
         }
@@ -50,9 +50,9 @@ impl Exchange<'_> {
     }
 }
 
-/// Other places of a file that an answer names, the preferred ones first. Their addresses may be
-/// anyone's, and of any scheme.
-pub fn places(from: &Url, headers: &HeaderMap) -> Vec<Place> {
+/// Other places of a file that an answer names, the preferred ones first. What may
+/// not follow this address is left out.
+pub fn places(from: &Address, headers: &HeaderMap) -> Vec<Place> {
     let lines = headers.get_all(LINK).into_iter().filter_map(|line| line.to_str().ok());
     let mut found: Vec<(u32, Place)> =
         lines.flat_map(Links).filter_map(|link| link.place(from)).take(LINKS_MAX).collect();
@@ -124,14 +124,14 @@ fn value_of(text: &str) -> Option<(String, &str)> {
 }
 
 impl Link<'_> {
-    fn place(&self, from: &Url) -> Option<(u32, Place)> {
+    fn place(&self, from: &Address) -> Option<(u32, Place)> {
         let is = |wanted: &str| self.relations.split_ascii_whitespace().any(|rel| rel == wanted);
         let role = match () {
             () if is("duplicate") => Role::Server,
             () if is("describedby") && self.media_type == METALINK => Role::Metalink,
             () => return None,
         };
-        let url = from.join(self.target).ok()?;
+        let url = from.led_to(self.target, Way::Replica).ok()?;
         Some((self.priority, Place { url, role }))
     }
 }
@@ -145,7 +145,7 @@ mod tests {
         for line in lines {
             headers.append(LINK, line.parse().unwrap());
         }
-        let from = Url::parse("http://man/dir/f.root").unwrap();
+        let from = Address::parse("http://man/dir/f.root").unwrap();
         let places = places(&from, &headers).into_iter();
         places.map(|place| (place.url.to_string(), place.role)).collect()
     }

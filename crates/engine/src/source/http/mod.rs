@@ -39,11 +39,11 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use hyper::StatusCode;
 use parking_lot::Mutex;
-use url::Url;
 
 use super::network::Network;
 use super::spool::Spool;
 use super::{FileInfo, FileRef, Link, Notice, Server, ServerTraits};
+use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -81,20 +81,11 @@ impl HttpServer {
     /// The server of a file's address; nothing is sent yet.
     ///
     /// # Errors
-    /// `Unsupported` for `https`, `InvalidArgument` for an address without a host.
-    pub fn new(url: &Url, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
-        let wrong = |kind, text: &str| Error::new(kind, text).with_url(address::shown(url));
-        match url.scheme() {
-            "http" => {}
-            // To be wrapped around the network's stream in `transport`.
-            "https" => {
-                let error = wrong(ErrorKind::Unsupported, "https is not supported by this version");
-                return Err(error.with_advice("use http:// or root:// where the server has it"));
-            }
-            _ => return Err(wrong(ErrorKind::InvalidArgument, "not an http address")),
-        }
-        let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-            return Err(wrong(ErrorKind::InvalidArgument, "the address names no host"));
+    /// `InvalidArgument` for an address of another protocol.
+    pub fn new(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
+        let (Some(_), Some(host), Some(port)) = (url.to_http(), url.host(), url.port()) else {
+            let error = Error::new(ErrorKind::InvalidArgument, "not an address of an HTTP server");
+            return Err(error.with_url(url.to_string()));
         };
         let traits = ServerTraits {
             segments_max: SEGMENTS_MAX,
@@ -171,7 +162,7 @@ impl HttpServer {
         }
         tell(Notice::Seen { file: file.tag, info: seen.clone() });
         if let Some(known) = known {
-            known.is_still(&seen).map_err(|error| error.with_url(address::shown(&file.url)))?;
+            known.is_still(&seen).map_err(|error| error.with_url(file.url.to_string()))?;
         }
         *known = Some(seen);
         Ok(())

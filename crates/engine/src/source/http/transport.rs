@@ -12,10 +12,10 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::task::AbortHandle;
-use url::Url;
 
 use super::HttpServer;
-use super::address::{NoBody, shown};
+use super::address::NoBody;
+use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Counted;
 
@@ -104,7 +104,11 @@ impl Transport {
     ///
     /// # Errors
     /// Of the connection: none of its requests will be answered.
-    pub async fn send(&self, request: &Request<NoBody>, url: &Url) -> Result<Response<Incoming>> {
+    pub async fn send(
+        &self,
+        request: &Request<NoBody>,
+        url: &Address,
+    ) -> Result<Response<Incoming>> {
         loop {
             let attempt = self.send_once(request, url).await?;
             match attempt.answer {
@@ -120,7 +124,7 @@ impl Transport {
         }
     }
 
-    async fn send_once(&self, request: &Request<NoBody>, url: &Url) -> Result<Attempt> {
+    async fn send_once(&self, request: &Request<NoBody>, url: &Address) -> Result<Attempt> {
         let mut guard = self.live.lock().await;
         let live = match guard.take() {
             Some(live) => live,
@@ -171,7 +175,7 @@ impl Transport {
     ///
     /// # Errors
     /// `TimedOut` after the configured time.
-    pub async fn patiently<T>(&self, owed: impl Future<Output = T>, url: &Url) -> Result<T> {
+    pub async fn patiently<T>(&self, owed: impl Future<Output = T>, url: &Address) -> Result<T> {
         let mut owed = pin!(owed);
         let patience = self.server.silence_timeout;
         loop {
@@ -183,20 +187,20 @@ impl Transport {
             if silent || !self.server.http2 {
                 let what = if silent { "been silent" } else { "sent nothing of use" };
                 let text = format!("the server has {what} for {} s", patience.as_secs_f64());
-                return Err(Error::new(ErrorKind::TimedOut, text).with_url(shown(url)));
+                return Err(Error::new(ErrorKind::TimedOut, text).with_url(url.to_string()));
             }
         }
     }
 
     /// The connection's end, as hyper tells it.
-    pub fn broken(&self, error: &hyper::Error, url: &Url) -> Error {
+    pub fn broken(&self, error: &hyper::Error, url: &Address) -> Error {
         let mut text = format!("the connection broke: {error}");
         let mut cause = std::error::Error::source(error);
         while let Some(inner) = cause {
             text = format!("{text}: {inner}");
             cause = inner.source();
         }
-        let broken = Error::new(ErrorKind::Connection, text).with_url(shown(url));
+        let broken = Error::new(ErrorKind::Connection, text).with_url(url.to_string());
         if self.server.http2 {
             broken
                 .with_advice("if the server does not speak HTTP/2 without TLS, unset FARROOT_HTTP2")

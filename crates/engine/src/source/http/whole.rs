@@ -8,7 +8,7 @@ use hyper::Response;
 use hyper::body::{Body, Incoming};
 use hyper::header::HeaderMap;
 
-use super::address::{get, shown};
+use super::address::get;
 use super::answer::{Head, file_info, judge};
 use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
@@ -28,7 +28,7 @@ impl Exchange<'_> {
         self.teller.tell(Notice::Note(format!(
             "{} sends files only as a whole: {} ({size}) is read once into a temporary file",
             self.server.name,
-            shown(job.url()),
+            job.url(),
         )));
     }
 

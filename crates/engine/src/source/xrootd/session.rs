@@ -12,7 +12,6 @@ use xrootd::message::locate::LocateOptions;
 use xrootd::message::open::OpenOptions;
 
 use super::pages::{How, Pages};
-use super::parse;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::source::{Command, FileInfo, FileRef, Link, Notice, Part, RequestTag};
@@ -176,7 +175,7 @@ impl Session {
     }
 
     fn send_stat(&mut self, file: FileRef, request: Option<RequestTag>) {
-        let path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
+        let path = path(&file);
         let asked = self.client.stat(self.clock.now(), &path);
         self.held.entry(file.tag).or_default();
         self.requests.insert(asked, Asked::Stat { request, file });
@@ -302,13 +301,13 @@ impl Session {
             }
             Command::Close { file } => self.forget(file.tag),
             Command::List { request, directory } => {
-                let path = parse(&directory.url).map(|url| url.full_path()).unwrap_or_default();
+                let path = path(&directory);
                 let id = self.client.dirlist(now, &path, DirlistOptions::default());
                 self.tags.insert(request, vec![id]);
                 self.requests.insert(id, Asked::List { request, directory });
             }
             Command::Checksum { request, file, algorithm } => {
-                let mut path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
+                let mut path = path(&file);
                 if let Some(algorithm) = algorithm {
                     path.push(if path.contains('?') { '&' } else { '?' });
                     path.push_str("cks.type=");
@@ -319,7 +318,7 @@ impl Session {
                 self.requests.insert(id, Asked::Checksum { request, file });
             }
             Command::Locate { request, file } => {
-                let path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
+                let path = path(&file);
                 // As redirections name them, where servers have names.
                 let id = self.client.locate(now, &path, LocateOptions::PREFER_NAMES);
                 self.tags.insert(request, vec![id]);
@@ -336,8 +335,7 @@ impl Session {
     }
 
     pub fn open(&mut self, file: &FileRef, request: Option<RequestTag>) -> FileId {
-        // An address that was parsed once parses again; the server refuses an empty path.
-        let path = parse(&file.url).map(|url| url.full_path()).unwrap_or_default();
+        let path = path(file);
         let (id, opening) = self.client.open(self.clock.now(), &path, OpenOptions::FOR_READING);
         self.files.insert(file.tag, id);
         let asked = match request {
@@ -505,4 +503,10 @@ impl Session {
             self.held.remove(&tag);
         }
     }
+}
+
+/// What requests name a file by.
+fn path(file: &FileRef) -> String {
+    // No other address comes to this server, which refuses an empty path.
+    file.url.to_xrootd().map(xrootd::url::Url::full_path).unwrap_or_default()
 }

@@ -1,0 +1,157 @@
+//! Which address may lead to which. Everything that names an address from outside goes through
+//! [`Address::led_to`]; what the caller wrote does not.
+//!
+//! Three ways lead from one address to another:
+//!
+//! * [`Way::Redirect`]: a server answers that the file is elsewhere (HTTP `Location`,
+//!   kXR_redirect, also the one of an open with `tried=`) or, asked where it is, names hosts
+//!   (kXR_locate).
+//! * [`Way::Replica`]: a document or an answer lists places of the same file (Metalink, `Link`).
+//! * [`Way::Mention`]: a ROOT file names another one (a friend of a tree, a file of a chain).
+//!
+//! A pattern is none of them: a listing gives names, which stay in their directory
+//! ([`Address::child`]). What may follow, a row for each scheme that leads and each way:
+//!
+//! | from    | way      | local | root | roots | http | https |
+//! |---------|----------|-------|------|-------|------|-------|
+//! | local   | redirect |       |      |       |      |       |
+//! | local   | replica  |       | yes  | yes   | yes  | yes   |
+//! | local   | mention  | yes   | yes  | yes   | yes  | yes   |
+//! | root    | redirect |       | yes  | yes   |      |       |
+//! | root    | replica  |       | yes  | yes   | yes  | yes   |
+//! | root    | mention  |       | yes  | yes   | yes  | yes   |
+//! | roots   | redirect |       |      | yes   |      |       |
+//! | roots   | replica  |       |      | yes   |      | yes   |
+//! | roots   | mention  |       |      | yes   |      | yes   |
+//! | http    | redirect |       |      |       | yes  | yes   |
+//! | http    | replica  |       | yes  | yes   | yes  | yes   |
+//! | http    | mention  |       | yes  | yes   | yes  | yes   |
+//! | https   | redirect |       |      |       |      | yes   |
+//! | https   | replica  |       | yes  | yes   |      | yes   |
+//! | https   | mention  |       | yes  | yes   |      | yes   |
+//!
+//! Besides, only an address of this machine or of its own link may lead to one. The reasons are in
+//! `docs/decisions/0011-what-may-follow.md`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use url::Host;
+
+use super::{Address, Scheme, Target, written};
+use crate::error::{Error, ErrorKind, Result};
+
+/// How an address comes to be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// A server says that the file is there instead.
+    Redirect,
+    /// A Metalink or a server says that the file is there, too.
+    Replica,
+    /// A ROOT file names another one.
+    Mention,
+}
+
+/// The table above.
+fn may_follow(from: Scheme, way: Way, to: Scheme) -> bool {
+    use Scheme::{Http, Https, Local, Root, Roots};
+    let reachable: &[Scheme] = match (from, way) {
+        (Local, Way::Redirect) => &[],
+        (Local, Way::Replica) => &[Root, Roots, Http, Https],
+        (Local, Way::Mention) => &[Local, Root, Roots, Http, Https],
+        (Root, Way::Redirect) => &[Root, Roots],
+        (Http, Way::Redirect) => &[Http, Https],
+        (Root | Http, Way::Replica | Way::Mention) => &[Root, Roots, Http, Https],
+        (Roots, Way::Redirect) => &[Roots],
+        (Https, Way::Redirect) => &[Https],
+        (Roots, Way::Replica | Way::Mention) => &[Roots, Https],
+        (Https, Way::Replica | Way::Mention) => &[Root, Roots, Https],
+    };
+    reachable.contains(&to)
+}
+
+impl Address {
+    /// An address that this one has led to. In an answer or a file of an HTTP server it may be
+    /// relative to this one, and user and password go along to the same server only.
+    ///
+    /// # Errors
+    /// `Io` for what is no address, or one that may not follow this one.
+    pub fn led_to(&self, text: &str, way: Way) -> Result<Self> {
+        let refused = |why: String| {
+            let by = match way {
+                Way::Redirect => "the server sends to",
+                Way::Replica => "another place of the file is said to be",
+                Way::Mention => "the file names",
+            };
+            let named = super::shown(text);
+            Error::new(ErrorKind::Io, format!("{by} {named:?}, {why}")).with_url(self.to_string())
+        };
+        if text.is_empty() {
+            return Err(refused("which is no address".into()));
+        }
+        if written::parts(text).len() != 1 {
+            return Err(refused("which is several addresses where one belongs".into()));
+        }
+        let to = match &self.target {
+            Target::Http(from) if way != Way::Mention => {
+                let mut to = from.join(text).map_err(|error| refused(format!("but {error}")))?;
+                to.set_fragment(None);
+                let is_own = to.origin() == from.origin();
+                if is_own && to.username().is_empty() && to.password().is_none() {
+                    let _ = to.set_username(from.username());
+                    let _ = to.set_password(from.password());
+                }
+                Address::read(to.as_str())
+            }
+            _ => Address::read(text),
+        };
+        let to = to.map_err(|error| refused(format!("but {}", error.message())))?;
+        if !may_follow(self.scheme(), way, to.scheme()) {
+            let why = match (self.scheme(), to.scheme()) {
+                (_, Scheme::Local) => "a file of this machine, which only its user may name".into(),
+                (Scheme::Roots | Scheme::Https, Scheme::Root | Scheme::Http) => {
+                    format!("without the encryption that {}:// asks for", self.scheme().name())
+                }
+                (from, to) => {
+                    format!("a {}:// address, which may not follow {}://", to.name(), from.name())
+                }
+            };
+            return Err(refused(why));
+        }
+        let comes_from_afar = !self.is_local() && !self.host().is_some_and(is_near);
+        if comes_from_afar && to.host().is_some_and(is_near) {
+            let why = "this machine or its own link, which is not what the host means there";
+            let advice = "if both run on this machine, begin with localhost in the address";
+            return Err(refused(why.into()).with_advice(advice));
+        }
+        Ok(to)
+    }
+}
+
+/// Whether a host is written as this machine, or as an address that is valid on one link only.
+/// Names are not looked up: who answers for a name decides what it leads to in any case.
+fn is_near(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    if let Ok(address) = bare.parse::<Ipv6Addr>() {
+        // With IPv4 addresses in the forms that XRootD and the system write.
+        let inner = address.to_ipv4().filter(|inner| inner.octets()[0] > 0);
+        return inner.map_or_else(|| is_near_v6(address), is_near_v4);
+    }
+    // As the system's name look-up reads numbers: 127.1 is an address, too.
+    match Host::parse(bare) {
+        Ok(Host::Ipv4(address)) => is_near_v4(address),
+        Ok(Host::Domain(name)) => {
+            let name = name.trim_end_matches('.');
+            name == "localhost" || name.ends_with(".localhost")
+        }
+        _ => false,
+    }
+}
+
+fn is_near_v4(address: Ipv4Addr) -> bool {
+    address.is_loopback() || address.is_link_local() || address.is_unspecified()
+}
+
+fn is_near_v6(address: Ipv6Addr) -> bool {
+    let address_is_special = IpAddr::V6(address).is_loopback() || address.is_unspecified();
+    address_is_special || address.is_unicast_link_local()
+}

@@ -1,0 +1,478 @@
+//! Addresses of files: what a caller writes, what goes over the wire, and what may be shown.
+//!
+//! An [`Address`] keeps the text that it was made from, so that what the caller wrote is what
+//! reports and errors say, and beside it what its protocol needs: for a disk a path, for XRootD
+//! the path exactly as written (the protocol escapes nothing), for HTTP a URL with what has to be
+//! percent-encoded encoded. An address is either the caller's own ([`Address::parse`]) or comes
+//! from outside ([`Address::led_to`], in [`follow`]), and what comes from outside may not lead
+//! everywhere.
+
+mod follow;
+mod written;
+
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use url::Url;
+
+pub use follow::Way;
+pub use written::{join, parse, split_tree};
+
+use crate::checksum::Checksum;
+use crate::error::{Error, ErrorKind, Result};
+use crate::home::expanded;
+
+/// What a file's name may hold that a segment of a URL's path may not (RFC 3986, section 3.3).
+const SEGMENT: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'/')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'[')
+    .add(b'\\')
+    .add(b']')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// Where a file is, at least one place, and what is known of it beforehand.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    pub urls: Vec<Address>,
+    pub said: Said,
+    /// Nobody looks into its bytes: they come with checksums where servers offer them.
+    pub is_opaque: bool,
+}
+
+/// What somebody else says of a file: a source that has another one is not used.
+#[derive(Debug, Clone, Default)]
+pub struct Said {
+    /// Bytes.
+    pub size: Option<u64>,
+    pub checksum: Option<Checksum>,
+}
+
+impl Places {
+    /// What was said first counts.
+    pub fn add(&mut self, more: Places) {
+        self.urls.extend(more.urls);
+        self.said.size = self.said.size.or(more.said.size);
+        self.said.checksum = self.said.checksum.take().or(more.said.checksum);
+    }
+}
+
+impl From<Vec<Address>> for Places {
+    fn from(urls: Vec<Address>) -> Self {
+        Places { urls, said: Said::default(), is_opaque: false }
+    }
+}
+
+/// How a file is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scheme {
+    /// A disk of this machine: `file://`, or a path without a scheme.
+    Local,
+    /// `root://`, also written `xroot://`.
+    Root,
+    /// `roots://`, also written `xroots://`: XRootD within TLS.
+    Roots,
+    Http,
+    Https,
+}
+
+impl Scheme {
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Local => "file",
+            Scheme::Root => "root",
+            Scheme::Roots => "roots",
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        }
+    }
+}
+
+/// The address of one file or directory. Two are equal that lead to the same place, however they
+/// are written. Displayed without a password and without the values of its query except of those
+/// keys that are known to be no secret: who has a token may read the file.
+#[derive(Clone)]
+pub struct Address {
+    /// As it was written, secrets included.
+    text: String,
+    target: Target,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Target {
+    /// An absolute path.
+    Local(PathBuf),
+    Xrootd(xrootd::url::Url),
+    /// `http` or `https`, with a host and without a fragment.
+    Http(Url),
+}
+
+impl Address {
+    /// What a caller has written: a URL, or else a local path.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what is neither, `Unsupported` for schemes that are not read.
+    pub fn parse(text: &str) -> Result<Self> {
+        let address = Self::read(text)?;
+        if matches!(address.target, Target::Http(_)) && text.contains('#') {
+            // Never sent (RFC 9110, section 4.2.4): another file would be read than the one meant.
+            let what = "in an http address # begins a fragment, which servers never see";
+            let advice = "write %23 for a # that belongs to the file's name";
+            return Err(wrong(text, what).with_advice(advice));
+        }
+        Ok(address)
+    }
+
+    fn read(text: &str) -> Result<Self> {
+        let Some((scheme, rest)) = text.split_once("://") else {
+            let Address { target, .. } = Self::local(&expanded(Path::new(text)))?;
+            return Ok(Address { text: text.to_owned(), target });
+        };
+        let scheme = scheme.to_ascii_lowercase();
+        let target = match &*scheme {
+            "file" => Target::Local(path_of_url(rest).ok_or_else(|| {
+                wrong(text, "not the address of a local file")
+                    .with_advice("write it as file:///directory/file")
+            })?),
+            "root" | "xroot" | "roots" | "xroots" => {
+                let url = xrootd::url::Url::parse(&format!("{scheme}://{rest}"));
+                Target::Xrootd(url.map_err(|error| wrong(text, &error.to_string()))?)
+            }
+            "http" | "https" => {
+                let url = Url::parse(text);
+                let mut url =
+                    url.map_err(|error| wrong(text, &format!("not an address: {error}")))?;
+                url.set_fragment(None);
+                Target::Http(url)
+            }
+            _ => {
+                let what = format!("addresses that begin with {scheme}:// cannot be read");
+                let error = Error::new(ErrorKind::Unsupported, what).with_url(shown(text));
+                let advice = "this version reads root://, http://, file:// and local paths";
+                return Err(error.with_advice(advice));
+            }
+        };
+        Ok(Address { text: text.to_owned(), target })
+    }
+
+    /// A local path, which is shown as it is given.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an empty path, or where the current directory is gone.
+    pub fn local(path: &Path) -> Result<Self> {
+        let text = path.to_string_lossy().into_owned();
+        let absolute = std::path::absolute(path)
+            .map_err(|error| wrong(&text, &format!("not a path: {error}")))?;
+        Ok(Address { text, target: Target::Local(absolute) })
+    }
+
+    fn xrootd(url: xrootd::url::Url) -> Self {
+        Address { text: url.to_string(), target: Target::Xrootd(url) }
+    }
+
+    fn http(url: Url) -> Self {
+        Address { text: url.to_string(), target: Target::Http(url) }
+    }
+
+    /// As it was written, secrets included: to be opened again, not to be shown.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub fn scheme(&self) -> Scheme {
+        match &self.target {
+            Target::Local(_) => Scheme::Local,
+            Target::Xrootd(url) if url.is_encrypted() => Scheme::Roots,
+            Target::Xrootd(_) => Scheme::Root,
+            Target::Http(url) if url.scheme() == "https" => Scheme::Https,
+            Target::Http(_) => Scheme::Http,
+        }
+    }
+
+    pub fn is_local(&self) -> bool {
+        self.scheme() == Scheme::Local
+    }
+
+    /// Name or address of the host; an IPv6 address of an HTTP server is in brackets.
+    pub fn host(&self) -> Option<&str> {
+        match &self.target {
+            Target::Local(_) => None,
+            Target::Xrootd(url) => Some(&url.host),
+            Target::Http(url) => url.host_str(),
+        }
+    }
+
+    pub fn port(&self) -> Option<u16> {
+        match &self.target {
+            Target::Local(_) => None,
+            Target::Xrootd(url) => Some(url.port),
+            Target::Http(url) => url.port_or_known_default(),
+        }
+    }
+
+    /// The path as its protocol writes it.
+    pub fn path(&self) -> Cow<'_, str> {
+        match &self.target {
+            Target::Local(path) => path.to_string_lossy(),
+            Target::Xrootd(url) => Cow::Borrowed(&url.path),
+            Target::Http(url) => Cow::Borrowed(url.path()),
+        }
+    }
+
+    pub fn query(&self) -> Option<&str> {
+        match &self.target {
+            Target::Local(_) => None,
+            Target::Xrootd(url) => url.cgi.as_deref(),
+            Target::Http(url) => url.query(),
+        }
+    }
+
+    /// The last part of the path, as the file is called on a disk; empty where the path ends with
+    /// a slash.
+    pub fn file_name(&self) -> OsString {
+        let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        match &self.target {
+            Target::Local(path) => path.file_name().unwrap_or_default().to_owned(),
+            Target::Xrootd(url) => last(&url.path).into(),
+            Target::Http(url) => {
+                OsString::from_vec(percent_decode_str(&last(url.path())).collect())
+            }
+        }
+    }
+
+    /// The path on a disk of this machine.
+    pub fn to_local(&self) -> Option<&Path> {
+        match &self.target {
+            Target::Local(path) => Some(path),
+            _ => None,
+        }
+    }
+
+    /// The protocol's own parts of an XRootD address.
+    pub fn to_xrootd(&self) -> Option<&xrootd::url::Url> {
+        match &self.target {
+            Target::Xrootd(url) => Some(url),
+            _ => None,
+        }
+    }
+
+    /// The URL that an HTTP server is asked for.
+    pub fn to_http(&self) -> Option<&Url> {
+        match &self.target {
+            Target::Http(url) => Some(url),
+            _ => None,
+        }
+    }
+
+    /// The same place with another query.
+    #[must_use]
+    pub fn with_query(&self, query: Option<&str>) -> Self {
+        match &self.target {
+            Target::Local(_) => self.clone(),
+            Target::Xrootd(url) => {
+                let cgi = query.filter(|query| !query.is_empty()).map(str::to_owned);
+                Self::xrootd(xrootd::url::Url { cgi, ..url.clone() })
+            }
+            Target::Http(url) => {
+                let mut url = url.clone();
+                url.set_query(query);
+                Self::http(url)
+            }
+        }
+    }
+
+    /// The place without what it says of the one who asks: user, password and query.
+    #[must_use]
+    pub fn anonymous(&self) -> Self {
+        match &self.target {
+            Target::Local(_) => self.clone(),
+            Target::Xrootd(url) => {
+                Self::xrootd(xrootd::url::Url { user: None, cgi: None, ..url.clone() })
+            }
+            Target::Http(url) => {
+                let mut url = url.clone();
+                // Both fail only for addresses without a host.
+                let _ = url.set_username("");
+                let _ = url.set_password(None);
+                url.set_query(None);
+                Self::http(url)
+            }
+        }
+    }
+
+    /// What of this name is in the same directory; the name may have directories of its own, with
+    /// slashes between.
+    ///
+    /// # Errors
+    /// As [`Address::child`].
+    pub fn beside(&self, name: &str) -> Result<Self> {
+        match &self.target {
+            Target::Local(path) => Self::local(&path.with_file_name(name)),
+            Target::Xrootd(url) => {
+                let folder = url.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let path = format!("{folder}/{name}");
+                let beside = xrootd::url::Url { path, cgi: None, ..url.clone() };
+                let text = beside.to_string();
+                Self::as_written(beside, text)
+            }
+            Target::Http(url) => {
+                let encode = |part| utf8_percent_encode(part, SEGMENT).to_string();
+                let name: Vec<String> = name.split('/').map(encode).collect();
+                let folder = url.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+                let mut beside = url.clone();
+                beside.set_path(&format!("{folder}/{}", name.join("/")));
+                beside.set_query(None);
+                Ok(Self::http(beside))
+            }
+        }
+    }
+
+    /// What of this name is in this directory of an XRootD server, as its listing has it.
+    ///
+    /// # Errors
+    /// `Unsupported` where the protocol cannot ask for a file of this name.
+    pub fn child(&self, name: &str) -> Result<Self> {
+        let Target::Xrootd(url) = &self.target else {
+            let error = Error::new(ErrorKind::Unsupported, "directories cannot be listed here");
+            return Err(error.with_url(self.to_string()));
+        };
+        let (folder, query) = match self.text.split_once('?') {
+            Some((folder, query)) => (folder, format!("?{query}")),
+            None => (&*self.text, String::new()),
+        };
+        let slash = if folder.ends_with('/') { "" } else { "/" };
+        let path = format!("{}/{name}", url.path.trim_end_matches('/'));
+        let text = format!("{folder}{slash}{name}{query}");
+        Self::as_written(xrootd::url::Url { path, ..url.clone() }, text)
+    }
+
+    /// An XRootD address with a name from outside, which has to be read as it is written.
+    fn as_written(url: xrootd::url::Url, text: String) -> Result<Self> {
+        match xrootd::url::Url::parse(&text) {
+            Ok(same) if same == url => Ok(Address { text, target: Target::Xrootd(url) }),
+            _ => {
+                let what = "a file of this name cannot be asked for over root://, where a ? ends \
+                            the name and control characters are not allowed";
+                let named = format!("{}://{}/{}", url.scheme, url.address(), url.path);
+                let error = Error::new(ErrorKind::Unsupported, what).with_url(named);
+                Err(error.with_advice("give the file another name, or read it another way"))
+            }
+        }
+    }
+
+    /// What makes two addresses the same server.
+    pub fn server_key(&self) -> String {
+        let user = match &self.target {
+            Target::Local(_) => "",
+            Target::Xrootd(url) => url.user.as_deref().unwrap_or_default(),
+            Target::Http(url) => url.username(),
+        };
+        let (host, port) = (self.host().unwrap_or_default(), self.port().unwrap_or(0));
+        format!("{}://{user}@{host}:{port}", self.scheme().name())
+    }
+}
+
+fn wrong(text: &str, why: &str) -> Error {
+    Error::new(ErrorKind::InvalidArgument, why).with_url(shown(text))
+}
+
+/// The path of a `file` URL (RFC 8089): one without a query, so that `?` is a letter as any other.
+fn path_of_url(rest: &str) -> Option<PathBuf> {
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    let decoded: Vec<u8> = percent_decode_str(path).collect();
+    let is_path = decoded.starts_with(b"/") && !decoded.contains(&0);
+    is_path.then(|| PathBuf::from(OsStr::from_bytes(&decoded)))
+}
+
+/// Query keys whose values say how and where to read, and open nothing.
+const QUERY_SHOWN: [&str; 8] =
+    ["xrdcl.", "xrd.", "tried", "triedrc", "cms.", "svc", "filetype", "version"];
+
+/// A text that may be an address, without its secrets.
+fn shown(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| *scheme != "file")
+    else {
+        return text.to_owned();
+    };
+    let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, rest) = rest.split_at(host);
+    let authority = match authority.rsplit_once('@') {
+        Some((user, host)) => {
+            format!("{}@{host}", user.split(':').next().unwrap_or_default())
+        }
+        None => authority.to_owned(),
+    };
+    let (path, query) = match rest.split_once('?') {
+        Some((path, query)) => (path, Some(query)),
+        None => (rest, None),
+    };
+    let query = query.map(|query| {
+        let parts: Vec<String> = query.split('&').map(shown_parameter).collect();
+        format!("?{}", parts.join("&"))
+    });
+    format!("{scheme}://{authority}{path}{}", query.unwrap_or_default())
+}
+
+fn shown_parameter(parameter: &str) -> String {
+    let Some((key, value)) = parameter.split_once('=') else { return "...".into() };
+    let is_shown = QUERY_SHOWN.iter().any(|shown| match shown.strip_suffix('.') {
+        Some(_) => key.starts_with(shown) && !key.contains("authz"),
+        None => key == *shown,
+    });
+    if is_shown { format!("{key}={value}") } else { format!("{key}=...") }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.target {
+            Target::Local(_) => f.write_str(&self.text),
+            _ => f.write_str(&shown(&self.text)),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({self})")
+    }
+}
+
+impl AsRef<str> for Address {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl PartialEq for Address {
+    fn eq(&self, other: &Self) -> bool {
+        self.target == other.target
+    }
+}
+
+impl Eq for Address {}
+
+impl FromStr for Address {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Self::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

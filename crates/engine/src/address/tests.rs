@@ -1,0 +1,231 @@
+use super::Scheme::{Http, Https, Local, Root, Roots};
+use super::*;
+
+fn address(text: &str) -> Address {
+    Address::parse(text).unwrap()
+}
+
+#[test]
+fn what_was_written_is_what_is_shown() {
+    for text in [
+        "data/f.root",
+        "./a b.root",
+        "/data/50%.root",
+        "file:///data/a%20b.root",
+        "root://host//a%20b.root",
+        "xroot://me@host:1094//store/f.root",
+        "http://host/a b.root",
+        "http://[::1]:80/f.root",
+    ] {
+        assert_eq!(address(text).to_string(), text);
+        assert_eq!(address(text).as_str(), text);
+    }
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    for (text, shown) in [
+        ("root://me:pw@host//f.root", "root://me@host//f.root"),
+        ("root://host//f?authz=Bearer%20abc&tried=ds1", "root://host//f?authz=...&tried=ds1"),
+        ("http://host/f?access_token=abc", "http://host/f?access_token=..."),
+        ("http://host/f?X-Amz-Signature=abc&x=1", "http://host/f?X-Amz-Signature=...&x=..."),
+        ("http://host/f?abc", "http://host/f?..."),
+        ("root://host//f?xrd.wantprot=unix", "root://host//f?xrd.wantprot=unix"),
+        ("http://me:secret@host:81/a%20b?authz=secret", "http://me@host:81/a%20b?authz=..."),
+    ] {
+        assert_eq!(address(text).to_string(), shown);
+        assert_eq!(format!("{:?}", address(text)), format!("Address({shown})"));
+    }
+    let error = Address::parse("root://me:pw@host:x//f?authz=abc").unwrap_err();
+    assert!(!error.to_string().contains("pw") && !error.to_string().contains("abc"), "{error}");
+}
+
+/// A path of root:// was percent-decoded, so that a file whose name has a % could not be read.
+#[test]
+fn each_protocol_gets_the_path_as_it_wants_it() {
+    for (text, path, name) in [
+        ("root://h//a%20b#c.root", "/a%20b#c.root", "a%20b#c.root"),
+        ("root://h//a b/../é.root?x=%20", "/a b/../é.root", "é.root"),
+        ("root://h/100%", "/100%", "100%"),
+        ("http://h/a b/é%.root?x", "/a%20b/%C3%A9%.root", "é%.root"),
+        ("http://h/a%23%3Fb%2520.root", "/a%23%3Fb%2520.root", "a#?b%20.root"),
+        ("/data/a%20b#c?.root", "/data/a%20b#c?.root", "a%20b#c?.root"),
+        ("file:///data/a%20b?.root", "/data/a b?.root", "a b?.root"),
+        ("file://localhost/data/f", "/data/f", "f"),
+    ] {
+        let address = address(text);
+        assert_eq!(address.path(), path, "{text}");
+        assert_eq!(address.file_name(), name, "{text}");
+    }
+    assert_eq!(address("root://h//f?a=%20b").query(), Some("a=%20b"));
+}
+
+#[test]
+fn what_is_no_address_is_refused() {
+    for (text, kind) in [
+        ("", ErrorKind::InvalidArgument),
+        ("root://", ErrorKind::InvalidArgument),
+        ("root://h//a\nb", ErrorKind::InvalidArgument),
+        ("http://", ErrorKind::InvalidArgument),
+        ("file://host/f", ErrorKind::InvalidArgument),
+        ("file://f.root", ErrorKind::InvalidArgument),
+        // The fragment is never sent: the file "a" would be read.
+        ("http://h/a#b.root", ErrorKind::InvalidArgument),
+        ("s3://bucket/f", ErrorKind::Unsupported),
+    ] {
+        assert_eq!(Address::parse(text).unwrap_err().kind(), kind, "{text:?}");
+    }
+}
+
+#[test]
+fn the_same_place_is_the_same_however_it_is_written() {
+    assert_eq!(address("root://h:1094//f"), address("root://h/f"));
+    assert_eq!(address("http://h:80/a%20b"), address("HTTP://H/a b"));
+    assert_eq!(address("/a/f"), address("file:///a/f"));
+    assert_ne!(address("root://h//f"), address("root://h//f?x"));
+}
+
+#[test]
+fn a_listed_name_is_a_name() {
+    let folder = address("root://h//d/?x=1");
+    for name in ["a%20b", "a b#", "é", "a|b", "*", "a:b"] {
+        let child = folder.child(name).unwrap();
+        assert_eq!(child.as_str(), format!("root://h//d/{name}?x=1"));
+        assert_eq!(child.file_name(), name);
+        assert_eq!(address(child.as_str()), child);
+    }
+    for name in ["a?b", "?", "a\nb"] {
+        let error = folder.child(name).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported, "{name:?}");
+        assert!(error.url().is_some_and(|url| url.ends_with(&format!("//d/{name}"))), "{error}");
+    }
+    assert_eq!(address("root://h//").child("f").unwrap().as_str(), "root://h//f");
+}
+
+// ---- what may follow ---------------------------------------------------------------------------
+
+const WAYS: [Way; 3] = [Way::Redirect, Way::Replica, Way::Mention];
+const SCHEMES: [(Scheme, &str); 5] = [
+    (Local, "file:///data/f.root"),
+    (Root, "root://a//f.root"),
+    (Roots, "roots://a//f.root"),
+    (Http, "http://a/f.root"),
+    (Https, "https://a/f.root"),
+];
+
+/// A server could make farroot read files of the reader's disk: an HTTP redirection to file:// was
+/// followed.
+#[test]
+fn what_may_follow_is_one_table() {
+    for (from, own) in SCHEMES {
+        let followed = WAYS.map(|way| {
+            let may = |(to, text): &(Scheme, &str)| {
+                let led = address(own).led_to(text, way);
+                led.is_ok_and(|led| led.scheme() == *to)
+            };
+            SCHEMES.iter().filter(|to| may(to)).map(|(to, _)| *to).collect::<Vec<_>>()
+        });
+        let remote = vec![Root, Roots, Http, Https];
+        let expected = match from {
+            Local => [vec![], remote, vec![Local, Root, Roots, Http, Https]],
+            Root => [vec![Root, Roots], remote.clone(), remote],
+            Roots => [vec![Roots], vec![Roots, Https], vec![Roots, Https]],
+            Http => [vec![Http, Https], remote.clone(), remote],
+            Https => [vec![Https], vec![Root, Roots, Https], vec![Root, Roots, Https]],
+        };
+        assert_eq!(followed, expected, "{from:?}");
+    }
+}
+
+#[test]
+fn the_table_that_is_documented_is_the_one_that_is_used() {
+    let rows = include_str!("follow.rs").lines().filter_map(|line| line.strip_prefix("//! |"));
+    let rows: Vec<Vec<&str>> =
+        rows.map(|row| row.trim_end_matches('|').split('|').map(str::trim).collect()).collect();
+    let mut documented = 0;
+    for row in &rows[2..] {
+        let own = SCHEMES.iter().find(|(from, _)| scheme_name(*from) == row[0]).unwrap().1;
+        let way = match row[1] {
+            "redirect" => Way::Redirect,
+            "replica" => Way::Replica,
+            "mention" => Way::Mention,
+            other => panic!("{other}"),
+        };
+        for (cell, (to, text)) in row[2..].iter().zip(SCHEMES) {
+            let may = address(own).led_to(text, way).is_ok();
+            assert_eq!(may, *cell == "yes", "{row:?} {to:?}");
+            documented += 1;
+        }
+    }
+    assert_eq!(documented, SCHEMES.len() * WAYS.len() * SCHEMES.len());
+}
+
+fn scheme_name(scheme: Scheme) -> &'static str {
+    if scheme == Local { "local" } else { scheme.name() }
+}
+
+/// A host that a server calls by a loopback address is the reader's own machine.
+#[test]
+fn only_this_machine_leads_to_this_machine() {
+    let near = [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0.0.0.0",
+        "169.254.169.254",
+        "localhost",
+        "LOCALHOST.",
+        "x.localhost",
+        "[::1]",
+        "[::]",
+        "[fe80::1]",
+        "[::ffff:127.0.0.1]",
+        "[::127.0.0.1]",
+    ];
+    for host in near {
+        for scheme in ["root", "http"] {
+            let to = format!("{scheme}://{host}:99/f");
+            for way in WAYS {
+                let led = |from: &str| address(from).led_to(&to, way);
+                assert!(led(&format!("{scheme}://far.org/f")).is_err(), "{to} {way:?}");
+                assert!(led(&format!("{scheme}://10.1.2.3/f")).is_err(), "{to} {way:?}");
+                assert!(led(&format!("{scheme}://localhost/f")).is_ok(), "{to} {way:?}");
+                assert!(led(&format!("{scheme}://[::1]:1/f")).is_ok(), "{to} {way:?}");
+            }
+            assert!(address("/f.meta4").led_to(&to, Way::Replica).is_ok());
+        }
+    }
+    for host in ["10.0.0.1", "192.168.1.1", "[2001:db8::1]", "localhost.org", "host", "1.2.3.4"] {
+        let led = address("http://far.org/f").led_to(&format!("http://{host}/f"), Way::Redirect);
+        assert!(led.is_ok(), "{host}");
+    }
+}
+
+#[test]
+fn odd_answers_lead_nowhere() {
+    let from = address("http://me:pw@a/x/y?token=secret");
+    for text in ["", "http://", "http://[", "//", "ftp://b/z", "http://b/z|/etc/passwd", "data:,x"]
+    {
+        let error = from.led_to(text, Way::Redirect).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Io, "{text:?}");
+        let shown = error.to_string();
+        assert!(!shown.contains("pw") && !shown.contains("secret"), "{shown}");
+    }
+    let error = from.led_to("ftp://b/z?authz=secret", Way::Redirect).unwrap_err();
+    assert!(!error.to_string().contains("secret"), "{error}");
+}
+
+#[test]
+fn credentials_stay_with_their_server() {
+    let from = address("http://me:pw@a/x/y");
+    let to = |location| from.led_to(location, Way::Redirect).unwrap().as_str().to_owned();
+    assert_eq!(to("z"), "http://me:pw@a/x/z");
+    assert_eq!(to("http://a/z"), "http://me:pw@a/z");
+    assert_eq!(to("http://a:80/z#part"), "http://me:pw@a/z");
+    assert_eq!(to("http://A/z"), "http://me:pw@a/z");
+    for elsewhere in ["http://b/z", "http://a:81/z", "https://a/z", "http://a.b/z"] {
+        assert_eq!(to(elsewhere), elsewhere);
+    }
+    assert_eq!(to("//b:81/z"), "http://b:81/z");
+    assert_eq!(to("http://you:too@b/z"), "http://you:too@b/z");
+}
