@@ -141,11 +141,23 @@ where
     pub fn step(&mut self, step: Step) -> Result<State, Illegal> {
         let row = self.table.iter().find(|(from, by, _)| *from == self.state && *by == step);
         let Some(&(_, _, to)) = row else {
-            return Err(Illegal { state: format!("{:?}", self.state), step: format!("{step:?}") });
+            return Err(Illegal { state: words(&self.state), step: words(&step) });
         };
         self.state = to;
         Ok(to)
     }
+}
+
+/// The name of a state or a step, `LoginAnswered`, as people write it.
+fn words(name: &impl std::fmt::Debug) -> String {
+    let mut words = String::new();
+    for letter in format!("{name:?}").chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
 }
 
 #[cfg(test)]

@@ -144,7 +144,10 @@ fn quantised(column: &Column) -> Result<Encoding> {
         Some((min, max)) if min.is_finite() && max.is_finite() && min <= max => {
             Ok(Encoding::Quantised { bits: u32::from(column.bits), min, max })
         }
-        range => Err(Error::corrupt(format!("quantised reals in the range {range:?}"))),
+        Some((min, max)) => {
+            Err(Error::corrupt(format!("quantised reals in the range {min} to {max}")))
+        }
+        None => Err(Error::corrupt("quantised reals without a range")),
     }
 }
 

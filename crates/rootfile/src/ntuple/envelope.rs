@@ -65,7 +65,8 @@ impl Envelope {
         let mut reader = Reader::new(covered);
         let head = reader.u64()?;
         if head & 0xffff != kind as u64 {
-            let what = format!("an envelope of type {} where {kind:?} was expected", head & 0xffff);
+            let (found, expected) = (head & 0xffff, kind as u64);
+            let what = format!("an envelope of type {found} where {expected} was expected");
             return Err(Error::corrupt(what));
         }
         if head >> 16 != length as u64 {

@@ -41,8 +41,8 @@ impl Exchange<'_> {
             let response = self.ask(job, &request).await?;
             match judge(&response)? {
                 Head::Whole => return self.as_a_whole(job, spool, writer, response).await,
-                other => {
-                    let text = format!("the server, asked for the whole file, answers {other:?}");
+                _ => {
+                    let text = "the server, asked for the whole file, answers with something else";
                     return Err(Error::new(ErrorKind::Corrupt, text).into());
                 }
             }
