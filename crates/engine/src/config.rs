@@ -9,7 +9,7 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::settings;
+use crate::{settings, user};
 
 /// Configuration of an engine.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,7 +72,8 @@ pub struct Config {
     /// Whether bytes are read with checksums where servers offer them (`FARROOT_CHECKSUMS`: `auto`,
     /// `always`, `never`).
     pub checksums: Checksums,
-    /// The name sent at login (`FARROOT_USER`; default: `USER`).
+    /// The name sent at login, and as whom servers that believe names are asked (`FARROOT_USER`;
+    /// default, with the environment: the name of the user who runs the process).
     pub user: String,
     /// Speak HTTP/2 without TLS from the first byte to `http` servers (`FARROOT_HTTP2=1`).
     pub http2: bool,
@@ -142,9 +143,7 @@ impl Config {
     /// `InvalidArgument` naming the variable that cannot be understood.
     pub fn from_env() -> Result<Self> {
         let mut config = Config { store_folder: cache_folder(), ..Config::default() };
-        if let Ok(user) = std::env::var("USER")
-            && !user.trim().is_empty()
-        {
+        if let Some(user) = user::name() {
             config.user = user;
         }
         settings::apply(&mut config, std::env::vars_os())?;

@@ -33,6 +33,7 @@ pub mod settings;
 pub mod source;
 mod spelling;
 pub mod store;
+mod user;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -185,7 +185,7 @@ pub static SETTINGS: [Setting; 21] = [
     live(
         "user",
         Field::Text(|config| &mut config.user),
-        "The name that is sent at login. Default: the variable `USER`.",
+        "The name that is sent at login. Default: the user who runs the process, else `USER` or `LOGNAME`.",
     ),
     live(
         "http2",
@@ -328,7 +328,7 @@ impl Setting {
         match (self.name, self.get(&Config::default())) {
             ("decode_threads", _) => "one a core".to_owned(),
             ("store_folder", _) => "`farroot` in the platform's cache folder".to_owned(),
-            ("user", _) => "`USER`".to_owned(),
+            ("user", _) => "the user's".to_owned(),
             (_, Value::Number(bytes)) if bytes % (1 << 30) == 0 => format!("`{} GiB`", bytes >> 30),
             (_, Value::Number(bytes)) if self.kind() == Kind::Bytes => format!("`{}`", size(bytes)),
             (_, value) => format!("`{}`", shown(&value).trim_matches('"')),

@@ -398,9 +398,19 @@ impl XrootdServer {
             SessionError::Refused { .. } => ErrorKind::PermissionDenied,
             _ => ErrorKind::Connection,
         };
-        Error::new(kind, error.to_string())
+        Error::new(kind, self.with_user(kind, error.to_string()))
             .retryable(self.may_recover(error) || !matches!(retry, HowToRetry::No))
             .with_source(&*self.name)
+    }
+
+    /// A refusal depends on who asks.
+    fn with_user(&self, kind: ErrorKind, text: String) -> String {
+        match kind {
+            ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => {
+                format!("{text}; it was asked as user {:?}", self.config.user)
+            }
+            _ => text,
+        }
     }
 
     /// A new session may fare better. What a server says once that makes no sense need not be said
@@ -433,7 +443,7 @@ impl XrootdServer {
             ErrorCode::IS_DIRECTORY | ErrorCode::NOT_FILE => ErrorKind::InvalidArgument,
             _ => ErrorKind::Io,
         };
-        Error::new(kind, refused.to_string())
+        Error::new(kind, self.with_user(kind, refused.to_string()))
             .retryable(refused.code.is_retryable())
             .with_source(&*self.name)
     }
