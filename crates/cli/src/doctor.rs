@@ -4,12 +4,14 @@ use std::io::Write;
 
 use clap::Args;
 use engine::display::shown;
+use engine::source::checkup::Step;
 
 use crate::outcome::Outcome;
 use crate::reading::with_engine;
 use crate::table::{lines_of_json, table, text};
 
-/// Find out what is wrong, or slow, on the way to a file: name, connection, login, open, read
+/// Find out what is wrong, or slow, on the way to a file: name, connection, login, open, read,
+/// several ranges, and whether the file is whole
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// A URL (root://, http://) or a path; of 'URL1|URL2', each
@@ -42,9 +44,12 @@ pub fn run(arguments: &Arguments) -> Outcome {
                 writeln!(out, "-> {}", shown(advice))?;
             }
         }
-        match findings.last().is_some_and(|last| last.is_fault) {
-            true => Err("the file cannot be read from here".to_owned().into()),
-            false => Ok(()),
+        match findings.last().filter(|last| last.is_fault) {
+            Some(last) if last.step == Step::File => {
+                Err("the file is not as it should be".to_owned().into())
+            }
+            Some(_) => Err("the file cannot be read from here".to_owned().into()),
+            None => Ok(()),
         }
     })
 }

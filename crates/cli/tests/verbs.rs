@@ -297,7 +297,7 @@ fn cat_tells_where_the_time_went_and_draws_it() {
     let arguments = ["cat", &file(), "-c", "n", "--report", "--timeline"];
     let output = farroot(&[&arguments[..], &[picture.to_str().expect("text")]].concat());
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    for part in ["waiting for bytes", "serial round trip", "file://"] {
+    for part in ["waiting for bytes", "serial round trip", "zlib.root"] {
         assert!(said.contains(part), "{part} is not in\n{said}");
     }
     let drawn = std::fs::read_to_string(&picture).expect("is there");
@@ -323,7 +323,9 @@ fn doctor_names_the_step_that_fails() {
         let well = printed(&["doctor", &format!("{origin}zlib.root")]);
         let steps: Vec<&str> =
             well.lines().skip(1).filter_map(|line| line.split(' ').next()).collect();
-        assert_eq!(steps, ["name", "connect", "login", "open", "read"], "{well}");
+        let all = ["name", "connect", "login", "open", "read", "ranges", "file"];
+        assert_eq!(steps, all, "{well}");
+        assert!(well.contains("a ROOT file of"), "{well}");
         assert_eq!(well.contains("offers checksums"), origin.starts_with("root:"), "{well}");
         let missing = farroot(&["doctor", "--json", &format!("{origin}none.root")]);
         assert_eq!(missing.status.code(), Some(1));
@@ -342,7 +344,34 @@ fn doctor_names_the_step_that_fails() {
     let unknown = farroot(&["doctor", "root://no-such-host.invalid//f"]);
     let said = String::from_utf8_lossy(&unknown.stdout).into_owned();
     assert!(said.contains("name ") && said.contains("is the name spelt right?"), "{said}");
-    assert!(printed(&["doctor", &file()]).contains("bytes"));
+    assert!(printed(&["doctor", &file()]).contains("a ROOT file of"));
+}
+
+/// It called files well of which nothing could be read.
+#[test]
+fn doctor_looks_at_what_reads_need() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let whole = std::fs::read(file()).expect("is there");
+    let write = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("is written");
+        path.to_string_lossy().into_owned()
+    };
+    let cut = write("cut.root", &whole[..whole.len() - 10]);
+    let empty = write("empty.root", b"");
+    let text = write("text.root", b"no tree grows here");
+    let folder = folder.path().to_string_lossy().into_owned();
+    for (path, code, part) in [
+        (&cut, 1, "FAULT: the file is cut: "),
+        (&empty, 1, "FAULT: the file is empty"),
+        (&folder, 1, "FAULT: is a directory"),
+        (&text, 0, "not a ROOT file"),
+    ] {
+        let output = farroot(&["doctor", path]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(said.contains(part), "{said}");
+        assert_eq!(output.status.code(), Some(code), "{said}");
+    }
 }
 
 #[test]

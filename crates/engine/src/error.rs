@@ -114,6 +114,11 @@ impl Error {
         self.0.source.as_deref()
     }
 
+    /// What the caller can do about it, in the words of a shell.
+    pub fn advice(&self) -> Option<&str> {
+        self.0.advice.as_ref().map(|advice| &*advice.shell)
+    }
+
     /// Whether the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         self.0.retryable

@@ -173,7 +173,8 @@ impl Engine {
         matching::matching(pattern, &settings.config, &settings.network).await
     }
 
-    /// Goes the way to a file step by step, and says what was found; of several addresses of one
+    /// Goes the way to a file step by step, and says what was found, also whether it is a whole ROOT
+    /// file; of several addresses of one
     /// file, for each.
     ///
     /// # Errors
@@ -183,7 +184,11 @@ impl Engine {
         let Settings { config, network, .. } = &*settings;
         let mut findings = Vec::new();
         for url in address::parse(address)? {
-            findings.extend(source::checkup::examine(&url, config, network).await);
+            let (way, is_read) = source::checkup::examine(&url, config, network).await;
+            findings.extend(way);
+            if is_read {
+                findings.push(self.examine_content(&url).await);
+            }
         }
         Ok(findings)
     }

@@ -12,6 +12,7 @@ pub mod dataset;
 mod decoders;
 pub mod describe;
 pub mod events;
+mod examine;
 pub mod exercise;
 pub mod file;
 mod formula;

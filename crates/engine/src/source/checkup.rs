@@ -24,6 +24,11 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Read to see whether and how fast bytes come.
 const READ_BYTES: u64 = 1 << 20;
+/// Single bytes, far from each other, that are asked for in one request.
+const RANGES: u64 = 4;
+const ONE_RANGE: &str = "only one range a request";
+const SLOW: &str = "reads of few branches take a request for each basket here: use root://, or another \
+                    server, where the site has it";
 /// How often one may be sent on.
 const REDIRECTIONS_MAX: usize = 16;
 
@@ -41,6 +46,10 @@ pub enum Step {
     Open,
     /// The first bytes come.
     Read,
+    /// Several ranges come in answer to one request.
+    Ranges,
+    /// What came is a ROOT file, and all of it is there.
+    File,
 }
 
 impl Step {
@@ -51,6 +60,8 @@ impl Step {
             Step::Login => "login",
             Step::Open => "open",
             Step::Read => "read",
+            Step::Ranges => "ranges",
+            Step::File => "file",
         }
     }
 }
@@ -69,8 +80,13 @@ pub struct Finding {
     pub advice: Option<String>,
 }
 
-/// Goes the way to a file, up to the first fault that cannot be passed.
-pub async fn examine(url: &Address, config: &Config, network: &Arc<dyn Network>) -> Vec<Finding> {
+/// Goes the way to a file, up to the first fault that cannot be passed; whether its bytes can be
+/// read.
+pub async fn examine(
+    url: &Address,
+    config: &Config,
+    network: &Arc<dyn Network>,
+) -> (Vec<Finding>, bool) {
     let mut findings = Vec::new();
     let mut at = url.clone();
     for _ in 0..REDIRECTIONS_MAX {
@@ -84,11 +100,12 @@ pub async fn examine(url: &Address, config: &Config, network: &Arc<dyn Network>)
             break;
         }
         match converse(&at, config, network, &mut findings).await {
-            Some(next) => at = next,
-            None => break,
+            End::Elsewhere(next) => at = next,
+            End::Read => return (findings, true),
+            End::Stopped => break,
         }
     }
-    findings
+    (findings, false)
 }
 
 /// Name look-up, and a connection to every address; whether there is one.
@@ -147,21 +164,28 @@ fn name_fault(host: &str, seconds: f64, text: String, findings: &mut Vec<Finding
     false
 }
 
-/// Login, open and read; the next address where the server sends on.
+/// How a visit to a server ends.
+enum End {
+    Read,
+    Elsewhere(Address),
+    Stopped,
+}
+
+/// Login, open and read.
 async fn converse(
     url: &Address,
     config: &Config,
     network: &Arc<dyn Network>,
     findings: &mut Vec<Finding>,
-) -> Option<Address> {
+) -> End {
     let mut visit = match Visit::begin(url, config, network.clone()) {
         Ok(visit) => visit,
         Err(error) => {
             findings.push(failed(Step::Login, &url.to_string(), 0.0, &error));
-            return None;
+            return End::Stopped;
         }
     };
-    for step in [Step::Login, Step::Open, Step::Read] {
+    for step in [Step::Login, Step::Open, Step::Read, Step::Ranges] {
         let begun = Instant::now();
         // Logging in begins with another connection.
         let patience = match step {
@@ -172,22 +196,37 @@ async fn converse(
         let seconds = begun.elapsed().as_secs_f64();
         match outcome {
             Ok(Passed::On(text)) => findings.push(fine(step, &visit.name, seconds, text)),
+            Ok(Passed::Slowly(text)) => {
+                let finding = fine(step, &visit.name, seconds, text);
+                findings.push(Finding { advice: Some(SLOW.to_owned()), ..finding });
+            }
+            Ok(Passed::Stuck(text)) => {
+                findings.push(fine(step, &visit.name, seconds, text));
+                return End::Stopped;
+            }
+            Ok(Passed::Over) => {}
             Ok(Passed::Elsewhere(target)) => {
                 let text = format!("sent on to {target}");
                 findings.push(fine(step, &visit.name, seconds, text));
-                return Some(target);
+                return End::Elsewhere(target);
             }
             Err(error) => {
                 findings.push(failed(step, &visit.name, seconds, &error));
-                return None;
+                return End::Stopped;
             }
         }
     }
-    None
+    End::Read
 }
 
 enum Passed {
     On(String),
+    /// It works, and reads suffer.
+    Slowly(String),
+    /// It has not come to its end in time.
+    Stuck(String),
+    /// There is nothing to see.
+    Over,
     Elsewhere(Address),
 }
 
@@ -217,15 +256,24 @@ impl Visit {
         let (request, file) = (RequestTag(step as u64), self.file.clone());
         let size = self.info.size;
         match step {
-            Step::Name | Step::Connect | Step::Login => {}
+            Step::Name | Step::Connect | Step::Login | Step::File => {}
             Step::Open => self.order(Command::Open { request, file, part: Part::Head(1) }),
             Step::Read => {
                 let segments = vec![0..size.min(READ_BYTES)];
                 self.order(Command::Fetch { request, file, segments });
             }
+            // Reads ask for many at once.
+            Step::Ranges if size < RANGES * 2 || self.server.traits().local => {
+                return Ok(Passed::Over);
+            }
+            Step::Ranges => {
+                let segments = (0..RANGES).map(|at| at * (size / RANGES));
+                let segments = segments.map(|at| at..at + 1).collect();
+                self.order(Command::Fetch { request, file, segments });
+            }
         }
         let (begun, mut first, mut bytes) = (Instant::now(), None, 0);
-        let (mut wait, mut heard) = (None, begun);
+        let (mut wait, mut heard, mut note) = (None, begun, None);
         loop {
             let left = patience.saturating_sub(begun.elapsed());
             let notice = match timeout(left, self.next()).await {
@@ -233,12 +281,13 @@ impl Visit {
                 // One that has only begun hangs; one that goes on is slow.
                 Err(_) if step == Step::Read && heard.elapsed() < patience / 2 => {
                     let text = format!("only {bytes} bytes within {} s", patience.as_secs_f64());
-                    return Ok(Passed::On(text));
+                    return Ok(Passed::Stuck(text));
                 }
                 Err(_) => return Err(unanswered(patience, wait)),
             };
             match notice {
                 Notice::Wait(time) => wait = Some(time),
+                Notice::Note(text) if !self.server.traits().local => note = Some(text),
                 Notice::Connected if step == Step::Login => {
                     let traits = self.server.traits();
                     let text = match (traits.local, traits.checksums) {
@@ -257,9 +306,27 @@ impl Visit {
                 Notice::Done { .. } if step == Step::Open => {
                     return Ok(Passed::On(format!("a file of {} bytes", self.info.size)));
                 }
+                Notice::Done { .. } if step == Step::Ranges => {
+                    return match (bytes, self.server.traits().segments_max) {
+                        (RANGES, 2..) => Ok(Passed::On(format!("{RANGES} ranges in one answer"))),
+                        (RANGES, _) => Ok(Passed::Slowly(ONE_RANGE.into())),
+                        _ => {
+                            let text = format!("{bytes} bytes came of {RANGES} single ones");
+                            Err(Error::new(ErrorKind::Io, text))
+                        }
+                    };
+                }
                 Notice::Done { .. } => {
+                    if bytes < size.min(READ_BYTES) {
+                        let text = format!("{bytes} bytes came of {}", size.min(READ_BYTES));
+                        return Err(Error::new(ErrorKind::Io, text));
+                    }
                     let first = first.unwrap_or_default().as_secs_f64() * 1e3;
-                    return Ok(Passed::On(format!("{bytes} bytes, the first after {first:.1} ms")));
+                    let text = format!("{bytes} bytes, the first after {first:.1} ms");
+                    return Ok(match note {
+                        Some(note) => Passed::Slowly(format!("{text}; {note}")),
+                        None => Passed::On(text),
+                    });
                 }
                 Notice::Redirected { url, .. } => return Ok(Passed::Elsewhere(url)),
                 Notice::Failed { error, .. } => return Err(error),
@@ -292,11 +359,17 @@ fn unanswered(patience: Duration, wait: Option<Duration>) -> Error {
     Error::new(ErrorKind::TimedOut, text)
 }
 
-fn fine(step: Step, place: &str, seconds: f64, text: String) -> Finding {
+pub(crate) fn fine(step: Step, place: &str, seconds: f64, text: String) -> Finding {
     Finding { step, place: place.to_owned(), seconds, text, is_fault: false, advice: None }
 }
 
-fn fault(step: Step, place: &str, seconds: f64, text: String, advice: String) -> Finding {
+pub(crate) fn fault(
+    step: Step,
+    place: &str,
+    seconds: f64,
+    text: String,
+    advice: String,
+) -> Finding {
     let (place, advice) = (place.to_owned(), Some(advice));
     Finding { step, place, seconds, text, is_fault: true, advice }
 }

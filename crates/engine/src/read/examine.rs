@@ -1,0 +1,87 @@
+//! Whether a file whose bytes can be read is a ROOT file, and all of it is there.
+
+use std::time::Instant;
+
+use bytes::Bytes;
+use rootfile::header::Header;
+
+use crate::Engine;
+use crate::address::Address;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::checkup::{Finding, Step, fault, fine};
+
+/// What a ROOT file begins with.
+const MAGIC: &[u8] = b"root";
+
+/// What has been found.
+enum Content {
+    Root(String),
+    /// Another kind of file, which may be what its user wants to copy.
+    Other(String),
+    Damaged(String),
+}
+
+impl Engine {
+    /// Looks for what every read needs: the header, the list of keys, and the end of the file.
+    pub(crate) async fn examine_content(&self, address: &Address) -> Finding {
+        let begun = Instant::now();
+        let content = self.content(address).await;
+        let (seconds, place) = (begun.elapsed().as_secs_f64(), address.to_string());
+        let damaged = |text| {
+            let advice = "the copy that is there is not whole, or is still being written: compare it \
+                          with where it comes from, and copy it again";
+            fault(Step::File, &place, seconds, text, advice.into())
+        };
+        match content {
+            Ok(Content::Root(text) | Content::Other(text)) => {
+                fine(Step::File, &place, seconds, text)
+            }
+            Ok(Content::Damaged(text)) => damaged(text),
+            Err(error) if error.kind() == ErrorKind::Corrupt => damaged(error.message().to_owned()),
+            Err(error) => {
+                let advice = error.advice().unwrap_or("try again, or another replica").to_owned();
+                fault(Step::File, &place, seconds, error.message().to_owned(), advice)
+            }
+        }
+    }
+
+    async fn content(&self, address: &Address) -> Result<Content> {
+        let file = self.open_bytes(address.as_str()).await?;
+        let size = file.info().size;
+        if size == 0 {
+            return Ok(Content::Damaged("the file is empty".into()));
+        }
+        let start = file.fetch(&[0..size.min(rootfile::header::HEADER_LEN)]).await?;
+        let start: Vec<u8> = start.into_iter().flat_map(|(_, bytes)| bytes).collect();
+        if !start.starts_with(MAGIC) {
+            let text = match !crate::metalink::is_metalink(address) {
+                true => "not a ROOT file: it can be copied, and nothing of it read",
+                false => "a Metalink",
+            };
+            return Ok(Content::Other(text.into()));
+        }
+        let header = Header::read(&Bytes::from(start)).map_err(Error::from)?;
+        if header.end > size {
+            let text = format!(
+                "the file is cut: {size} bytes are there of {} that its header announces",
+                header.end
+            );
+            return Ok(Content::Damaged(text));
+        }
+        drop(file);
+        let file = self.open(address.as_str()).await?;
+        let keys = file.keys(true).await?;
+        if let Some(problem) = keys.iter().find_map(|key| key.problem.as_ref()) {
+            return Ok(Content::Damaged(problem.message().to_owned()));
+        }
+        if file.is_recovered() {
+            let text = "the file was never closed, and has only what had been saved before";
+            return Ok(Content::Damaged(text.into()));
+        }
+        let after = match size - header.end {
+            0 => String::new(),
+            more => format!(", and {more} bytes behind its end"),
+        };
+        Ok(Content::Root(format!("a ROOT file of {} keys, whole{after}", keys.len())))
+    }
+}
