@@ -168,3 +168,18 @@ def test_a_file_that_was_never_closed_has_what_was_saved() -> None:
     assert tree.num_entries == 100
     assert tree["number"].array().tolist() == list(range(100))
     assert any("never closed" in note for note in tree.report()["notes"])
+
+
+def test_a_path_stays_a_path(nested: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It came back as file:///..., where uproot gives the path as it was given."""
+    monkeypatch.chdir(nested.parent)
+    for address in (str(nested), nested.name, f"./{nested.name}", f"file://{nested}"):
+        file = farroot.open(address)
+        assert isinstance(file, farroot.File)
+        assert file.file_path == address
+        assert [url for url, *_ in farroot.num_entries({address: "one/two/tree"})] == [address]
+        steps = farroot.iterate({address: "one/two/tree"}, ["y"], report=True)
+        assert {report.file_path for _, report in steps} == {address}
+        with pytest.raises(farroot.KeyInFileError, match=address.replace(".", r"\.")) as caught:
+            file["none"]
+        assert address.startswith("file://") or "file://" not in str(caught.value)

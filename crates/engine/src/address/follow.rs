@@ -31,7 +31,7 @@
 //! | https   | mention  |       | yes  | yes   |      | yes   |
 //!
 //! Besides, only an address of this machine or of its own link may lead to one. The reasons are in
-//! `docs/decisions/0011-what-may-follow.md`.
+//! `docs/decisions/0012-what-may-follow.md`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -288,7 +288,19 @@ async fn redirections_are_passed_on() {
     let End::Redirected(url) = answer.end else { panic!("{:?}", answer.end) };
     assert_eq!(url.path(), "/deeper/f");
     let answer = opened(say("302 Found", &["Location: http://[/"], "")).await;
-    assert_eq!(answer.error().kind(), ErrorKind::Corrupt);
+    assert_eq!(answer.error().kind(), ErrorKind::Io);
+}
+
+/// A redirection to a file of the reader's disk was followed: whoever ran a server could have it
+/// read and, with `farroot cp`, handed on.
+#[tokio::test]
+async fn no_redirection_leads_to_the_readers_disk() {
+    for location in ["file:///etc/passwd", "FILE:///etc/passwd", "root://b//f", "", "ftp://b/f"] {
+        let header = format!("Location: {location}");
+        let error = opened(say("302 Found", &[&header], "")).await.error();
+        assert_eq!(error.kind(), ErrorKind::Io, "{location}");
+        assert!(!error.is_retryable() && error.message().contains("sends to"), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -304,7 +316,7 @@ async fn silence_is_an_error_that_names_the_address() {
         let error = talk.open(&file(1, &url), Part::Head(10)).await.error();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
         assert!(error.is_retryable());
-        assert!(error.url().unwrap().ends_with("/f?..."), "{error}");
+        assert!(error.url().unwrap().ends_with("/f?token=..."), "{error}");
     }
 }
 
@@ -386,9 +398,8 @@ async fn a_whole_file_that_breaks_off_is_begun_again_by_who_waits() {
 async fn https_is_refused_clearly() {
     let url = "https://me:secret@host/f".parse().unwrap();
     let network = std::sync::Arc::new(engine::source::network::Tcp::new(Duration::from_secs(1)));
-    let error = engine::source::http::HttpServer::new(&url, &Config::default(), network)
-        .err()
-        .expect("refused");
+    let error =
+        engine::source::server_for(&url, &Config::default(), network).err().expect("refused");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(!error.to_string().contains("secret"), "{error}");
 }

@@ -10,6 +10,7 @@ mod federation;
 mod http;
 mod http_faults;
 mod http_server;
+mod names;
 mod peers;
 mod replaced;
 mod talk;

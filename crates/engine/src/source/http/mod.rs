@@ -43,7 +43,7 @@ use parking_lot::Mutex;
 use super::network::Network;
 use super::spool::Spool;
 use super::{FileInfo, FileRef, Link, Notice, Server, ServerTraits};
-use crate::address::Address;
+use crate::address::{Address, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -83,8 +83,8 @@ impl HttpServer {
     /// # Errors
     /// `InvalidArgument` for an address of another protocol.
     pub fn new(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
-        let (Some(_), Some(host), Some(port)) = (url.to_http(), url.host(), url.port()) else {
-            let error = Error::new(ErrorKind::InvalidArgument, "not an address of an HTTP server");
+        let (Scheme::Http, Some(host), Some(port)) = (url.scheme(), url.host(), url.port()) else {
+            let error = Error::new(ErrorKind::InvalidArgument, "not an http:// address");
             return Err(error.with_url(url.to_string()));
         };
         let traits = ServerTraits {
