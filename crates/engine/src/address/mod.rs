@@ -452,12 +452,6 @@ impl fmt::Debug for Address {
     }
 }
 
-impl AsRef<str> for Address {
-    fn as_ref(&self) -> &str {
-        &self.text
-    }
-}
-
 impl PartialEq for Address {
     fn eq(&self, other: &Self) -> bool {
         self.target == other.target

@@ -252,7 +252,8 @@ impl Visit {
         Ok(Visit { server, name, file, orders, inbox, info: FileInfo::default() })
     }
 
-    async fn take(&mut self, step: Step, patience: Duration) -> Result<Passed> {
+    /// Asks for what shows whether a step goes well; false where there is nothing to see.
+    fn ask(&self, step: Step) -> bool {
         let (request, file) = (RequestTag(step as u64), self.file.clone());
         let size = self.info.size;
         match step {
@@ -263,14 +264,20 @@ impl Visit {
                 self.order(Command::Fetch { request, file, segments });
             }
             // Reads ask for many at once.
-            Step::Ranges if size < RANGES * 2 || self.server.traits().local => {
-                return Ok(Passed::Over);
-            }
+            Step::Ranges if size < RANGES * 2 || self.server.traits().local => return false,
             Step::Ranges => {
                 let segments = (0..RANGES).map(|at| at * (size / RANGES));
                 let segments = segments.map(|at| at..at + 1).collect();
                 self.order(Command::Fetch { request, file, segments });
             }
+        }
+        true
+    }
+
+    async fn take(&mut self, step: Step, patience: Duration) -> Result<Passed> {
+        let size = self.info.size;
+        if !self.ask(step) {
+            return Ok(Passed::Over);
         }
         let (begun, mut first, mut bytes) = (Instant::now(), None, 0);
         let (mut wait, mut heard, mut note) = (None, begun, None);

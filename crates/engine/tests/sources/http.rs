@@ -15,9 +15,9 @@ use futures::StreamExt;
 use super::http_server::{Good, Knobs, PLAIN, Ranges};
 use super::talk::{Talk, file};
 
-pub fn server(origin: &impl AsRef<str>, config: &Config) -> Arc<dyn Server> {
+pub fn server(origin: &impl ToString, config: &Config) -> Arc<dyn Server> {
     let network = Arc::new(Tcp::new(Duration::from_secs(5)));
-    let origin = Address::parse(origin.as_ref()).unwrap();
+    let origin = Address::parse(&origin.to_string()).unwrap();
     Arc::new(HttpServer::new(&origin, config, network).unwrap())
 }
 

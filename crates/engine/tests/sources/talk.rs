@@ -119,6 +119,6 @@ impl Talk {
 }
 
 /// A file under a tag.
-pub fn file(tag: u32, url: &impl AsRef<str>) -> FileRef {
-    FileRef { tag, url: Arc::new(Address::parse(url.as_ref()).unwrap()), is_opaque: false }
+pub fn file(tag: u32, url: &impl ToString) -> FileRef {
+    FileRef { tag, url: Arc::new(Address::parse(&url.to_string()).unwrap()), is_opaque: false }
 }

@@ -31,7 +31,8 @@ impl Exchange<'_> {
         drop(response);
         match judged? {
             Head::Redirected(location) => {
-                Err(Stop::Redirected(job.url().led_to(&location, Way::Redirect)?))
+                let to = job.url().led_to(&location, Way::Redirect)?;
+                Err(Stop::Redirected(Box::new(to)))
             }
             _ => {
                 let checksum = checksum.ok_or_else(|| {

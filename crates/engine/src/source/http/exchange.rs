@@ -92,7 +92,7 @@ impl Exchange<'_> {
             Err(Stop::Failed(error)) => {
                 Notice::Failed { request, error: error.with_url(job.url().to_string()) }
             }
-            Err(Stop::Redirected(url)) => Notice::Redirected { request, url },
+            Err(Stop::Redirected(url)) => Notice::Redirected { request, url: *url },
             Err(Stop::Broken(error)) => return Err(error),
         };
         if !std::mem::replace(&mut job.answered, true) {
@@ -180,7 +180,7 @@ impl Exchange<'_> {
             Ok(Head::Redirected(location)) => {
                 let to = job.url().led_to(&location, Way::Redirect)?;
                 self.discard(job.url(), response).await?;
-                Err(Stop::Redirected(to))
+                Err(Stop::Redirected(Box::new(to)))
             }
             Ok(Head::Unsatisfiable(None)) => {
                 self.discard(job.url(), response).await?;

@@ -143,7 +143,7 @@ pub struct Ask {
 /// Why a job ends early.
 pub enum Stop {
     Failed(Error),
-    Redirected(Address),
+    Redirected(Box<Address>),
     Cancelled,
     /// The connection cannot be used any more.
     Broken(Error),
