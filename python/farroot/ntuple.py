@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
@@ -21,10 +20,11 @@ from ._choice import (
 )
 from ._entries import Rows, StepSize, entry_range, memory, step
 from ._filters import Filter, is_glob
-from ._libraries import How, Library
+from ._libraries import How
 from ._named import ROWS_SHOWN, Named, Writable, write_table
 from ._process import NothingToClose
 from ._progress import Wanted
+from ._pruned import Key, Pruned
 from ._shown import shown
 from ._table import InFile
 from ._uproot import taken
@@ -46,37 +46,6 @@ if TYPE_CHECKING:
     from .attributes import AttributeSets
     from .dataset import Steps
     from .file import File
-
-#: What the engine calls a column: a field in the lists that it is in or, with the fields to keep of
-#: it, one at the top.
-_Key = tuple[int, tuple[int, ...] | None]
-
-
-@dataclass(frozen=True)
-class Pruned:
-    """A column of the result: a field at the top with those fields in it that are wanted."""
-
-    name: str
-    key: _Key
-    optional: bool = False
-
-    @property
-    def decoder(self) -> None:
-        """Types of fields are not registered."""
-
-    @property
-    def path(self) -> str:
-        """As in the file."""
-        return self.name
-
-    def leaves(self) -> Iterator[Pruned]:
-        """What is read for it."""
-        yield self
-
-    @taken
-    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
-        """Its array, from decoded columns by key."""
-        return into.array(columns[self.key], rows)
 
 
 class HasFields(Named["Field"]):
@@ -588,7 +557,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             return [self[name]]
         return self.values(filter_name=name) if is_glob(name) else []
 
-    def _asked(self, key: _Key, optional: bool) -> _Key:
+    def _asked(self, key: Key, optional: bool) -> Key:
         return key
 
     def _asked_everywhere(
@@ -602,7 +571,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         kept = None if keep is None else [Field(self, each).path for each in keep]
         return path, False, False, kept
 
-    def _is_readable(self, key: _Key) -> bool:
+    def _is_readable(self, key: Key) -> bool:
         try:
             self._live().datashape(key)
         except UnsupportedError:
@@ -629,7 +598,7 @@ class Field(NothingToClose, HasFields):
         self._number: int = number
 
     @property
-    def key(self) -> _Key:
+    def key(self) -> Key:
         """What the engine calls the field, in the lists that it is in."""
         return self._number, None
 
