@@ -45,8 +45,7 @@ const EMPTY_MAX: usize = 1 << 12;
 ///
 /// `key_len` is the length of the key in front of it (references count from there), `offset` the
 /// absolute offset of the content, for errors. An object that can't be read but has a known
-/// length becomes [`Unread`], also the record's own. Bytes behind it are left: uproot takes more room for
-/// streamer infos than they need.
+/// length becomes [`Unread`], also the record's own.
 ///
 /// # Errors
 /// `Limit`; `Corrupt` and `Unsupported` where an object of unknown length can't be read.
@@ -57,8 +56,7 @@ pub fn read_object(
     key_len: u64,
     offset: u64,
 ) -> Result<Objects> {
-    let content = Cursor::new(content, offset);
-    read_record(streamers, class, content, key_len, &Opaque::new(), false)
+    read_object_at(streamers, class, Cursor::new(content, offset), key_len, &Opaque::new())
 }
 
 /// The same of the content that a cursor is at the beginning of, all of which the object has to be.
@@ -69,20 +67,9 @@ pub fn read_object(
 pub fn read_object_at(
     streamers: &Streamers,
     class: &str,
-    content: Cursor<'_>,
-    key_len: u64,
-    opaque: &Opaque,
-) -> Result<Objects> {
-    read_record(streamers, class, content, key_len, opaque, true)
-}
-
-fn read_record(
-    streamers: &Streamers,
-    class: &str,
     mut content: Cursor<'_>,
     key_len: u64,
     opaque: &Opaque,
-    is_all: bool,
 ) -> Result<Objects> {
     let (streamers, collection) = match streamers.collection(class) {
         Some((streamers, collection)) => (streamers, Some(collection)),
@@ -106,8 +93,7 @@ fn read_record(
     match collection {
         _ if reader.is_opaque(&class) => reader.leave(id, cursor.remaining(), cursor)?,
         Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
-        None if is_all => reader.whole(id, &class, cursor)?,
-        None => reader.fill(id, &class, cursor)?,
+        None => reader.whole(id, &class, cursor)?,
     }
     Ok(Objects { objects: reader.objects })
 }
