@@ -17,7 +17,8 @@ pub struct ContentRange {
     pub size: Option<u64>,
 }
 
-/// Reads `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000`.
+/// Reads `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000`; `None` for what RFC 9110, section 14.4, calls invalid: a
+/// range that ends before it begins, or behind the end of the file.
 pub fn parse_content_range(text: &str) -> Option<ContentRange> {
     let (unit, rest) = text.trim().split_once(' ')?;
     if !unit.eq_ignore_ascii_case("bytes") {
@@ -33,7 +34,7 @@ pub fn parse_content_range(text: &str) -> Option<ContentRange> {
     }
     let (first, last) = range.split_once('-')?;
     let (first, last) = (parse_digits(first.trim())?, parse_digits(last.trim())?);
-    if first > last {
+    if first > last || size.is_some_and(|size| size <= last) {
         return None;
     }
     Some(ContentRange { range: Some(first..last.checked_add(1)?), size })
@@ -154,6 +155,9 @@ mod tests {
             "bytes 0-99",
             "bytes 9-0/10",
             "bytes -5/10",
+            // A file of no bytes that has some was copied as an empty one.
+            "bytes 0-99/0",
+            "bytes 0-99/99",
             "bytes +1-2/3",
             "bytes */*",
             "items 0-1/2",
