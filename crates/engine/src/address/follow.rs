@@ -33,7 +33,8 @@
 //! Besides, only an address of this machine or of its own link may lead to one. The reasons are in
 //! `docs/decisions/0012-what-may-follow.md`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+// The numbers alone: connections are opened in `source` only.
+use core::net::{Ipv4Addr, Ipv6Addr};
 
 use url::Host;
 
@@ -152,6 +153,5 @@ fn is_near_v4(address: Ipv4Addr) -> bool {
 }
 
 fn is_near_v6(address: Ipv6Addr) -> bool {
-    let address_is_special = IpAddr::V6(address).is_loopback() || address.is_unspecified();
-    address_is_special || address.is_unicast_link_local()
+    address.is_loopback() || address.is_unspecified() || address.is_unicast_link_local()
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use scheduler::FILE_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -93,6 +92,9 @@ impl FileInfo {
         size + &time + &version
     }
 }
+
+/// A size beyond this one, a pebibyte, is no file's.
+pub const FILE_BYTES_MAX: u64 = 1 << 50;
 
 /// Refuses a file that is larger than any that can be read, at the place where its size is learnt.
 ///

@@ -47,7 +47,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
 use identity::seconds_since_1970;
-pub use identity::{FileInfo, check_size};
+pub use identity::{FILE_BYTES_MAX, FileInfo, check_size};
 
 /// The driver's name for one request; unique within the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

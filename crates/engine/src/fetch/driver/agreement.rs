@@ -26,6 +26,9 @@ use crate::report::size;
 use crate::source::network::Network;
 use crate::source::{FileInfo, FileRef, question};
 
+// The scheduler's offsets reach as far as the largest file that sources let pass.
+const _: () = assert!(crate::source::FILE_BYTES_MAX == scheduler::FILE_BYTES_MAX);
+
 /// A server that has to make its checksum is not waited for longer.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
 
