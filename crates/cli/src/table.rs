@@ -158,10 +158,9 @@ mod tests {
         assert_eq!(wide, plain(&example().table));
         for width in 20..90 {
             let text = fitted(&example(), width);
-            assert!(
-                text.lines().all(|line| line.chars().count() <= width.max(26)),
-                "{width}\n{text}"
-            );
+            // A text that is wider by itself is left for the terminal to break.
+            let fits = |line: &str| line.chars().count() <= width || !line.contains(", ");
+            assert!(text.lines().all(fits), "{width}\n{text}");
             let all: String = text.split_whitespace().collect();
             assert!(all.contains("1.10kB") && all.contains("350B"), "{width}\n{text}");
         }
