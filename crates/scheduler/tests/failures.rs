@@ -235,12 +235,13 @@ fn what_waits_when_the_last_source_is_removed_goes_to_the_next_one() {
     assert_eq!(hand.drain().fetches[0].3, [0..1000]);
 }
 
+/// A demand was moved from one silent connection to the next, and failed after three times the documented 30 s.
 #[test]
-fn a_silent_connection_is_given_up_and_its_work_moves() {
+fn a_demand_fails_with_its_silent_connection_and_the_next_one_has_another() {
     let mut hand = Hand::single();
     let traits = ServerTraits { max_connections: Some(1), ..ServerTraits::default() };
     hand.scheduler.update_server(hand.now, hand.server, traits);
-    hand.demand(0..1000);
+    let want = hand.demand(0..1000);
     let out = hand.drain();
     let first = out.connects[0].0;
     hand.scheduler.handle_connected(ms(100), first);
@@ -250,10 +251,15 @@ fn a_silent_connection_is_given_up_and_its_work_moves() {
         assert!(out.connects.is_empty(), "the server allows one");
         out = hand.sleep();
     }
-    assert_eq!(hand.now, ms(60_100));
+    assert_eq!(hand.now, ms(30_100));
     assert_eq!(out.disconnects, [first]);
-    let out = hand.sleep();
-    assert_eq!(hand.now, ms(60_200), "after a pause");
+    let why = WantFailure::TooSlow { waited: ms(30_000), bytes: 0 };
+    assert_eq!(out.events, [Event::Failed { want, why }]);
+    hand.demand(0..1000);
+    let mut out = hand.drain();
+    while out.connects.is_empty() {
+        out = hand.sleep();
+    }
     assert_eq!((out.connects.len(), out.fetches.len()), (1, 1));
 }
 
