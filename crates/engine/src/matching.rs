@@ -171,6 +171,10 @@ async fn on_server(
     let (host, path, query) = split_address(pattern);
     let parts: Vec<&str> = path.split('/').collect();
     let literal = parts.iter().take_while(|part| !part.contains(['*', '['])).count();
+    // An alternative may be a name as it is.
+    if literal == parts.len() {
+        return Ok(vec![pattern.to_owned()]);
+    }
     let start = format!("{host}{}/{query}", parts[..literal].join("/"));
     let mut found = vec![Address::parse(&start)?];
     for part in &parts[literal..] {
