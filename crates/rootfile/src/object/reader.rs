@@ -489,7 +489,8 @@ impl Reader<'_> {
         let left =
             left.ok_or_else(|| Error::limit(format!("a record of more than {VALUES_MAX} values")))?;
         // Values take their memory in small pieces, of which none can be refused.
-        if left / VALUES_CHECKED != self.values_left / VALUES_CHECKED {
+        let checks = |left: usize| (VALUES_MAX - left) / VALUES_CHECKED;
+        if checks(left) != checks(self.values_left) {
             memory::check(VALUES_BYTES)?;
         }
         self.values_left = left;
