@@ -136,6 +136,25 @@ async fn a_server_that_never_delivers_is_given_up() {
     assert_eq!(answer.error().kind(), ErrorKind::Io);
 }
 
+/// A file of ten bytes was copied as an empty one, without an error.
+#[tokio::test]
+async fn an_announcement_of_no_bytes_is_compared_with_the_whole_file() {
+    for (body, size) in [("", 0), ("0123456789", 10)] {
+        let origin = scripted(move |_, head| {
+            if head.contains("bytes=") {
+                Say::Stay(say("206 OK", &["Content-Range: bytes 0-9/0"], body))
+            } else {
+                Say::Stay(say("200 OK", &[], body))
+            }
+        })
+        .await;
+        let mut talk = Talk::with(server(&origin, &Config::default()));
+        let answer = talk.open(&file(1, &origin.join("f").unwrap()), Part::Head(10)).await;
+        assert_eq!(answer.info.as_ref().unwrap().size, size);
+        assert_eq!(answer.bytes(), body.as_bytes());
+    }
+}
+
 #[tokio::test]
 async fn announcements_past_the_end_are_asked_for_again() {
     let origin = scripted(|_, head| {

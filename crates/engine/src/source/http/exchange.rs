@@ -224,6 +224,13 @@ impl Exchange<'_> {
             return Err(Error::new(ErrorKind::Corrupt, "the server sends no range").into());
         };
         let known = self.server.info(&job.file).map(|info| info.size);
+        if known.is_none() && said.size == Some(0) {
+            // XRootD 5 of an empty file; or a server that is wrong about the size. An answer to a
+            // request without a range says its length.
+            self.transport.abandon(response).await;
+            job.form = Form::Whole;
+            return Ok(Next::Again);
+        }
         if let Some(size) = said.size.or(known) {
             self.learn(job, file_info(response.headers(), size)?)?;
         }
