@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The way of one read: an address and column names -> open ([`source`]) -> metadata
-//! ([`read::file`]) -> plan ([`read::plan`]) -> schedule (the `scheduler` crate) -> fetch
-//! ([`fetch`]) -> decode and assemble ([`read::pipeline`]) -> [`read::columns`].
+//! ([`read::file`]) -> plan ([`read::tree::plan`]) -> schedule (the `scheduler` crate) -> fetch
+//! ([`fetch`]) -> decode and assemble ([`read::tree::pipeline`]) -> [`read::core::columns`].
 
 pub mod address;
 pub mod checksum;
@@ -45,31 +45,33 @@ pub use config::{Checksums, Config};
 pub use copy::{Copied, CopyOptions, Progress};
 pub use error::{Error, ErrorKind, Reader, Result};
 pub use listing::Listed;
+pub use read::core::batches::Batches;
+pub use read::core::columns::{Batch, Column, LeftOut};
+pub use read::core::cut::{Cut, Predicate};
+pub use read::core::footprint::{Outline, OutlineColumn};
+pub use read::core::lazy::LazyBatches;
+pub use read::core::skip::{OnError, Skipped};
+pub use read::core::table::{Chosen, Friend, Joined, JoinedColumn, Selected, Table, Wanted};
 #[cfg(feature = "arrow")]
-pub use read::arrow::ArrowReader;
-pub use read::batches::Batches;
-pub use read::chain::{Chain, ChainColumns};
-pub use read::columns::{Batch, Column, LeftOut};
-pub use read::cut::{Cut, Predicate};
-pub use read::dataset::{Opens, Part, Parts, Place, PlacedFriend, Wish};
-pub use read::describe::{Described, DescribedColumn, DescribedFile, DescribedSet};
-pub use read::events::{Event, Events, Value};
-pub use read::exercise::{Exercise, Form, Outcome};
+pub use read::export::arrow::ArrowReader;
 pub use read::file::{File, KeyInfo};
-pub use read::map::Record;
+pub use read::inspect::describe::{Described, DescribedColumn, DescribedFile, DescribedSet};
+pub use read::inspect::exercise::{Exercise, Form, Outcome};
+pub use read::inspect::map::Record;
+pub use read::many::chain::{Chain, ChainColumns};
+pub use read::many::parts::{Opens, Part, Parts, Place, PlacedFriend, Wish};
 pub use read::ntuple::{AttributeSet, FieldColumn, Ntuple};
-pub use read::outline::{Outline, OutlineColumn};
-pub use read::plan::{Plan, Step};
-pub use read::skip::{OnError, Skipped};
-pub use read::table::{Chosen, Friend, Joined, JoinedColumn, Selected, Table, Wanted};
+pub use read::open::objects::{Content, Contents};
 pub use read::tree::Tree;
-pub use read::{lazy::LazyBatches, learn::Learning, objects::Content, objects::Contents};
+pub use read::tree::events::{Event, Events, Value};
+pub use read::tree::learn::Learning;
+pub use read::tree::plan::{Plan, Step};
 pub use rootfile::tree::{BranchId, FriendPlace, TreeIndex};
 pub use rootfile::{Array, Numbers, array::Mark, array::Offsets, object};
 
 use live::Settings;
+use read::core::select::only;
 use read::file::{Guesses, Presumed};
-use read::select::only;
 use source::network::{Network, Tcp};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone.

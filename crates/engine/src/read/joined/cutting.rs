@@ -10,19 +10,19 @@ use std::sync::Arc;
 use rootfile::Array;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use super::super::batches::{Batches, Maker};
-use super::super::columns::Batch;
-use super::super::cut::{self, Cut, Predicate};
-use super::super::decoders::AT_ONCE;
 use super::super::ntuple::told::with_clusters;
-use super::super::plan;
-use super::super::table::{Selected, Table};
 use super::super::tree::Rank;
 use super::run::{self, Reading};
 use super::{Joined, Place};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::HandedOut;
 use crate::fetch::ledger::Phase;
+use crate::read::core::batches::{Batches, Maker};
+use crate::read::core::columns::Batch;
+use crate::read::core::cut::{self, Cut, Predicate};
+use crate::read::core::decoders::AT_ONCE;
+use crate::read::core::table::{Selected, Table};
+use crate::read::tree::plan;
 
 /// Bytes of deciding columns that may wait to be handed out, and at most which part of the memory
 /// budget, of which they are.

@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use rootfile::Array;
 
-use super::super::friends::Alignment;
-use super::super::lazy::Reader;
-use super::super::learn::Learning;
-use super::super::table::Selected;
+use super::friends::Alignment;
 use super::{Joined, Keys, Part, Place, lookup};
 use crate::error::Result;
+use crate::read::core::lazy::Reader;
+use crate::read::core::table::Selected;
+use crate::read::tree::learn::Learning;
 
 /// Watches what is touched of each table. All go in the same steps.
 pub struct LazyJoined {

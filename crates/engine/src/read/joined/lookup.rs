@@ -6,12 +6,12 @@ use std::ops::Range;
 use rootfile::Array;
 use rootfile::tree::TreeIndex;
 
-use super::super::batches::Batches;
-use super::super::columns::{Batch, Column};
-use super::super::formula::Expression;
-use super::super::plan::{self, Step};
 use super::super::tree::{Rank, Tree};
 use crate::error::{Error, ErrorKind, Result};
+use crate::read::core::batches::Batches;
+use crate::read::core::columns::{Batch, Column};
+use crate::read::core::formula::Expression;
+use crate::read::tree::plan::{self, Step};
 
 /// The same values as those of which some may be missing.
 pub fn optional(array: Array) -> Array {

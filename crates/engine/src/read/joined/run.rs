@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use rootfile::Array;
 
-use super::super::batches::{Batches, Maker};
-use super::super::columns::Batch;
-use super::super::friends::Alignment;
-use super::super::pipeline::Told;
-use super::super::table::Selected;
 use super::super::tree::Rank;
+use super::friends::Alignment;
 use super::{Joined, Keys, Part, Place, lookup};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
+use crate::read::core::batches::{Batches, Maker};
+use crate::read::core::columns::Batch;
+use crate::read::core::table::Selected;
+use crate::read::tree::pipeline::Told;
 
 /// What is read of one part.
 pub struct Reading {

@@ -8,7 +8,7 @@ use rootfile::{Array, Numbers};
 
 use super::Ntuple;
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::select::no_such;
+use crate::read::core::select::no_such;
 
 /// The version of what the fields mean that is known.
 const SCHEMA_MAJOR: u16 = 1;

@@ -3,7 +3,7 @@
 //! It goes through an RNTuple in steps and touches columns as it likes. What it touches once is
 //! read on from there, cluster by cluster and as far ahead as the memory budget goes, until a
 //! whole cluster has passed in which nobody touched it. Two rules keep the round trips few where
-//! nothing is known yet, those of [`crate::read::learn`]:
+//! nothing is known yet, those of [`crate::read::tree::learn`]:
 //!
 //! * **Startup**: with the first column, the others come for the first step, the smallest first,
 //!   up to an allowance of bytes.
@@ -18,9 +18,9 @@ use rootfile::ntuple::Cluster;
 
 use super::{FieldColumn, Ntuple, pipeline};
 use crate::error::Result;
-use crate::read::batches::Batches;
-use crate::read::learn::{ALLOWANCE_BYTES, Learning, Piece};
+use crate::read::core::batches::Batches;
 use crate::read::tree::Rank;
+use crate::read::tree::learn::{ALLOWANCE_BYTES, Learning, Piece};
 
 /// Goes through an RNTuple step by step, fetching what is touched and what will be.
 pub(crate) struct Follower {

@@ -1,6 +1,6 @@
 //! Fetch, decode, assemble: the part of a read of an RNTuple that runs.
 //!
-//! As [`crate::read::pipeline`], with parts in the place of baskets: when the last page of a column's
+//! As [`crate::read::tree::pipeline`], with parts in the place of baskets: when the last page of a column's
 //! share of a cluster has come, all are decoded, straight into the arrays that are handed out.
 
 use std::collections::BTreeMap;
@@ -19,11 +19,11 @@ use crate::error::{Error, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
 use crate::read::Decoders;
-use crate::read::batches::{Batches, Maker, Parcel};
-use crate::read::columns::Batch;
-use crate::read::cut::within;
-use crate::read::pipeline::filling::{Company, Filling};
-use crate::read::pipeline::shelf::Shelf;
+use crate::read::core::batches::{Batches, Maker, Parcel};
+use crate::read::core::columns::Batch;
+use crate::read::core::cut::within;
+use crate::read::core::fill::filling::{Company, Filling};
+use crate::read::core::fill::slots::Shelf;
 use crate::read::tree::Rank;
 
 /// What a pipeline reads from.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rootfile::ntuple::{Cluster, PageUse, Schema};
 
 use super::FieldColumn;
-use crate::read::cut::within;
-use crate::read::plan::{Step, borders};
+use crate::read::core::cut::within;
+use crate::read::tree::plan::{Step, borders};
 
 /// The share of a cluster in a column, or a stretch of it.
 #[derive(Debug)]

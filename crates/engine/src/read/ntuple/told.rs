@@ -13,11 +13,11 @@ use tokio::sync::mpsc;
 use super::{FieldColumn, Ntuple, pipeline};
 use crate::error::Result;
 use crate::fetch::ledger::Phase;
-use crate::read::batches::{Batches, Maker};
-use crate::read::columns::Batch;
-use crate::read::cut::{add, within};
-use crate::read::pipeline::Told;
+use crate::read::core::batches::{Batches, Maker};
+use crate::read::core::columns::Batch;
+use crate::read::core::cut::{add, within};
 use crate::read::tree::Rank;
+use crate::read::tree::pipeline::Told;
 
 struct Listening {
     ntuple: Ntuple,

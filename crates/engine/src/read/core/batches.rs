@@ -1,0 +1,136 @@
+//! Batches on their way from the task that makes them to the one that takes them.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::sync::{Notify, mpsc};
+
+use super::columns::Batch;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
+use crate::fetch::{Fetcher, HandedOut, RemoteFile};
+
+/// Batches on their way, in order; after an error nothing more comes. Dropping it ends the read.
+#[derive(Debug)]
+pub struct Batches {
+    receiver: mpsc::Receiver<Result<Parcel>>,
+    waiting: Arc<Notify>,
+    errand: Errand,
+    /// The batch taken last is thought to be in use until the next one is taken: a loop lets go of
+    /// the one only when it has the other.
+    in_use: Option<HandedOut>,
+    steps: Option<usize>,
+}
+
+/// A batch, which counts against what is read ahead from the moment it is made.
+pub(crate) struct Parcel {
+    batch: Batch,
+    counted: HandedOut,
+}
+
+/// The maker's end.
+pub(crate) struct Maker {
+    /// Room for one batch: the next one is made when the one before has been taken.
+    pub sender: mpsc::Sender<Result<Parcel>>,
+    /// Told when the consumer begins to wait.
+    pub waiting: Arc<Notify>,
+    errand: Errand,
+    told: Option<Phase>,
+    fetcher: Fetcher,
+}
+
+impl Batches {
+    /// Runs `make` on the present tokio runtime; its error is handed out last.
+    pub(crate) fn start<F>(
+        remote: &RemoteFile,
+        make: impl FnOnce(Maker) -> F + Send + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        let (sender, receiver) = mpsc::channel(1);
+        let waiting = Arc::new(Notify::new());
+        let errand = Errand::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
+        let maker = Maker {
+            sender: sender.clone(),
+            waiting: waiting.clone(),
+            errand: errand.clone(),
+            told: None,
+            fetcher: remote.fetcher().clone(),
+        };
+        let made = tokio::spawn(make(maker));
+        tokio::spawn(async move {
+            let error = match made.await {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error,
+                Err(end) if end.is_panic() => broken(),
+                Err(_) => Error::new(ErrorKind::Cancelled, "the reader was shut down"),
+            };
+            let _ = sender.send(Err(error)).await;
+        });
+        Batches { receiver, waiting, errand, in_use: None, steps: None }
+    }
+
+    /// The same, of which it is known how many there are in all.
+    pub(crate) fn in_steps(self, steps: usize) -> Self {
+        Batches { steps: Some(steps), ..self }
+    }
+
+    /// How many batches there are in all, those taken included, where that is known beforehand.
+    pub fn steps(&self) -> Option<usize> {
+        self.steps
+    }
+
+    /// The next batch; `None` after the last one.
+    pub async fn next(&mut self) -> Option<Result<Batch>> {
+        let _waiting = self.errand.waiting();
+        self.next_unreported().await
+    }
+
+    /// As [`Batches::next`], for a part of another read, whose own consumer may not be waiting.
+    pub(crate) async fn next_unreported(&mut self) -> Option<Result<Batch>> {
+        if self.receiver.is_empty() {
+            self.waiting.notify_one();
+        }
+        let parcel = self.receiver.recv().await;
+        self.in_use = None;
+        Some(parcel?.map(|Parcel { batch, counted }| {
+            self.in_use = Some(counted);
+            batch
+        }))
+    }
+}
+
+/// Batches that end without a word would pass for all there are.
+fn broken() -> Error {
+    Error::new(ErrorKind::Io, "reading stopped at a defect of farroot; please report it")
+}
+
+impl Maker {
+    /// A batch that has been made is still to be taken.
+    pub fn is_handing_over(&self) -> bool {
+        self.sender.capacity() == 0
+    }
+
+    /// What is sent of a batch.
+    pub fn parcel(&self, batch: Batch) -> Parcel {
+        let counted = self.fetcher.hand_out(batch.nbytes() as u64);
+        Parcel { batch, counted }
+    }
+
+    /// Hands a batch over when the one before has been taken; whether somebody still reads.
+    pub async fn hand_over(&mut self, batch: Batch) -> bool {
+        let Ok(slot) = self.sender.clone().reserve_owned().await else { return false };
+        self.tell(Phase::Joining);
+        slot.send(Ok(self.parcel(batch)));
+        true
+    }
+
+    /// Tells the report what the consumer waits for, if it does.
+    pub fn tell(&mut self, phase: Phase) {
+        if self.told.replace(phase) != Some(phase) {
+            self.errand.enter(phase);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What a read gives.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rootfile::Array;
+use rootfile::array::Mark;
+use rootfile::tree::{BranchId, Interpretation};
+
+use super::cut::Cut;
+use crate::error::Error;
+
+/// A branch that will be read, and how.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// As the user gets it: the branch's path.
+    pub name: String,
+    pub branch: BranchId,
+    pub interpretation: Arc<Interpretation>,
+    /// Nobody has named it: where its data turn out to be unreadable, it is left out.
+    pub optional: bool,
+}
+
+impl Column {
+    /// The type of an entry as Awkward spells it: `float32`, `var * 3 * int16`, `string`.
+    pub fn datashape(&self) -> String {
+        datashape(&self.interpretation.empty())
+    }
+}
+
+pub(crate) fn datashape(array: &Array) -> String {
+    match array {
+        Array::Numbers { numbers, shape } => {
+            let dimensions = shape.iter().map(|length| format!("{length} * "));
+            dimensions.chain([numbers.dtype().to_owned()]).collect()
+        }
+        Array::List { content, .. } => format!("var * {}", datashape(content)),
+        Array::Strings { .. } => "string".into(),
+        Array::Record { fields, .. } => {
+            let fields = fields.iter().map(|(name, field)| format!("{name}: {}", datashape(field)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+        Array::Regular { length, content, .. } => format!("{length} * {}", datashape(content)),
+        Array::Option { content, .. } => format!("?{}", datashape(content)),
+        Array::Union { contents, .. } => {
+            let contents: Vec<String> = contents.iter().map(datashape).collect();
+            format!("union[{}]", contents.join(", "))
+        }
+        Array::Marked { mark: Mark::SortedMap, content } => match &**content {
+            Array::Record { fields, .. } => {
+                let fields = fields.iter().map(|(_, field)| datashape(field));
+                format!("({})", fields.collect::<Vec<_>>().join(", "))
+            }
+            content => datashape(content),
+        },
+        // Of whichever classes the data name.
+        Array::Marked { mark: Mark::Objects, .. } => "unknown".into(),
+        Array::Marked { content, .. } => datashape(content),
+    }
+}
+
+/// Columns of some entries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// Half open, in entries of the tree.
+    pub entries: Range<u64>,
+    /// Those of the entries that a cut has left, as ascending runs; `None` where there is no cut.
+    pub survivors: Option<Vec<Range<u64>>>,
+    /// In the order in which they were asked for; all of the same length.
+    pub columns: Vec<(String, Array)>,
+    /// Optional columns that are left out of the whole read; the same in each of its batches.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A column that nobody has named, and whose data this version cannot read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Among the columns that were asked for.
+    pub position: usize,
+    pub column: String,
+    /// `Unsupported`, with the place in the file.
+    pub error: Error,
+}
+
+impl Batch {
+    /// Columns without entries, with or without a cut.
+    pub(crate) fn empty(
+        entries: Range<u64>,
+        cut: Option<&Cut>,
+        columns: impl Iterator<Item = (String, Array)>,
+    ) -> Self {
+        let survivors = cut.map(|_| Vec::new());
+        Batch { entries, survivors, columns: columns.collect(), left_out: Vec::new() }
+    }
+
+    /// Bytes of memory in the arrays; offsets that columns share count once.
+    pub fn nbytes(&self) -> usize {
+        let mut counted = BTreeSet::new();
+        let again = |(_, array): &(String, Array)| match array {
+            Array::List { offsets, .. } => {
+                let shared = offsets.shared();
+                let again = shared.is_some_and(|shared| !counted.insert(Arc::as_ptr(shared)));
+                if again { size_of_val(&offsets[..]) } else { 0 }
+            }
+            _ => 0,
+        };
+        let all: usize = self.columns.iter().map(|(_, array)| array.nbytes()).sum();
+        all - self.columns.iter().map(again).sum::<usize>()
+    }
+
+    /// Number of entries in each column.
+    pub fn len(&self) -> u64 {
+        match &self.survivors {
+            Some(runs) => runs.iter().map(|run| run.end - run.start).sum(),
+            None => self.entries.end - self.entries.start,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

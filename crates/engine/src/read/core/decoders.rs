@@ -1,0 +1,137 @@
+//! Threads that decompress and decode.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rootfile::Codecs;
+use rootfile::content::{self, Workers};
+
+use super::fill::prefault::{Helper, Ready};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::trace::Trace;
+
+/// Comes before whatever else waits: somebody is held up by it.
+pub const AT_ONCE: u64 = 0;
+
+/// A pool of decoding threads, or none: then work is done where it is given.
+#[derive(Clone)]
+pub struct Decoders {
+    pool: Option<Arc<rayon::ThreadPool>>,
+    waiting: Arc<Mutex<Waiting>>,
+    /// Where there are fewer threads than processors.
+    helper: Option<Helper>,
+    trace: Trace,
+}
+
+type Work = Box<dyn FnOnce(&mut Codecs) + Send>;
+
+/// Work that no thread has begun, by its place and, at one place, in the order in which it was given.
+#[derive(Default)]
+struct Waiting {
+    work: BTreeMap<(u64, u64), Work>,
+    given: u64,
+}
+
+thread_local! {
+    /// Codec state is costly to make and holds no data between calls.
+    static CODECS: RefCell<Codecs> = RefCell::new(Codecs::default());
+}
+
+impl Decoders {
+    /// `threads` of zero decodes on the caller's own thread.
+    pub fn start(threads: usize, trace: Trace) -> Result<Self> {
+        let build = || {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .thread_name(|n| format!("farroot-decode-{n}"))
+                .build()
+                .map(Arc::new)
+                .map_err(|e| Error::new(ErrorKind::Io, format!("no decoding threads: {e}")))
+        };
+        let pool = if threads == 0 { None } else { Some(build()?) };
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        // Decoders do without.
+        let helper = if (1..processors).contains(&threads) { Helper::start().ok() } else { None };
+        Ok(Decoders { pool, waiting: Arc::default(), helper, trace })
+    }
+
+    /// Who makes memory ready for them.
+    pub fn helper(&self) -> Option<&Helper> {
+        self.helper.as_ref()
+    }
+
+    /// Runs `work` for a file on some decoding thread, with that thread's codecs. Of what waits for a
+    /// thread, the lowest `place` comes first: bytes come in any order, but those that are behind others in a
+    /// column can be decoded to where they go, and need not be copied there, when these have been.
+    pub fn run(&self, file: u32, place: u64, work: impl FnOnce(&mut Codecs) + Send + 'static) {
+        let trace = self.trace.clone();
+        let timed = move |codecs: &mut Codecs| {
+            let from = trace.now();
+            work(codecs);
+            trace.decoded(file, from);
+        };
+        let Some(pool) = &self.pool else { return CODECS.with_borrow_mut(timed) };
+        self.waiting.lock().give(place, Box::new(timed));
+        let waiting = self.waiting.clone();
+        pool.spawn(move || {
+            let next = waiting.lock().work.pop_first();
+            if let Some((_, work)) = next {
+                CODECS.with_borrow_mut(work);
+            }
+        });
+    }
+}
+
+/// Whoever gives it waits until all of it is done.
+impl Workers for Decoders {
+    fn count(&self) -> usize {
+        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
+    }
+
+    fn run(&self, work: Vec<content::Work<'_>>) {
+        let done = |work: content::Work<'_>| CODECS.with_borrow_mut(work);
+        match &self.pool {
+            Some(pool) => pool.scope(|scope| {
+                work.into_iter().for_each(|work| scope.spawn(move |_| done(work)));
+            }),
+            None => work.into_iter().for_each(done),
+        }
+    }
+
+    fn before_writing(&self) -> fn(Range<usize>) {
+        |fresh| Ready::default().make(fresh.clone(), fresh.len())
+    }
+}
+
+impl Waiting {
+    fn give(&mut self, place: u64, work: Work) {
+        self.work.insert((place, self.given), work);
+        self.given += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::clock::Clock;
+
+    #[test]
+    fn what_waits_is_done_by_its_place() {
+        let decoders = Decoders::start(1, Trace::new(Clock::start())).unwrap();
+        let (begin, begun) = mpsc::channel();
+        decoders.run(0, 7, move |_| begun.recv().unwrap());
+        let (done, order) = mpsc::channel();
+        for (place, name) in [(5, "c"), (2, "a"), (5, "d"), (4, "b"), (AT_ONCE, "first")] {
+            let done = done.clone();
+            decoders.run(0, place, move |_| done.send(name).unwrap());
+        }
+        begin.send(()).unwrap();
+        drop(done);
+        assert_eq!(order.iter().collect::<Vec<_>>(), ["first", "a", "b", "c", "d"]);
+    }
+}

@@ -1,0 +1,385 @@
+//! A column that is being filled, whose offsets may be those of other columns, too.
+//!
+//! Columns of lists often have the same lengths: those of one counter, the members of one
+//! collection. The first to reach an entry adds its offset for all; those that follow verify that they
+//! have the same, and write none. One that has others goes on alone. Which columns belong together
+//! shows in their first lists: nothing that a file says of it is believed.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::prefault::{Helper, Ready};
+use parking_lot::Mutex;
+use rootfile::array::{Offsets, agree};
+use rootfile::tree::{Basket, Interpretation};
+use rootfile::{Array, Result, memory};
+
+/// Batches of fewer entries are not worth looking for companions.
+const LISTS_MIN: usize = 4096;
+/// Lists that have to be alike: fewer are by chance.
+const ALIKE_MIN: usize = 256;
+/// Different lengths that are kept for others to be compared with.
+const COMMON_MAX: usize = 64;
+
+/// The offsets that columns of one batch have in common.
+pub struct Company {
+    found: Mutex<Vec<Arc<Common>>>,
+    /// Lists of each column.
+    lists: usize,
+    helper: Option<Helper>,
+}
+
+/// The offsets of some columns.
+struct Common {
+    held: Mutex<Held>,
+}
+
+struct Held {
+    /// Stops before the offsets go.
+    ready: Ready,
+    /// Not shared with anybody before the batch is complete.
+    offsets: Arc<Vec<i64>>,
+}
+
+/// A column as far as it has been filled.
+pub struct Filling {
+    /// Stops before the array goes.
+    ready: Ready,
+    array: Array,
+    whose: Whose,
+    /// Lists whose offsets are not in the array.
+    lists: usize,
+    /// Bytes that it has added to what it has in common with others.
+    added: usize,
+}
+
+/// Where a column's offsets are.
+enum Whose {
+    /// In the array.
+    Own,
+    /// It has none yet, and may find companions.
+    Open(Arc<Company>),
+    Common(Arc<Common>),
+}
+
+impl Company {
+    /// For columns of so many entries; a `helper` makes the memory of offsets ready.
+    pub fn of(lists: usize, helper: Option<&Helper>) -> Option<Arc<Self>> {
+        let new = || Company { found: Mutex::default(), lists, helper: helper.cloned() };
+        (lists >= LISTS_MIN).then(|| Arc::new(new()))
+    }
+
+    /// Those among whom there are lists like these, the first of a column; they are joined.
+    fn join(
+        &self,
+        lists: usize,
+        mut agree: impl FnMut(&mut Vec<i64>) -> Result<bool>,
+    ) -> Result<Option<Arc<Common>>> {
+        let mut found = self.found.lock();
+        for common in &*found {
+            let mut held = common.held.lock();
+            let alike = lists.min(held.offsets.len() - 1);
+            if alike >= ALIKE_MIN.min(self.lists) && held.agree(lists, &mut agree)? {
+                drop(held);
+                return Ok(Some(common.clone()));
+            }
+        }
+        if found.len() == COMMON_MAX {
+            return Ok(None);
+        }
+        let mut offsets = Vec::new();
+        // Only a hint: where there is no room, adding will say so.
+        let _ = offsets.try_reserve(self.lists + 1);
+        offsets.push(0);
+        let ready = Ready::new(self.helper.clone());
+        let mut held = Held { ready, offsets: Arc::new(offsets) };
+        if !held.agree(lists, &mut agree)? {
+            return Ok(None);
+        }
+        let common = Arc::new(Common { held: Mutex::new(held) });
+        found.push(common.clone());
+        Ok(Some(common))
+    }
+}
+
+impl Held {
+    /// Whether so many lists are like these, some of which may have been added.
+    fn agree(
+        &mut self,
+        lists: usize,
+        agree: impl FnOnce(&mut Vec<i64>) -> Result<bool>,
+    ) -> Result<bool> {
+        let bytes = lists * size_of::<i64>();
+        self.ready.stop();
+        self.ready.make(spare(&self.offsets), bytes);
+        // A batch is complete when it is shared: nobody adds to it.
+        let agreed = agree(Arc::make_mut(&mut self.offsets))?;
+        self.ready.make_ahead(spare(&self.offsets), bytes);
+        Ok(agreed)
+    }
+}
+
+/// The addresses behind the offsets for which there is room.
+fn spare(offsets: &Vec<i64>) -> Range<usize> {
+    let first = offsets.as_ptr().addr();
+    first + size_of_val(&offsets[..])..first + offsets.capacity() * size_of::<i64>()
+}
+
+impl Common {
+    /// The offsets of the first lists.
+    fn of(&self, lists: usize) -> Offsets {
+        let offsets = &self.held.lock().offsets;
+        match offsets.get(..=lists) {
+            Some(all) if all.len() == offsets.len() => Offsets::from(offsets.clone()),
+            Some(first) => Offsets::from(first.to_vec()),
+            None => Offsets::none(),
+        }
+    }
+}
+
+impl Filling {
+    /// A column on its own.
+    pub fn alone(array: Array) -> Self {
+        Filling { array, whose: Whose::Own, lists: 0, added: 0, ready: Ready::default() }
+    }
+
+    /// A column without entries, which may have offsets in common with others.
+    pub fn new(array: Array, company: Option<&Arc<Company>>, helper: Option<&Helper>) -> Self {
+        let whose = match (&array, company) {
+            (Array::List { .. }, Some(company)) => Whose::Open(company.clone()),
+            _ => Whose::Own,
+        };
+        let mut ready = Ready::new(helper.cloned());
+        ready.make_ahead(array.spare(), 1);
+        Filling { whose, ready, ..Filling::alone(array) }
+    }
+
+    /// Bytes that it takes.
+    pub fn nbytes(&self) -> usize {
+        self.array.nbytes() + self.added
+    }
+
+    /// About so many bytes come next.
+    pub fn expect(&mut self, bytes: usize) {
+        self.ready.stop();
+        self.ready.make(self.array.spare(), bytes);
+    }
+
+    /// About so many bytes come later.
+    pub fn expect_later(&mut self, bytes: usize) {
+        self.ready.make_ahead(self.array.spare(), bytes);
+    }
+
+    /// Appends some entries of a basket.
+    pub fn decode(
+        &mut self,
+        interpretation: &Interpretation,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+    ) -> Result<()> {
+        let bytes = basket.data.len();
+        self.check_growth(bytes)?;
+        self.expect(bytes);
+        self.add(interpretation, basket, entries)?;
+        self.expect_later(bytes);
+        Ok(())
+    }
+
+    /// That there is memory for what objects of so many bytes become. They are added value by value, and
+    /// their columns grow by as much as they have.
+    fn check_growth(&self, bytes: usize) -> Result<()> {
+        /// Less than this is never what lacks.
+        const FREE: usize = 32 << 20;
+        /// A byte may be a list, which has an offset.
+        const GROWTH: usize = size_of::<i64>();
+        if !self.array.spare().is_empty() {
+            return Ok(());
+        }
+        let bytes = bytes.saturating_mul(GROWTH).saturating_add(self.array.nbytes());
+        if bytes < FREE { Ok(()) } else { memory::check(bytes) }
+    }
+
+    fn add(
+        &mut self,
+        interpretation: &Interpretation,
+        basket: &Basket<'_>,
+        entries: Range<usize>,
+    ) -> Result<()> {
+        if !interpretation.has_bare_lists() {
+            return self.fill(|array| interpretation.decode(basket, entries, array));
+        }
+        let agree = |first, common: &mut Vec<i64>| {
+            interpretation.agree(basket, entries.clone(), first, common)
+        };
+        let agreed = self.agreed(entries.len(), agree)?;
+        match (agreed, &mut self.array) {
+            (true, Array::List { content, .. }) => {
+                interpretation.decode_items(basket, entries, content)
+            }
+            _ => interpretation.decode(basket, entries, self.on_its_own()),
+        }
+    }
+
+    /// Appends what `fill` appends to an array of this type: it sees those entries only that it has added
+    /// itself, where the items before them are.
+    pub fn fill(&mut self, fill: impl FnOnce(&mut Array) -> Result<()>) -> Result<()> {
+        self.ready.stop();
+        let (Array::List { offsets, content }, false) =
+            (&mut self.array, matches!(self.whose, Whose::Own))
+        else {
+            return fill(&mut self.array);
+        };
+        *offsets = vec![content.len() as i64].into();
+        fill(&mut self.array)?;
+        let Array::List { offsets, .. } = &mut self.array else { return Ok(()) };
+        let ends = std::mem::replace(offsets, Offsets::none()).into_vec();
+        if !self.agreed(ends.len() - 1, |first, common| Ok(agree(common, first, &ends)))?
+            && let Array::List { offsets, .. } = self.on_its_own()
+        {
+            offsets.to_mut().extend_from_slice(&ends[1..]);
+        }
+        Ok(())
+    }
+
+    /// Appends entries that have been decoded.
+    pub fn append(&mut self, part: &Array) -> Result<()> {
+        self.fill(|array| array.append(part))
+    }
+
+    /// The whole column.
+    pub fn whole(mut self) -> Array {
+        if let (Whose::Common(common), Array::List { offsets, .. }) = (&self.whose, &mut self.array)
+        {
+            *offsets = common.of(self.lists);
+        }
+        self.array
+    }
+
+    /// The array with offsets of its own.
+    fn on_its_own(&mut self) -> &mut Array {
+        let whose = std::mem::replace(&mut self.whose, Whose::Own);
+        if let (Whose::Common(common), Array::List { offsets, .. }) = (whose, &mut self.array) {
+            *offsets = common.of(self.lists).into_vec().into();
+        }
+        &mut self.array
+    }
+
+    /// Whether so many more lists are as long as those of others; they may be the first.
+    fn agreed(
+        &mut self,
+        lists: usize,
+        agree: impl Fn(usize, &mut Vec<i64>) -> Result<bool>,
+    ) -> Result<bool> {
+        let added = |before: usize, offsets: &Vec<i64>| (offsets.len() - before) * size_of::<i64>();
+        match &self.whose {
+            Whose::Own => return Ok(false),
+            Whose::Open(company) => {
+                let mut grown = 0;
+                let joined = company.join(lists, |offsets| {
+                    let before = offsets.len();
+                    let agreed = agree(0, offsets)?;
+                    grown = added(before, offsets);
+                    Ok(agreed)
+                })?;
+                let Some(common) = joined else { return Ok(false) };
+                self.added += grown;
+                self.whose = Whose::Common(common);
+            }
+            Whose::Common(common) => {
+                let mut held = common.held.lock();
+                let before = held.offsets.len();
+                if !held.agree(lists, |offsets| agree(self.lists, offsets))? {
+                    return Ok(false);
+                }
+                self.added += added(before, &held.offsets);
+            }
+        }
+        self.lists += lists;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rootfile::Numbers;
+
+    fn lists(lengths: &[i64]) -> Array {
+        let mut offsets = vec![0];
+        for length in lengths {
+            offsets.push(offsets[offsets.len() - 1] + length);
+        }
+        let numbers = Numbers::I64((0..offsets[lengths.len()]).collect());
+        let content = Box::new(Array::Numbers { numbers, shape: Vec::new() });
+        Array::List { offsets: offsets.into(), content }
+    }
+
+    fn columns<const N: usize>() -> [Filling; N] {
+        let company = Arc::new(Company { found: Mutex::default(), lists: 1, helper: None });
+        std::array::from_fn(|_| Filling::new(lists(&[]), Some(&company), None))
+    }
+
+    fn offsets(array: &Array) -> &Offsets {
+        let Array::List { offsets, .. } = array else { panic!("no lists") };
+        offsets
+    }
+
+    #[test]
+    fn columns_of_the_same_lengths_have_one_set_of_offsets() {
+        let [mut a, mut b] = columns();
+        a.append(&lists(&[2, 0])).unwrap();
+        b.append(&lists(&[2, 0, 1])).unwrap();
+        a.append(&lists(&[1])).unwrap();
+        let taken = a.nbytes() + b.nbytes();
+        assert_eq!(taken, 2 * 3 * 8 + 3 * 8 + 2 * 8, "items, three offsets, a zero each");
+        let (a, b) = (a.whole(), b.whole());
+        assert_eq!(b, lists(&[2, 0, 1]));
+        assert_eq!(offsets(&a), offsets(&b));
+        let shared = |array| Arc::as_ptr(offsets(array).shared().unwrap());
+        assert_eq!(shared(&a), shared(&b));
+    }
+
+    /// A file may say anything of each branch: none is believed for another.
+    #[test]
+    fn a_column_of_other_lengths_goes_on_alone() {
+        let [mut a, mut b, mut c] = columns();
+        a.append(&lists(&[2, 0])).unwrap();
+        b.append(&lists(&[2])).unwrap();
+        b.append(&lists(&[3])).unwrap();
+        b.append(&lists(&[1, 1])).unwrap();
+        a.append(&lists(&[1, 4])).unwrap();
+        c.append(&lists(&[2, 0, 1, 4])).unwrap();
+        let (a, b, c) = (a.whole(), b.whole(), c.whole());
+        assert_eq!(&offsets(&a)[..], [0, 2, 2, 3, 7]);
+        assert_eq!(&offsets(&b)[..], [0, 2, 5, 6, 7]);
+        assert!(offsets(&b).shared().is_none());
+        assert_eq!(c, lists(&[2, 0, 1, 4]));
+        assert!(offsets(&c).shared().is_some());
+    }
+
+    #[test]
+    fn a_column_may_grow_while_a_helper_makes_it_ready() {
+        let helper = Helper::start().unwrap();
+        let company = Company::of(LISTS_MIN, Some(&helper));
+        let part = lists(&vec![3; LISTS_MIN]);
+        let mut column = Filling::new(lists(&[]), company.as_ref(), Some(&helper));
+        for _ in 0..20 {
+            column.expect(part.nbytes());
+            column.append(&part).unwrap();
+            column.expect_later(part.nbytes());
+        }
+        let whole = Array::concat(vec![part; 20]).unwrap().unwrap();
+        assert_eq!(column.whole(), whole);
+    }
+
+    #[test]
+    fn a_shorter_column_has_its_own_part() {
+        let [mut a, mut b] = columns();
+        a.append(&lists(&[2, 0, 1])).unwrap();
+        b.append(&lists(&[2])).unwrap();
+        assert_eq!(b.whole(), lists(&[2]));
+        assert_eq!(a.whole(), lists(&[2, 0, 1]));
+        let [empty] = columns();
+        assert_eq!(empty.whole(), lists(&[]));
+    }
+}

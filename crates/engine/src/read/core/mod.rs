@@ -1,0 +1,13 @@
+//! What all kinds of tables share: columns, cuts, batches, the threads that decode.
+
+pub mod batches;
+pub mod columns;
+pub mod cut;
+pub(crate) mod decoders;
+pub(crate) mod fill;
+pub mod footprint;
+pub(crate) mod formula;
+pub mod lazy;
+pub mod select;
+pub mod skip;
+pub mod table;

@@ -1,0 +1,69 @@
+//! Reading on where something cannot be read: by whole ranges of entries, each of them told.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
+
+/// What a read of many files does where something cannot be read.
+#[derive(Clone, Default)]
+pub enum OnError {
+    /// It ends with the error.
+    #[default]
+    Raise,
+    /// It tells what it leaves out, and goes on behind it.
+    Report(Arc<dyn Fn(Skipped) + Send + Sync>),
+}
+
+impl OnError {
+    pub(crate) fn tell(&self, skipped: Skipped) {
+        if let OnError::Report(tell) = self {
+            tell(skipped);
+        }
+    }
+}
+
+impl fmt::Debug for OnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            OnError::Raise => "Raise",
+            OnError::Report(_) => "Report",
+        })
+    }
+}
+
+/// Entries that were left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Position of the file in the list.
+    pub file: usize,
+    pub url: String,
+    /// Path of the table, where it is known.
+    pub path: Option<String>,
+    /// Half open, of this table; `None`: all of them, and their number is not known.
+    pub entries: Option<Range<u64>>,
+    pub error: Error,
+}
+
+/// How far an error reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The caller's own doing: nothing is left out for it.
+    Caller,
+    /// What is at one place in the file: other entries can be read.
+    Place,
+    /// The file, or its server.
+    File,
+}
+
+impl Reach {
+    pub fn of(error: &Error) -> Self {
+        match error.kind() {
+            ErrorKind::InvalidArgument | ErrorKind::Cancelled => Reach::Caller,
+            ErrorKind::Corrupt | ErrorKind::Unsupported | ErrorKind::LimitReached => Reach::Place,
+            ErrorKind::Io if !error.is_retryable() => Reach::Place,
+            _ => Reach::File,
+        }
+    }
+}

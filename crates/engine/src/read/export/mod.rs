@@ -1,0 +1,4 @@
+//! What is read, in the forms of other libraries.
+
+#[cfg(feature = "arrow")]
+pub mod arrow;

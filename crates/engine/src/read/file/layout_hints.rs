@@ -1,0 +1,115 @@
+//! What many files that are read one after the other have in common: where in them metadata lie.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rootfile::{File, Known, Needs, Progress};
+
+use super::remembered::add_needed;
+use crate::read::core::table::Table;
+
+/// What lies further from both ends has nothing to do with how the files begin and end.
+const REACH_MAX: u64 = 256 << 10;
+/// What is asked for of the end before any file has told: the key list, the streamer information, an
+/// RNTuple's footer and a small tree's record.
+const REACH_GUESS: u64 = 40 << 10;
+
+/// What the files of a series have in common. Copies share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Series {
+    shared: Arc<Shared>,
+    /// Few files are opened ahead, and what follows is read of them: else they are only opened.
+    is_read: bool,
+    /// There is but one file, and nobody to be told.
+    is_one: bool,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Bytes that have been needed at the beginning of a file, and how far from the end.
+    head: AtomicU64,
+    reach: AtomicU64,
+    /// One file has told both.
+    is_taught: AtomicBool,
+}
+
+impl Series {
+    /// A series of so many files that are read.
+    pub fn read(files: usize) -> Self {
+        Series { is_read: true, is_one: files < 2, ..Series::default() }
+    }
+
+    /// So much is needed of a file of this size, beyond what has come.
+    pub fn note(&self, needs: &Needs, size: u64) {
+        let reaches = needs.required.iter().map(|range| size.saturating_sub(range.start));
+        let most = reaches.filter(|reach| *reach <= REACH_MAX.min(size / 2)).max();
+        self.shared.reach.fetch_max(most.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Leaves those of the wishes that files like this one have turned out to need, and adds what
+    /// they have needed of their beginning.
+    pub fn choose(&self, needs: &mut Needs, size: u64) {
+        let Shared { head, reach, is_taught } = &*self.shared;
+        let mut reach = reach.load(Ordering::Relaxed);
+        if self.is_read && !is_taught.load(Ordering::Relaxed) {
+            reach = reach.max(REACH_GUESS);
+        }
+        let begin = size.saturating_sub(reach + reach / 16);
+        needs.wished.iter_mut().for_each(|wish| wish.start = wish.start.max(begin));
+        needs.wished.retain(|wish| wish.start < wish.end);
+        if !self.is_read {
+            needs.following.clear();
+        }
+        let head = head.load(Ordering::Relaxed);
+        needs.wished.push(0..(head + head / 16).min(size));
+    }
+
+    /// Finds out what `read` has needed of a file of which `known` is here and the first
+    /// `head_asked` bytes come with the open: of the first one that asks for it.
+    pub fn learn(
+        &self,
+        file: &File,
+        known: &Known,
+        head_asked: u64,
+        read: impl Fn(&File, &Known) -> rootfile::Result<Progress<()>>,
+    ) {
+        let Some(size) = known.size() else { return };
+        // It means to read all metadata once more.
+        if self.is_one || self.shared.is_taught.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut needed = Known::new(known.size());
+        if add_needed(file, known, &mut needed, read).is_none() {
+            return;
+        }
+        let (mut head, mut reach) = (head_asked, 0);
+        let most = REACH_MAX.min(size / 2);
+        for (start, piece) in needed.pieces() {
+            let end = start + piece.len() as u64;
+            if start <= head && end <= most {
+                head = head.max(end);
+            } else if size - start <= most {
+                reach = reach.max(size - start);
+            }
+        }
+        if head > head_asked {
+            self.shared.head.fetch_max(head, Ordering::Relaxed);
+        }
+        self.shared.reach.fetch_max(reach, Ordering::Relaxed);
+        self.shared.is_taught.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Table {
+    /// Tells a series what has been needed to open it and to find its columns.
+    pub(crate) fn teach(&self, series: &Series) {
+        let (file, path) = (self.file(), self.path());
+        match self {
+            Table::Tree(_) => file.teach(series, |file, known| file.has_record(known, path)),
+            Table::Ntuple(ntuple) => {
+                file.teach(series, |file, known| ntuple.all_again(file, known))
+            }
+            Table::Chain(_) => {}
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! Opening a file and finding things in it.
+
+pub(crate) mod layout_hints;
+pub(crate) mod profile;
+mod recover;
+pub(crate) mod remembered;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rootfile::directory::Directory;
+use rootfile::file::Directories;
+use rootfile::key::Key;
+use rootfile::{Known, Needs, Progress};
+
+use crate::address::{Address, Places};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
+use crate::fetch::{Answer, Fetcher, RemoteFile};
+use crate::read::core::table::Table;
+use crate::read::ntuple::Ntuple;
+use crate::read::tree::Tree;
+use crate::read::{Decoders, Profiles};
+use crate::report::{Report, timeline};
+use crate::store::Store;
+use layout_hints::Series;
+use recover::recover;
+use remembered::Memory;
+
+/// First bytes asked for with the open. The header and the top directory's record need about
+/// 400; this is what a cold TCP connection brings along in its first flight for nothing.
+const HEAD_BYTES: u64 = 4 << 10;
+/// Last bytes asked for where a server can answer that before its size is known: enough for the
+/// key list, the streamer information and most trees' records, and little enough to come in the
+/// second flight of a cold TCP connection.
+const TAIL_BYTES: u64 = 40 << 10;
+/// Steps of asking and supplying before a file counts as leading in circles.
+const STEPS_MAX: usize = 64;
+
+/// Whether metadata that will probably be needed are fetched before that is certain.
+#[derive(Debug, Clone)]
+pub(crate) enum Guesses {
+    /// Somebody waits: a round trip costs more than a hundred kilobytes.
+    Welcome,
+    /// Other files are read meanwhile, so that bytes are what costs: only what was needed of the
+    /// files before is guessed.
+    Dear(Series),
+}
+
+/// An open ROOT file. Cheap to clone.
+#[derive(Clone)]
+pub struct File {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    remote: Arc<RemoteFile>,
+    decoders: Decoders,
+    profiles: Profiles,
+    file: rootfile::File,
+    pub(super) known: Mutex<Known>,
+    /// Bytes of objects among what is known.
+    pub(super) kept_bytes: AtomicU64,
+    /// Those that have been looked into, by the offset of their records.
+    pub(super) directories: Mutex<BTreeMap<u64, Arc<Directory>>>,
+    memory: Option<Memory>,
+    guesses: Guesses,
+}
+
+/// A file that is taken for the one that is remembered, until its server has answered.
+pub(crate) struct Presumed {
+    pub file: File,
+    answer: Answer,
+    errand: Errand,
+}
+
+/// One object in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyInfo {
+    /// `directory/name`, without the cycle.
+    pub path: String,
+    pub cycle: u16,
+    pub class: String,
+    pub title: String,
+    /// Bytes in the file and uncompressed.
+    pub stored_bytes: u64,
+    pub object_bytes: u64,
+    /// Why nothing in this directory could be listed, where it is corrupt.
+    pub problem: Option<Error>,
+}
+
+impl File {
+    pub(crate) async fn open(
+        fetcher: &Fetcher,
+        decoders: &Decoders,
+        store: Option<&Store>,
+        places: Places,
+        guesses: Guesses,
+    ) -> Result<Self> {
+        let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
+        let _waiting = errand.waiting();
+        let memory = store.map(|store| Memory::of(store, &places.urls[0]));
+        // The end of a file that is remembered is there already.
+        let is_known = memory.as_ref().is_some_and(Memory::knows);
+        let is_dear = matches!(guesses, Guesses::Dear(_));
+        let tail = if is_known || is_dear { 0 } else { TAIL_BYTES };
+        let mut remote = fetcher.open(places, HEAD_BYTES, tail, &errand).await?;
+        let mut known = Known::new(Some(remote.info().size));
+        for (offset, bytes) in remote.take_delivered() {
+            known.supply(offset, bytes);
+        }
+        if let Some(memory) = &memory {
+            memory.recall(&remote, remote.info(), &mut known);
+        }
+        let opened =
+            progress(&remote, &mut known, &guesses, |known| match rootfile::File::open(known) {
+                Err(error) if error.kind == rootfile::ErrorKind::Unclosed => {
+                    Ok(Progress::Ready(None))
+                }
+                opened => Ok(opened?.map(Some)),
+            });
+        let file = match opened.await? {
+            Some(file) => file,
+            None => recover(&remote, &mut known).await?,
+        };
+        let profiles = Profiles::new(store.map(Store::parent));
+        Ok(File::new(remote, decoders, profiles, file, known, memory, guesses))
+    }
+
+    /// Takes a file for what is remembered of it, so that it can be read from before it is open;
+    /// `None` where too little is remembered.
+    pub(crate) async fn open_presumed(
+        fetcher: &Fetcher,
+        decoders: &Decoders,
+        store: &Store,
+        places: Places,
+    ) -> Result<Option<Presumed>> {
+        let memory = Memory::of(store, &places.urls[0]);
+        let Some((info, known)) = memory.presumed() else { return Ok(None) };
+        let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
+        let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
+        let (remote, answer) = fetcher.open_early(places, HEAD_BYTES, info, &errand).await?;
+        let profiles = Profiles::new(Some(store.parent()));
+        // The connections are there, and nothing else to be done meanwhile.
+        let guesses = Guesses::Welcome;
+        let file = File::new(remote, decoders, profiles, file, known, Some(memory), guesses);
+        Ok(Some(Presumed { file, answer, errand }))
+    }
+
+    fn new(
+        remote: RemoteFile,
+        decoders: &Decoders,
+        profiles: Profiles,
+        file: rootfile::File,
+        known: Known,
+        memory: Option<Memory>,
+        guesses: Guesses,
+    ) -> Self {
+        let inner = Inner {
+            remote: Arc::new(remote),
+            decoders: decoders.clone(),
+            profiles,
+            file,
+            known: Mutex::new(known),
+            kept_bytes: AtomicU64::new(0),
+            directories: Mutex::default(),
+            memory,
+            guesses,
+        };
+        File { inner: Arc::new(inner) }
+    }
+
+    /// The address as given, without secrets.
+    pub fn url(&self) -> &str {
+        self.inner.remote.url()
+    }
+
+    /// Where it is, to find what it names: the first of its places.
+    pub(super) fn place(&self) -> Result<&Address> {
+        self.inner
+            .remote
+            .urls()
+            .first()
+            .ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "a file without an address"))
+    }
+
+    /// Bytes.
+    pub fn size(&self) -> u64 {
+        self.inner.remote.info().size
+    }
+
+    /// Bytes of metadata that are kept for this file.
+    pub fn metadata_bytes(&self) -> u64 {
+        self.inner.known.lock().held_bytes()
+    }
+
+    /// The format as read so far.
+    pub fn format(&self) -> &rootfile::File {
+        &self.inner.file
+    }
+
+    /// Whether the file was never closed: then it has what had been saved before, and the report
+    /// says so.
+    pub fn is_recovered(&self) -> bool {
+        self.inner.file.is_recovered
+    }
+
+    /// Where the time and the bytes of this file's reads went.
+    pub fn report(&self) -> Report {
+        Report::new(self.inner.remote.trace(), Some(self.inner.remote.tag()))
+    }
+
+    /// The reads of this file over time, as a picture in SVG.
+    pub fn timeline_svg(&self) -> String {
+        self.timeline_svg_to(None)
+    }
+
+    /// The same up to a time of the trace, for a caller whose own work afterwards is to be seen.
+    pub fn timeline_svg_to(&self, until: Option<Duration>) -> String {
+        let (trace, tag) = (self.inner.remote.trace(), self.inner.remote.tag());
+        timeline::svg(&trace.records(), tag, self.size(), until, self.url(), &self.report())
+    }
+
+    /// The reads of this file over time, in lines of `width` characters, one a connection.
+    pub fn timeline_text(&self, width: usize) -> String {
+        let (trace, tag) = (self.inner.remote.trace(), self.inner.remote.tag());
+        timeline::text(&trace.records(), tag, width)
+    }
+
+    pub(crate) fn remote(&self) -> &Arc<RemoteFile> {
+        &self.inner.remote
+    }
+
+    /// The bytes of the file that are here, sharing them.
+    pub(crate) fn known(&self) -> Known {
+        self.inner.known.lock().clone()
+    }
+
+    pub(super) fn profiles(&self) -> &Profiles {
+        &self.inner.profiles
+    }
+
+    pub(crate) fn decoders(&self) -> &Decoders {
+        &self.inner.decoders
+    }
+
+    /// Every key of the file, each directory followed by what is in it; `recursive` off stays at
+    /// the top. A corrupt directory says so in its own key, and does not hide the others.
+    pub async fn keys(&self, recursive: bool) -> Result<Vec<KeyInfo>> {
+        let directories = if recursive {
+            self.reading(|file, known| file.directories(known)).await?
+        } else {
+            let readable = vec![self.inner.file.top.clone()];
+            Directories { readable, broken: Vec::new() }
+        };
+        let mut below: BTreeMap<String, Vec<Key>> =
+            directories.readable.into_iter().map(|d| (d.path, d.keys)).collect();
+        let mut broken: BTreeMap<String, _> = directories.broken.into_iter().collect();
+        let mut found = Vec::new();
+        let mut open = vec![(String::new(), below.remove("").unwrap_or_default().into_iter())];
+        while let Some((above, keys)) = open.last_mut() {
+            let Some(key) = keys.next() else {
+                open.pop();
+                continue;
+            };
+            let path =
+                if above.is_empty() { key.name.clone() } else { format!("{above}/{}", key.name) };
+            if let Some(keys) = key.is_directory().then(|| below.remove(&path)).flatten() {
+                open.push((path.clone(), keys.into_iter()));
+            }
+            let problem = key.is_directory().then(|| broken.remove(&path)).flatten();
+            found.push(KeyInfo {
+                problem: problem.map(|error| Error::from(error).with_url(self.url())),
+                path,
+                cycle: key.cycle,
+                class: key.class,
+                title: key.title,
+                stored_bytes: key.record_len,
+                object_bytes: key.content_len,
+            });
+        }
+        Ok(found)
+    }
+
+    /// The tree at `path` (`directory/name` or `directory/name;cycle`).
+    ///
+    /// # Errors
+    /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
+    pub async fn tree(&self, path: &str) -> Result<Tree> {
+        let metadata = self.reading(|file, known| file.tree(known, path)).await?;
+        self.learn(|file, known| file.has_record(known, path));
+        Ok(Tree::new(self.clone(), path, metadata))
+    }
+
+    /// The RNTuple at `path` (`directory/name` or `directory/name;cycle`).
+    ///
+    /// # Errors
+    /// As [`File::tree`].
+    pub async fn ntuple(&self, path: &str) -> Result<Ntuple> {
+        let metadata = self.reading(|file, known| file.ntuple(known, path)).await?;
+        Ok(Ntuple::new(self.clone(), path, metadata))
+    }
+
+    /// Tells the other files of a series what of this one `read` has needed.
+    pub(super) fn teach(
+        &self,
+        series: &Series,
+        read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
+    ) {
+        series.learn(&self.inner.file, &self.known(), HEAD_BYTES, read);
+    }
+
+    /// Remembers for the next time what `read` needs.
+    pub(super) fn learn(
+        &self,
+        read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
+    ) {
+        if let Some(memory) = &self.inner.memory {
+            memory.learn(&self.inner.remote, &self.inner.file, &self.inner.known.lock(), read);
+        }
+    }
+
+    /// The tree or RNTuple at `path`; `None` for a chain, which [`Engine::table_in`] opens.
+    ///
+    /// # Errors
+    /// As [`File::tree`].
+    ///
+    /// [`Engine::table_in`]: crate::Engine::table_in
+    pub async fn table(&self, path: &str) -> Result<Option<Table>> {
+        let key = self.key(path).await?;
+        Ok(if rootfile::ntuple::is_class(&key.class) {
+            Some(Table::Ntuple(self.ntuple(path).await?))
+        } else if self.inner.file.is_chain(&key) {
+            None
+        } else {
+            Some(Table::Tree(self.tree(path).await?))
+        })
+    }
+
+    /// Paths of the trees, chains and RNTuples in the file, each once.
+    pub async fn table_paths(&self) -> Result<Vec<String>> {
+        let mut paths = self.tree_paths().await?;
+        for key in self.keys(true).await? {
+            if rootfile::ntuple::is_class(&key.class) && !paths.contains(&key.path) {
+                paths.push(key.path);
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Paths of the trees and chains in the file, each once.
+    pub async fn tree_paths(&self) -> Result<Vec<String>> {
+        let streamers = &self.inner.file.streamers;
+        let mut paths = Vec::new();
+        for key in self.keys(true).await? {
+            if streamers.inherits(&key.class, "TTree") && !paths.contains(&key.path) {
+                paths.push(key.path);
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Calls a reading function until it has what it needs.
+    pub(super) async fn reading<T>(
+        &self,
+        read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<T>>,
+    ) -> Result<T> {
+        let remote = &self.inner.remote;
+        let errand = Errand::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
+        let _waiting = errand.waiting();
+        // A copy shares the bytes; what others have fetched meanwhile stays.
+        let mut known = self.known();
+        let file = &self.inner.file;
+        let guesses = &self.inner.guesses;
+        let result = progress(remote, &mut known, guesses, |known| read(file, known)).await;
+        self.inner.known.lock().absorb(known);
+        result
+    }
+}
+
+impl Presumed {
+    /// Waits for the server's answer; whether it is the file that was remembered. If it is not,
+    /// whatever was read of it is nothing.
+    ///
+    /// # Errors
+    /// Why the file cannot be opened.
+    pub async fn confirm(self) -> Result<bool> {
+        let _waiting = self.errand.waiting();
+        let (info, delivered) = self.answer.wait().await?;
+        let mut known = Known::new(Some(info.size));
+        delivered.into_iter().for_each(|(offset, bytes)| known.supply(offset, bytes));
+        let Inner { remote, memory, .. } = &*self.file.inner;
+        Ok(memory.as_ref().is_some_and(|memory| memory.recall(remote, &info, &mut known)))
+    }
+}
+
+/// Supplies what `read` lacks until it is ready.
+pub(super) async fn progress<T>(
+    remote: &RemoteFile,
+    known: &mut Known,
+    guesses: &Guesses,
+    mut read: impl FnMut(&Known) -> rootfile::Result<Progress<T>>,
+) -> Result<T> {
+    for _ in 0..STEPS_MAX {
+        let progress = read(known).map_err(|e| Error::from(e).with_url(remote.url()))?;
+        let mut needs = match progress {
+            Progress::Ready(value) => return Ok(value),
+            Progress::NeedsData(needs) => needs,
+        };
+        if let Guesses::Dear(series) = guesses {
+            series.note(&needs, remote.info().size);
+            series.choose(&mut needs, remote.info().size);
+        }
+        supply(remote, known, &needs).await?;
+    }
+    Err(Error::new(ErrorKind::Corrupt, "the file's structure leads in circles")
+        .with_url(remote.url()))
+}
+
+pub(super) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
+    let size = remote.info().size;
+    let within = |range: &Range<u64>| range.start.min(size)..range.end.min(size);
+    let Needs { required, wished, following } = needs;
+    let asked = required.iter().chain(wished).chain(following).map(within);
+    let lacking = known.lacking(asked);
+    if lacking.is_empty() {
+        return Err(Error::new(ErrorKind::Corrupt, "the file ends before its structure does")
+            .with_url(remote.url())
+            .with_advice("it may be truncated, or still being written"));
+    }
+    for (offset, bytes) in remote.fetch(&lacking).await? {
+        known.supply(offset, bytes);
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! Files that were never closed: their objects are found by going from record to record.
+
+use rootfile::file::Recovery;
+use rootfile::{Known, Progress};
+
+use super::layout_hints::Series;
+use super::{Guesses, progress, supply};
+use crate::error::{Error, Result};
+use crate::fetch::RemoteFile;
+
+/// Goes through the whole file, in stretches that grow to megabytes and are forgotten when passed.
+pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::File> {
+    let size = remote.info().size;
+    let start = |known: &Known| Recovery::start(known, size);
+    let dear = Guesses::Dear(Series::default());
+    let mut recovery = progress(remote, head, &dear, start).await?;
+    let wrong = |error: rootfile::Error| Error::from(error).with_url(remote.url());
+    let mut known = head.clone();
+    while let Progress::NeedsData(needs) = recovery.advance(&known).map_err(wrong)? {
+        let position = recovery.position();
+        known.forget_before(position);
+        supply(remote, &mut known, &needs).await?;
+    }
+    let file = progress(remote, head, &dear, |known| recovery.finish(known)).await?;
+    let found = recovery.found();
+    let text = format!(
+        "{} was never closed: {found} objects were found in it, as they were last saved; \
+         what was written later is lost",
+        remote.url()
+    );
+    remote.trace().note(Some(remote.tag()), text);
+    Ok(file)
+}

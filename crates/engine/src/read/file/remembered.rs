@@ -1,0 +1,155 @@
+//! What the store knows of one file, held against what the server says of it now.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use rootfile::{File, Known, Progress};
+
+use crate::address::Address;
+use crate::fetch::RemoteFile;
+use crate::source::FileInfo;
+use crate::store::{Entry, Store};
+
+/// What a function that reads metadata says.
+type Read = rootfile::Result<Progress<()>>;
+
+/// One file's place in the store.
+#[derive(Debug)]
+pub struct Memory {
+    store: Store,
+    url: Address,
+    /// As it was found, until it has been held against the file.
+    found: Mutex<Option<Entry>>,
+    knows: bool,
+    /// The entry is the present file's, and what is learnt is added to it.
+    is_true: AtomicBool,
+    /// Bytes of metadata that there were when the entry was last up to date.
+    bytes_then: AtomicU64,
+}
+
+impl Memory {
+    pub fn of(store: &Store, url: &Address) -> Self {
+        let found = store.find(url);
+        let knows = found.is_some();
+        Memory {
+            store: store.clone(),
+            url: url.clone(),
+            found: Mutex::new(found),
+            knows,
+            is_true: AtomicBool::new(false),
+            bytes_then: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether there was an entry.
+    pub fn knows(&self) -> bool {
+        self.knows
+    }
+
+    /// What is remembered, not yet held against anything.
+    pub fn presumed(&self) -> Option<(FileInfo, Known)> {
+        let found = self.found.lock();
+        let entry = found.as_ref()?;
+        let mut known = Known::new(Some(entry.info.size));
+        entry.pieces.iter().for_each(|(at, piece)| known.supply(*at, piece.clone()));
+        Some((entry.info.clone(), known))
+    }
+
+    /// Adds what is remembered to the bytes that came with the open, if they and the server's
+    /// answer say that it is the same file; returns whether they do.
+    pub fn recall(&self, remote: &RemoteFile, info: &FileInfo, known: &mut Known) -> bool {
+        let Some(entry) = self.found.lock().take() else { return false };
+        if !is_same(&entry, info, known) {
+            let text = format!("{} has changed since it was last read", remote.url());
+            remote.trace().note(Some(remote.tag()), text);
+            self.store.forget(&self.url);
+            return false;
+        }
+        self.is_true.store(true, Ordering::Relaxed);
+        for (offset, piece) in entry.pieces {
+            known.supply(offset, piece);
+        }
+        self.bytes_then.store(known.held_bytes(), Ordering::Relaxed);
+        true
+    }
+
+    /// Remembers what opening the file takes and then what `read` needs, unless it is remembered.
+    /// Nothing is understood anew: `read` says where the bytes are.
+    pub fn learn(
+        &self,
+        remote: &RemoteFile,
+        file: &File,
+        known: &Known,
+        read: impl Fn(&File, &Known) -> Read,
+    ) {
+        // Of a server that does not say when a file changed, its size alone says too little.
+        let is_told_apart = !remote.info().says_only_size();
+        let bytes_now = known.held_bytes();
+        // What has not been held against the file yet may be another one's.
+        let is_presumed = self.found.lock().is_some();
+        if is_presumed
+            || !is_told_apart
+            || self.bytes_then.swap(bytes_now, Ordering::Relaxed) == bytes_now
+        {
+            return;
+        }
+        let mut needed = Known::new(known.size());
+        if self.is_true.load(Ordering::Relaxed)
+            && let Some(before) = self.store.find(&self.url)
+        {
+            before.pieces.into_iter().for_each(|(at, piece)| needed.supply(at, piece));
+        }
+        let bytes_before = needed.held_bytes();
+        if add_needed(file, known, &mut needed, read).is_none()
+            || needed.held_bytes() == bytes_before
+        {
+            return;
+        }
+        let pieces = needed.pieces().map(|(at, piece)| (at, piece.clone())).collect();
+        self.store.keep(&self.url, &Entry { info: remote.info().clone(), pieces });
+        self.is_true.store(true, Ordering::Relaxed);
+    }
+}
+
+fn is_same(entry: &Entry, info: &FileInfo, known: &Known) -> bool {
+    let head = |(at, piece): &(u64, bytes::Bytes)| {
+        let stop = *at + piece.len() as u64;
+        known.get(*at..stop).is_none_or(|now| now == *piece)
+    };
+    // Some of the file's own bytes are always compared: its identifier is among the first.
+    let compared = entry
+        .pieces
+        .first()
+        .is_some_and(|(at, piece)| *at == 0 && known.get(0..piece.len() as u64).is_some());
+    entry.info.is_still(info).is_ok() && compared && entry.pieces.iter().all(head)
+}
+
+/// Adds to `needed` the bytes without which the file cannot be opened and read from: less than
+/// what was fetched, which had guesses in it.
+pub(crate) fn add_needed(
+    file: &File,
+    known: &Known,
+    needed: &mut Known,
+    read: impl Fn(&File, &Known) -> Read,
+) -> Option<()> {
+    let size = known.size()?;
+    let mut can_open = false;
+    loop {
+        let progress = match can_open {
+            false => File::can_open(needed),
+            true => read(file, needed),
+        };
+        let needs = match progress.ok()? {
+            Progress::Ready(()) if can_open => return Some(()),
+            Progress::Ready(()) => {
+                can_open = true;
+                continue;
+            }
+            Progress::NeedsData(needs) => needs,
+        };
+        for range in needs.required {
+            let range = range.start..range.end.min(size);
+            needed.supply(range.start, known.get(range)?);
+        }
+    }
+}

@@ -1,0 +1,475 @@
+//! Tables of many files, one after the other, read as one.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, try_join_all};
+use rootfile::Array;
+use rootfile::tree::Link;
+
+use super::parts::{Place, PlacedFriend, Wish};
+use crate::Engine;
+use crate::address::Address;
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::core::batches::{Batches, Maker};
+use crate::read::core::columns::{Batch, LeftOut};
+use crate::read::core::cut::Cut;
+use crate::read::core::footprint::Outline;
+use crate::read::core::lazy::LazyBatches;
+use crate::read::core::skip::OnError;
+use crate::read::core::table::{Chosen, Selected, Table, Wanted};
+use crate::read::file::File;
+use crate::read::joined::friends::{Friend, FriendBook, beside};
+use crate::read::joined::optional;
+use crate::read::tree::plan::Step;
+
+/// Which part of the memory budget the metadata of files may take that were opened to be counted.
+const MEMORY_PART: u64 = 8;
+
+/// Tables of many files, one after the other: a `TChain`, or what is read as one. Cheap to clone.
+#[derive(Clone)]
+pub struct Chain {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Engine,
+    /// What it is called.
+    name: Arc<str>,
+    aliases: Vec<(String, String)>,
+    friends: FriendBook,
+    /// The tables, those that are open with themselves.
+    links: Vec<Place>,
+    /// First entries of the tables and, last, the end.
+    starts: Vec<u64>,
+    /// The first of the tables, which says what columns there are.
+    lead: Table,
+}
+
+/// Columns of a chain. Cheap to clone.
+#[derive(Clone)]
+pub struct ChainColumns {
+    chain: Chain,
+    /// Friends of the whole chain that something is read of.
+    friends: Arc<[Friend]>,
+    chosen: Vec<Chosen>,
+    /// The same of the first table.
+    lead: Box<Selected>,
+}
+
+impl Engine {
+    /// Reads tables of many files as one. Those whose number of entries nobody has told are opened
+    /// side by side, to be counted.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where there is none; of the first of them that cannot be opened.
+    pub async fn chain(&self, places: Vec<Place>) -> Result<Chain> {
+        let Some(first) = places.first() else {
+            return Err(Error::new(ErrorKind::InvalidArgument, "a chain of no files"));
+        };
+        let name = first.path.clone().unwrap_or_default();
+        self.linked(&name, Vec::new(), FriendBook::default(), places).await
+    }
+
+    /// The tree, RNTuple or chain at a path of a file.
+    ///
+    /// # Errors
+    /// As [`File::tree`] and [`Engine::chain`].
+    pub async fn table_in(&self, file: &File, path: &str) -> Result<Table> {
+        match file.table(path).await? {
+            Some(table) => Ok(table),
+            None => Ok(Table::Chain(self.chain_in(file, path).await?)),
+        }
+    }
+
+    /// The chain at a path of a file (ROOT: `TChain`).
+    ///
+    /// # Errors
+    /// As [`File::tree`], and those of [`Engine::chain`].
+    pub fn chain_in<'a>(&'a self, file: &'a File, path: &'a str) -> BoxFuture<'a, Result<Chain>> {
+        // Boxed, since tables of a chain may be chains.
+        Box::pin(self.chain_read(file, path))
+    }
+
+    async fn chain_read(&self, file: &File, path: &str) -> Result<Chain> {
+        let chain = file.reading(|format, known| format.chain(known, path)).await?;
+        file.learn(|format, known| format.has_record(known, path));
+        let path = path.split(';').next().unwrap_or(path);
+        let links = places(file.place()?, &chain.links);
+        if chain.links.is_empty() {
+            let what = format!("the chain {path} names no files");
+            return Err(Error::new(ErrorKind::InvalidArgument, what).with_url(file.url()));
+        }
+        let friends = FriendBook::new(file.clone(), path, chain.friends);
+        let linked = self.linked(path, chain.aliases, friends, links?).await;
+        linked.map_err(|error| {
+            let at = file.url();
+            error.with_advice(format!("it is one of the files that the chain {path} in {at} names"))
+        })
+    }
+
+    async fn linked(
+        &self,
+        name: &str,
+        aliases: Vec<(String, String)>,
+        friends: FriendBook,
+        mut links: Vec<Place>,
+    ) -> Result<Chain> {
+        // The first one says what columns there are.
+        let wanted = |(at, place): &(usize, &Place)| *at == 0 || place.count.is_none();
+        let unknown: Vec<usize> =
+            links.iter().enumerate().filter(wanted).map(|(at, _)| at).collect();
+        let mut opens = self.open_tables(unknown.iter().map(|at| links[*at].clone()).collect());
+        let mut room = self.config().memory_bytes_max / MEMORY_PART;
+        let mut lead = None;
+        for at in unknown {
+            let Some(table) = opens.next().await.transpose()? else { break };
+            links[at].expect(&table)?;
+            links[at].count = Some(table.num_entries());
+            lead.get_or_insert_with(|| table.clone());
+            if let Some(left) = room.checked_sub(table.file().metadata_bytes()) {
+                room = left;
+                links[at].open = Some(table);
+            }
+        }
+        let gone = || Error::new(ErrorKind::Cancelled, "the files of a chain were given up");
+        Ok(Chain::new(self, name, aliases, friends, links, lead.ok_or_else(gone)?))
+    }
+}
+
+/// Where the tables of a chain are that a file at `own` holds.
+fn places(own: &Address, links: &[Link]) -> Result<Vec<Place>> {
+    let mut named: BTreeMap<String, &str> = BTreeMap::new();
+    let mut places = Vec::with_capacity(links.len());
+    for link in links {
+        let url = beside(own, &link.file)?.as_str().to_owned();
+        let before = named.entry(url.clone()).or_insert(&link.file);
+        if *before != link.file {
+            let what = format!("{before} and {} are not where the chain names them", link.file);
+            let error = Error::new(ErrorKind::NotFound, what).with_url(own.to_string());
+            return Err(error.with_advice(format!("both would be {url}")));
+        }
+        let (path, count) = (Some(link.tree.clone()), link.entries);
+        places.push(Place { url, path, count, ..Place::default() });
+    }
+    Ok(places)
+}
+
+impl Chain {
+    fn new(
+        engine: &Engine,
+        name: &str,
+        aliases: Vec<(String, String)>,
+        friends: FriendBook,
+        links: Vec<Place>,
+        lead: Table,
+    ) -> Self {
+        let mut starts = vec![0u64];
+        for link in &links {
+            let start = starts[starts.len() - 1];
+            starts.push(start.saturating_add(link.count.unwrap_or(0)));
+        }
+        let (engine, name) = (engine.clone(), name.into());
+        Chain { inner: Arc::new(Inner { engine, name, aliases, friends, links, starts, lead }) }
+    }
+
+    /// One table as a chain, to be read with chains.
+    pub(crate) fn of_one(engine: &Engine, table: &Table) -> Self {
+        let (url, path) = (table.file().url().to_owned(), Some(table.path().to_owned()));
+        let (open, count) = (Some(table.clone()), Some(table.num_entries()));
+        let links = vec![Place { url, path, open, count, ..Place::default() }];
+        let friends = FriendBook::default();
+        Chain::new(engine, table.path(), Vec::new(), friends, links, table.clone())
+    }
+
+    /// Where the chain is in its file or, where it is in none, what its first table is called.
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The first of the tables, which says what columns there are.
+    pub fn lead(&self) -> &Table {
+        &self.inner.lead
+    }
+
+    /// As [`Chain::lead`], which of chains of chains is one itself.
+    pub fn first(&self) -> &Table {
+        match &self.inner.lead {
+            Table::Chain(chain) => chain.first(),
+            table => table,
+        }
+    }
+
+    /// Names and formulas that the file keeps with the chain.
+    pub fn aliases(&self) -> &[(String, String)] {
+        &self.inner.aliases
+    }
+
+    pub fn num_entries(&self) -> u64 {
+        self.inner.starts.last().copied().unwrap_or(0)
+    }
+
+    /// Address, path and entries (half open, of the chain) of each table.
+    pub fn links(&self) -> impl Iterator<Item = (&str, &str, Range<u64>)> {
+        let entries = self.inner.starts.windows(2).map(|pair| pair[0]..pair[1]);
+        self.inner.links.iter().zip(entries).map(|(place, entries)| {
+            (&*place.url, place.path.as_deref().unwrap_or_default(), entries)
+        })
+    }
+
+    pub(crate) fn friend_book(&self) -> &FriendBook {
+        &self.inner.friends
+    }
+
+    /// Chooses columns, by what the first table has.
+    pub(crate) fn columns(&self, wanted: &Wanted) -> Result<ChainColumns> {
+        Ok(self.chosen(Vec::new(), wanted, self.inner.lead.select(wanted)?))
+    }
+
+    /// As [`Chain::columns`], also of friends.
+    pub(crate) fn columns_with<'a>(
+        &'a self,
+        friends: Vec<Friend>,
+        wanted: &'a Wanted,
+        cut: Option<&'a Cut>,
+    ) -> BoxFuture<'a, Result<ChainColumns>> {
+        Box::pin(async move {
+            let first: Vec<Friend> = friends.iter().map(|friend| self.first_of(friend)).collect();
+            let Inner { engine, lead, .. } = &*self.inner;
+            let lead = engine.select_for(lead, &first, wanted, cut).await?;
+            Ok(self.chosen(friends, wanted, lead))
+        })
+    }
+
+    fn chosen(&self, mut friends: Vec<Friend>, wanted: &Wanted, lead: Selected) -> ChainColumns {
+        let used: Vec<String> = match &lead {
+            Selected::Joined(joined) => joined.friends().map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        friends.retain(|friend| used.contains(&friend.name));
+        let chosen = match wanted {
+            Wanted::Chosen(chosen) => chosen.clone(),
+            _ => lead.chosen(),
+        };
+        let (chain, friends, lead) = (self.clone(), friends.into(), Box::new(lead));
+        ChainColumns { chain, friends, chosen, lead }
+    }
+
+    /// A friend as it is beside the first table.
+    fn first_of(&self, friend: &Friend) -> Friend {
+        let sometimes_lacks = friend.lacks(self.num_entries());
+        let table = match &friend.table {
+            Table::Chain(chain) => chain.lead().clone(),
+            table => table.clone(),
+        };
+        Friend { table, sometimes_lacks, ..friend.clone() }
+    }
+}
+
+impl ChainColumns {
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// The same columns of the first table.
+    pub fn lead(&self) -> &Selected {
+        &self.lead
+    }
+
+    pub(crate) fn pick(&self, positions: &[usize]) -> Self {
+        let chosen = positions.iter().map(|at| self.chosen[*at].clone()).collect();
+        let lead = Box::new(self.lead.pick(positions));
+        ChainColumns { chosen, lead, ..self.clone() }
+    }
+
+    pub(crate) fn there(&self, entries: Range<u64>) -> Range<u64> {
+        let end = entries.end.min(self.chain.num_entries());
+        entries.start.min(end)..end
+    }
+
+    /// The tables with some of the entries, each with its friends, and their first entries.
+    pub(crate) fn places(&self, entries: &Range<u64>) -> Vec<(u64, Place)> {
+        let Inner { links, starts, .. } = &*self.chain.inner;
+        let of_friends = self.friends.iter().flat_map(|friend| match &friend.table {
+            Table::Chain(chain) => &chain.inner.starts[..],
+            _ => &[],
+        });
+        let inside = starts.iter().chain(of_friends).copied();
+        let inside = inside.filter(|start| entries.start < *start && *start < entries.end);
+        let mut borders: Vec<u64> = inside.chain([entries.start, entries.end]).collect();
+        borders.sort_unstable();
+        borders.dedup();
+        let place = |pair: &[u64]| {
+            let at = link_of(starts, pair[0]);
+            let first = starts[at];
+            let friends = self.friends.iter().map(|friend| self.placed(friend, first, pair[0]));
+            let entries = Some(pair[0] - first..pair[1] - first);
+            (first, Place { entries, friends: friends.collect(), ..links[at].clone() })
+        };
+        borders.windows(2).map(place).collect()
+    }
+
+    /// A friend beside the table that begins at `first`, for entries from `start` on.
+    fn placed(&self, friend: &Friend, first: u64, start: u64) -> PlacedFriend {
+        let name = friend.name.clone();
+        let lacks = friend.lacks(self.chain.num_entries());
+        let opened = |table: &Table, shift: i64| {
+            let url = table.file().url().to_owned();
+            let place = Place { url, open: Some(table.clone()), ..Place::default() };
+            PlacedFriend { name: name.clone(), place, shift, lacks }
+        };
+        let Table::Chain(chain) = &friend.table else {
+            return opened(&friend.table, friend.shift.saturating_add_unsigned(first));
+        };
+        let start = friend.own(start);
+        if start >= chain.num_entries() {
+            // Behind its end: of any of its tables no entry.
+            let lead = chain.lead();
+            return opened(lead, i64::try_from(lead.num_entries()).unwrap_or(i64::MAX));
+        }
+        let at = link_of(&chain.inner.starts, start);
+        let shift = friend.shift.saturating_add_unsigned(first);
+        let shift = shift.saturating_sub_unsigned(chain.inner.starts[at]);
+        PlacedFriend { name, place: chain.inner.links[at].clone(), shift, lacks }
+    }
+
+    /// The first of the steps; `None` where there are none.
+    pub(crate) async fn first_step(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Option<Range<u64>>> {
+        let entries = self.there(entries);
+        let Some((first, place)) = self.places(&entries).into_iter().next() else {
+            return Ok(None);
+        };
+        let end = first + place.entries.map_or(0, |entries| entries.end);
+        let count = self.lead.step_entries_of(step, end - entries.start).await?;
+        Ok(Some(entries.start..entries.start.saturating_add(count).min(end)))
+    }
+
+    /// The same columns of one of the tables.
+    fn of_table<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<Selected>> {
+        Box::pin(async move {
+            let (table, friends) = place.open_with_friends(&self.chain.inner.engine).await?;
+            let wanted = Wanted::Chosen(self.chosen.clone());
+            self.chain.inner.engine.select_for(&table, &friends, &wanted, None).await
+        })
+    }
+
+    /// Goes through one of the tables without reading what nobody looks at.
+    pub(crate) async fn lazy(&self, place: Place, step: Step) -> Result<LazyBatches> {
+        let columns = self.of_table(&place).await?;
+        columns.lazy_batches(place.entries.unwrap_or(0..u64::MAX), step).await
+    }
+
+    /// What reading entries would fetch of each table.
+    pub(crate) async fn outlines(&self, entries: Range<u64>) -> Result<Vec<Outline>> {
+        let places = self.places(&self.there(entries));
+        let outlines = async |(_, place): &(u64, Place)| {
+            let columns = self.of_table(place).await?;
+            columns.outlines(place.entries.clone().unwrap_or(0..u64::MAX)).await
+        };
+        Ok(try_join_all(places.iter().map(outlines)).await?.concat())
+    }
+
+    /// Reads a range of entries (cut to those there are), all at once.
+    ///
+    /// # Errors
+    /// As [`Selected::read_where`].
+    pub(crate) async fn read(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
+        let entries = self.there(entries);
+        let empty = self.lead.empty().into_iter();
+        let nothing = Batch::empty(entries.clone(), cut, empty);
+        self.start(cut, entries, Step::Whole).next().await.unwrap_or(Ok(nothing))
+    }
+
+    /// Reads in steps, none of which reaches over the end of a file; whole, all at once.
+    pub(crate) fn start(&self, cut: Option<&Cut>, entries: Range<u64>, step: Step) -> Batches {
+        let entries = self.there(entries);
+        let (firsts, places): (Vec<u64>, Vec<Place>) = self.places(&entries).into_iter().unzip();
+        let wish = Wish {
+            wanted: Wanted::Chosen(self.chosen.clone()),
+            entries: 0..u64::MAX,
+            step,
+            cut: cut.cloned(),
+            on_error: OnError::Raise,
+        };
+        let (engine, remote) = (self.chain.inner.engine.clone(), self.lead.file().remote().clone());
+        let empty: Vec<(String, Array)> = self.lead.empty();
+        Batches::start(&remote, async move |mut maker: Maker| {
+            let survivors = wish.cut.is_some().then(Vec::new);
+            let (columns, left_out) = (Vec::new(), Vec::new());
+            let mut whole = Whole { entries, survivors, columns, empty, left_out };
+            let mut parts = engine.parts(places, wish);
+            while let Some(part) = parts.next_unreported().await {
+                let part = part?;
+                let batch = shifted(part.batch, firsts[part.file]);
+                if step == Step::Whole {
+                    whole.add(batch);
+                } else if !maker.hand_over(batch).await {
+                    return Ok(());
+                }
+            }
+            if step == Step::Whole && !whole.entries.is_empty() {
+                maker.hand_over(whole.joined()?).await;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The link that has an entry, which is none of the empty ones.
+fn link_of(starts: &[u64], entry: u64) -> usize {
+    starts.partition_point(|start| *start <= entry).saturating_sub(1)
+}
+
+/// A batch with its entries counted from another beginning.
+fn shifted(mut batch: Batch, first: u64) -> Batch {
+    let shift = |run: Range<u64>| run.start + first..run.end + first;
+    let (entries, survivors) = (batch.entries.clone(), batch.survivors.take());
+    batch.entries = shift(entries);
+    batch.survivors = survivors.map(|runs| runs.into_iter().map(shift).collect());
+    batch
+}
+
+/// All batches in one.
+struct Whole {
+    entries: Range<u64>,
+    survivors: Option<Vec<Range<u64>>>,
+    columns: Vec<Vec<Array>>,
+    empty: Vec<(String, Array)>,
+    left_out: Vec<LeftOut>,
+}
+
+impl Whole {
+    fn add(&mut self, batch: Batch) {
+        if let (Some(survivors), Some(runs)) = (&mut self.survivors, batch.survivors) {
+            runs.into_iter().for_each(|run| crate::read::core::cut::add(survivors, run));
+        }
+        // What is left out is so from the first batch on.
+        let left = |name: &String| batch.left_out.iter().any(|column| column.column == *name);
+        self.empty.retain(|(name, _)| !left(name));
+        self.left_out = batch.left_out;
+        self.columns.resize_with(batch.columns.len(), Vec::new);
+        for (parts, (_, array)) in self.columns.iter_mut().zip(batch.columns) {
+            parts.push(array);
+        }
+    }
+
+    fn joined(mut self) -> Result<Batch> {
+        let named =
+            std::mem::take(&mut self.columns).into_iter().zip(std::mem::take(&mut self.empty));
+        let columns = named.map(|(mut parts, (name, empty))| {
+            // A friend may lack entries of some of the tables.
+            if parts.iter().any(|part| matches!(part, Array::Option { .. })) {
+                parts = parts.into_iter().map(optional).collect();
+            }
+            Ok((name, Array::concat(parts)?.unwrap_or(empty)))
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        let Whole { entries, survivors, left_out, .. } = self;
+        Ok(Batch { entries, survivors, columns, left_out })
+    }
+}

@@ -1,0 +1,5 @@
+//! Several trees or RNTuples read as one, one after the other.
+
+mod ahead;
+pub mod chain;
+pub mod parts;

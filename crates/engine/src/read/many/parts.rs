@@ -1,0 +1,466 @@
+//! Many files read as one, the next ones opened while the present one is read.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::Duration;
+
+use futures::future::{try_join, try_join_all};
+
+use super::ahead::{Ahead, Pace};
+use crate::Engine;
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::core::batches::Batches;
+use crate::read::core::columns::{Batch, LeftOut};
+use crate::read::core::cut::Cut;
+use crate::read::core::skip::{OnError, Reach, Skipped};
+use crate::read::core::table::{Selected, Table, Wanted};
+use crate::read::file::Guesses;
+use crate::read::file::layout_hints::Series;
+use crate::read::joined::friends::Friend;
+use crate::read::tree::Rank;
+use crate::read::tree::pipeline::too_late;
+use crate::read::tree::plan::Step;
+
+/// One tree or RNTuple in one file.
+#[derive(Clone, Default)]
+pub struct Place {
+    pub url: String,
+    /// Path of the table; `None` takes the only one there is.
+    pub path: Option<String>,
+    /// The table itself, where it is open already.
+    pub open: Option<Table>,
+    /// Which of its entries, where these are others than the wish's.
+    pub entries: Option<Range<u64>>,
+    /// How many entries it is said to have; it is an error where it has another number.
+    pub count: Option<u64>,
+    /// Other tables whose entries belong to its own.
+    pub friends: Vec<PlacedFriend>,
+}
+
+/// A friend beside a table.
+#[derive(Clone)]
+pub struct PlacedFriend {
+    /// What comes before the dot in `friend.branch`.
+    pub name: String,
+    pub place: Place,
+    /// Number of its entry that belongs to the first of the table.
+    pub(crate) shift: i64,
+    /// It is one of several that are read one after the other, of which some lack entries.
+    pub(crate) lacks: bool,
+}
+
+impl PlacedFriend {
+    /// A table whose entries belong to those of the one that it is placed beside.
+    pub fn new(name: &str, place: Place) -> Self {
+        PlacedFriend { name: name.to_owned(), place, shift: 0, lacks: false }
+    }
+}
+
+impl Place {
+    fn entries(&self, wish: &Wish) -> Range<u64> {
+        self.entries.clone().unwrap_or_else(|| wish.entries.clone())
+    }
+
+    pub(crate) async fn open(&self, engine: &Engine, guesses: Guesses) -> Result<Table> {
+        let table = match &self.open {
+            Some(table) => table.clone(),
+            None => engine.open_table_with(&self.url, self.path.as_deref(), guesses).await?,
+        };
+        self.expect(&table)?;
+        Ok(table)
+    }
+
+    /// Whether a table is what it is said to be.
+    ///
+    /// # Errors
+    /// `Corrupt` where it has another number of entries.
+    pub(crate) fn expect(&self, table: &Table) -> Result<()> {
+        match self.count.filter(|count| *count != table.num_entries()) {
+            None => Ok(()),
+            Some(count) => {
+                let there = table.num_entries();
+                let what =
+                    format!("{} is said to have {count} entries, and has {there}", table.path());
+                let error = Error::new(ErrorKind::Corrupt, what).with_url(&*self.url);
+                Err(error.with_advice("the file was made anew, or the count is an old one"))
+            }
+        }
+    }
+
+    /// Opens the table and its friends, all at the same time.
+    pub(crate) async fn open_with_friends(&self, engine: &Engine) -> Result<(Table, Vec<Friend>)> {
+        let guesses = Guesses::Welcome;
+        let friends = self.open_friends(engine, &guesses);
+        try_join(self.open(engine, guesses.clone()), friends).await
+    }
+
+    /// Opens the friends, all at the same time.
+    async fn open_friends(&self, engine: &Engine, guesses: &Guesses) -> Result<Vec<Friend>> {
+        let open = async |placed: &PlacedFriend| {
+            let table = Box::pin(placed.place.open(engine, guesses.clone())).await?;
+            let friend = Friend::new(&placed.name, table);
+            Ok(Friend { shift: placed.shift, sometimes_lacks: placed.lacks, ..friend })
+        };
+        try_join_all(self.friends.iter().map(open)).await
+    }
+}
+
+/// What is read of every table.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    pub wanted: Wanted,
+    /// Entries of each table.
+    pub entries: Range<u64>,
+    pub step: Step,
+    /// Which of the entries are read; `None` takes all.
+    pub cut: Option<Cut>,
+    pub on_error: OnError,
+}
+
+/// A batch and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Position of the file in the list.
+    pub file: usize,
+    pub url: String,
+    pub batch: Batch,
+}
+
+/// Many tables, opened side by side, in the order of their places.
+pub struct Opens {
+    engine: Engine,
+    places: VecDeque<Place>,
+    opening: Ahead<Table>,
+    series: Series,
+}
+
+impl Opens {
+    pub(crate) fn new(engine: Engine, places: Vec<Place>) -> Self {
+        let series = Series::default();
+        Opens { engine, places: places.into(), opening: Ahead::new(), series }
+    }
+
+    /// The next table; `None` after the last one. Nothing comes after an error.
+    pub async fn next(&mut self) -> Option<Result<Table>> {
+        let opens_max = self.engine.config().opens_max;
+        while self.opening.len() < opens_max {
+            let Some(place) = self.places.pop_front() else { break };
+            let (engine, series) = (self.engine.clone(), self.series.clone());
+            let work = async move {
+                let table = place.open(&engine, Guesses::Dear(series.clone())).await?;
+                table.teach(&series);
+                Ok(table)
+            };
+            self.opening.push(self.engine.trace(), work);
+        }
+        let opened = self.opening.next().await;
+        if let Some(Err(_)) = &opened {
+            self.places.clear();
+            self.opening.clear();
+        }
+        opened
+    }
+}
+
+/// Batches of many files, in the order of the files.
+pub struct Parts {
+    engine: Engine,
+    places: VecDeque<(usize, Place)>,
+    wish: Wish,
+    opening: Ahead<Begun>,
+    present: Option<Started>,
+    /// Optional columns that the first batch of all has left out, for all files.
+    left_out: Option<Vec<LeftOut>>,
+    pace: Pace,
+    series: Series,
+}
+
+/// What has become of opening a file.
+enum Begun {
+    Started(Box<Started>),
+    /// It cannot be read, and the others are.
+    Failed(Skipped),
+}
+
+struct Started {
+    file: usize,
+    url: String,
+    selected: Selected,
+    /// Entries that have not been handed out.
+    left: Range<u64>,
+    batches: Batches,
+    /// Something among the next entries cannot be read: they are read step by step until it has
+    /// been found.
+    searching: bool,
+    metadata_bytes: u64,
+    opening_took: Duration,
+    /// When the file's turn came, on the engine's clock.
+    turn: Duration,
+}
+
+impl Parts {
+    pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: Wish) -> Self {
+        let series = Series::read(places.len());
+        let places = places.into_iter().enumerate().collect();
+        let (opening, pace) = (Ahead::new(), Pace::default());
+        Parts { engine, places, wish, opening, present: None, left_out: None, pace, series }
+    }
+
+    /// The next batch; `None` after the last one of the last file.
+    pub async fn next(&mut self) -> Option<Result<Part>> {
+        self.next_for(true).await
+    }
+
+    /// As [`Parts::next`], for a part of another read, whose own consumer may not be waiting.
+    pub(crate) async fn next_unreported(&mut self) -> Option<Result<Part>> {
+        self.next_for(false).await
+    }
+
+    async fn next_for(&mut self, reported: bool) -> Option<Result<Part>> {
+        loop {
+            self.open_ahead();
+            if let Some(present) = &mut self.present {
+                match present.next(&self.wish, &mut self.left_out, reported).await {
+                    Some(Ok(batch)) => {
+                        let (file, url) = (present.file, present.url.clone());
+                        return Some(Ok(Part { file, url, batch }));
+                    }
+                    Some(Err(error)) => return Some(Err(self.give_up(error))),
+                    None => {
+                        let now = self.engine.trace().now();
+                        self.pace.read(now.saturating_sub(present.turn));
+                        self.present = None;
+                    }
+                }
+            }
+            match self.opening.next().await? {
+                Ok(Begun::Failed(skipped)) => self.wish.on_error.tell(skipped),
+                Ok(Begun::Started(mut started)) => {
+                    self.pace.opened(started.opening_took, started.metadata_bytes);
+                    started.turn = self.engine.trace().now();
+                    self.present = Some(*started);
+                }
+                Err(error) => return Some(Err(self.give_up(error))),
+            }
+        }
+    }
+
+    fn give_up(&mut self, error: Error) -> Error {
+        self.places.clear();
+        self.opening.clear();
+        self.present = None;
+        error
+    }
+
+    fn open_ahead(&mut self) {
+        let config = self.engine.config();
+        let ahead = self.pace.files_ahead(config.opens_max, config.memory_bytes_max);
+        while self.opening.len() < ahead {
+            let Some((file, place)) = self.places.pop_front() else { return };
+            let urgent = self.present.is_none() && self.opening.len() == 0;
+            let (engine, wish) = (self.engine.clone(), self.wish.clone());
+            let series = self.series.clone();
+            let work = async move { begin(engine, file, place, wish, urgent, &series).await };
+            self.opening.push(self.engine.trace(), work);
+        }
+    }
+}
+
+impl Started {
+    /// The next batch; `None` when the rest of the file has been read or left out.
+    async fn next(
+        &mut self,
+        wish: &Wish,
+        left_out: &mut Option<Vec<LeftOut>>,
+        reported: bool,
+    ) -> Option<Result<Batch>> {
+        loop {
+            let next = match self.searching {
+                true => self.next_step(wish).await,
+                false if reported => self.batches.next().await,
+                false => self.batches.next_unreported().await,
+            };
+            match next?.and_then(|batch| without(batch, left_out)) {
+                Ok(batch) => {
+                    self.left.start = batch.entries.end;
+                    return Some(Ok(batch));
+                }
+                Err(error) => {
+                    if let Err(error) = self.leave_out(wish, error).await {
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The next step, read by itself.
+    async fn next_step(&mut self, wish: &Wish) -> Option<Result<Batch>> {
+        loop {
+            let step = match self.selected.first_step(self.left.clone(), wish.step).await {
+                Ok(step) => step?,
+                Err(error) => return Some(Err(error)),
+            };
+            let (cut, end) = (wish.cut.as_ref(), step.end);
+            match self.selected.start(cut, step, Step::Whole, self.rank()).await {
+                Ok(mut batches) => match batches.next().await {
+                    // A cut has left nothing.
+                    None => self.left.start = end,
+                    batch => return batch,
+                },
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+
+    /// Leaves out what an error concerns, where that is wished.
+    ///
+    /// # Errors
+    /// The error itself where nothing is to be left out.
+    async fn leave_out(&mut self, wish: &Wish, error: Error) -> Result<()> {
+        let reach = Reach::of(&error);
+        if matches!(wish.on_error, OnError::Raise) || reach == Reach::Caller {
+            return Err(error);
+        }
+        if reach == Reach::Place && !std::mem::replace(&mut self.searching, true) {
+            // It may be a later step that is prepared already.
+            return Ok(());
+        }
+        let step = match reach {
+            Reach::Place => self.selected.first_step(self.left.clone(), wish.step).await,
+            _ => Ok(None),
+        };
+        let end = step.ok().flatten().map_or(self.left.end, |step| step.end);
+        wish.on_error.tell(Skipped {
+            file: self.file,
+            url: self.url.clone(),
+            path: Some(self.selected.path().to_owned()),
+            entries: Some(self.left.start..end),
+            error,
+        });
+        self.left.start = end;
+        self.searching = false;
+        let (left, rank) = (self.left.clone(), self.rank());
+        match self.selected.start(wish.cut.as_ref(), left, wish.step, rank).await {
+            Ok(batches) => self.batches = batches,
+            // Found again by the next step.
+            Err(_) => self.searching = true,
+        }
+        Ok(())
+    }
+
+    fn rank(&self) -> Rank {
+        Rank { order: self.file as u64, ..Rank::FIRST }
+    }
+}
+
+/// The batch with those columns that the first batch of all files has.
+///
+/// # Errors
+/// That of a column which only this batch lacks.
+fn without(mut batch: Batch, left_out: &mut Option<Vec<LeftOut>>) -> Result<Batch> {
+    let decided = left_out.get_or_insert_with(|| batch.left_out.clone());
+    let is_new = |column: &&LeftOut| decided.iter().all(|other| other.column != column.column);
+    if let Some(new) = batch.left_out.iter().find(is_new) {
+        return Err(too_late(new.error.clone()));
+    }
+    batch.columns.retain(|(name, _)| decided.iter().all(|column| column.column != *name));
+    batch.left_out.clone_from(decided);
+    Ok(batch)
+}
+
+async fn begin(
+    engine: Engine,
+    file: usize,
+    place: Place,
+    wish: Wish,
+    urgent: bool,
+    series: &Series,
+) -> Result<Begun> {
+    let (url, path) = (place.url.clone(), place.path.clone());
+    let may_leave_out = matches!(wish.on_error, OnError::Report(_));
+    match start(engine, file, place, wish, urgent, series).await {
+        Ok(started) => Ok(Begun::Started(Box::new(started))),
+        Err(error) if may_leave_out && Reach::of(&error) != Reach::Caller => {
+            Ok(Begun::Failed(Skipped { file, url, path, entries: None, error }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+async fn start(
+    engine: Engine,
+    file: usize,
+    place: Place,
+    wish: Wish,
+    urgent: bool,
+    series: &Series,
+) -> Result<Started> {
+    let begun = engine.trace().now();
+    let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear(series.clone()) };
+    let rank = Rank { order: file as u64, urgent, ahead: 0 };
+    let remembered = match &place.open {
+        None if place.friends.is_empty() => start_presumed(&engine, &place, &wish, rank).await?,
+        _ => None,
+    };
+    let (selected, batches) = match remembered {
+        Some(started) => started,
+        None => {
+            let opened = place.open(&engine, guesses.clone());
+            let (table, friends) = try_join(opened, place.open_friends(&engine, &guesses)).await?;
+            let begun = read(&engine, &table, &friends, &place, &wish, rank).await?;
+            table.teach(series);
+            begun
+        }
+    };
+    let opening_took = engine.trace().now().saturating_sub(begun);
+    let metadata_bytes = selected.file().metadata_bytes();
+    let entries = place.entries(&wish);
+    let end = entries.end.min(selected.num_entries());
+    let left = entries.start.min(end)..end;
+    let (url, turn, searching) = (place.url, Duration::ZERO, false);
+    Ok(Started {
+        file,
+        url,
+        selected,
+        left,
+        batches,
+        searching,
+        metadata_bytes,
+        opening_took,
+        turn,
+    })
+}
+
+/// Begins to read before the file is open, where it is remembered: what is wanted first is asked
+/// for together with the open. Nothing is handed on unless the file is the one that was remembered.
+async fn start_presumed(
+    engine: &Engine,
+    place: &Place,
+    wish: &Wish,
+    rank: Rank,
+) -> Result<Option<(Selected, Batches)>> {
+    let Some(presumed) = engine.open_presumed(&place.url).await? else { return Ok(None) };
+    let started = async {
+        let table = engine.table_of(&presumed.file, &place.url, place.path.as_deref()).await?;
+        place.expect(&table)?;
+        read(engine, &table, &[], place, wish, rank).await
+    };
+    // An error may be the other file's.
+    let started = started.await;
+    if presumed.confirm().await? { started.map(Some) } else { Ok(None) }
+}
+
+async fn read(
+    engine: &Engine,
+    table: &Table,
+    friends: &[Friend],
+    place: &Place,
+    wish: &Wish,
+    rank: Rank,
+) -> Result<(Selected, Batches)> {
+    let selected = engine.select_for(table, friends, &wish.wanted, wish.cut.as_ref()).await;
+    let selected = selected.map_err(|error| error.with_url(&*place.url))?;
+    let batches = selected.start(wish.cut.as_ref(), place.entries(wish), wish.step, rank).await?;
+    Ok((selected, batches))
+}

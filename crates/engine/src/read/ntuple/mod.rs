@@ -1,0 +1,453 @@
+//! An RNTuple that can be read.
+
+mod attributes;
+pub(super) mod follow;
+mod pipeline;
+mod plan;
+pub(super) mod told;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rootfile::ntuple::{self, Cluster, Interpretation, Names};
+use rootfile::{Array, Known, Progress};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::core::batches::Batches;
+use crate::read::core::columns::{Batch, datashape};
+use crate::read::core::cut::Cut;
+use crate::read::core::select::{Glob, is_glob, no_such};
+use crate::read::core::table::{Chosen, Selected};
+use crate::read::file::File;
+use crate::read::joined::Joined;
+use crate::read::tree::Rank;
+use crate::read::tree::pipeline::Told;
+use crate::read::tree::plan::Step;
+pub use attributes::AttributeSet;
+use pipeline::Job;
+pub(super) use plan::Plan;
+
+/// An RNTuple of an open file. Cheap to clone.
+#[derive(Clone)]
+pub struct Ntuple {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    file: File,
+    /// As it was asked for, and without the cycle.
+    asked: Arc<str>,
+    path: Arc<str>,
+    ntuple: Arc<ntuple::Ntuple>,
+    names: Names,
+    /// Clusters of those groups whose page list has been read.
+    clusters: Mutex<BTreeMap<usize, Vec<Arc<Cluster>>>>,
+}
+
+/// A field that will be read, and how.
+#[derive(Debug, Clone)]
+pub struct FieldColumn {
+    /// As the user gets it.
+    pub name: String,
+    pub interpretation: Arc<Interpretation>,
+}
+
+impl FieldColumn {
+    /// The type of an entry as Awkward spells it.
+    pub fn datashape(&self) -> String {
+        datashape(&self.interpretation.empty())
+    }
+
+    pub(super) fn empty(&self) -> (String, Array) {
+        (self.name.clone(), self.interpretation.empty())
+    }
+}
+
+impl Ntuple {
+    pub(super) fn new(file: File, path: &str, ntuple: ntuple::Ntuple) -> Self {
+        let names = Names::new(&ntuple.schema);
+        // What is in front of a slash may have a cycle of its own.
+        let name_at = path.rfind('/').map_or(0, |at| at + 1);
+        let end = path[name_at..].find(';').map_or(path.len(), |at| name_at + at);
+        let (asked, path) = (path.into(), path[..end].into());
+        let (ntuple, clusters) = (Arc::new(ntuple), Mutex::default());
+        Ntuple { inner: Arc::new(Inner { file, asked, path, ntuple, names, clusters }) }
+    }
+
+    pub fn file(&self) -> &File {
+        &self.inner.file
+    }
+
+    /// Where the RNTuple is in the file, without the cycle.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    pub fn num_entries(&self) -> u64 {
+        self.inner.ntuple.entries
+    }
+
+    /// Everything the file says about it, but for the places of its pages.
+    pub fn metadata(&self) -> &ntuple::Ntuple {
+        &self.inner.ntuple
+    }
+
+    /// The fields that can be asked for, numbered as they come.
+    pub fn names(&self) -> &Names {
+        &self.inner.names
+    }
+
+    /// The field of that path, with dots or slashes between names.
+    pub fn find(&self, path: &str) -> Option<usize> {
+        let path = path.trim_start_matches('/').replace('/', ".");
+        self.inner.names.all().iter().position(|named| named.path == path)
+    }
+
+    /// One field as a column, in the lists that it is in.
+    ///
+    /// # Errors
+    /// `Unsupported` naming field and type; `NotInFile` where there is no field of that number.
+    pub fn column(&self, field: usize) -> Result<FieldColumn> {
+        let named = self.named(field)?;
+        let Inner { file, ntuple, names, .. } = &*self.inner;
+        let classes = &file.format().streamers;
+        let how = Interpretation::of(&ntuple.schema, names, classes, named.field);
+        self.field_column(named.path.clone(), how)
+    }
+
+    /// A field at the top with those of its fields that are in `keep`, and what is below them.
+    ///
+    /// # Errors
+    /// As [`Ntuple::column`].
+    pub fn pruned(&self, top: usize, keep: &[usize]) -> Result<FieldColumn> {
+        let named = self.named(top)?;
+        let keep: Vec<u32> =
+            keep.iter().map(|field| Ok(self.named(*field)?.field)).collect::<Result<_>>()?;
+        let Inner { file, ntuple, names, .. } = &*self.inner;
+        let classes = &file.format().streamers;
+        let how = Interpretation::pruned(&ntuple.schema, names, classes, named.field, &keep);
+        self.field_column(named.name.clone(), how)
+    }
+
+    /// The columns that `patterns` name: paths, or globs over them.
+    ///
+    /// # Errors
+    /// `NotInFile` for a name that no field has; as [`Ntuple::column`] for one that is named. A
+    /// glob names fields at the top where it matches there, and passes over what cannot be read.
+    pub fn columns(&self, patterns: &[String]) -> Result<Vec<FieldColumn>> {
+        let mut columns: Vec<FieldColumn> = Vec::new();
+        for pattern in patterns {
+            if let Some(field) = self.find(pattern) {
+                columns.push(self.column(field)?);
+            } else if is_glob(pattern) {
+                let fields = self.matching(pattern)?.into_iter();
+                columns.extend(fields.filter_map(|field| self.column(field).ok()));
+            } else {
+                return Err(self.no_such(pattern));
+            }
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        columns.retain(|column| seen.insert(column.name.clone()));
+        Ok(columns)
+    }
+
+    /// All fields at the top that can be read.
+    pub fn all_columns(&self) -> Vec<FieldColumn> {
+        let top = self.inner.names.all().iter().enumerate();
+        let top = top.filter(|(_, named)| named.parent.is_none());
+        top.filter_map(|(field, _)| self.column(field).ok()).collect()
+    }
+
+    /// A field as it is wanted, by its path.
+    ///
+    /// # Errors
+    /// As [`Ntuple::columns`].
+    pub(super) fn chosen(&self, chosen: &Chosen) -> Result<FieldColumn> {
+        let field = self.the(&chosen.name)?;
+        match &chosen.keep {
+            None => self.column(field),
+            Some(keep) => {
+                let keep: Vec<usize> =
+                    keep.iter().map(|path| self.the(path)).collect::<Result<_>>()?;
+                self.pruned(field, &keep)
+            }
+        }
+    }
+
+    /// What reading would fetch.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for entries that run backwards; those of reading page lists.
+    pub async fn plan(
+        &self,
+        columns: &[FieldColumn],
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Plan> {
+        let entries = self.there(entries)?;
+        let clusters = self.clusters(&entries).await?;
+        let schema = &self.inner.ntuple.schema;
+        let starts = plan::starts(schema, columns, &clusters, &entries, step);
+        self.planned(columns, clusters, starts, None)
+    }
+
+    /// How many of `total` entries come in a step, at least one.
+    ///
+    /// # Errors
+    /// Those of reading page lists.
+    pub async fn step_entries(
+        &self,
+        columns: &[FieldColumn],
+        step: Step,
+        total: u64,
+    ) -> Result<u64> {
+        let clusters = self.clusters(&(0..self.num_entries())).await?;
+        Ok(plan::step_entries(&self.inner.ntuple.schema, columns, &clusters, step, total))
+    }
+
+    /// Starts reading in steps; fetching and decoding go on while the caller works on a batch.
+    ///
+    /// # Errors
+    /// As [`Ntuple::plan`].
+    pub async fn batches(
+        &self,
+        columns: Vec<FieldColumn>,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Batches> {
+        self.start(columns, None, entries, step, Rank::FIRST).await
+    }
+
+    /// As [`Ntuple::batches`], of those entries only that survive the cut. Its columns are read
+    /// first, and of the others only pages with survivors.
+    ///
+    /// # Errors
+    /// As [`Ntuple::batches`], and for a column of the cut that is not there or cannot be read.
+    pub async fn batches_where(
+        &self,
+        columns: Vec<FieldColumn>,
+        cut: &Cut,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Batches> {
+        self.start(columns, Some(cut), entries, step, Rank::FIRST).await
+    }
+
+    pub(super) async fn start(
+        &self,
+        columns: Vec<FieldColumn>,
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+        step: Step,
+        rank: Rank,
+    ) -> Result<Batches> {
+        match cut {
+            None => {
+                let plan = self.plan(&columns, entries, step).await?;
+                Ok(pipeline::start(self.job(columns, rank), plan))
+            }
+            Some(_) => {
+                let entries = self.there(entries)?;
+                let clusters = self.clusters(&entries).await?;
+                let schema = &self.inner.ntuple.schema;
+                let starts = plan::starts(schema, &columns, &clusters, &entries, step);
+                Joined::of(Selected::Ntuple(self.clone(), columns))
+                    .start_at(cut, starts, rank)
+                    .await
+            }
+        }
+    }
+
+    /// Reads in batches that begin at `starts`, whose last is the end: all entries or, of windows,
+    /// what is told.
+    pub(super) async fn start_at(
+        &self,
+        columns: Vec<FieldColumn>,
+        starts: &[u64],
+        told: Option<(&[u64], Told)>,
+        rank: Rank,
+    ) -> Result<Batches> {
+        if let Some((windows, told)) = told {
+            return told::start(self, columns, starts, windows, told, rank).await;
+        }
+        let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
+        let clusters = self.clusters(&entries).await?;
+        let plan = self.planned(&columns, clusters, starts.to_vec(), None)?;
+        Ok(pipeline::start(self.job(columns, rank), plan))
+    }
+
+    /// Bytes that an entry takes decoded.
+    pub(super) async fn bytes_per_entry(&self, columns: &[FieldColumn]) -> Result<f64> {
+        let clusters = self.clusters(&(0..self.num_entries())).await?;
+        Ok(plan::decoded_bytes_per_entry(&self.inner.ntuple.schema, columns, &clusters))
+    }
+
+    /// Plans batches that begin at `starts`, whose last is the end; with runs of entries only
+    /// what these need.
+    fn planned(
+        &self,
+        columns: &[FieldColumn],
+        clusters: Vec<Arc<Cluster>>,
+        starts: Vec<u64>,
+        runs: Option<Vec<Range<u64>>>,
+    ) -> Result<Plan> {
+        let Inner { file, path, ntuple, .. } = &*self.inner;
+        Plan::new(&ntuple.schema, columns, clusters, &starts, runs)
+            .map_err(|error| Error::from(error.within(path)).with_url(file.url()))
+    }
+
+    fn job(&self, columns: Vec<FieldColumn>, rank: Rank) -> Job {
+        let Inner { file, path, ntuple, .. } = &*self.inner;
+        Job {
+            remote: file.remote().clone(),
+            decoders: file.decoders().clone(),
+            ntuple: ntuple.clone(),
+            path: path.clone(),
+            columns: columns.into(),
+            rank,
+        }
+    }
+
+    /// Those of the entries that there are.
+    fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
+        if entries.start > entries.end {
+            let what = format!("entries {} to {} run backwards", entries.start, entries.end);
+            return Err(Error::new(ErrorKind::InvalidArgument, what));
+        }
+        let end = entries.end.min(self.num_entries());
+        Ok(entries.start.min(end)..end)
+    }
+
+    /// Reads columns for a range of entries (cut to those there are), all at once.
+    ///
+    /// # Errors
+    /// As [`Ntuple::batches`]; those of fetching and decoding.
+    pub async fn read(&self, columns: Vec<FieldColumn>, entries: Range<u64>) -> Result<Batch> {
+        self.read_all(columns, None, entries).await
+    }
+
+    /// As [`Ntuple::read`], of those entries only that survive the cut.
+    ///
+    /// # Errors
+    /// As [`Ntuple::batches_where`]; those of fetching and decoding, and the predicate's.
+    pub async fn read_where(
+        &self,
+        columns: Vec<FieldColumn>,
+        cut: &Cut,
+        entries: Range<u64>,
+    ) -> Result<Batch> {
+        self.read_all(columns, Some(cut), entries).await
+    }
+
+    async fn read_all(
+        &self,
+        columns: Vec<FieldColumn>,
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+    ) -> Result<Batch> {
+        let entries = self.there(entries)?;
+        let nothing = Batch::empty(entries.clone(), cut, columns.iter().map(FieldColumn::empty));
+        let mut batches = self.start(columns, cut, entries, Step::Whole, Rank::FIRST).await?;
+        batches.next().await.unwrap_or(Ok(nothing))
+    }
+
+    /// The clusters with some of the entries.
+    ///
+    /// # Errors
+    /// Those of fetching page lists; `Corrupt`, `Checksum`, `Unsupported`.
+    pub async fn clusters(&self, entries: &Range<u64>) -> Result<Vec<Arc<Cluster>>> {
+        let Inner { file, path, ntuple, clusters: read, .. } = &*self.inner;
+        let groups = ntuple.groups_of(entries);
+        if groups.clone().any(|group| !read.lock().contains_key(&group)) {
+            // All that lack come in one round trip.
+            let listed = file
+                .reading(|_, known| {
+                    ntuple.clusters(known, groups.clone()).map_err(|error| error.within(path))
+                })
+                .await?;
+            file.learn(|format, known| self.again(format, known, groups.clone()));
+            let mut rest = listed.into_iter().map(Arc::new);
+            for group in groups.clone() {
+                let count = ntuple.groups[group].clusters as usize;
+                let own = rest.by_ref().take(count).collect();
+                read.lock().insert(group, own);
+            }
+        }
+        let read = read.lock();
+        let all = groups.filter_map(|group| read.get(&group)).flat_map(|own| own.iter());
+        let within = |cluster: &&Arc<Cluster>| {
+            cluster.entries.start < entries.end && cluster.entries.end > entries.start
+        };
+        Ok(all.filter(within).cloned().collect())
+    }
+
+    /// Reads it and the page lists of groups again, for those who want to know what that takes.
+    fn again(
+        &self,
+        format: &rootfile::File,
+        known: &Known,
+        groups: Range<usize>,
+    ) -> rootfile::Result<Progress<()>> {
+        match format.ntuple(known, &self.inner.asked)? {
+            Progress::Ready(ntuple) => Ok(ntuple.clusters(known, groups)?.map(drop)),
+            Progress::NeedsData(needs) => Ok(Progress::NeedsData(needs)),
+        }
+    }
+
+    /// As [`Ntuple::again`], of the groups whose page list has been read.
+    pub(super) fn all_again(
+        &self,
+        format: &rootfile::File,
+        known: &Known,
+    ) -> rootfile::Result<Progress<()>> {
+        let groups = {
+            let read = self.inner.clusters.lock();
+            let first = read.keys().next().copied().unwrap_or(0);
+            first..read.keys().next_back().map_or(first, |last| last + 1)
+        };
+        self.again(format, known, groups)
+    }
+
+    pub(super) fn the(&self, path: &str) -> Result<usize> {
+        self.find(path).ok_or_else(|| self.no_such(path))
+    }
+
+    fn no_such(&self, path: &str) -> Error {
+        let paths = self.inner.names.all().iter().map(|named| &*named.path);
+        no_such("field", paths, path).with_url(self.inner.file.url())
+    }
+
+    fn named(&self, field: usize) -> Result<&ntuple::names::Named> {
+        self.inner.names.all().get(field).ok_or_else(|| {
+            Error::new(ErrorKind::NotInFile, format!("there is no field number {field}"))
+        })
+    }
+
+    fn field_column(
+        &self,
+        name: String,
+        how: rootfile::Result<Interpretation>,
+    ) -> Result<FieldColumn> {
+        let interpretation = how.map_err(|error| {
+            Error::from(error.within(&self.inner.path))
+                .with_url(self.inner.file.url())
+                .with_advice("the other fields can be read")
+        })?;
+        Ok(FieldColumn { name, interpretation: Arc::new(interpretation) })
+    }
+
+    /// Fields that a glob means: of those in each other only the outermost.
+    fn matching(&self, pattern: &str) -> Result<Vec<usize>> {
+        let glob = Glob::new(&pattern.replace('.', "/"))?;
+        let all = self.inner.names.all();
+        let mut chosen = vec![false; all.len()];
+        for (field, named) in all.iter().enumerate() {
+            let above = std::iter::successors(named.parent, |parent| all[*parent].parent);
+            let inside = above.into_iter().any(|parent| chosen[parent]);
+            chosen[field] = !inside && glob.matches(&named.path.replace('.', "/"));
+        }
+        Ok((0..all.len()).filter(|field| chosen[*field]).collect())
+    }
+}

@@ -1,0 +1,4 @@
+//! Objects and columns found by their names.
+
+pub mod objects;
+mod resolve;

@@ -1,0 +1,200 @@
+//! Names among a table and its friends.
+
+use crate::Engine;
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::core::cut::Cut;
+use crate::read::core::select::is_glob;
+use crate::read::core::table::{Chosen, Selected, Table, Wanted};
+use crate::read::joined::Joined;
+use crate::read::joined::friends::{Friend, behind};
+use crate::read::many::chain::Chain;
+
+impl Engine {
+    /// Chooses columns of a table, also of its friends: `friend.column`, or the column alone where
+    /// the table has none of that name and only one friend has. The friends that a tree's file names
+    /// are opened where a name needs them.
+    ///
+    /// # Errors
+    /// As [`Table::select`] and [`Engine::friends`].
+    pub async fn select(&self, table: &Table, wanted: &Wanted) -> Result<Selected> {
+        self.select_for(table, &[], wanted, None).await
+    }
+
+    /// As [`Engine::select`], with further friends, which come before those in the file, and with
+    /// the friends that a cut is about.
+    ///
+    /// # Errors
+    /// As [`Engine::select`]; `InvalidArgument` for the name of a column that several friends have.
+    pub async fn select_for(
+        &self,
+        table: &Table,
+        friends: &[Friend],
+        wanted: &Wanted,
+        cut: Option<&Cut>,
+    ) -> Result<Selected> {
+        let patterns: Vec<(&str, Option<&Chosen>)> = match wanted {
+            Wanted::All => Vec::new(),
+            Wanted::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
+            Wanted::Chosen(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
+        };
+        let decide = cut.iter().flat_map(|cut| &cut.columns).map(|name| &**name);
+        let names: Vec<&str> = patterns.iter().map(|(name, _)| *name).chain(decide).collect();
+        let circle = Circle::around(self, table, friends, &names).await?;
+        if let Table::Chain(chain) = table {
+            // Of its tables, each has friends of its own.
+            let columns = chain.columns_with(circle.friends, wanted, cut).await?;
+            return Ok(Selected::Chain(columns));
+        }
+        let mut used = Vec::new();
+        for name in &names {
+            used.extend(circle.meant(name)?.map(|meant| &meant.friend.table));
+        }
+        if used.is_empty() {
+            return table.select(wanted);
+        }
+        if used.iter().any(|table| matches!(table, Table::Chain(_))) {
+            let chain = Chain::of_one(self, table);
+            let columns = chain.columns_with(circle.friends, wanted, cut).await?;
+            return Ok(Selected::Chain(columns));
+        }
+        let mut joined = Joined::new(table);
+        for name in &names[patterns.len()..] {
+            if let Some(Meant { friend, .. }) = circle.meant(name)? {
+                joined.admit(friend)?;
+            }
+        }
+        for (pattern, chosen) in &patterns {
+            match circle.meant(pattern)? {
+                Some(Meant { friend, column, prefix }) => {
+                    joined.add(friend, &friend.table.meant(column, *chosen)?, prefix)?;
+                }
+                None => joined.add_own(&table.meant(pattern, *chosen)?),
+            }
+        }
+        if matches!(wanted, Wanted::All) {
+            joined.add_own(&table.select(wanted)?);
+        }
+        Ok(Selected::Joined(joined))
+    }
+}
+
+/// A table and those friends of it that names may be about.
+struct Circle<'a> {
+    table: &'a Table,
+    friends: Vec<Friend>,
+    /// Names of all friends, also of those that need not be opened or cannot be.
+    all: Vec<String>,
+}
+
+/// A column of a friend.
+struct Meant<'a> {
+    friend: &'a Friend,
+    column: &'a str,
+    /// Whether it was asked for with the friend's name before it.
+    prefix: bool,
+}
+
+impl<'a> Circle<'a> {
+    /// The friends that names are about, opened side by side.
+    async fn around(
+        engine: &Engine,
+        table: &'a Table,
+        given: &[Friend],
+        names: &[&str],
+    ) -> Result<Self> {
+        let mut circle = Circle { table, friends: given.to_vec(), all: Vec::new() };
+        circle.all.extend(given.iter().map(|friend| friend.name.clone()));
+        let unknown = |name: &&&str| !table.has(name) && circle.friend_at(name).is_none();
+        let mut unknown = names.iter().filter(unknown).peekable();
+        let book = match table {
+            Table::Tree(tree) => tree.friend_book(),
+            Table::Chain(chain) => chain.friend_book(),
+            Table::Ntuple(_) => return Ok(circle),
+        };
+        let places = match book.places() {
+            Ok(places) if places.is_empty() => return Ok(circle),
+            Ok(places) => places,
+            // What reads nothing of friends is not concerned.
+            Err(error) => {
+                let concerned = unknown.any(|name| name.contains('.'));
+                return if concerned { Err(error) } else { Ok(circle) };
+            }
+        };
+        let (mut named, mut searched) = (Vec::new(), false);
+        for name in unknown {
+            let prefixed = places.iter().filter(|place| behind(name, &place.name).is_some());
+            let before = named.len();
+            named.extend(prefixed.map(|place| place.name.clone()));
+            let is_open = circle.friends.iter().any(|friend| friend.table.has(name));
+            searched |= named.len() == before && !is_glob(name) && !is_open;
+        }
+        named.dedup();
+        let opened = engine.some_friends(book, named).await?;
+        let others = places.iter().filter(|place| !circle.all.contains(&place.name));
+        let others: Vec<String> = others.map(|place| place.name.clone()).collect();
+        circle.all.extend(others.iter().cloned());
+        for friend in opened {
+            circle.admit(friend);
+        }
+        if searched {
+            for friend in engine.friends_that_open(book, others).await {
+                circle.admit(friend);
+            }
+        }
+        Ok(circle)
+    }
+
+    /// The first friend of a name stays.
+    fn admit(&mut self, friend: Friend) {
+        if self.friends.iter().all(|known| known.name != friend.name) {
+            self.friends.push(friend);
+        }
+    }
+
+    /// The friend whose name is before a column's.
+    fn friend_at<'n>(&self, name: &'n str) -> Option<(&Friend, &'n str)> {
+        self.friends.iter().find_map(|friend| Some((friend, friend.behind(name)?)))
+    }
+
+    /// The column of a friend that a name or a pattern is about; `None` where it is the table's.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where several friends have it, `NotInFile` where nobody has.
+    fn meant<'n>(&'n self, name: &'n str) -> Result<Option<Meant<'n>>> {
+        if self.table.has(name) {
+            return Ok(None);
+        }
+        if let Some((friend, column)) = self.friend_at(name) {
+            return Ok(Some(Meant { friend, column, prefix: true }));
+        }
+        if is_glob(name) {
+            return Ok(None);
+        }
+        let having: Vec<&Friend> =
+            self.friends.iter().filter(|friend| friend.table.has(name)).collect();
+        match having[..] {
+            [] if self.all.is_empty() => Ok(None),
+            [] => Err(self.nowhere(name)),
+            [friend] => Ok(Some(Meant { friend, column: name, prefix: false })),
+            _ => Err(self.ambiguous(name, &having)),
+        }
+    }
+
+    fn nowhere(&self, name: &str) -> Error {
+        let own = self.table.meant(name, None).err();
+        let error = own.unwrap_or_else(|| Error::new(ErrorKind::NotInFile, name));
+        let friends = self.all.join(", ");
+        error.with_advice(format!(
+            "the friends {friends} were asked too; `friend.{name}` says which of them is meant"
+        ))
+    }
+
+    fn ambiguous(&self, name: &str, having: &[&Friend]) -> Error {
+        let spelled: Vec<String> =
+            having.iter().map(|friend| format!("{}.{name}", friend.name)).collect();
+        let what = format!("several friends of {} have {name:?}", self.table.path());
+        Error::new(ErrorKind::InvalidArgument, what)
+            .with_url(self.table.file().url())
+            .with_advice(format!("say which one: {}", spelled.join(" or ")))
+    }
+}

@@ -1,0 +1,302 @@
+//! Baskets on loan: asked for, fetched and decoded in the background, given back.
+//!
+//! One task a shelf receives and has decoded while the reader works on what it has.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::StreamExt;
+use futures::future::{FutureExt, Shared};
+use parking_lot::Mutex;
+use rootfile::{Array, Codecs};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
+use crate::fetch::{Permit, Urgency, Want, Wants};
+use crate::read::core::columns::Column;
+use crate::read::core::decoders::AT_ONCE;
+use crate::read::tree::Tree;
+use crate::read::tree::pipeline::item::{Counts, Outcome, decode_item};
+use crate::read::tree::plan::Item;
+
+/// One basket of a branch.
+#[derive(Clone)]
+pub struct Basket {
+    pub column: Arc<Column>,
+    /// Position in the branch's baskets.
+    pub basket: usize,
+    pub entries: Range<u64>,
+}
+
+/// How a basket is to be had.
+pub enum Order {
+    Fetch {
+        basket: Basket,
+        want: Want,
+    },
+    /// Its bytes are in the tree's own record.
+    Decode {
+        basket: Basket,
+        bytes: Bytes,
+    },
+}
+
+/// What the task is told.
+enum Command {
+    Ask(Vec<(Order, oneshot::Sender<Result<Held>>)>),
+    Promote(usize),
+    GiveUp(usize),
+}
+
+/// A basket that has come, with its share of the memory budget.
+#[derive(Clone)]
+struct Held {
+    outcome: Arc<Mutex<Outcome>>,
+    permit: Arc<Mutex<Option<Permit>>>,
+}
+
+/// A basket that was asked for; dropping it gives it back once it has come.
+pub struct Loan {
+    basket: Basket,
+    /// Its number among the wants; `None` where nothing is fetched.
+    want: Option<usize>,
+    coming: Shared<oneshot::Receiver<Result<Held>>>,
+    urgency: Urgency,
+    /// Stored bytes, until touched.
+    bytes: u64,
+}
+
+impl Loan {
+    /// Stored bytes that nobody has touched.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Somebody uses it; returns what was untouched before.
+    pub fn touch(&mut self) -> u64 {
+        std::mem::take(&mut self.bytes)
+    }
+
+    pub fn is_here(&self) -> bool {
+        self.coming.peek().is_some()
+    }
+}
+
+/// Asks for baskets of one tree.
+pub struct Shelf {
+    tree: Tree,
+    commands: mpsc::UnboundedSender<Command>,
+    /// The task, until somebody waits: then there is a runtime to run it.
+    task: Option<(Task, mpsc::UnboundedReceiver<Command>)>,
+    /// Wants ever asked for.
+    wants: usize,
+    errand: Errand,
+}
+
+impl Shelf {
+    pub fn new(tree: &Tree) -> Self {
+        let (commands, receiver) = mpsc::unbounded_channel();
+        let remote = tree.file().remote();
+        let errand = Errand::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
+        let task = Task { tree: tree.clone(), wants: remote.want(Vec::new()), asked: Vec::new() };
+        Shelf { tree: tree.clone(), commands, task: Some((task, receiver)), wants: 0, errand }
+    }
+
+    /// Asks for all of these together.
+    pub fn ask(&mut self, orders: Vec<Order>, urgency: Urgency) -> Vec<Loan> {
+        let mut loans = Vec::with_capacity(orders.len());
+        let mut commands = Vec::with_capacity(orders.len());
+        for order in orders {
+            let (sender, coming) = oneshot::channel();
+            let (basket, want, bytes) = match &order {
+                Order::Fetch { basket, want } => {
+                    self.wants += 1;
+                    (basket, Some(self.wants - 1), want.range.end - want.range.start)
+                }
+                Order::Decode { basket, .. } => (basket, None, 0),
+            };
+            let (basket, coming) = (basket.clone(), coming.shared());
+            loans.push(Loan { basket, want, coming, urgency, bytes });
+            commands.push((order, sender));
+        }
+        if !commands.is_empty() {
+            let _ = self.commands.send(Command::Ask(commands));
+        }
+        loans
+    }
+
+    /// Somebody waits for it; returns whether nobody did before and it has not come.
+    pub fn promote(&self, loan: &mut Loan) -> bool {
+        let late = loan.want.filter(|_| loan.urgency == Urgency::Hint && !loan.is_here());
+        if let Some(want) = late {
+            loan.urgency = Urgency::Demand;
+            let _ = self.commands.send(Command::Promote(want));
+        }
+        late.is_some()
+    }
+
+    /// Nobody will.
+    pub fn give_up(&self, loan: &Loan) {
+        if let Some(want) = loan.want.filter(|_| !loan.is_here()) {
+            let _ = self.commands.send(Command::GiveUp(want));
+        }
+    }
+
+    /// Waits for a basket; `None` where it cannot be decoded without counts. What somebody waits
+    /// for is theirs, and no part of the memory budget.
+    pub async fn wait(&mut self, loan: &Loan) -> Result<Option<Arc<Array>>> {
+        if let Some((task, commands)) = self.task.take() {
+            tokio::spawn(task.run(commands));
+        }
+        let held = match loan.coming.peek() {
+            Some(held) => held.clone(),
+            None => {
+                let _waiting = self.errand.waiting();
+                loan.coming.clone().await
+            }
+        };
+        let held = held.map_err(|_| Error::new(ErrorKind::Cancelled, "the reader was ended"))??;
+        *held.permit.lock() = None;
+        Ok(match &*held.outcome.lock() {
+            Outcome::Array(array) => Some(array.clone()),
+            Outcome::LacksCounts(_) => None,
+        })
+    }
+
+    /// Decodes a basket that has come, with counts.
+    pub fn decode_with(&self, loan: &Loan, counts: Vec<Counts>) -> Result<Arc<Array>> {
+        let Some(Ok(Ok(held))) = loan.coming.peek() else {
+            return Err(Error::new(ErrorKind::Cancelled, "the basket has not come"));
+        };
+        let mut outcome = held.outcome.lock();
+        if let Outcome::LacksCounts(bytes) = &*outcome {
+            let bytes = bytes.clone();
+            *outcome = decode(&self.tree, &loan.basket, &bytes, &counts, &mut Codecs::new())?;
+        }
+        match &*outcome {
+            Outcome::Array(array) => Ok(array.clone()),
+            Outcome::LacksCounts(_) => {
+                Err(Error::new(ErrorKind::Corrupt, "a basket's counts are not in the file"))
+            }
+        }
+    }
+}
+
+fn decode(
+    tree: &Tree,
+    basket: &Basket,
+    bytes: &Bytes,
+    counts: &[Counts],
+    codecs: &mut Codecs,
+) -> Result<Outcome> {
+    let item = Item {
+        column: 0,
+        basket: basket.basket,
+        entries: basket.entries.clone(),
+        range: None,
+        decoded: 0,
+        batches: 0..0,
+    };
+    decode_item(tree.metadata(), &basket.column, &item, bytes, counts, codecs)
+        .map_err(|error| Error::from(error.within(tree.path())).with_url(tree.file().url()))
+}
+
+/// A basket on its way.
+struct Asked {
+    basket: Basket,
+    /// Where it is in the file.
+    range: Range<u64>,
+    /// Who is told.
+    sender: oneshot::Sender<Result<Held>>,
+}
+
+struct Task {
+    tree: Tree,
+    wants: Wants,
+    /// By want.
+    asked: Vec<Option<Asked>>,
+}
+
+impl Task {
+    async fn run(mut self, mut commands: mpsc::UnboundedReceiver<Command>) {
+        let mut open = 0;
+        loop {
+            tokio::select! {
+                biased;
+                command = commands.recv() => match command {
+                    None => return,
+                    Some(Command::Ask(orders)) => open += self.ask(orders),
+                    Some(Command::Promote(want)) => self.wants.promote(want..want + 1),
+                    Some(Command::GiveUp(want)) => {
+                        self.wants.give_up(want..want + 1);
+                        self.asked[want] = None;
+                    }
+                },
+                grant = self.wants.next(), if open > 0 => match grant {
+                    None => open = 0,
+                    Some(Ok(grant)) => {
+                        open -= 1;
+                        if let Some(Asked { basket, sender, .. }) = self.asked[grant.index].take() {
+                            self.decode(basket, grant.bytes, Some(grant.permit), sender);
+                        }
+                    }
+                    Some(Err(error)) => {
+                        open -= 1;
+                        self.fail(&error);
+                    }
+                },
+            }
+        }
+    }
+
+    /// Tells those who asked for the range that an error names; where it names none, everyone.
+    fn fail(&mut self, error: &Error) {
+        for asked in &mut self.asked {
+            let concerned =
+                |asked: &mut Asked| error.range().is_none_or(|failed| failed == asked.range);
+            if let Some(asked) = asked.take_if(concerned) {
+                let _ = asked.sender.send(Err(error.clone()));
+            }
+        }
+    }
+
+    fn ask(&mut self, orders: Vec<(Order, oneshot::Sender<Result<Held>>)>) -> usize {
+        let mut wants = Vec::with_capacity(orders.len());
+        for (order, sender) in orders {
+            match order {
+                Order::Fetch { basket, want } => {
+                    let range = want.range.clone();
+                    self.asked.push(Some(Asked { basket, range, sender }));
+                    wants.push(want);
+                }
+                Order::Decode { basket, bytes } => self.decode(basket, bytes, None, sender),
+            }
+        }
+        self.wants.add(wants).len()
+    }
+
+    fn decode(
+        &self,
+        basket: Basket,
+        bytes: Bytes,
+        permit: Option<Permit>,
+        sender: oneshot::Sender<Result<Held>>,
+    ) {
+        let tree = self.tree.clone();
+        self.tree.file().decoders().run(self.tree.file().remote().tag(), AT_ONCE, move |codecs| {
+            let outcome = decode(&tree, &basket, &bytes, &[], codecs);
+            let _ = sender.send(outcome.map(|outcome| {
+                if let (Outcome::Array(array), Some(permit)) = (&outcome, &permit) {
+                    permit.resize(array.nbytes() as u64);
+                }
+                Held {
+                    outcome: Arc::new(Mutex::new(outcome)),
+                    permit: Arc::new(Mutex::new(permit)),
+                }
+            }));
+        });
+    }
+}

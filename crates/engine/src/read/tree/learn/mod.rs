@@ -1,0 +1,450 @@
+//! A reader that does not say beforehand what it reads.
+//!
+//! It goes through a tree in steps (an entry, or a batch of them) and touches branches as it likes.
+//! What it touches in one step it mostly touches in the next ones ([`habits`]), so that their baskets are
+//! fetched ahead, as far as the byte budget goes; how sure the guess is decides how far. Three more
+//! rules keep the round trips few where the guess has nothing to go by:
+//!
+//! * **Startup**: with the first basket, those of all branches come that hold the first entries,
+//!   the smallest first, up to an allowance of bytes.
+//! * **Together**: a branch that was not expected brings along those that were touched with it the
+//!   last time: one request for the baskets of the entries concerned, and no more of them.
+//! * **Regularity**: what is touched every fiftieth step is fetched before the next fiftieth.
+//!
+//! What a reader touched is kept for the next one of such a tree ([`crate::read::file::profile`]), which then needs
+//! none of the three.
+//!
+//! [`shelf`] fetches and decodes; this module decides.
+
+mod ahead;
+mod crowd;
+pub(crate) mod habits;
+mod loans;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use rootfile::Array;
+use rootfile::tree::{BasketPlace, Branch, BranchId};
+
+use super::Tree;
+use super::plan::{baskets_of, decoded_bytes_per_entry};
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::{Urgency, Want};
+use crate::read::core::columns::Column;
+use crate::read::file::profile::Profile;
+use crowd::Crowds;
+use habits::{Habits, Prior};
+use loans::{Basket, Loan, Order, Shelf};
+
+/// Bytes that guesses with nothing to go by may cost, before any of them proves right: a round
+/// trip's worth, which is what a wrong single guess would have cost.
+pub(crate) const ALLOWANCE_BYTES: std::ops::RangeInclusive<u64> = 2 << 20..=8 << 20;
+/// Steps after which a habit counts as known. Before, the reader looks as many steps ahead as
+/// doubling with each step gives.
+const KNOWN_AFTER: u64 = 6;
+
+/// Of so many branches touched in a step, one more comes with the next that was never touched, at
+/// least.
+const CROWD: usize = 4;
+
+/// The rules beside reading ahead, each of which can be left out to see what it brings: then
+/// neither is what an earlier reader touched believed, nor is what this one touches kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Learning {
+    /// With the first basket, those of all branches come that hold the first entries.
+    pub startup: bool,
+    /// What is touched now and then comes together, and before its next time.
+    pub together: bool,
+}
+
+impl Default for Learning {
+    fn default() -> Self {
+        Learning { startup: true, together: true }
+    }
+}
+
+/// Branch and basket, by number.
+type Key = (usize, usize);
+
+/// Goes through a tree step by step, fetching what is touched and what will be.
+pub(crate) struct Learner {
+    tree: Tree,
+    shelf: Shelf,
+    /// All entries, and how many make a step.
+    entries: Range<u64>,
+    step_entries: u64,
+    step: u64,
+    habits: Habits,
+    columns: BTreeMap<usize, Arc<Column>>,
+    /// Those of which others need the counts.
+    counters: BTreeMap<usize, Arc<Column>>,
+    loans: BTreeMap<Key, Loan>,
+    /// The same baskets by their last entry.
+    ends: BTreeSet<(u64, Key)>,
+    /// For branches that are fetched ahead, the next basket.
+    next: BTreeMap<usize, usize>,
+    /// Stored bytes of baskets on loan that nobody has touched.
+    ahead_bytes: u64,
+    /// Reading ahead goes on when these are fewer than so many; `None`: at every step.
+    low_water: Option<u64>,
+    allowance: u64,
+    crowds: Crowds,
+    learning: Learning,
+    /// What the last reader touched.
+    profile: Option<Profile>,
+}
+
+/// A part of a column: the entries of a basket, and their values.
+pub(crate) type Piece = (Range<u64>, Arc<Array>);
+
+impl Learner {
+    /// Begins before the first step.
+    pub(crate) fn new(
+        tree: &Tree,
+        entries: Range<u64>,
+        step_entries: u64,
+        learning: Learning,
+    ) -> Self {
+        let end = entries.end.min(tree.num_entries());
+        let mut habits = Habits::new(tree.metadata().branches.len());
+        let believed = learning == Learning::default();
+        let profile = if believed { tree.file().profiles().load(tree.metadata()) } else { None };
+        remember(&mut habits, tree, profile.as_ref());
+        let pipe_bytes = tree.file().remote().pipe_bytes();
+        Learner {
+            shelf: Shelf::new(tree),
+            tree: tree.clone(),
+            entries: entries.start.min(end)..end,
+            step_entries: step_entries.max(1),
+            step: 0,
+            habits,
+            profile,
+            columns: BTreeMap::new(),
+            counters: BTreeMap::new(),
+            loans: BTreeMap::new(),
+            ends: BTreeSet::new(),
+            next: BTreeMap::new(),
+            ahead_bytes: 0,
+            low_water: None,
+            allowance: pipe_bytes
+                .saturating_mul(2)
+                .clamp(*ALLOWANCE_BYTES.start(), *ALLOWANCE_BYTES.end()),
+            crowds: Crowds::default(),
+            learning,
+        }
+    }
+
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Goes to the next step; its entries, or `None` after the last.
+    pub(crate) fn advance(&mut self) -> Option<Range<u64>> {
+        let step = self.habits.steps();
+        let entries = self.window(step);
+        if entries.is_empty() {
+            return None;
+        }
+        self.step = step;
+        self.habits.begin_step();
+        self.let_go(entries.start);
+        if self.low_water.is_none_or(|bytes| self.ahead_bytes < bytes) {
+            self.read_ahead();
+        }
+        Some(entries)
+    }
+
+    /// The values of a branch for the entries of the present step, basket by basket.
+    ///
+    /// # Errors
+    /// `Unsupported` for a branch that cannot be read; whatever goes wrong in fetching it.
+    pub(crate) async fn touch(&mut self, branch: BranchId) -> Result<Vec<Piece>> {
+        let column = self.column(branch.0 as usize)?;
+        let entries = self.window(self.step);
+        let before = self.habits.last(branch.0 as usize);
+        let first_time = self.habits.touch(branch.0 as usize);
+        let keys = self.keys(branch.0 as usize, &entries);
+        self.demand(&keys, before);
+        if first_time {
+            self.expect_again(branch.0 as usize);
+        }
+        self.collect(&column, keys, &entries).await
+    }
+
+    fn window(&self, step: u64) -> Range<u64> {
+        let start = self.entries.start.saturating_add(step.saturating_mul(self.step_entries));
+        let start = start.min(self.entries.end);
+        start..start.saturating_add(self.step_entries).min(self.entries.end)
+    }
+
+    fn branch(&self, branch: usize) -> &Branch {
+        &self.tree.metadata().branches[branch]
+    }
+
+    fn keys(&self, branch: usize, entries: &Range<u64>) -> Vec<Key> {
+        baskets_of(self.branch(branch), entries).map(|basket| (branch, basket)).collect()
+    }
+
+    fn column(&mut self, branch: usize) -> Result<Arc<Column>> {
+        if let Some(column) = self.columns.get(&branch) {
+            return Ok(column.clone());
+        }
+        let column = Arc::new(self.tree.column(BranchId(branch as u32))?);
+        self.columns.insert(branch, column.clone());
+        Ok(column)
+    }
+
+    /// Somebody waits for these baskets, which were touched last at step `before`.
+    fn demand(&mut self, keys: &[Key], before: Option<u64>) {
+        let missing: Vec<Key> =
+            keys.iter().filter(|key| !self.loans.contains_key(key)).copied().collect();
+        let mut late = false;
+        for key in keys {
+            if let Some(loan) = self.loans.get_mut(key) {
+                self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
+                late |= self.shelf.promote(loan);
+            }
+        }
+        if let Some(step) = before.filter(|_| late && self.learning.together) {
+            self.promote_companions(step);
+        }
+        if missing.is_empty() {
+            return;
+        }
+        let mut baskets = missing;
+        baskets.extend(match before {
+            Some(step) if self.learning.together => {
+                self.companions(self.habits.last_touched_at(step).collect())
+            }
+            None if self.habits.prior(keys[0].0).is_some() => {
+                self.companions(self.habits.remembered(Prior::Rare).collect())
+            }
+            None if self.learning.startup || self.step > 0 => self.strangers(),
+            _ => Vec::new(),
+        });
+        self.ask(&baskets, Urgency::Demand);
+        for key in keys {
+            if let Some(loan) = self.loans.get_mut(key) {
+                self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
+            }
+        }
+    }
+
+    /// What was touched with it the last time will be waited for next: asked for one by one, each
+    /// would be a round trip.
+    fn promote_companions(&mut self, step: u64) {
+        let entries = self.window(self.step);
+        for branch in self.habits.last_touched_at(step).collect::<Vec<_>>() {
+            for key in self.keys(branch, &entries) {
+                if let Some(loan) = self.loans.get_mut(&key) {
+                    self.shelf.promote(loan);
+                }
+            }
+        }
+    }
+
+    /// Baskets for the present step of branches that were touched together the last time.
+    fn companions(&self, branches: Vec<usize>) -> Vec<Key> {
+        let entries = self.window(self.step);
+        branches.into_iter().flat_map(|branch| self.keys(branch, &entries)).collect()
+    }
+
+    /// Baskets of branches that were never touched before, for the present step and, at the
+    /// beginning, for the next ones: smallest first, as far as the allowance goes.
+    fn strangers(&mut self) -> Vec<Key> {
+        let steps = if self.step == 0 { KNOWN_AFTER } else { 1 };
+        // Without an allowance a step that touches ever more finds what it touches in growing
+        // crowds, or each would be a round trip.
+        let touched = self.habits.last_touched_at(self.step).count();
+        let crowd = touched / CROWD;
+        let mut crowd_bytes = self.crowds.bytes(self.step, self.tree.file().remote().pipe_bytes());
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::new();
+        for step in self.step..self.step + steps {
+            let entries = self.window(step);
+            let mut of_step: Vec<(u64, Key)> = self
+                .habits
+                .untouched()
+                .chain(self.habits.last_touched_at(self.step))
+                .flat_map(|branch| self.keys(branch, &entries))
+                .filter(|key| !self.loans.contains_key(key) && seen.insert(*key))
+                .map(|key| (self.stored(key), key))
+                .collect();
+            of_step.sort_unstable();
+            for (bytes, key) in of_step {
+                if bytes <= self.allowance {
+                    self.allowance -= bytes;
+                } else if bytes <= crowd_bytes {
+                    crowd_bytes -= bytes;
+                } else if found.len() >= crowd {
+                    return found;
+                }
+                found.push(key);
+            }
+            if entries.is_empty() {
+                break;
+            }
+        }
+        found
+    }
+
+    /// Gives back what lies before an entry.
+    fn let_go(&mut self, start: u64) {
+        while let Some((end, key)) = self.ends.first().copied().filter(|(end, _)| *end <= start) {
+            self.ends.remove(&(end, key));
+            self.end(key);
+        }
+    }
+
+    fn end(&mut self, key: Key) {
+        let Some(mut loan) = self.loans.remove(&key) else { return };
+        self.ends.remove(&(self.branch(key.0).baskets[key.1].entries.end, key));
+        self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
+        self.shelf.give_up(&loan);
+    }
+
+    /// Asks the shelf for baskets that are not on loan and whose branches can be read.
+    fn ask(&mut self, keys: &[Key], urgency: Urgency) {
+        let mut orders = Vec::new();
+        for key in keys {
+            let counter = self.counters.get(&key.0).cloned();
+            let Some(column) = counter.or_else(|| self.column(key.0).ok()) else { continue };
+            if self.loans.contains_key(key) {
+                continue;
+            }
+            let reference = &self.branch(key.0).baskets[key.1];
+            let (entries, place) = (reference.entries.clone(), reference.place.clone());
+            let decoded = decoded_bytes_per_entry(self.tree.metadata(), &column)
+                * (entries.end - entries.start) as f64;
+            let basket = Basket { column, basket: key.1, entries: entries.clone() };
+            let order = match place {
+                BasketPlace::Embedded(bytes) => Order::Decode { basket, bytes },
+                BasketPlace::Stored(range) => {
+                    let cost = (range.end - range.start).saturating_add(decoded as u64);
+                    let order = self.rank(entries.start);
+                    Order::Fetch { basket, want: Want { range, cost, urgency, order } }
+                }
+            };
+            orders.push((*key, entries.end, order));
+        }
+        let (keys, orders): (Vec<_>, Vec<_>) =
+            orders.into_iter().map(|(key, end, order)| ((end, key), order)).unzip();
+        for ((end, key), loan) in keys.into_iter().zip(self.shelf.ask(orders, urgency)) {
+            self.ahead_bytes += loan.bytes();
+            self.loans.insert(key, loan);
+            self.ends.insert((end, key));
+        }
+    }
+
+    /// What is needed at the same time has the same rank, so that it is fetched in the fewest pieces:
+    /// the cluster, or where the file knows of none the step.
+    fn rank(&self, entry: u64) -> u64 {
+        let entry = entry.max(self.window(self.step).start);
+        match &self.tree.metadata().cluster_starts[..] {
+            [] => entry.saturating_sub(self.entries.start) / self.step_entries,
+            starts => starts.partition_point(|start| *start <= entry) as u64,
+        }
+    }
+
+    fn stored(&self, key: Key) -> u64 {
+        match &self.branch(key.0).baskets[key.1].place {
+            BasketPlace::Stored(range) => range.end - range.start,
+            BasketPlace::Embedded(_) => 0,
+        }
+    }
+
+    /// Waits for baskets, and decodes those that lack their counts.
+    async fn collect(
+        &mut self,
+        column: &Arc<Column>,
+        keys: Vec<Key>,
+        entries: &Range<u64>,
+    ) -> Result<Vec<Piece>> {
+        let mut pieces = Vec::with_capacity(keys.len());
+        let mut covered = entries.start;
+        for key in keys {
+            let Some(loan) = self.loans.get(&key) else { continue };
+            let array = match self.shelf.wait(loan).await {
+                Ok(Some(array)) => array,
+                Ok(None) => self.with_counts(column, key).await?,
+                Err(error) => {
+                    // Asking again tries again.
+                    self.end(key);
+                    return Err(error);
+                }
+            };
+            let held = self.branch(key.0).baskets[key.1].entries.clone();
+            if held.start <= covered {
+                covered = covered.max(held.end);
+            }
+            pieces.push((held, array));
+        }
+        if covered < entries.end {
+            let why = format!("branch {} has no basket for entry {covered}", column.name);
+            return Err(Error::new(ErrorKind::Corrupt, why).with_url(self.tree.file().url()));
+        }
+        Ok(pieces)
+    }
+
+    /// A basket that leaves its entry offsets to be computed from another branch.
+    async fn with_counts(&mut self, column: &Arc<Column>, key: Key) -> Result<Arc<Array>> {
+        let counter = column.interpretation.counter().filter(|id| *id != column.branch);
+        let entries = self.branch(key.0).baskets[key.1].entries.clone();
+        let Some(counter) = counter else {
+            let error = rootfile::Error::unsupported("baskets without their entry offsets");
+            return Err(Error::from(error.within(&column.name)).with_url(self.tree.file().url()));
+        };
+        let counting = Arc::new(self.tree.counting(counter)?);
+        self.counters.insert(counter.0 as usize, counting);
+        let counts = self.keys(counter.0 as usize, &entries);
+        self.ask(&counts, Urgency::Demand);
+        let mut held = Vec::with_capacity(counts.len());
+        for counts in counts {
+            let Some(loan) = self.loans.get_mut(&counts) else { continue };
+            self.shelf.promote(loan);
+            if let Some(array) = self.shelf.wait(loan).await? {
+                held.push((self.branch(counts.0).baskets[counts.1].entries.clone(), array));
+            }
+        }
+        match self.loans.get_mut(&key) {
+            Some(loan) => self.shelf.decode_with(loan, held),
+            None => Err(Error::new(ErrorKind::Cancelled, "the basket was given up")),
+        }
+    }
+}
+
+/// Tells habits what the last reader touched.
+fn remember(habits: &mut Habits, tree: &Tree, profile: Option<&Profile>) {
+    let Some(Profile { steady, rare }) = profile else { return };
+    for (names, prior) in [(steady, Prior::Steady), (rare, Prior::Rare)] {
+        for name in names {
+            if let Some(branch) = tree.names().find(name) {
+                habits.set_prior(branch.0 as usize, prior);
+            }
+        }
+    }
+}
+
+impl Drop for Learner {
+    /// Keeps what was touched for the next reader, where that is known.
+    fn drop(&mut self) {
+        if self.habits.steps() < KNOWN_AFTER || self.learning != Learning::default() {
+            return;
+        }
+        let mut profile = Profile::default();
+        for (branch, prior) in self.habits.made_of() {
+            let name = self.tree.names().path(BranchId(branch as u32)).to_owned();
+            match prior {
+                Prior::Steady => profile.steady.push(name),
+                Prior::Rare => profile.rare.push(name),
+            }
+        }
+        profile.steady.sort_unstable();
+        profile.rare.sort_unstable();
+        if self.profile.as_ref() != Some(&profile) {
+            self.tree.file().profiles().save(self.tree.metadata(), &profile);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! A tree that can be read.
+
+pub mod events;
+pub mod learn;
+pub mod pipeline;
+pub mod plan;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rootfile::tree::{BranchId, Interpretation, TreeIndex};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::core::batches::Batches;
+use crate::read::core::columns::{Batch, Column};
+use crate::read::core::cut::Cut;
+use crate::read::core::select::Names;
+use crate::read::core::table::Chosen;
+use crate::read::file::File;
+use crate::read::joined::friends::FriendBook;
+use pipeline::{Decision, Job, Told};
+use plan::{Plan, Step};
+
+type Interpreted = rootfile::Result<Arc<Interpretation>>;
+
+/// Where a read stands among others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rank {
+    /// Lower comes first.
+    pub order: u64,
+    /// Somebody waits for the first batch.
+    pub urgent: bool,
+    /// By how much numbers of its entries are ahead of those of the table that it is read beside.
+    pub ahead: i64,
+}
+
+impl Rank {
+    pub(super) const FIRST: Rank = Rank { order: 0, urgent: true, ahead: 0 };
+
+    /// The place of an entry among all wants.
+    pub(super) fn place(self, entry: u64) -> u64 {
+        let entry = entry.checked_add_signed(self.ahead.saturating_neg()).unwrap_or(0);
+        (self.order << 32) + entry.min(u64::from(u32::MAX))
+    }
+}
+
+/// A TTree of an open file. Cheap to clone.
+#[derive(Clone)]
+pub struct Tree {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    file: File,
+    path: Arc<str>,
+    tree: Arc<rootfile::tree::Tree>,
+    names: Names,
+    interpretations: Mutex<Vec<Option<Interpreted>>>,
+    friends: FriendBook,
+}
+
+impl Tree {
+    pub(crate) fn new(file: File, path: &str, tree: rootfile::tree::Tree) -> Self {
+        let names = Names::new(&tree);
+        let interpretations = Mutex::new(vec![None; tree.branches.len()]);
+        let path = path.split(';').next().unwrap_or(path);
+        let friends = FriendBook::new(file.clone(), path, tree.friends.clone());
+        let (path, tree) = (path.into(), Arc::new(tree));
+        Tree { inner: Arc::new(Inner { file, path, tree, names, interpretations, friends }) }
+    }
+
+    pub fn file(&self) -> &File {
+        &self.inner.file
+    }
+
+    /// Where the tree is in the file, without the cycle.
+    pub fn path(&self) -> &str {
+        &self.inner.path
+    }
+
+    pub fn num_entries(&self) -> u64 {
+        self.inner.tree.entries
+    }
+
+    /// Everything the file says about the tree.
+    pub fn metadata(&self) -> &rootfile::tree::Tree {
+        &self.inner.tree
+    }
+
+    pub fn names(&self) -> &Names {
+        &self.inner.names
+    }
+
+    /// Which entry has which numbers, where the file says (`TTree::BuildIndex`).
+    ///
+    /// # Errors
+    /// Why that cannot be read.
+    pub fn index(&self) -> Result<Option<Arc<TreeIndex>>> {
+        let index = self.inner.tree.index.clone();
+        index.map_err(|error| Error::from(error).with_url(self.inner.file.url()))
+    }
+
+    pub(super) fn friend_book(&self) -> &FriendBook {
+        &self.inner.friends
+    }
+
+    /// How a branch is read.
+    ///
+    /// # Errors
+    /// `Unsupported` naming branch and type.
+    pub fn interpretation(&self, branch: BranchId) -> Result<Arc<Interpretation>> {
+        let mut known = self.inner.interpretations.lock();
+        let interpreted = known[branch.0 as usize].get_or_insert_with(|| {
+            let streamers = &self.inner.file.format().streamers;
+            Interpretation::of(&self.inner.tree, branch, streamers).map(Arc::new)
+        });
+        interpreted.clone().map_err(|error| {
+            let path = format!("{}/{}", self.inner.path, self.inner.names.path(branch));
+            let error = if error.path.is_empty() { error.within(&path) } else { error };
+            Error::from(error)
+                .with_url(self.inner.file.url())
+                .with_advice("the other branches can be read")
+        })
+    }
+
+    /// Has a branch read as the bytes of its entries, for a caller who knows what they mean.
+    pub fn read_as_bytes(&self, branch: BranchId) {
+        let interpretation = Interpretation::of_bytes(self.typename(branch));
+        self.inner.interpretations.lock()[branch.0 as usize] = Some(Ok(Arc::new(interpretation)));
+    }
+
+    /// Whether a branch is read as the bytes of its entries since somebody has asked for that.
+    pub fn is_read_as_bytes(&self, branch: BranchId) -> bool {
+        let known = self.inner.interpretations.lock();
+        matches!(&known[branch.0 as usize], Some(Ok(how)) if how.is_of_bytes())
+    }
+
+    /// The type of a branch, spelled as uproot does, also of one that cannot be read.
+    pub fn typename(&self, branch: BranchId) -> String {
+        let streamers = &self.inner.file.format().streamers;
+        rootfile::tree::interpret::typename(&self.inner.tree, branch, streamers)
+    }
+
+    /// Whether the branch only groups others, and has no entries of its own.
+    pub fn is_group(&self, branch: BranchId) -> bool {
+        rootfile::tree::interpret::is_group(&self.inner.tree.branches[branch.0 as usize])
+    }
+
+    /// One branch as a column.
+    ///
+    /// # Errors
+    /// As [`Tree::interpretation`].
+    pub fn column(&self, branch: BranchId) -> Result<Column> {
+        let interpretation = self.interpretation(branch)?;
+        let name = self.inner.names.path(branch).to_owned();
+        Ok(Column { name, branch, interpretation, optional: false })
+    }
+
+    /// A branch that counts the items of others: of one that only groups them, how many there are.
+    ///
+    /// # Errors
+    /// As [`Tree::interpretation`].
+    pub(super) fn counting(&self, branch: BranchId) -> Result<Column> {
+        if !self.is_group(branch) {
+            return self.column(branch);
+        }
+        let name = self.inner.names.path(branch).to_owned();
+        let interpretation = Arc::new(Interpretation::of_counts());
+        Ok(Column { name, branch, interpretation, optional: false })
+    }
+
+    /// The columns that `patterns` name.
+    ///
+    /// # Errors
+    /// As [`Names::select`] and [`Tree::interpretation`]; a glob passes over what cannot be read,
+    /// also where only its data show that: see [`Batch::left_out`].
+    pub fn columns(&self, patterns: &[String]) -> Result<Vec<Column>> {
+        let mut columns = Vec::new();
+        for branch in self.inner.names.select(patterns)? {
+            let name = self.inner.names.path(branch).to_owned();
+            let named = patterns.iter().any(|p| self.inner.names.find(p) == Some(branch));
+            match self.interpretation(branch) {
+                Ok(interpretation) => {
+                    columns.push(Column { name, branch, interpretation, optional: !named });
+                }
+                Err(error) if named => columns.extend(self.below(branch, error)?),
+                Err(_) => {}
+            }
+        }
+        Ok(columns)
+    }
+
+    /// A branch as it is wanted.
+    pub(super) fn chosen(&self, chosen: &Chosen) -> Result<Column> {
+        let branch = self.inner.names.the(&chosen.name)?;
+        if chosen.as_bytes {
+            self.read_as_bytes(branch);
+        }
+        Ok(Column { optional: chosen.optional, ..self.column(branch)? })
+    }
+
+    /// A named branch that only groups others stands for those.
+    fn below(&self, branch: BranchId, error: Error) -> Result<Vec<Column>> {
+        let mut columns = Vec::new();
+        let mut open = self.inner.tree.branches[branch.0 as usize].children.clone();
+        open.reverse();
+        while let Some(child) = open.pop() {
+            if let Ok(interpretation) = self.interpretation(child) {
+                let name = self.inner.names.path(child).to_owned();
+                columns.push(Column { name, branch: child, interpretation, optional: true });
+            }
+            open.extend(self.inner.tree.branches[child.0 as usize].children.iter().rev());
+        }
+        if columns.is_empty() { Err(error) } else { Ok(columns) }
+    }
+
+    /// All columns that can be read.
+    pub fn all_columns(&self) -> Vec<Column> {
+        self.columns(&["*".to_owned()]).unwrap_or_default()
+    }
+
+    /// What reading would fetch.
+    pub fn plan(&self, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
+        self.forwards(&entries)?;
+        Plan::new(&self.inner.tree, columns, entries, step)
+            .map_err(|error| error.with_url(self.inner.file.url()))
+    }
+
+    /// Starts reading in steps; fetching and decoding go on while the caller works on a batch.
+    pub fn batches(
+        &self,
+        columns: Vec<Column>,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Batches> {
+        self.start(columns, None, entries, step, Rank::FIRST)
+    }
+
+    /// As [`Tree::batches`], of those entries only that survive the cut. Its columns are read
+    /// first, and of the others only baskets with survivors.
+    ///
+    /// # Errors
+    /// As [`Tree::batches`], and for a column of the cut that is not there or cannot be read.
+    pub fn batches_where(
+        &self,
+        columns: Vec<Column>,
+        cut: &Cut,
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Batches> {
+        self.start(columns, Some(cut), entries, step, Rank::FIRST)
+    }
+
+    pub(crate) fn start(
+        &self,
+        columns: Vec<Column>,
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+        step: Step,
+        rank: Rank,
+    ) -> Result<Batches> {
+        let shown = columns.len();
+        let mut read = columns;
+        let mut deciding = Vec::new();
+        for name in cut.iter().flat_map(|cut| &cut.columns) {
+            let column = self.column(self.inner.names.the(name)?)?;
+            let known = read.iter().position(|other| other.branch == column.branch);
+            deciding.push(known.unwrap_or(read.len()));
+            match known {
+                Some(known) => read[known].optional = false,
+                None => read.push(column),
+            }
+        }
+        let plan = match cut {
+            None => self.plan(&read, entries, step)?,
+            Some(_) => {
+                let decides: Vec<bool> = (0..read.len()).map(|at| deciding.contains(&at)).collect();
+                self.forwards(&entries)?;
+                Plan::with_cut(&self.inner.tree, &read, &decides, entries, step)
+                    .map_err(|error| error.with_url(self.inner.file.url()))?
+            }
+        };
+        let decision =
+            cut.map(|cut| Decision { columns: deciding, predicate: Some(cut.predicate.clone()) });
+        Ok(pipeline::start(self.job(read, shown, decision, rank), plan, None))
+    }
+
+    /// Reads in batches that begin at `starts`, whose last is the end: all entries or, of windows,
+    /// what is told.
+    pub(super) fn start_at(
+        &self,
+        columns: Vec<Column>,
+        starts: &[u64],
+        told: Option<(&[u64], Told)>,
+        rank: Rank,
+    ) -> Result<Batches> {
+        let (plan, decision, told) = match told {
+            None => (Plan::at(&self.inner.tree, &columns, starts), None, None),
+            Some((windows, told)) => {
+                let decision = Decision { columns: Vec::new(), predicate: None };
+                let plan = Plan::told(&self.inner.tree, &columns, starts, windows);
+                (plan, Some(decision), Some(told))
+            }
+        };
+        let plan = plan.map_err(|error| error.with_url(self.inner.file.url()))?;
+        let shown = columns.len();
+        Ok(pipeline::start(self.job(columns, shown, decision, rank), plan, told))
+    }
+
+    fn job(&self, read: Vec<Column>, shown: usize, decision: Option<Decision>, rank: Rank) -> Job {
+        let counter = |column: &Column| {
+            let counter = column.interpretation.counter().filter(|id| *id != column.branch)?;
+            self.counting(counter).ok().map(Arc::new)
+        };
+        Job {
+            remote: self.inner.file.remote().clone(),
+            known: self.inner.file.known(),
+            tree: self.inner.tree.clone(),
+            tree_path: self.inner.path.clone(),
+            counters: read.iter().map(counter).collect(),
+            columns: read.into_iter().map(Arc::new).collect(),
+            shown,
+            decision,
+            decoders: self.inner.file.decoders().clone(),
+            rank,
+        }
+    }
+
+    fn forwards(&self, entries: &Range<u64>) -> Result<()> {
+        if entries.start > entries.end {
+            return Err(Error::new(
+                ErrorKind::InvalidArgument,
+                format!("entries {} to {} run backwards", entries.start, entries.end),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads columns for a range of entries (cut to those there are), all at once.
+    pub async fn read(&self, columns: Vec<Column>, entries: Range<u64>) -> Result<Batch> {
+        self.read_all(columns, None, entries).await
+    }
+
+    /// As [`Tree::read`], of those entries only that survive the cut.
+    ///
+    /// # Errors
+    /// As [`Tree::batches_where`], and the predicate's.
+    pub async fn read_where(
+        &self,
+        columns: Vec<Column>,
+        cut: &Cut,
+        entries: Range<u64>,
+    ) -> Result<Batch> {
+        self.read_all(columns, Some(cut), entries).await
+    }
+
+    async fn read_all(
+        &self,
+        columns: Vec<Column>,
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+    ) -> Result<Batch> {
+        let end = entries.end.min(plan::entries_there(&self.inner.tree, &columns));
+        let entries = entries.start.min(end)..end;
+        let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
+        let nothing = Batch::empty(entries.clone(), cut, columns.iter().map(empty));
+        let mut batches = self.start(columns, cut, entries, Step::Whole, Rank::FIRST)?;
+        batches.next().await.unwrap_or(Ok(nothing))
+    }
+}

@@ -1,0 +1,104 @@
+//! Batches from decoded items.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rootfile::Array;
+
+use super::Pipeline;
+use super::item::State;
+use crate::error::Result;
+use crate::read::core::batches::{Maker, Parcel};
+use crate::read::core::columns::Batch;
+use crate::read::core::cut;
+
+impl Pipeline {
+    pub(super) fn batch(&mut self, number: usize, maker: &Maker) -> Result<Parcel> {
+        self.leave_out(number)?;
+        let entries = self.plan.batches[number].entries.clone();
+        let survivors = self.survivors_of(number);
+        let items = std::mem::take(&mut self.plan.batches[number].items);
+        let columns = match self.deciding {
+            None => {
+                let shown = &self.job.columns[..self.job.shown];
+                let kept = |position| self.refused.keeps(position);
+                self.assembly.take(&self.plan, shown, number, kept)?
+            }
+            Some(_) => self.join(number, &items, &entries, survivors.as_deref())?,
+        };
+        let left_out = self.refused.left_out();
+        let batch = Batch { entries, survivors, columns, left_out };
+        // It counts as handed out before what it was made of ceases to count.
+        let parcel = maker.parcel(batch);
+        for at in items {
+            if self.plan.items[at].batches.end == number + 1 && self.slots[at].dependents.is_empty()
+            {
+                self.slots[at].state = State::Gone;
+            }
+        }
+        Ok(parcel)
+    }
+
+    /// What has survived of the items of a batch, column by column.
+    fn join(
+        &mut self,
+        number: usize,
+        items: &[usize],
+        entries: &Range<u64>,
+        survivors: Option<&[Range<u64>]>,
+    ) -> Result<Vec<(String, Array)>> {
+        let mut by_column: Vec<Vec<usize>> = vec![Vec::new(); self.job.shown];
+        for at in items {
+            let column = self.plan.items[*at].column;
+            if column < self.job.shown && self.slots[*at].needed_by.contains(&number) {
+                by_column[column].push(*at);
+            }
+        }
+        let mut columns = Vec::with_capacity(by_column.len());
+        for (position, mut items) in by_column.into_iter().enumerate() {
+            if !self.refused.keeps(position) {
+                continue;
+            }
+            let column = self.job.columns[position].clone();
+            items.sort_by_key(|at| self.plan.items[*at].entries.start);
+            let mut parts = Vec::with_capacity(items.len());
+            for at in items {
+                parts.extend(self.part(at, number, entries, survivors));
+            }
+            let array = Array::concat(parts)?.unwrap_or_else(|| column.interpretation.empty());
+            columns.push((column.name.clone(), array));
+        }
+        Ok(columns)
+    }
+
+    /// The share of an item in a batch; the last batch that needs an item takes it away.
+    fn part(
+        &mut self,
+        at: usize,
+        number: usize,
+        entries: &Range<u64>,
+        survivors: Option<&[Range<u64>]>,
+    ) -> Option<Array> {
+        let item = &self.plan.items[at];
+        let wanted = entries.start.max(item.entries.start)..entries.end.min(item.entries.end);
+        let local = |run: Range<u64>| {
+            (run.start - item.entries.start) as usize..(run.end - item.entries.start) as usize
+        };
+        let runs: Vec<Range<usize>> = match survivors {
+            Some(survivors) => cut::within(survivors, &wanted).map(local).collect(),
+            None => vec![local(wanted)],
+        };
+        let whole = runs == [local(item.entries.clone())];
+        let last = item.batches.end == number + 1;
+        let slot = &mut self.slots[at];
+        if whole && last && slot.dependents.is_empty() {
+            let State::Held(array, _permit) = std::mem::take(&mut slot.state) else { return None };
+            slot.state = State::Gone;
+            return Some(Arc::try_unwrap(array).unwrap_or_else(|shared| shared.gather(&runs)));
+        }
+        match &slot.state {
+            State::Held(array, _) => Some(array.gather(&runs)),
+            _ => None,
+        }
+    }
+}

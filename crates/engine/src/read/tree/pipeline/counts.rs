@@ -1,0 +1,173 @@
+//! Baskets that leave out entry offsets, since these follow from another branch's values, or how
+//! long the arrays in them are.
+//!
+//! ROOT calls it `kGenerateOffsetMap`. Most often the branch says it, and the counter's baskets are
+//! asked for together with those that need them. Where only a basket says it (baskets are copied
+//! as they are), it waits until those have come.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rootfile::tree::{BasketPlace, BranchId};
+
+use super::item::{Counts, Slot, State};
+use super::{Pipeline, stored};
+use crate::error::{Error, Result};
+use crate::read::tree::plan::{Item, baskets_of};
+
+/// Items that hold counts.
+#[derive(Default)]
+pub struct Counting {
+    /// By column and basket.
+    items: BTreeMap<(usize, usize), usize>,
+    columns: BTreeMap<BranchId, usize>,
+}
+
+impl Pipeline {
+    /// Plans the counts of branches that say that they will be needed.
+    pub(super) fn expect_counts(&mut self) -> Result<()> {
+        let says = |column: &usize| {
+            let column_of = &self.job.columns[*column];
+            let branch = &self.job.tree.branches[column_of.branch.0 as usize];
+            (branch.generates_offsets || column_of.interpretation.always_needs_counts())
+                && self.job.counters[*column].is_some()
+        };
+        let columns: Vec<usize> = (0..self.job.columns.len()).filter(says).collect();
+        self.plan_counts(&columns)?;
+        Ok(())
+    }
+
+    /// A basket of this column turns out to need counts; so will those that are not decoded.
+    pub(super) fn count(&mut self, column: usize) -> Result<()> {
+        let waiting = self.plan_counts(&[column])?;
+        self.ask(waiting.clone());
+        waiting.into_iter().for_each(|at| self.feed(at));
+        Ok(())
+    }
+
+    /// Plans the counts of all items of some columns that are not decoded; returns those of them
+    /// that have been asked for.
+    fn plan_counts(&mut self, columns: &[usize]) -> Result<Vec<usize>> {
+        let mut counted = BTreeMap::new();
+        for column in columns {
+            counted.insert(*column, self.counting_column(*column)?);
+        }
+        let mut asked = Vec::new();
+        for at in 0..self.plan.items.len() {
+            let Some(hidden) = counted.get(&self.plan.items[at].column) else { continue };
+            let slot = &self.slots[at];
+            let open = matches!(slot.state, State::Idle | State::Asked(_) | State::Parked(..));
+            if open && slot.counts.is_empty() {
+                if !matches!(slot.state, State::Idle) {
+                    asked.push(at);
+                }
+                self.plan_counts_of(at, *hidden)?;
+            }
+        }
+        Ok(asked)
+    }
+
+    /// The column, not handed out, that holds the counts of another one.
+    fn counting_column(&mut self, column: usize) -> Result<usize> {
+        let Some(counter) = self.job.counters[column].clone() else {
+            let error = rootfile::Error::unsupported("baskets without their entry offsets");
+            let error = error.within(&self.job.columns[column].name).within(&self.job.tree_path);
+            return Err(Error::from(error).with_url(self.job.remote.url()));
+        };
+        if let Some(known) = self.counting.columns.get(&counter.branch) {
+            return Ok(*known);
+        }
+        let new = self.job.columns.len();
+        self.counting.columns.insert(counter.branch, new);
+        self.job.columns.push(counter);
+        self.job.counters.push(None);
+        Ok(new)
+    }
+
+    fn plan_counts_of(&mut self, at: usize, hidden: usize) -> Result<()> {
+        let tree = self.job.tree.clone();
+        let item = self.plan.items[at].clone();
+        let counted = &tree.branches[self.job.columns[item.column].branch.0 as usize];
+        let counter = &tree.branches[self.job.columns[hidden].branch.0 as usize];
+        let baskets = baskets_of(counter, &counted.baskets[item.basket].entries);
+        if baskets.is_empty() {
+            let error = rootfile::Error::corrupt("its counter has no entries");
+            let error = error.within(&self.job.columns[item.column].name);
+            return Err(Error::from(error).with_url(self.job.remote.url()));
+        }
+        for basket in baskets {
+            let known = self.counting.items.get(&(hidden, basket)).copied();
+            let counts = known
+                .filter(|counts| !matches!(self.slots[*counts].state, State::Gone))
+                .unwrap_or_else(|| self.add_counts(hidden, basket, &item));
+            self.slots[at].counts.push(counts);
+            self.slots[counts].dependents.push(at);
+            let planned = &mut self.plan.items[counts];
+            for batch in planned.batches.end.max(item.batches.start)..item.batches.end {
+                self.plan.batches[batch].items.push(counts);
+            }
+            planned.batches.end = planned.batches.end.max(item.batches.end);
+        }
+        Ok(())
+    }
+
+    /// Plans one basket of counts, needed first by `item`.
+    fn add_counts(&mut self, column: usize, basket: usize, item: &Item) -> usize {
+        let branch = &self.job.tree.branches[self.job.columns[column].branch.0 as usize];
+        let reference = &branch.baskets[basket];
+        let mut counts = Item {
+            column,
+            basket,
+            entries: reference.entries.clone(),
+            range: match &reference.place {
+                BasketPlace::Stored(range) => Some(range.clone()),
+                BasketPlace::Embedded(_) => None,
+            },
+            decoded: (reference.entries.end - reference.entries.start).saturating_mul(4),
+            batches: item.batches.start..item.batches.start,
+        };
+        counts.decoded = counts.decoded.max(stored(&counts));
+        let at = self.plan.items.len();
+        self.plan.items.push(counts);
+        self.slots.push(Slot::default());
+        self.counting.items.insert((column, basket), at);
+        at
+    }
+
+    /// The counts that decoding an item takes; `None` while they are not all here.
+    pub(super) fn counts_of(&self, at: usize) -> Option<Vec<Counts>> {
+        let held = |counts: &usize| match &self.slots[*counts].state {
+            State::Held(array, _) => {
+                Some((self.plan.items[*counts].entries.clone(), Arc::clone(array)))
+            }
+            _ => None,
+        };
+        self.slots[at].counts.iter().map(held).collect()
+    }
+
+    /// Counts have come: what waited for them is decoded.
+    pub(super) fn feed_dependents(&mut self, counts: usize) {
+        self.slots[counts].dependents.clone().into_iter().for_each(|at| self.feed(at));
+    }
+
+    /// Decodes an item that waits for counts, where these are here.
+    fn feed(&mut self, at: usize) {
+        if matches!(self.slots[at].state, State::Parked(..))
+            && self.counts_of(at).is_some()
+            && let State::Parked(bytes, permit) = std::mem::take(&mut self.slots[at].state)
+        {
+            self.arrive(at, bytes, permit);
+        }
+    }
+
+    /// An item has been decoded, or is not needed after all: it needs no counts any more.
+    pub(super) fn counted(&mut self, at: usize) {
+        for counts in std::mem::take(&mut self.slots[at].counts) {
+            let slot = &mut self.slots[counts];
+            slot.dependents.retain(|dependent| *dependent != at);
+            if slot.dependents.is_empty() && matches!(slot.state, State::Held(..)) {
+                slot.state = State::Gone;
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Columns that only their data show to be unreadable.
+//!
+//! A list of a class that the file does not describe can be read as long as it is empty. Where
+//! nobody has named such a column, it is left out of the whole read: the first batch decides. What
+//! was handed out once cannot be taken back, so a later batch of which a column turns out to be
+//! unreadable is an error, which names the column.
+
+use super::Pipeline;
+use super::item::State;
+use crate::error::{Error, Result};
+use crate::read::core::columns::LeftOut;
+
+/// What is left out.
+#[derive(Default)]
+pub struct Refused {
+    /// `None` before the first batch has decided.
+    columns: Option<Vec<LeftOut>>,
+}
+
+impl Refused {
+    /// Whether a column is handed out.
+    pub fn keeps(&self, position: usize) -> bool {
+        !self.columns.iter().flatten().any(|column| column.position == position)
+    }
+
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        self.columns.clone().unwrap_or_default()
+    }
+}
+
+impl Pipeline {
+    /// An item cannot be read, and its column may be left out.
+    pub(super) fn refuse(&mut self, at: usize, error: Error) {
+        self.counted(at);
+        if matches!(self.slots[at].state, State::Gone) || self.is_forgotten(at) {
+            self.slots[at].state = State::Gone;
+            return;
+        }
+        self.slots[at].state = State::Refused(error);
+        self.count_in(at);
+    }
+
+    /// Decides, with the first batch, which columns are left out.
+    ///
+    /// # Errors
+    /// That of a column of a later batch.
+    pub(super) fn leave_out(&mut self, batch: usize) -> Result<()> {
+        let mut found: Vec<LeftOut> = Vec::new();
+        for at in &self.plan.batches[batch].items {
+            let (column, slot) = (self.plan.items[*at].column, &self.slots[*at]);
+            let new = column < self.job.shown
+                && self.refused.keeps(column)
+                && found.iter().all(|other| other.position != column);
+            if let State::Refused(error) = &slot.state
+                && new
+                && slot.needed_by.contains(&batch)
+            {
+                let name = self.job.columns[column].name.clone();
+                found.push(LeftOut { position: column, column: name, error: error.clone() });
+            }
+        }
+        found.sort_by_key(|column| column.position);
+        if self.refused.columns.is_none() {
+            found.iter().for_each(|column| self.drop_column(column.position));
+            self.refused.columns = Some(found);
+            return Ok(());
+        }
+        found.into_iter().next().map_or(Ok(()), |column| Err(too_late(column.error)))
+    }
+
+    /// Nothing more of a column is waited for.
+    fn drop_column(&mut self, column: usize) {
+        for at in 0..self.plan.items.len() {
+            if self.plan.items[at].column != column {
+                continue;
+            }
+            let slot = &mut self.slots[at];
+            let (coming, lacking) = match &slot.state {
+                State::Idle => (true, true),
+                State::Asked(want) => {
+                    self.wants.give_up(*want..*want + 1);
+                    (true, true)
+                }
+                State::Parked(..) | State::Decoding => (false, true),
+                State::Held(..) | State::Put(_) | State::Refused(_) | State::Gone => (false, false),
+            };
+            for batch in std::mem::take(&mut slot.needed_by) {
+                self.absent[batch] -= usize::from(coming);
+                self.lacking[batch] -= usize::from(lacking);
+            }
+            slot.state = State::Gone;
+            self.counted(at);
+        }
+    }
+}
+
+/// A column cannot be read in a batch, and was there in those before.
+pub fn too_late(error: Error) -> Error {
+    error.with_advice(
+        "columns that nobody has named are left out where their first entries cannot be read, not \
+         where later ones cannot: choose columns without it",
+    )
+}
