@@ -113,8 +113,8 @@ macro_rules! messages {
             $(#[test]
             fn $module() {
                 super::tests::sample::<super::$name>(
-                    include_bytes!(concat!("../samples/", stringify!($module), ".req.bin")),
-                    include_bytes!(concat!("../samples/", stringify!($module), ".resp.bin")),
+                    include_bytes!(concat!("../../samples/", stringify!($module), ".req.bin")),
+                    include_bytes!(concat!("../../samples/", stringify!($module), ".resp.bin")),
                 );
             })*
         }
