@@ -10,7 +10,7 @@ mod members;
 mod outcome;
 mod plan;
 mod reading;
-pub mod serve;
+mod serve;
 mod show;
 mod table;
 mod units;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use cli::serve::shaped::Shape;
-use cli::serve::{Config, Server};
+use serve::shaped::Shape;
+use serve::{Config, Server};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/file")

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use cli::serve::{Config, Server};
+use serve::{Config, Server};
 
 /// A folder with small files as ROOT writes them.
 fn folder() -> PathBuf {

@@ -5,8 +5,8 @@ use std::io;
 
 use bytes::Bytes;
 
-use crate::serve::clients::Client;
-use crate::serve::files::{Entry, Files, Listing};
+use crate::clients::Client;
+use crate::files::{Entry, Files, Listing};
 
 /// Bytes of a page made at a time, where there is room.
 const STEP_BYTES: usize = 512 << 10;

@@ -9,8 +9,8 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cli::serve::shaped::Shape;
-use cli::serve::{Config, Limits, Server};
+use farroot_serve::shaped::Shape;
+use farroot_serve::{Config, Limits, Server};
 use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, RequestId};
 use xrootd::error::{ErrorCode, RequestError};
 use xrootd::message::dirlist::DirlistOptions;

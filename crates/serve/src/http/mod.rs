@@ -22,8 +22,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use self::body::{Body, Ranges, Rest, Serving, content_range};
 use self::listing::{Names, percent_decoded};
 use self::range::Wanted;
-use super::clients::Client;
 use super::files::{Files, Opened, Stat};
+use crate::clients::Client;
 
 /// Seconds after which a refused client may try again.
 const RETRY_SECONDS: &str = "10";

@@ -1,14 +1,14 @@
-//! The verb on the command line.
+//! `farroot serve DIR`: a folder's files over XRootD and HTTP.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ::serve::shaped::Shape;
+use ::serve::{Config, Limits, Server};
 use clap::Args;
 
-use super::shaped::Shape;
-use super::{Config, Limits, Server};
 use crate::outcome::Outcome;
 use crate::units::{parse_rate, parse_time};
 

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
 use super::listing::Names;
-use crate::serve::clients::Client;
-use crate::serve::files::{Files, Opened, Part};
+use crate::clients::Client;
+use crate::files::{Files, Opened, Part};
 
 /// Bytes made at a time where there is room for them, which is what one answer holds in memory.
 const STEP_BYTES: usize = 256 << 10;

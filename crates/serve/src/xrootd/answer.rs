@@ -15,8 +15,8 @@ use xrootd::server::{Tag, config_answer};
 
 use super::Connection;
 use super::read::{Answered, Job, SEGMENT_BYTES_MAX, SEGMENTS_MAX, Segments, Step};
-use crate::serve::clients::Client;
-use crate::serve::files::{Files, Opened, Stat};
+use crate::clients::Client;
+use crate::files::{Files, Opened, Stat};
 
 /// What work away from the connection has come to.
 #[derive(Debug)]

@@ -11,9 +11,9 @@ use xrootd::pages::{self, PAGE_BYTES};
 use xrootd::server::Tag;
 
 use super::answer::stat_info;
-use crate::serve::clients::Client;
-use crate::serve::files::{Entry, Files, Listing, Opened, Part};
-use crate::serve::memory::Grant;
+use crate::clients::Client;
+use crate::files::{Entry, Files, Listing, Opened, Part};
+use crate::memory::Grant;
 
 /// Bytes read in one step where there is room for them.
 const STEP_BYTES: usize = 512 << 10;

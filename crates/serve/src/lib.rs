@@ -1,11 +1,9 @@
-//! `farroot serve DIR`: an XRootD and HTTP server over local files, read-only, as far away as
-//! wished.
+//! An XRootD and HTTP server over local files, read-only, as far away as wished: `farroot serve`.
 //!
 //! Both protocols are spoken on one port: XRootD's handshake begins with a zero byte, which HTTP
 //! never does. For tests, demonstrations and small private use: there is no authentication.
 
 mod clients;
-mod command;
 mod files;
 mod http;
 mod limits;
@@ -30,7 +28,6 @@ use self::files::Files;
 use self::shaped::{Link, Shape};
 use self::stream::{Stream, Watched};
 
-pub use self::command::{Arguments, run};
 pub use self::limits::Limits;
 
 /// Pause after a refused accept (no file descriptors left): trying at once would only burn time.
@@ -90,7 +87,7 @@ impl Server {
     /// Listens, and serves on threads of its own.
     ///
     /// ```
-    /// use cli::serve::{Config, Server};
+    /// use farroot_serve::{Config, Server};
     /// let server = Server::start(Config::new("."))?;
     /// assert!(server.root_url().starts_with("root://127.0.0.1:"));
     /// # Ok::<(), std::io::Error>(())

@@ -29,8 +29,8 @@ use xrootd::server::{Served, Server, ServerConfig, Tag};
 use self::answer::Outcome;
 use self::lane::Lane;
 use self::read::Job;
-use super::clients::Client;
 use super::files::{Files, Opened};
+use crate::clients::Client;
 
 /// Parts of answers that are read at the same time for one connection.
 const STEPS_MAX: usize = 2;
