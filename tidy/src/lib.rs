@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod changelog;
 #[cfg(test)]
+mod circles;
+#[cfg(test)]
 mod features;
 #[cfg(test)]
 mod imports;
@@ -19,6 +21,8 @@ mod manifest;
 #[cfg(test)]
 mod modules;
 #[cfg(test)]
+mod names;
+#[cfg(test)]
 mod phrases;
 #[cfg(test)]
 mod repository;
@@ -26,3 +30,5 @@ mod repository;
 mod sizes;
 #[cfg(test)]
 mod source;
+#[cfg(test)]
+mod syntax;
