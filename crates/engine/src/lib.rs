@@ -31,7 +31,6 @@ pub mod read;
 pub mod report;
 pub mod settings;
 pub mod source;
-mod spelling;
 pub mod store;
 mod user;
 

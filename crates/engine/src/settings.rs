@@ -11,7 +11,7 @@ use crate::config::{Checksums, Config, parse_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 use crate::report::size;
-use crate::spelling::distance;
+use strsim::levenshtein;
 
 /// One setting.
 #[derive(Debug)]
@@ -400,7 +400,7 @@ pub fn misspelt(names: impl Iterator<Item = OsString>) -> Vec<String> {
 }
 
 fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let near = names.map(|other| (distance(other, name), other)).min()?;
+    let near = names.map(|other| (levenshtein(other, name), other)).min()?;
     (near.0 <= 3).then_some(near.1)
 }
 

@@ -3,7 +3,7 @@
 use rootfile::tree::{BranchId, Tree};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::spelling::distance;
+use strsim::levenshtein;
 
 /// Names of the branches of a tree, in its own order.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +81,7 @@ impl Names {
 /// The error for a name that none of `paths` has, with those that come near.
 pub(crate) fn no_such<'a>(what: &str, paths: impl Iterator<Item = &'a str>, name: &str) -> Error {
     let mut near: Vec<(usize, &str)> = paths
-        .map(|path| (distance(&last_name(path).to_lowercase(), &name.to_lowercase()), path))
+        .map(|path| (levenshtein(&last_name(path).to_lowercase(), &name.to_lowercase()), path))
         .filter(|(distance, _)| *distance <= 2 + name.len() / 4)
         .collect();
     near.sort();
