@@ -222,19 +222,6 @@ impl Error {
     }
 }
 
-impl From<rootfile::Error> for Error {
-    fn from(error: rootfile::Error) -> Self {
-        use rootfile::ErrorKind as K;
-        let kind = match error.kind {
-            K::Corrupt(_) | K::Checksum(_) | K::Unclosed => ErrorKind::Corrupt,
-            K::Unsupported(_) => ErrorKind::Unsupported,
-            K::Limit(_) => ErrorKind::LimitReached,
-            K::NotFound(_) => ErrorKind::NotInFile,
-        };
-        Error::new(kind, error.to_string())
-    }
-}
-
 impl std::error::Error for Error {}
 
 impl fmt::Display for Error {

@@ -24,6 +24,7 @@ pub mod fetch;
 pub mod home;
 mod listing;
 mod live;
+mod located;
 mod matching;
 pub mod metalink;
 mod places;

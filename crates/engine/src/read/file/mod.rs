@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Answer, Fetcher, RemoteFile};
+use crate::located::Located;
 use crate::read::core::table::Table;
 use crate::read::ntuple::Ntuple;
 use crate::read::tree::Tree;
@@ -275,7 +276,7 @@ impl File {
             }
             let problem = key.is_directory().then(|| broken.remove(&path)).flatten();
             found.push(KeyInfo {
-                problem: problem.map(|error| Error::from(error).with_url(self.url())),
+                problem: problem.map(|error| error.located(self.url())),
                 path,
                 cycle: key.cycle,
                 class: key.class,
@@ -407,7 +408,7 @@ pub(super) async fn progress<T>(
     mut read: impl FnMut(&Known) -> rootfile::Result<Progress<T>>,
 ) -> Result<T> {
     for _ in 0..STEPS_MAX {
-        let progress = read(known).map_err(|e| Error::from(e).with_url(remote.url()))?;
+        let progress = read(known).located(remote.url())?;
         let mut needs = match progress {
             Progress::Ready(value) => return Ok(value),
             Progress::NeedsData(needs) => needs,

@@ -5,8 +5,9 @@ use rootfile::{Known, Progress};
 
 use super::layout_hints::Series;
 use super::{Guesses, progress, supply};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fetch::RemoteFile;
+use crate::located::Located;
 
 /// Goes through the whole file, in stretches that grow to megabytes and are forgotten when passed.
 pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::File> {
@@ -14,7 +15,7 @@ pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::
     let start = |known: &Known| Recovery::start(known, size);
     let dear = Guesses::Dear(Series::default());
     let mut recovery = progress(remote, head, &dear, start).await?;
-    let wrong = |error: rootfile::Error| Error::from(error).with_url(remote.url());
+    let wrong = |error: rootfile::Error| error.located(remote.url());
     let mut known = head.clone();
     while let Progress::NeedsData(needs) = recovery.advance(&known).map_err(wrong)? {
         let position = recovery.position();

@@ -7,7 +7,8 @@ use rootfile::header::Header;
 
 use crate::Engine;
 use crate::address::Address;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
+use crate::located::Located;
 use crate::source::checkup::{Finding, Step, fault, fine};
 
 /// What a ROOT file begins with.
@@ -60,7 +61,7 @@ impl Engine {
             };
             return Ok(Content::Other(text.into()));
         }
-        let header = Header::read(&Bytes::from(start)).map_err(Error::from)?;
+        let header = Header::read(&Bytes::from(start)).located(address.to_string())?;
         if header.end > size {
             let text = format!(
                 "the file is cut: {size} bytes are there of {} that its header announces",

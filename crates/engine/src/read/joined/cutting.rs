@@ -17,6 +17,7 @@ use super::{Joined, Place};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::HandedOut;
 use crate::fetch::ledger::Phase;
+use crate::located::unlocated;
 use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{self, Cut, Predicate};
@@ -321,10 +322,9 @@ impl Left {
             }
             counted.push(holds);
         }
-        let joined = parts
-            .into_iter()
-            .zip(empty)
-            .map(|(parts, empty)| Ok(Array::concat(parts)?.unwrap_or_else(|| empty.clone())));
+        let joined = parts.into_iter().zip(empty).map(|(parts, empty)| {
+            Ok(Array::concat(parts).map_err(unlocated)?.unwrap_or_else(|| empty.clone()))
+        });
         Ok(Left { runs, decided: joined.collect::<Result<_>>()?, _counted: counted })
     }
 

@@ -11,6 +11,7 @@ use rootfile::tree::{FriendPlace, TreeIndex};
 use crate::Engine;
 use crate::address::{Address, Way};
 use crate::error::{Error, ErrorKind, Result};
+use crate::located::{Located, unlocated};
 use crate::read::core::formula::Expression;
 use crate::read::core::table::Table;
 use crate::read::file::File;
@@ -97,8 +98,8 @@ impl FriendBook {
     pub fn places(&self) -> Result<Vec<FriendPlace>> {
         let home = self.home.as_ref();
         self.places.clone().map_err(|error| match home {
-            Some((file, _)) => Error::from(error).with_url(file.url()),
-            None => error.into(),
+            Some((file, _)) => error.located(file.url()),
+            None => unlocated(error),
         })
     }
 

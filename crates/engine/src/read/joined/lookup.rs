@@ -8,6 +8,7 @@ use rootfile::tree::TreeIndex;
 
 use super::super::tree::{Rank, Tree};
 use crate::error::{Error, ErrorKind, Result};
+use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::formula::Expression;
@@ -85,7 +86,9 @@ pub async fn read(
     }
     let index = positions(&runs, wanted);
     let columns = columns.iter().zip(parts).map(|(column, parts)| {
-        let content = Array::concat(parts)?.unwrap_or_else(|| column.interpretation.empty());
+        let content = Array::concat(parts)
+            .located(tree.file().url())?
+            .unwrap_or_else(|| column.interpretation.empty());
         Ok(Array::Option { index: index.clone(), content: Box::new(content) })
     });
     columns.collect()

@@ -12,6 +12,7 @@ use super::parts::{Place, PlacedFriend, Wish};
 use crate::Engine;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
+use crate::located::unlocated;
 use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::{Batch, LeftOut};
 use crate::read::core::cut::Cut;
@@ -466,7 +467,7 @@ impl Whole {
             if parts.iter().any(|part| matches!(part, Array::Option { .. })) {
                 parts = parts.into_iter().map(optional).collect();
             }
-            Ok((name, Array::concat(parts)?.unwrap_or(empty)))
+            Ok((name, Array::concat(parts).map_err(unlocated)?.unwrap_or(empty)))
         });
         let columns = columns.collect::<Result<_>>()?;
         let Whole { entries, survivors, left_out, .. } = self;

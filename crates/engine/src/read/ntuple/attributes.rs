@@ -8,6 +8,7 @@ use rootfile::{Array, Numbers};
 
 use super::Ntuple;
 use crate::error::{Error, ErrorKind, Result};
+use crate::located::Located;
 use crate::read::core::select::no_such;
 
 /// The version of what the fields mean that is known.
@@ -37,7 +38,7 @@ impl Ntuple {
             let names = all.iter().map(|set| &*set.name);
             return Err(no_such("attribute set", names, name).with_url(self.file().url()));
         };
-        set.is_here().map_err(|error| Error::from(error).with_url(self.file().url()))?;
+        set.is_here().located(self.file().url())?;
         let path = format!("{}/{name}", self.inner.asked);
         let ntuple = self.file().ntuple(&path).await?;
         Ok(AttributeSet { ntuple, schema_version: set.schema_version })

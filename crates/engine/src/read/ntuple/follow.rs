@@ -18,6 +18,7 @@ use rootfile::ntuple::Cluster;
 
 use super::{FieldColumn, Ntuple, pipeline};
 use crate::error::Result;
+use crate::located::unlocated;
 use crate::read::core::batches::Batches;
 use crate::read::tree::Rank;
 use crate::read::tree::learn::{ALLOWANCE_BYTES, Learning, Piece};
@@ -243,5 +244,5 @@ pub(crate) fn joined(pieces: &[Piece], entries: &Range<u64>) -> Result<Option<Ar
         let (from, to) = (entries.start.max(held.start), entries.end.min(held.end));
         array.slice((from - held.start) as usize..(to - held.start) as usize)
     };
-    Ok(Array::concat(pieces.iter().map(part).collect())?)
+    Array::concat(pieces.iter().map(part).collect()).map_err(unlocated)
 }

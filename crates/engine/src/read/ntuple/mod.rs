@@ -15,6 +15,7 @@ use rootfile::ntuple::{self, Cluster, Interpretation, Names};
 use rootfile::{Array, Known, Progress};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, datashape};
 use crate::read::core::cut::Cut;
@@ -295,7 +296,7 @@ impl Ntuple {
     ) -> Result<Plan> {
         let Inner { file, path, ntuple, .. } = &*self.inner;
         Plan::new(&ntuple.schema, columns, clusters, &starts, runs)
-            .map_err(|error| Error::from(error.within(path)).with_url(file.url()))
+            .map_err(|error| error.within(path).located(file.url()))
     }
 
     fn job(&self, columns: Vec<FieldColumn>, rank: Rank) -> Job {
@@ -431,8 +432,9 @@ impl Ntuple {
         how: rootfile::Result<Interpretation>,
     ) -> Result<FieldColumn> {
         let interpretation = how.map_err(|error| {
-            Error::from(error.within(&self.inner.path))
-                .with_url(self.inner.file.url())
+            error
+                .within(&self.inner.path)
+                .located(self.inner.file.url())
                 .with_advice("the other fields can be read")
         })?;
         Ok(FieldColumn { name, interpretation: Arc::new(interpretation) })

@@ -15,9 +15,10 @@ use tokio::sync::mpsc;
 
 use super::FieldColumn;
 use super::plan::{Part, Plan, local};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
+use crate::located::Located;
 use crate::read::Decoders;
 use crate::read::core::batches::{Batches, Maker, Parcel};
 use crate::read::core::columns::Batch;
@@ -225,7 +226,7 @@ impl Pipeline {
                 how.append(&ntuple.schema, &cluster, entries, &pages, codecs, array)
             };
             let nbytes = put(&places, count, bytes as usize, own, decode)
-                .map_err(|error| Error::from(error.within(&where_)).with_url(url));
+                .map_err(|error| error.within(&where_).located(url));
             let _ = done.send(Put { part: at, stored, nbytes, permits });
         });
     }
@@ -304,7 +305,7 @@ impl Pipeline {
         let parts = std::mem::take(&mut self.plan.batches[number].parts);
         let mut columns = Vec::with_capacity(shelves.len());
         for (column, shelf) in self.job.columns.iter().zip(shelves) {
-            columns.push((column.name.clone(), shelf.take()?));
+            columns.push((column.name.clone(), shelf.take().located(self.job.remote.url())?));
         }
         // It counts as handed out before what it was made of ceases to count.
         let (survivors, left_out) = (self.plan.runs.clone(), Vec::new());

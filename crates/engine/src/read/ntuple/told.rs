@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use super::{FieldColumn, Ntuple, pipeline};
 use crate::error::Result;
 use crate::fetch::ledger::Phase;
+use crate::located::unlocated;
 use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{add, within};
@@ -163,7 +164,9 @@ impl Listening {
             }
         }
         let columns = self.columns.iter().zip(by_column).map(|(column, arrays)| {
-            let array = Array::concat(arrays)?.unwrap_or_else(|| column.interpretation.empty());
+            let array = Array::concat(arrays)
+                .map_err(unlocated)?
+                .unwrap_or_else(|| column.interpretation.empty());
             Ok((column.name.clone(), array))
         });
         let columns = columns.collect::<Result<_>>()?;

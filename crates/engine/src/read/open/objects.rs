@@ -12,10 +12,11 @@ use rootfile::object::{Objects, Opaque};
 use rootfile::{Known, Needs, Progress};
 
 use crate::Engine;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, Urgency, Want, Wants};
+use crate::located::Located;
 use crate::read::core::table::Table;
 use crate::read::file::File;
 
@@ -216,10 +217,10 @@ impl File {
 
     fn object_in(&self, key: &Key, record: &Bytes, opaque: &Opaque) -> Result<Objects> {
         let objects = self.format().object_in(key, record, self.decoders(), opaque);
-        let objects = objects.map_err(|error| Error::from(error).with_url(self.url()))?;
+        let objects = objects.located(self.url())?;
         match objects.root().unread() {
             Some(unread) if !opaque.contains(objects.root().class()) => {
-                Err(Error::from(unread.why.clone()).with_url(self.url()))
+                Err(unread.why.clone().located(self.url()))
             }
             _ => Ok(objects),
         }
@@ -243,7 +244,7 @@ impl File {
                 match self.find(known, path) {
                     Ok(Progress::Ready(key)) => keys.push(Ok(key)),
                     Ok(Progress::NeedsData(needs)) => missing.add(needs),
-                    Err(error) => keys.push(Err(Error::from(error).with_url(self.url()))),
+                    Err(error) => keys.push(Err(error.located(self.url()))),
                 }
             }
             Ok(match missing.required.is_empty() {
@@ -272,7 +273,7 @@ impl File {
 
     /// The record of a key, from where it is kept or from afar.
     async fn record(&self, key: &Key) -> Result<Bytes> {
-        let located = |error| Error::from(error).with_url(self.url());
+        let located = |error: rootfile::Error| error.located(self.url());
         let known = self.known();
         if let Progress::Ready(record) = self.format().record(&known, key).map_err(located)? {
             return Ok(record);

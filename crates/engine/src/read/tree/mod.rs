@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use rootfile::tree::{BranchId, Interpretation, TreeIndex};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::Cut;
@@ -98,7 +99,7 @@ impl Tree {
     /// Why that cannot be read.
     pub fn index(&self) -> Result<Option<Arc<TreeIndex>>> {
         let index = self.inner.tree.index.clone();
-        index.map_err(|error| Error::from(error).with_url(self.inner.file.url()))
+        index.located(self.inner.file.url())
     }
 
     pub(super) fn friend_book(&self) -> &FriendBook {
@@ -118,9 +119,7 @@ impl Tree {
         interpreted.clone().map_err(|error| {
             let path = format!("{}/{}", self.inner.path, self.inner.names.path(branch));
             let error = if error.path.is_empty() { error.within(&path) } else { error };
-            Error::from(error)
-                .with_url(self.inner.file.url())
-                .with_advice("the other branches can be read")
+            error.located(self.inner.file.url()).with_advice("the other branches can be read")
         })
     }
 

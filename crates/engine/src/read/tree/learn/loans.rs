@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, Urgency, Want, Wants};
+use crate::located::Located;
 use crate::read::core::columns::Column;
 use crate::read::core::decoders::AT_ONCE;
 use crate::read::tree::Tree;
@@ -201,7 +202,7 @@ fn decode(
         batches: 0..0,
     };
     decode_item(tree.metadata(), &basket.column, &item, bytes, counts, codecs)
-        .map_err(|error| Error::from(error.within(tree.path())).with_url(tree.file().url()))
+        .map_err(|error| error.within(tree.path()).located(tree.file().url()))
 }
 
 /// A basket on its way.

@@ -32,6 +32,7 @@ use super::Tree;
 use super::plan::{baskets_of, decoded_bytes_per_entry};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Urgency, Want};
+use crate::located::Located;
 use crate::read::core::columns::Column;
 use crate::read::file::profile::Profile;
 use crowd::Crowds;
@@ -394,7 +395,7 @@ impl Learner {
         let entries = self.branch(key.0).baskets[key.1].entries.clone();
         let Some(counter) = counter else {
             let error = rootfile::Error::unsupported("baskets without their entry offsets");
-            return Err(Error::from(error.within(&column.name)).with_url(self.tree.file().url()));
+            return Err(error.within(&column.name).located(self.tree.file().url()));
         };
         let counting = Arc::new(self.tree.counting(counter)?);
         self.counters.insert(counter.0 as usize, counting);

@@ -8,6 +8,7 @@ use rootfile::Array;
 use super::Pipeline;
 use super::item::State;
 use crate::error::Result;
+use crate::located::Located;
 use crate::read::core::batches::{Maker, Parcel};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
@@ -22,7 +23,9 @@ impl Pipeline {
             None => {
                 let shown = &self.job.columns[..self.job.shown];
                 let kept = |position| self.refused.keeps(position);
-                self.assembly.take(&self.plan, shown, number, kept)?
+                self.assembly
+                    .take(&self.plan, shown, number, kept)
+                    .located(self.job.remote.url())?
             }
             Some(_) => self.join(number, &items, &entries, survivors.as_deref())?,
         };
@@ -65,7 +68,9 @@ impl Pipeline {
             for at in items {
                 parts.extend(self.part(at, number, entries, survivors));
             }
-            let array = Array::concat(parts)?.unwrap_or_else(|| column.interpretation.empty());
+            let array = Array::concat(parts)
+                .located(self.job.remote.url())?
+                .unwrap_or_else(|| column.interpretation.empty());
             columns.push((column.name.clone(), array));
         }
         Ok(columns)

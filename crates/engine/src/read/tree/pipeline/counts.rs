@@ -12,7 +12,8 @@ use rootfile::tree::{BasketPlace, BranchId};
 
 use super::item::{Counts, Slot, State};
 use super::{Pipeline, stored};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::located::Located;
 use crate::read::tree::plan::{Item, baskets_of};
 
 /// Items that hold counts.
@@ -72,7 +73,7 @@ impl Pipeline {
         let Some(counter) = self.job.counters[column].clone() else {
             let error = rootfile::Error::unsupported("baskets without their entry offsets");
             let error = error.within(&self.job.columns[column].name).within(&self.job.tree_path);
-            return Err(Error::from(error).with_url(self.job.remote.url()));
+            return Err(error.located(self.job.remote.url()));
         };
         if let Some(known) = self.counting.columns.get(&counter.branch) {
             return Ok(*known);
@@ -93,7 +94,7 @@ impl Pipeline {
         if baskets.is_empty() {
             let error = rootfile::Error::corrupt("its counter has no entries");
             let error = error.within(&self.job.columns[item.column].name);
-            return Err(Error::from(error).with_url(self.job.remote.url()));
+            return Err(error.located(self.job.remote.url()));
         }
         for basket in baskets {
             let known = self.counting.items.get(&(hidden, basket)).copied();

@@ -19,6 +19,7 @@ use rootfile::Array;
 use super::item::State;
 use super::{Decision, Pipeline, Work, stored};
 use crate::error::Result;
+use crate::located::Located;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
 use crate::read::core::decoders::AT_ONCE;
@@ -159,6 +160,7 @@ impl Pipeline {
             columns.push((self.job.columns[*column].clone(), parts));
         }
         let done = self.done.clone();
+        let url = self.job.remote.url().to_owned();
         self.job.decoders.run(self.job.remote.tag(), AT_ONCE, move |_| {
             let join = || {
                 let mut joined = Vec::with_capacity(columns.len());
@@ -167,7 +169,8 @@ impl Pipeline {
                         let (from, to) = (entries.start.max(held.start), entries.end.min(held.end));
                         array.slice((from - held.start) as usize..(to - held.start) as usize)
                     };
-                    let array = Array::concat(parts.into_iter().map(slice).collect())?;
+                    let array =
+                        Array::concat(parts.into_iter().map(slice).collect()).located(&*url)?;
                     let array = array.unwrap_or_else(|| column.interpretation.empty());
                     joined.push((column.name.clone(), array));
                 }

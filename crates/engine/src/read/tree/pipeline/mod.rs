@@ -29,6 +29,7 @@ use super::plan::{DECIDED_AHEAD, Item, Plan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
+use crate::located::Located;
 use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Column;
 use crate::read::core::cut::Predicate;
@@ -350,7 +351,7 @@ impl Pipeline {
                 None => decode_item(&tree, &column, &item, &bytes, &counts, codecs),
             };
             let outcome = decoded.map_err(|error| {
-                let error = Error::from(error.within(&path)).with_url(url);
+                let error = error.within(&path).located(url);
                 match item.range {
                     Some(range) => error.with_range(range),
                     None => error,
