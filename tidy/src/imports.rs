@@ -68,12 +68,12 @@ const fn ban(
     Ban { folder, except, path, instead }
 }
 
-/// Beside the readers: lib.rs hands on their types, error.rs makes one error of the leaves'.
+/// Beside the readers: lib.rs hands on their types, located.rs makes errors of the engine from those of the format.
 const READERS: [&str; 4] = [
     "crates/engine/src/read/",
     "crates/engine/src/write/",
     "crates/engine/src/lib.rs",
-    "crates/engine/src/error.rs",
+    "crates/engine/src/located.rs",
 ];
 const SOURCE: [&str; 1] = ["crates/engine/src/source/"];
 
