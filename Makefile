@@ -19,13 +19,13 @@ unexport CONDA_PREFIX
 PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml bench/*.py demo/*.py sim/*.py lab/*.py))))
 
 .DEFAULT_GOAL := help
-.PHONY: help check fmt fmt-check clippy ruff mypy test test-rust test-python extension \
-	extension-release demo fuzz xrootd clean
+.PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
+	extension extension-release demo fuzz xrootd clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-check: fmt-check clippy ruff mypy ## formatting and lint, Rust and Python
+check: fmt-check clippy ruff mypy tables-check ## formatting and lint, Rust and Python
 
 fmt: $(VENV)/.ready ## format everything
 	$(CARGO) fmt --all
@@ -51,6 +51,12 @@ ifneq ($(wildcard python/pyproject.toml),)
 else
 	@echo "mypy: no Python package in this checkout, nothing to check"
 endif
+
+tables: ## write the tables of the documents again, from bench/record
+	$(PYTHON) bench/tables.py
+
+tables-check:
+	$(PYTHON) bench/tables.py --check
 
 test: test-rust test-python ## every test, Rust and Python
 

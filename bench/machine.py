@@ -1,4 +1,4 @@
-"""Facts about machine and software that a figure depends on; nothing that names the machine."""
+"""The day, the class of machine and the versions that a figure depends on; no machine's name."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import os
 import platform
 import re
 import subprocess
+from datetime import UTC, datetime
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 
 def facts() -> dict:
     return {
+        "date": datetime.now(UTC).date().isoformat(),
         "cores": os.cpu_count(),
+        "cores_used": len(os.sched_getaffinity(0)),
         "cpu": cpu_model(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "kernel": re.split(r"[-+]", platform.release())[0],
@@ -20,6 +24,7 @@ def facts() -> dict:
         "python": platform.python_version(),
         "commit": first_line("git", "rev-parse", "--short", "HEAD"),
         "xrootd": first_line("xrootd", "-v"),
+        "root": root_release(),
         "packages": {
             name: version(name) for name in ("root", "uproot", "awkward", "numpy", "farroot")
         },
@@ -30,6 +35,18 @@ def cpu_model() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     return next(names, platform.machine())
+
+
+def root_release() -> str | None:
+    """ROOT's own version, which its wheel's does not tell."""
+    found = find_spec("ROOT")
+    if found is None or found.origin is None:
+        return None
+    header = Path(found.origin).parent / "include" / "ROOT" / "RVersion.hxx"
+    if not header.exists():
+        return None
+    parts = re.findall(r"#define ROOT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header.read_text())
+    return "{}.{}.{:0>2}".format(*parts)
 
 
 def version(package: str) -> str | None:

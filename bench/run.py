@@ -2,8 +2,9 @@
 
     python bench/run.py NAME [--runs N] [--peers farroot,uproot] [--links 72] [--congestion bbr]
 
-Writes what it found to bench/record/NAME.csv (each run) and NAME.json (the table, the machine).
-With --add it adds to what is recorded, which may be a part of the peers or links.
+Writes each run to bench/record/NAME.csv and the table to NAME.json, with the day, the commit and
+the class of machine, and makes the pages again that show them (tables.py).
+With --add it adds to the record, also where only a part of the peers or links was run.
 Experiments with a link run inside farroot-lab, which needs root or user namespaces. See METHOD.md.
 """
 
@@ -19,6 +20,7 @@ from pathlib import Path
 import data
 import machine
 import record
+import tables
 from definitions import EXPERIMENTS, Experiment, Link, Peer
 
 BENCH = Path(__file__).resolve().parent
@@ -56,6 +58,7 @@ def main() -> None:
     print(record.as_text(experiment, table))
     if args.add or not (args.peers or args.links):
         record.write(stem, facts, rows, table)
+        tables.write()
 
 
 def arguments() -> argparse.Namespace:

@@ -22,6 +22,7 @@ import data
 import machine
 import record
 import run
+import tables
 from definitions import EXPERIMENTS
 from faults import Hosts, Schedule
 from scenarios import FIRST, SCENARIOS, Job, Scenario
@@ -47,6 +48,7 @@ def main() -> None:
     if not args.names:
         facts = {"about": "several sources and faults", "machine": machine.facts()}
         record.write(run.BENCH / "record" / "sources", facts, rows, lines)
+        tables.write()
 
 
 def arguments() -> argparse.Namespace:

@@ -11,6 +11,8 @@ mod circles;
 #[cfg(test)]
 mod features;
 #[cfg(test)]
+mod figures;
+#[cfg(test)]
 mod imports;
 #[cfg(test)]
 mod leaves;

@@ -1,0 +1,95 @@
+"""A line chart of a few series as SVG, which needs no library and is the same on each machine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 720, 380
+LEFT, RIGHT, TOP, BOTTOM = 60, 190, 34, 52
+COLORS = ("#b35900", "#d98c1f", "#2f6fb7", "#12843f", "#888888")
+
+
+@dataclass(frozen=True)
+class Series:
+    name: str
+    points: list[tuple[float, float]]
+    is_ours: bool = False
+
+
+def line_chart(title: str, x_name: str, y_unit: str, series: list[Series]) -> str:
+    """Both axes begin at zero and are linear: the slope is what distance costs."""
+    x_step, x_end = axis(max(x for one in series for x, _ in one.points))
+    y_step, y_end = axis(max(y for one in series for _, y in one.points))
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        across = LEFT + (WIDTH - LEFT - RIGHT) * x / x_end
+        down = HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * y / y_end
+        return round(across, 1), round(down, 1)
+
+    parts = [text(LEFT, 20, title, weight="bold")]
+    for number in range(round(y_end / y_step) + 1):
+        left, down = place(0, number * y_step)
+        parts.append(line((left, down), (WIDTH - RIGHT, down), "#dddddd"))
+        parts.append(text(left - 8, down + 4, f"{number * y_step:g} {y_unit}", anchor="end"))
+    for number in range(round(x_end / x_step) + 1):
+        across, bottom = place(number * x_step, 0)
+        parts.append(text(across, bottom + 18, f"{number * x_step:g}", anchor="middle"))
+    parts.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, x_name, anchor="middle"))
+    for one, color in zip(series, COLORS, strict=True):
+        placed = [place(x, y) for x, y in one.points]
+        path = " ".join(f"{across},{down}" for across, down in placed)
+        width = 3 if one.is_ours else 1.5
+        parts.append(
+            f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="{width}"/>'
+        )
+        parts += [
+            f'<circle cx="{across}" cy="{down}" r="3" fill="{color}"/>' for across, down in placed
+        ]
+    parts += legend(series, [place(*one.points[-1])[1] for one in series])
+    inner = "\n".join(parts)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'font-family="sans-serif" font-size="12">\n'
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>\n{inner}\n</svg>\n'
+    )
+
+
+def legend(series: list[Series], heights: list[float]) -> list[str]:
+    """The names beside the last points, apart by a line at least."""
+    parts, free_from = [], 0.0
+    for number in sorted(range(len(series)), key=lambda number: heights[number]):
+        down = max(heights[number], free_from)
+        free_from = down + 16
+        weight = "bold" if series[number].is_ours else "normal"
+        name, color = series[number].name, COLORS[number]
+        parts.append(text(WIDTH - RIGHT + 10, down + 4, name, weight=weight, color=color))
+    return parts
+
+
+def axis(most: float) -> tuple[float, float]:
+    """A step that is easy to read, and the first multiple of it that all values fit under."""
+    step = next(step for step in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if most / step <= 7)
+    return step, step * math.ceil(most / step)
+
+
+def line(start: tuple[float, float], end: tuple[float, float], color: str) -> str:
+    return (
+        f'<line x1="{start[0]}" y1="{start[1]}" x2="{end[0]}" y2="{end[1]}" '
+        f'stroke="{color}" stroke-width="1"/>'
+    )
+
+
+def text(
+    across: float,
+    down: float,
+    words: str,
+    *,
+    anchor: str = "start",
+    weight: str = "normal",
+    color: str = "#222222",
+) -> str:
+    return (
+        f'<text x="{across:g}" y="{down:g}" text-anchor="{anchor}" font-weight="{weight}" '
+        f'fill="{color}">{words}</text>'
+    )

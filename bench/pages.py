@@ -1,0 +1,333 @@
+"""The questions of the pages of docs/measured/ and their records. Data only; tables.py acts.
+
+A question is a heading, one sentence, and a table that tables.py makes of one record or several.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Question:
+    """One section of a page; `form` is the function in tables.py that makes its table."""
+
+    heading: str
+    sentence: str
+    records: tuple[str, ...]
+    form: str  # peers, links, records, jobs, memory, overhead
+    labels: tuple[str, ...] = ()  # of the records, for `records`; of the scenarios, for `jobs`
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A row of the tables for users: the same job by ROOT, by uproot and by farroot."""
+
+    what: str
+    record: str
+    link: str
+    root: tuple[str, ...]  # the fastest of these stands for ROOT
+    uproot: tuple[str, ...]
+    farroot: str = "farroot root://"
+
+
+ROOT_CACHES = ("ROOT, default cache", "ROOT, trained cache")
+HEADLINES = (
+    Headline(
+        "three columns scattered over 245 MB, 100 ms away",
+        "h42",
+        "100 ms",
+        ROOT_CACHES,
+        ("uproot root://", "uproot http://"),
+    ),
+    Headline(
+        "the same, 11 ms away",
+        "caches",
+        "11 ms",
+        ROOT_CACHES,
+        ("uproot root://",),
+    ),
+    Headline(
+        "the same, 100 ms, 1 MB/s for each connection",
+        "slowflows",
+        "100 ms flow-rate=1MB/s",
+        ("ROOT, trained cache",),
+        ("uproot root://",),
+    ),
+    Headline(
+        "number of entries of 1,576 small files, 100 ms",
+        "opens",
+        "100 ms",
+        ("ROOT, one by one (10 files)",),
+        ("uproot, 32 threads (320 files)",),
+    ),
+    Headline(
+        "100 columns of a local TTree, one thread",
+        "local",
+        "",
+        ("ROOT GetEntry loop",),
+        ("uproot",),
+        "farroot",
+    ),
+    Headline(
+        "100 fields of a local RNTuple, one thread",
+        "ntuple",
+        "",
+        ("ROOT in bulk",),
+        ("uproot",),
+        "farroot",
+    ),
+)
+# The README has these of them.
+FIRST_SCREEN = ("h42", "opens", "local", "ntuple")
+# What farroot takes more of is said of these, the first batch of a file among them.
+COSTS = (
+    HEADLINES[0],
+    HEADLINES[3],
+    Headline(
+        "the first 20,000 entries of three columns",
+        "roundtrips",
+        "0 ms to 240 ms",
+        ("ROOT, trained cache",),
+        ("uproot root://",),
+    ),
+)
+
+PAGES = {
+    "remote": (
+        "Remote reads",
+        (
+            Question(
+                "First batch on cold connections",
+                "(Time at 240 ms - time at 0) / 240 ms, from the address to the first 20,000 "
+                "entries of three columns, at 1 Gbit/s: round trips, with TCP's ramp-up in them.",
+                ("roundtrips",),
+                "peers",
+            ),
+            Question(
+                "Three scattered branches, 100 ms away",
+                "12.5 MB in 4,941 baskets of a file of 245 MB (h42), at 1 Gbit/s.",
+                ("h42",),
+                "peers",
+            ),
+            Question(
+                "The same by distance",
+                "The three branches of h42 by round-trip time, in seconds; "
+                "TTreeCache was first measured so, in 2006.",
+                ("caches",),
+                "links",
+            ),
+            Question(
+                "Slow connections",
+                "The three branches of h42, 100 ms away, where each TCP connection gets 1 MB/s.",
+                ("slowflows",),
+                "peers",
+            ),
+            Question(
+                "Lost packets",
+                "The three branches of h42, 100 ms away at 1 Gbit/s, in seconds, "
+                "where packets are lost at random.",
+                ("loss",),
+                "links",
+            ),
+            Question(
+                "50,000 pieces of 10 kB",
+                "Every other 10 kB of a file of 1 GB by XRootD's own client, in seconds; "
+                "519 MB cross the link, which takes 4.15 s at 1 Gbit/s; "
+                "farroot's times have no record.",
+                ("streams",),
+                "links",
+            ),
+            Question(
+                "1,576 small files",
+                "The number of entries of the tree of each, 100 ms away; a client that opens one "
+                "file after the other does so on a sample, and its figures are multiplied.",
+                ("opens",),
+                "peers",
+            ),
+            Question(
+                "An event loop",
+                "1,000 events of 480 kB in 400 branches, of which 30 % of the bytes of each event "
+                "and all of each 50th are read (192 MB), in seconds, at 1 Gbit/s "
+                "but where it is said.",
+                ("eventloop",),
+                "links",
+            ),
+            Question(
+                "Work that overlaps with reading",
+                "`iterate` in 8 batches of 9 MB at 200 Mbit/s and 50 ms, with 0.3 s of the "
+                "caller's own work on each batch.",
+                ("overlap",),
+                "peers",
+            ),
+            Question(
+                "Whole files to a disk",
+                "A file of 75 MB, 100 ms away, in seconds, each program's own start included.",
+                ("copy",),
+                "links",
+            ),
+        ),
+    ),
+    "sources": (
+        "Several sources, and servers that fail",
+        tuple(
+            Question(heading, sentence, ("sources",), "jobs", (scenario,))
+            for scenario, heading, sentence in (
+                (
+                    "equal",
+                    "Two equal sources",
+                    "All columns of a file of 179 MB from servers 100 ms away with 20 MB/s each.",
+                ),
+                (
+                    "equal-loop",
+                    "An event loop over two sources",
+                    "The event loop, event by event, from servers 100 ms away with 20 MB/s each.",
+                ),
+                (
+                    "near-far",
+                    "A near and a far source",
+                    "The file of 179 MB from servers with 20 ms and 5 MB/s, and with 140 ms and "
+                    "20 MB/s.",
+                ),
+                (
+                    "dies",
+                    "One of two sources fails",
+                    "The first of two servers (20 MB/s, 100 ms) is killed, stopped or slowed "
+                    "50-fold 1.5 s after the read has begun.",
+                ),
+                (
+                    "alone",
+                    "The only source fails for a while",
+                    "One server (20 MB/s, 100 ms) is killed and started again after 3 s, "
+                    "or its link is cut for 10 s.",
+                ),
+                (
+                    "dead",
+                    "A source that is not there",
+                    "A server that refuses connections, or accepts them and says nothing, "
+                    "from the beginning.",
+                ),
+                (
+                    "enough",
+                    "Two sources where one would do",
+                    "The three branches of h42 from servers 20 ms away with 1 Gbit/s each.",
+                ),
+                (
+                    "federation",
+                    "A redirector with three servers",
+                    "The caller names the redirector only; the server that sends the most is "
+                    "killed, stopped or slowed to 1 MB/s.",
+                ),
+                (
+                    "poor-first",
+                    "The redirector chooses a slow server",
+                    "The server that the redirector chooses gets 1 MB/s; another has 20 MB/s.",
+                ),
+                (
+                    "unequal-copies",
+                    "A copy from three unequal servers",
+                    "A file of 33.8 MB to a disk from servers of 20, 40 and 80 Mbit/s, 2 ms away.",
+                ),
+            )
+        ),
+    ),
+    "local": (
+        "Local files",
+        (
+            Question(
+                "All branches of a TTree",
+                "100 flat and jagged branches, 179 MB, ZSTD, one decoding thread but where it is "
+                "said; ROOT's loop keeps no arrays.",
+                ("local",),
+                "peers",
+            ),
+            Question(
+                "The same in other compressions",
+                "The same branches, in seconds; the last column is the decompressor's library "
+                "alone (one copy where nothing is compressed).",
+                ("local-zlib", "local-lz4", "local-lzma", "local-none"),
+                "records",
+                ("zlib, level 1", "LZ4, level 4", "LZMA, level 7", "not compressed"),
+            ),
+            Question(
+                "Lists of lists, texts, objects",
+                "500,000 entries of each, in seconds; the last column is zstd's library alone.",
+                ("nested", "strings", "split", "whole"),
+                "records",
+                (
+                    "`vector<vector<float>>`",
+                    "`string`, `vector<string>`",
+                    "an object with lists, split",
+                    "the same in one branch",
+                ),
+            ),
+            Question(
+                "All fields of an RNTuple",
+                "100 fields of numbers and lists, 112 MB in ten clusters, one decoding thread but "
+                "where it is said; ROOT reads in bulk and keeps no arrays.",
+                ("ntuple",),
+                "peers",
+            ),
+            Question(
+                "Three scattered branches",
+                "The three branches of h42 from a local file, one thread.",
+                ("h42-local",),
+                "peers",
+            ),
+            Question(
+                "An event loop",
+                "The event loop from a local file.",
+                ("eventloop-local",),
+                "peers",
+            ),
+        ),
+    ),
+    "objects": (
+        "Single objects",
+        (
+            Question(
+                "Histograms, graphs, vectors",
+                "From the path of a local file to the numbers, in seconds, one thread but where "
+                "it is said; the last column is zstd's library alone.",
+                ("object-histogram", "object-graph", "object-numbers", "histograms"),
+                "records",
+                (
+                    "a `TH3D` of 8 million bins",
+                    "a `TGraph` of 10 million points",
+                    "a `vector<double>` of 10 million",
+                    "10,000 `TH1D` in 100 directories",
+                ),
+            ),
+        ),
+    ),
+    "overhead": (
+        "What reading costs beside time",
+        (
+            Question(
+                "Bytes and connections beyond the need",
+                "What came over the link beyond the baskets that the job needs, as a part of "
+                "these: metadata and the headers of packets and protocols included.",
+                ("h42", "eventloop"),
+                "overhead",
+            ),
+            Question(
+                "Peak memory of a loop over batches",
+                "`iterate` over all branches of a file of 1 GB in batches of 100 MB.",
+                ("memory",),
+                "memory",
+            ),
+            Question(
+                "Names of 1,600 branches",
+                "From the path of a local file to the names of all branches.",
+                ("wide",),
+                "peers",
+            ),
+            Question(
+                "Import",
+                "The import statement alone, in a fresh interpreter.",
+                ("import",),
+                "peers",
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,374 @@
+"""Writes the tables of docs/measured/, docs/performance.md and README.md from bench/record/.
+
+    python bench/tables.py            # write them
+    python bench/tables.py --check    # name the pages that are not what the records say
+
+The pages of docs/measured/ are made as a whole, from the questions in pages.py. In the other pages
+what stands between `<!-- table NAME: RECORDS -->` and `<!-- end of table -->` is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+from chart import Series, line_chart
+from pages import COSTS, FIRST_SCREEN, HEADLINES, PAGES, Headline, Question
+
+BENCH = Path(__file__).resolve().parent
+ROOT = BENCH.parent
+RECORD = BENCH / "record"
+WITH_BLOCKS = ("README.md", "docs/performance.md")
+BLOCK = re.compile(r"(<!-- table (\w+): [\w, -]+ -->\n).*?(<!-- end of table -->)", re.DOTALL)
+IS_NUMBER = re.compile(r"\**\d|not run$|refuses$|$")
+# Runs that differ by less are given by their median alone.
+SCATTER = 1.04
+
+Rows = list[list[str]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    check = parser.parse_args().check
+    wrong = [path.relative_to(ROOT) for path, text in made().items() if not holds(path, text)]
+    for path in wrong:
+        print(f"{path}: not what bench/record/ says, run `make tables`" if check else path)
+    if not check:
+        write()
+    return 1 if check and wrong else 0
+
+
+def holds(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text() == text
+
+
+def write() -> None:
+    for path, text in made().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+
+def made() -> dict[Path, str]:
+    """Every file that depends on the records, with its text."""
+    files = {ROOT / f"docs/measured/{name}.md": page(*what) for name, what in PAGES.items()}
+    files[ROOT / "docs/distance.svg"] = distance_chart()
+    for name in WITH_BLOCKS:
+        files[ROOT / name] = with_blocks((ROOT / name).read_text())
+    return files
+
+
+def with_blocks(text: str) -> str:
+    """The page with its tables made again; its own words stay."""
+    return BLOCK.sub(lambda found: found[1] + "\n" + BLOCKS[found[2]]() + "\n" + found[3], text)
+
+
+def page(title: str, questions: tuple[Question, ...]) -> str:
+    parts = [
+        "<!-- Made by bench/tables.py from bench/record/: change these, not this page. -->",
+        f"# {title}",
+        "Medians; a range in brackets is the least and the most, where they differ by more than "
+        "4 %.\nBelow each table: its record, and what it was made with. "
+        "[METHOD.md](../../bench/METHOD.md)\nsays how it is measured and which way it is biased.",
+    ]
+    for question in questions:
+        parts += [f"## {question.heading}", wrapped(question.sentence)]
+        parts += [table(FORMS[question.form](question)), caption(question)]
+    return "\n\n".join(parts) + "\n"
+
+
+def caption(question: Question) -> str:
+    """Record, date, commit, class of machine, versions, and what the record adds."""
+    found = {name: record(name) for name in question.records}
+    facts: dict[str, list[str]] = {}
+    for name, one in found.items():
+        facts.setdefault(origin(one), []).append(f"[{name}](../../bench/record/{name}.json)")
+    lines = [f"{', '.join(names)}: {fact}." for fact, names in facts.items()]
+    lines += dict.fromkeys(f"Note: {one['note']}." for one in found.values() if "note" in one)
+    repeat = ", ".join(f"`make bench-{name}`" for name in question.records)
+    lines.append(f"To repeat it: {repeat}.")
+    return wrapped(" ".join(lines))
+
+
+def origin(one: dict) -> str:
+    facts = one["machine"]
+    day = date.fromisoformat(facts["date"])
+    cpu = re.sub(r"\((R|TM)\)| Processor| CPU", "", facts["cpu"])
+    used = facts.get("cores_used", facts["cores"])
+    cores = (
+        f"{facts['cores']} cores" if used == facts["cores"] else f"{used} of {facts['cores']} cores"
+    )
+    parts = [f"{day.day} {day:%B %Y}", f"commit {facts['commit']}", f"{cores} of an {cpu}"]
+    parts += [f"ROOT {facts['root']}", f"uproot {facts['packages']['uproot']}"]
+    if "congestion" in one and any(line.get("link") for line in one["table"]):
+        parts += [f"xrootd {facts['xrootd'].removeprefix('v')}", one["congestion"]]
+    return ", ".join(parts)
+
+
+def record(name: str) -> dict:
+    return json.loads((RECORD / f"{name}.json").read_text())
+
+
+# --- the forms of tables
+
+
+def peers(question: Question) -> Rows:
+    """A line a peer: median, least, most, and what else the record knows of it."""
+    lines = record(question.records[0])["table"]
+    names = ["", "median, s", "least", "most", "to the best peer"]
+    if all("near_s" in line for line in lines):
+        names[1] = "round trips"
+    extra = [(key, name) for key, name in EXTRA if any(key in line for line in lines)]
+    rows = [names + [name for _, name in extra]]
+    for line in lines:
+        cells = [shown(line["peer"]), *(seconds(line[key]) for key in ("median", "min", "max"))]
+        cells.append(f"{line['ratio_to_best_peer']:.2f}")
+        rows.append(cells + [SHOWN[key](line[key]) if key in line else "" for key, _ in extra])
+    return rows
+
+
+def links(question: Question) -> Rows:
+    """A line a peer, a column a link."""
+    lines = record(question.records[0])["table"]
+    labels = list(dict.fromkeys(line["link"] for line in lines))
+    rows = [["", *(link_name(label) for label in labels)]]
+    for peer in dict.fromkeys(line["peer"] for line in lines):
+        found = {line["link"]: line for line in lines if line["peer"] == peer}
+        cells = [spread(found[label]) if label in found else "not run" for label in labels]
+        rows.append([shown(peer), *cells])
+    return rows
+
+
+def records(question: Question) -> Rows:
+    """A line a record, a column a peer."""
+    tables = [record(name)["table"] for name in question.records]
+    names = [line["peer"] for line in tables[0][:-1]]
+    rows = [["", *(shown(name) for name in names), "the library alone"]]
+    for label, lines in zip(question.labels, tables, strict=True):
+        rows.append([label, *(spread(line) for line in lines)])
+    return rows
+
+
+def jobs(question: Question) -> Rows:
+    """A line a job of one scenario: its time, and how that compares with the first job's."""
+    lines = [line for line in record("sources")["table"] if line["scenario"] == question.labels[0]]
+    rows = [["", "s", "to the first", "MB", "connections"]]
+    for line in lines:
+        moved = [
+            SHOWN[key](line[key]) if key in line else "" for key in ("link_bytes", "connections")
+        ]
+        star = ", of an earlier day on two cores" if line.get("earlier") else ""
+        error = ", an error" if "failed" in line else ""
+        rows.append([line["job"] + error + star, spread(line), f"{line['to_first']:.2f}", *moved])
+    return rows
+
+
+def memory(question: Question) -> Rows:
+    rows = [["", "peak, MB", "without any data, MB", "time, s"]]
+    for line in record(question.records[0])["table"]:
+        megabytes = (f"{line[key] / 1e6:.0f}" for key in ("median", "idle_bytes"))
+        rows.append([shown(line["peer"]), *megabytes, seconds(line["time_s"])])
+    return rows
+
+
+def overhead(question: Question) -> Rows:
+    rows = [["", "link", "", "beyond the need", "connections"]]
+    for name in question.records:
+        for line in record(name)["table"]:
+            is_sample = "(50 events)" in line["peer"]
+            if "beyond_needed" not in line or is_sample or line["peer"].startswith("xrdcp"):
+                continue
+            beyond = f"{100 * line['beyond_needed']:.1f} %"
+            cells = [link_name(line["link"]), shown(line["peer"]), beyond]
+            rows.append([name, *cells, f"{line['connections']:.0f}"])
+    return rows
+
+
+FORMS: dict[str, Callable[[Question], Rows]] = {
+    "peers": peers,
+    "links": links,
+    "records": records,
+    "jobs": jobs,
+    "memory": memory,
+    "overhead": overhead,
+}
+
+
+# --- the blocks of README.md and docs/performance.md
+
+
+def headline(one: Headline, prefix: str) -> list[str]:
+    lines = {
+        line["peer"]: line["median"]
+        for line in record(one.record)["table"]
+        if line["link"] == one.link
+    }
+    root, uproot = (min(lines[name] for name in names) for names in (one.root, one.uproot))
+    ours = lines[one.farroot]
+    cells = [f"{seconds(value)} s" for value in (root, uproot)] + [f"**{seconds(ours)} s**"]
+    times = f"{min(root, uproot) / ours:.1f} times"
+    return [one.what, *cells, times, f"[{one.record}]({prefix}bench/record/{one.record}.json)"]
+
+
+HEADLINE_NAMES = ["", "ROOT", "uproot", "farroot", "as fast as the faster", "record"]
+
+
+def first_screen() -> str:
+    rows = [headline(one, "") for one in HEADLINES if one.record in FIRST_SCREEN]
+    return table([HEADLINE_NAMES, *rows])
+
+
+def headlines() -> str:
+    return table([HEADLINE_NAMES, *(headline(one, "../") for one in HEADLINES)])
+
+
+def losses() -> str:
+    """Every line of every record in which another program that does the same job was faster."""
+    rows = [["record", "the faster", "s", "farroot", "s"]]
+    for path in sorted(RECORD.glob("*.json")):
+        lines = record(path.stem)["table"]
+        for link in dict.fromkeys(line.get("link") for line in lines):
+            rows += lost_rows(path.stem, [line for line in lines if line.get("link") == link])
+    return table(rows)
+
+
+def lost_rows(name: str, lines: list[dict]) -> Iterator[list[str]]:
+    timed = [line for line in lines if "ratio_to_best_peer" in line]
+    best = min((line for line in timed if is_peer(line)), default=None, key=by_median)
+    for line in timed:
+        if best and line["peer"].startswith("farroot") and by_median(line) > by_median(best):
+            at = f", {link_name(line['link'])}" if line["link"] else ""
+            cells = [best["peer"], spread(best), shown(line["peer"]), spread(line)]
+            yield [f"[{name}](../bench/record/{name}.json){at}", *cells]
+
+
+def is_peer(line: dict) -> bool:
+    bounds = ("floor", "farroot", "xrdcp of", "the transfer", "numpy")
+    return not line["peer"].startswith(bounds) and not line["peer"].endswith(" alone")
+
+
+def by_median(line: dict) -> float:
+    return line["median"]
+
+
+def costs() -> str:
+    """What farroot takes more of than the programs of the same rows: connections and bytes."""
+    rows = [["", "ROOT", "uproot", "farroot", "record"]]
+    for one in COSTS:
+        lines = {line["peer"]: line for line in record(one.record)["table"]}
+        moved = [moved_by(lines[name]) for name in (one.root[0], one.uproot[0], one.farroot)]
+        linked = f"[{one.record}](../bench/record/{one.record}.json)"
+        rows.append([one.what, *moved, linked])
+    return table(rows)
+
+
+def moved_by(line: dict) -> str:
+    count = f"{line['connections']:.0f}"
+    connections = "1 connection" if count == "1" else f"{count} connections"
+    return f"{line['link_bytes'] / 1e6:.1f} MB, {connections}"
+
+
+BLOCKS: dict[str, Callable[[], str]] = {
+    "first_screen": first_screen,
+    "headlines": headlines,
+    "losses": losses,
+    "costs": costs,
+}
+
+
+def distance_chart() -> str:
+    lines = record("caches")["table"]
+    series = [
+        Series(
+            name,
+            [(link_ms(line["link"]), line["median"]) for line in lines if line["peer"] == name],
+            name.startswith("farroot"),
+        )
+        for name in dict.fromkeys(line["peer"] for line in lines)
+    ]
+    title = "Three branches, 12.5 MB scattered over 245 MB, by distance (caches.json)"
+    return line_chart(title, "round-trip time, ms", "s", series)
+
+
+# --- words and numbers
+
+EXTRA = (("link_bytes", "MB"), ("connections", "connections"))
+SHOWN: dict[str, Callable[[float], str]] = {
+    "link_bytes": lambda value: f"{value / 1e6:.2f}",
+    "connections": lambda value: f"{value:.0f}",
+}
+
+
+def link_ms(label: str) -> float:
+    return float(label.split()[0])
+
+
+def link_name(label: str) -> str:
+    """`137 ms rate=20MB/s` as a reader would say it."""
+    distance, _, knobs = label.partition(" ms")
+    words = {
+        "rate": "{}",
+        "flow-rate": "{} a connection",
+        "loss": "{} lost",
+    }
+    extra = (knob.split("=") for knob in knobs.split())
+    values = [
+        words[knob].format(re.sub(r"([a-zA-Z%])", r" \1", value, count=1)) for knob, value in extra
+    ]
+    return ", ".join([f"{distance} ms", *values])
+
+
+def shown(peer: str) -> str:
+    """A peer's name; farroot's in bold."""
+    name = re.sub(r"(root|http)://", r"`\1://`", peer).replace("1 connections", "1 connection")
+    return f"**{name}**" if peer.startswith("farroot") else name
+
+
+def seconds(value: float) -> str:
+    """Three digits that count."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    digits = 1 if value >= 10 else 2 if value >= 1 else 3
+    return f"{value:.{digits}f}"
+
+
+def spread(line: dict) -> str:
+    if "median" not in line:
+        return "refuses"
+    text = seconds(line["median"])
+    if line["max"] > SCATTER * line["min"]:
+        text += f" ({seconds(line['min'])} to {seconds(line['max'])})"
+    return text
+
+
+def table(rows: Rows) -> str:
+    """Words to the left, numbers to the right."""
+    head, *body = rows
+    marks = [
+        "---:" if all(IS_NUMBER.match(row[at]) for row in body) else "---"
+        for at in range(len(head))
+    ]
+    marks[0] = "---"
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in (head, marks, *body)]
+    return "\n".join(
+        "|" + "|".join(f" {cell} " if cell else " " for cell in line) + "|" for line in lines
+    )
+
+
+def wrapped(text: str, width: int = 100) -> str:
+    """Lines of at most so many characters."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
