@@ -13,7 +13,18 @@ const PAGES: [&str; 1] = ["docs/performance.md"];
 const WITH_TABLES: [&str; 2] = ["README.md", "docs/performance.md"];
 /// What makes a number a figure.
 const UNITS: [&str; 13] = [
-    "s", "ms", "seconds", "minutes", "times", "%", "per cent", "MB/s", "kB/s", "GB/s", "MB", "GB",
+    "s",
+    "ms",
+    "seconds",
+    "minutes",
+    "times",
+    "%",
+    "per cent",
+    "MB/s",
+    "kB/s",
+    "GB/s",
+    "MB",
+    "GB",
     "round trips",
 ];
 /// What a record has to say of its machine.
@@ -86,7 +97,8 @@ fn figures_have_records() {
     for path in WITH_TABLES {
         findings.extend(unrecorded_tables(path, &text(path).expect("pages are text")));
     }
-    let records = files_ending(&[".json"]).into_iter().filter(|path| path.starts_with("bench/record/"));
+    let records =
+        files_ending(&[".json"]).into_iter().filter(|path| path.starts_with("bench/record/"));
     for path in records {
         findings.extend(lacking_facts(&path, &text(&path).expect("records are text")));
     }
@@ -98,7 +110,9 @@ fn the_rule_can_fail() {
     let table = "<!-- table headlines: h42, local -->\n| a | 1.05 s |\n<!-- end of table -->\n";
     let good = format!("Reads of 3 columns from 16 connections.\n{table}See h42.\n");
     assert_eq!(loose_figures("x.md", &good), Vec::<String>::new());
-    for bad in ["It takes 1.05 s.", "(2.4 times as fast)", "**0.3s** here", "95 % of it", "1,387 s,"] {
+    for bad in
+        ["It takes 1.05 s.", "(2.4 times as fast)", "**0.3s** here", "95 % of it", "1,387 s,"]
+    {
         assert_eq!(loose_figures("x.md", &format!("{table}{bad}\n")).len(), 1, "{bad}");
     }
     assert_eq!(unrecorded_tables("x.md", table), Vec::<String>::new());
