@@ -80,6 +80,7 @@ pub mod ntuple;
 pub mod object;
 pub mod streamer;
 pub mod tree;
+pub mod types;
 
 pub use array::{Array, Numbers};
 pub use codec::Codecs;

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use bytes::Bytes;
-use rootfile::streamer::{Element, StreamerInfo, Streamers, code};
+use rootfile::streamer::{Element, StreamerInfo, Streamers};
 use rootfile::tree::BranchKind;
+use rootfile::types::code;
 use rootfile::{File, Known};
 
 #[path = "support/feed.rs"]

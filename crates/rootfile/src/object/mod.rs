@@ -15,7 +15,8 @@ use bytes::Bytes;
 
 use crate::array::Numbers;
 use crate::error::{Error, Result};
-use crate::streamer::{Kind, Layout, Special};
+use crate::streamer::{Kind, Layout};
+use crate::types::special::Special;
 
 pub use reader::{read_object, read_object_at};
 

@@ -6,7 +6,7 @@ use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::memory;
 use crate::streamer::Kind;
-use crate::tree::interpret::Reduced;
+use crate::types::reduced::Reduced;
 
 pub(super) fn number(basic: Number, cursor: &mut Cursor<'_>) -> Result<Value> {
     Ok(match basic {

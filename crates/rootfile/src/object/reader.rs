@@ -23,7 +23,8 @@ use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory;
 use crate::ntuple;
-use crate::streamer::{Class, ClassId, Collection, Kind, Layout, Special, Streamers};
+use crate::streamer::{Class, ClassId, Collection, Kind, Layout, Streamers};
+use crate::types::special::Special;
 
 pub(super) const BYTE_COUNT: u32 = 0x4000_0000;
 /// The reference of the record's own object.

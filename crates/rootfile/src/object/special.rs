@@ -5,7 +5,7 @@ use super::reader::{ObjectHeader, Reader};
 use crate::array::{Number, Numbers};
 use crate::cursor::Cursor;
 use crate::error::Result;
-use crate::streamer::Special;
+use crate::types::special::Special;
 
 /// In an object's bits: it is referenced, and an identifier follows (ROOT: `kIsReferenced`).
 const REFERENCED: u32 = 1 << 4;

@@ -11,9 +11,10 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::{Element, StreamerInfo, code};
+use super::{Element, StreamerInfo};
 use crate::array::Number;
-use crate::streamer::collection::basic;
+use crate::types::code;
+use crate::types::cpp::basic;
 
 /// `class version-version: members`, one class a paragraph. A `!` behind the class: ROOT reads these
 /// versions by hand, whatever the file says.

@@ -2,6 +2,7 @@
 
 use super::ClassId;
 use crate::array::Number;
+use crate::types::cpp::basic;
 
 /// A collection and what it holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -144,26 +145,6 @@ pub(super) fn pair_of_numbers(name: &str) -> Option<[Number; 2]> {
         },
         _ => None,
     }
-}
-
-/// The basic type of that name in C++ or ROOT.
-pub(crate) fn basic(name: &str) -> Option<Number> {
-    Some(match name {
-        "bool" | "Bool_t" => Number::Bool,
-        "char" | "signed char" | "Char_t" | "int8_t" => Number::I8,
-        "unsigned char" | "UChar_t" | "uint8_t" | "Byte_t" => Number::U8,
-        "short" | "Short_t" | "int16_t" => Number::I16,
-        "unsigned short" | "UShort_t" | "uint16_t" => Number::U16,
-        "int" | "Int_t" | "int32_t" => Number::I32,
-        "unsigned int" | "unsigned" | "UInt_t" | "uint32_t" => Number::U32,
-        "long" | "Long_t" | "long long" | "Long64_t" | "int64_t" => Number::I64,
-        "unsigned long" | "ULong_t" | "unsigned long long" | "ULong64_t" | "uint64_t" => {
-            Number::U64
-        }
-        "float" | "Float_t" => Number::F32,
-        "double" | "Double_t" => Number::F64,
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

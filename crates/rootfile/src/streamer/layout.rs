@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::collection::{self, Collection, Item};
-use super::{ClassId, Element, StreamerInfo, code};
+use super::{ClassId, Element, StreamerInfo};
 use crate::array::Number;
-use crate::tree::interpret::layout::Scalar;
-use crate::tree::interpret::{Reduced, Target};
+use crate::types::code;
+use crate::types::reduced::{Reduced, Target};
+use crate::types::scalar::Scalar;
 
 /// How one version of a class is read: its members in the order in which they are written.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,8 +3,9 @@
 use crate::error::{Error, Result};
 use crate::object::{ObjectRef, Objects, Value};
 
-use super::{Element, StreamerInfo, Streamers, code};
+use super::{Element, StreamerInfo, Streamers};
 use crate::array::Numbers;
+use crate::types::code;
 
 impl Streamers {
     /// Understands the list of streamer infos of a file, read by [`crate::object::read_object`]

@@ -4,7 +4,8 @@
 use bytes::Bytes;
 
 use super::super::*;
-use crate::streamer::{Element, StreamerInfo, Streamers, code};
+use crate::streamer::{Element, StreamerInfo, Streamers};
+use crate::types::code;
 
 /// A record that grows, number by number.
 #[derive(Default, Clone)]

@@ -7,7 +7,8 @@ mod by_hand;
 use super::*;
 use crate::ErrorKind;
 use crate::cursor::Cursor;
-use crate::streamer::{Element, StreamerInfo, Streamers, code};
+use crate::streamer::{Element, StreamerInfo, Streamers};
+use crate::types::code;
 
 const KEY_LEN: u64 = 40;
 

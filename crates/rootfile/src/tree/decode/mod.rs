@@ -20,8 +20,9 @@ use crate::array::{Array, Numbers};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tree::basket::Basket;
-use crate::tree::interpret::layout::{Entry, Layout, Part, Record, Scalar, Text};
+use crate::tree::interpret::layout::{Entry, Layout, Part, Record, Text};
 use crate::tree::interpret::{Interpretation, Streamed};
+use crate::types::scalar::Scalar;
 use bytes::{Bytes, MEMBERWISE};
 use value::Run;
 

@@ -10,7 +10,8 @@ use crate::array::Array;
 use crate::error::Result;
 use crate::tree::basket::Basket;
 use crate::tree::interpret::Interpretation;
-use crate::tree::interpret::layout::{Entry, Layout, Scalar};
+use crate::tree::interpret::layout::{Entry, Layout};
+use crate::types::scalar::Scalar;
 
 impl Interpretation {
     /// Whether entries are lists of numbers with nothing between: their offsets may be kept apart

@@ -6,7 +6,8 @@ use super::{container, extend, pointer, wrong_column};
 use crate::array::{Array, Number, Numbers};
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::tree::interpret::layout::{Frame, Layout, List, Record, Scalar, Text, Version};
+use crate::tree::interpret::layout::{Frame, Layout, List, Record, Text, Version};
+use crate::types::scalar::Scalar;
 
 /// Set in a TObject's bits where a process id follows (ROOT: `kIsReferenced`).
 pub const IS_REFERENCED: u32 = 1 << 4;

@@ -6,15 +6,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::cpp::{self, Type};
 use super::element::{Basic, shaped};
 use super::layout::{
-    Classes, Counted, Counter, Frame, List, Named, Objects, Prefix, Text, Version,
+    Classes, Counted, Counter, Frame, Layout, List, Named, Objects, Part, Prefix, Record, Text,
+    Version,
 };
-use super::{Layout, Part, Record, Scalar};
 use crate::array::{Mark, Number};
 use crate::error::{Error, ErrorKind, Result};
-use crate::streamer::{Element, StreamerInfo, Streamers, code};
+use crate::streamer::{Element, StreamerInfo, Streamers};
+use crate::types::code;
+use crate::types::cpp::{self, Type};
+use crate::types::scalar::Scalar;
 
 /// Classes within classes within classes: more than any sane one.
 const DEPTH_MAX: usize = 32;

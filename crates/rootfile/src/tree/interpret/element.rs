@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::class::{self, Compiler};
-use super::layout::{Counted, Counter, Frame, List, Prefix, Text, Version};
+use super::layout::{Counted, Counter, Entry, Frame, Layout, List, Prefix, Record, Text, Version};
 use super::plain::brackets;
-use super::reduced::{Reduced, Target};
-use super::{Entry, Interpretation, Layout, Number, Record, Scalar, cpp, is_group, shape_of};
-use crate::array::Mark;
+use super::{Interpretation, is_group, shape_of};
+use crate::array::{Mark, Number};
 use crate::error::{Error, Result};
-use crate::streamer::{self, Streamers, code};
+use crate::streamer::{self, Streamers};
 use crate::tree::model::{Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
+use crate::types::reduced::{Reduced, Target};
+use crate::types::scalar::Scalar;
+use crate::types::{code, cpp, names};
 
 /// Byte count and version in front of a collection, and the number of items.
 const COLLECTION_HEADER: usize = 10;
@@ -491,7 +493,7 @@ pub(super) fn class_typename(tree: &Tree, branch: BranchId, classes: &Streamers)
     match () {
         () if name.is_empty() => "unknown".into(),
         // uproot leaves the class of a group as ROOT spells it, that of a member nearly so.
-        () if is_group(branch) && *id >= 0 => streamer::of_numbers(&name),
+        () if is_group(branch) && *id >= 0 => names::of_numbers(&name),
         () if is_group(branch) => name,
         () if matches!(branch_type, 31 | 41) => format!("{}[]", cpp::spelled(&name)),
         () => cpp::spelled(&name),

@@ -6,28 +6,23 @@
 //! (`std::vector`), or after one (pointers). Decoding itself is in `tree/decode`.
 //!
 //! One file per kind of branch: `plain.rs` (TBranch, where leaves tell all), `element.rs`
-//! (TBranchElement); `cpp.rs` reads C++ type names, `class.rs` looks into streamer info,
-//! `reduced.rs` knows `Float16_t` and `Double32_t`.
+//! (TBranchElement); `class.rs` looks into streamer info.
 
 mod class;
-mod cpp;
 mod element;
 pub(crate) mod layout;
 mod plain;
 mod pointer;
-mod reduced;
-
-pub use crate::array::Number;
-use layout::{Entry, Layout, Part, Record, Scalar};
-pub use reduced::{Reduced, Target};
 
 use std::sync::Arc;
 
-use crate::array::{Array, Offsets};
+use crate::array::{Array, Number, Offsets};
 use crate::error::{Error, ErrorKind, Result};
 use crate::streamer::Streamers;
 use crate::tree::decode::bulk::Bulk;
 use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
+use crate::types::cpp;
+use layout::{Entry, Layout};
 
 /// How to read a branch, and what comes out.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use super::layout::{Counted, Counter, Prefix, Text};
-use super::reduced::{Reduced, Target};
-use super::{Entry, Interpretation, Layout, Number, Record, Scalar, fixed_shape, shape_of};
+use super::layout::{Counted, Counter, Entry, Layout, Prefix, Record, Text};
+use super::{Interpretation, fixed_shape, shape_of};
+use crate::array::Number;
 use crate::error::{Error, Result};
 use crate::tree::model::{Branch, BranchId, Leaf, LeafKind};
+use crate::types::reduced::{Reduced, Target};
+use crate::types::scalar::Scalar;
 
 pub(super) fn interpret(id: BranchId, branch: &Branch) -> Result<Interpretation> {
     match &branch.leaves[..] {

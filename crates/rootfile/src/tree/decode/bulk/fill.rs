@@ -6,7 +6,7 @@ use super::{Found, Span};
 use crate::array::Array;
 use crate::error::Result;
 use crate::memory;
-use crate::tree::interpret::layout::Scalar;
+use crate::types::scalar::Scalar;
 
 /// What a column is filled from.
 #[derive(Debug, Clone, PartialEq)]

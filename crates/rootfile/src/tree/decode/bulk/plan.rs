@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::fill::Fill;
 use crate::array::Number;
-use crate::tree::interpret::layout::{Frame, Layout, List, Part, Record, Scalar, Text};
+use crate::tree::interpret::layout::{Frame, Layout, List, Part, Record, Text};
+use crate::types::scalar::Scalar;
 
 /// One thing after the other, as they are written. A slot takes where it is.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,7 +8,8 @@ use super::*;
 use crate::array::Number;
 use crate::tree::Basket;
 use crate::tree::interpret::Interpretation;
-use crate::tree::interpret::layout::{Entry, Frame, List, Part, Record, Scalar, Text, Version};
+use crate::tree::interpret::layout::{Entry, Frame, List, Part, Record, Text, Version};
+use crate::types::scalar::Scalar;
 
 fn numbers(number: Number) -> Layout {
     Layout::number(number)

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::class::{Compiler, Fields, SIZE_MAX, regular, special};
-use super::cpp;
-use super::layout::{Pointer, Version};
-use super::{Layout, Part, Record};
+use super::layout::{Layout, Part, Pointer, Record, Version};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, StreamerInfo};
+use crate::types::cpp;
 
 /// Numbers, strings and lists in what one pointer leads to.
 const POINTED_SIZE_MAX: usize = 1 << 12;

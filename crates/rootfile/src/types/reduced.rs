@@ -8,7 +8,7 @@
 
 use std::f64::consts::PI;
 
-use super::Scalar;
+use super::scalar::Scalar;
 
 /// A number stored with fewer bits.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -19,7 +19,7 @@ const ALIASES: &[(&str, &str)] = &[
 
 /// The one spelling of a class's name: no space beside `<`, `>`, `,` and `::`, and the compiler's
 /// names of numbers.
-pub(crate) fn regular(name: &str) -> String {
+pub fn regular(name: &str) -> String {
     let mut regular = String::with_capacity(name.len());
     let mut after_sign = true;
     for part in parts(name.trim()) {
@@ -36,7 +36,7 @@ pub(crate) fn regular(name: &str) -> String {
 }
 
 /// A name with the compiler's names of numbers, and otherwise as it is.
-pub(crate) fn of_numbers(name: &str) -> String {
+pub fn of_numbers(name: &str) -> String {
     parts(name).map(of_compiler).collect()
 }
 

@@ -1,0 +1,9 @@
+//! What classes and members are called and how numbers are stored: what streamer infos, objects and
+//! branches have in common.
+
+pub mod code;
+pub(crate) mod cpp;
+pub(crate) mod names;
+pub mod reduced;
+pub mod scalar;
+pub(crate) mod special;
