@@ -14,8 +14,15 @@ use super::envelope::verify;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
+/// Class of the anchor.
+pub const CLASS: &str = "ROOT::RNTuple";
 /// Bytes in front of what the checksum covers.
 const PREFIX_LEN: usize = 6;
+
+/// Whether objects of a class are RNTuples.
+pub fn is_class(name: &str) -> bool {
+    name == CLASS || name == "ROOT::Experimental::RNTuple"
+}
 
 /// Where header and footer are.
 #[derive(Debug, Clone, PartialEq, Eq)]

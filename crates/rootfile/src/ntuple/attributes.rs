@@ -9,14 +9,10 @@
 //! RNTuple stands for a directory of its sets, so that each has a path. The list came with format
 //! 1.0.1: older footers end in front of it.
 
-use super::anchor::Anchor;
-use super::open::{CLASS, footer};
+use super::anchor::CLASS;
 use super::reader::{Locator, Reader, elsewhere};
-use crate::directory::Directory;
 use crate::error::{Error, Result};
-use crate::file::{File, ready};
 use crate::key::Key;
-use crate::known::{Known, Progress};
 
 /// Bytes of a record of a set without a name.
 const RECORD_LEN_MIN: usize = 8 + 8 + 4 + 4;
@@ -66,7 +62,7 @@ impl AttributeSet {
     }
 
     /// Its anchor as the content of a record that has no key of its own.
-    fn key(&self) -> Option<Key> {
+    pub(super) fn key(&self) -> Option<Key> {
         let Locator::Range(range) = &self.place else { return None };
         Some(Key {
             record_len: range.end - range.start,
@@ -80,23 +76,5 @@ impl AttributeSet {
             name: self.name.clone(),
             title: String::new(),
         })
-    }
-}
-
-impl File {
-    /// The attribute sets of the RNTuple of a key, as a directory; `path` is what it is called.
-    pub(crate) fn attribute_sets(
-        &self,
-        known: &Known,
-        key: &Key,
-        path: &str,
-    ) -> Result<Progress<Directory>> {
-        let content = ready!(self.content_of(known, key)?);
-        let anchor = Anchor::read(&content, key.seek.saturating_add(key.key_len))
-            .map_err(|error| error.within(path))?;
-        let footer = ready!(footer(known, &anchor).map_err(|error| error.within(path))?);
-        let keys = footer.attribute_sets.iter().filter_map(AttributeSet::key).collect();
-        let listing = format!("the list of attribute sets of {path}");
-        Ok(Progress::Ready(Directory::new(&listing, keys, 0..0)))
     }
 }

@@ -26,12 +26,12 @@ mod reader;
 mod records;
 pub mod schema;
 
-pub use anchor::{Anchor, Link};
+pub use anchor::{Anchor, Link, is_class};
 pub use assemble::PageUse;
 pub use attributes::AttributeSet;
 pub use footer::ClusterGroup;
 pub use interpret::Interpretation;
 pub use names::Names;
-pub use open::{Ntuple, is_class};
+pub use open::Ntuple;
 pub use page_list::{Cluster, ColumnPages, Page};
 pub use schema::{Column, Field, Role, Schema};

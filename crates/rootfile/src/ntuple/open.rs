@@ -10,19 +10,18 @@
 
 use std::ops::Range;
 
-use super::anchor::{Anchor, Link};
+use super::anchor::{Anchor, Link, is_class};
 use super::attributes::AttributeSet;
 use super::envelope::ENVELOPE_LEN_MAX;
 use super::footer::{ClusterGroup, Footer};
 use super::page_list::{self, Cluster};
 use super::records::{self, Several};
 use super::schema::{self, Schema};
+use crate::directory::Directory;
 use crate::error::{Error, Result};
 use crate::file::{File, TREE_LEN_GUESS, bytes_of, ready};
+use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
-
-/// Class of the anchor.
-pub const CLASS: &str = "ROOT::RNTuple";
 
 /// Clusters, columns of them and pages that are listed at once: many groups may name one page list.
 const LISTED_MAX: u64 = 1 << 25;
@@ -57,11 +56,22 @@ impl File {
             .map_err(|error| error.within(path))?;
         Ntuple::read(known, anchor).map_err(|error| error.within(path))
     }
-}
 
-/// Whether objects of a class are RNTuples.
-pub fn is_class(name: &str) -> bool {
-    name == CLASS || name == "ROOT::Experimental::RNTuple"
+    /// The attribute sets of the RNTuple of a key, as a directory; `path` is what it is called.
+    pub(crate) fn attribute_sets(
+        &self,
+        known: &Known,
+        key: &Key,
+        path: &str,
+    ) -> Result<Progress<Directory>> {
+        let content = ready!(self.content_of(known, key)?);
+        let anchor = Anchor::read(&content, key.seek.saturating_add(key.key_len))
+            .map_err(|error| error.within(path))?;
+        let footer = ready!(footer(known, &anchor).map_err(|error| error.within(path))?);
+        let keys = footer.attribute_sets.iter().filter_map(AttributeSet::key).collect();
+        let listing = format!("the list of attribute sets of {path}");
+        Ok(Progress::Ready(Directory::new(&listing, keys, 0..0)))
+    }
 }
 
 impl Ntuple {
@@ -158,7 +168,7 @@ impl Ntuple {
 }
 
 /// The footer that an anchor points to.
-pub(super) fn footer(known: &Known, anchor: &Anchor) -> Result<Progress<Footer>> {
+fn footer(known: &Known, anchor: &Anchor) -> Result<Progress<Footer>> {
     let stored = ready!(stored(known, anchor, &anchor.footer, "footer")?);
     let footer = Footer::open(&stored, anchor.footer.length);
     footer.map(Progress::Ready).map_err(at(&anchor.footer, "footer"))

@@ -17,10 +17,10 @@
 //! that are within themselves.
 
 use super::bytes::{Bytes, Header, Place};
+use super::column::{plain, record_of, wrong_column};
 use super::object::{self, Order};
 use super::pointer::{Tag, address, nowhere};
-use super::value::{self, plain, record_of};
-use super::wrong_column;
+use super::value;
 use crate::array::Array;
 use crate::array::indirect::alternative;
 use crate::error::{Error, Result};

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::bytes::Bytes;
-use super::value::record_of;
-use super::{extend, integer, no_lengths, no_offsets, wrong_column};
+use super::column::{extend, integer, record_of, wrong_column};
+use super::{no_lengths, no_offsets};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::tree::basket::Basket;

@@ -7,6 +7,7 @@
 
 pub(super) mod bulk;
 mod bytes;
+mod column;
 mod container;
 mod leaves;
 mod object;
@@ -16,14 +17,15 @@ mod value;
 
 use std::ops::Range;
 
-use crate::array::{Array, Numbers};
+use crate::array::Array;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tree::basket::Basket;
 use crate::tree::interpret::layout::{Entry, Layout, Part, Record, Text};
 use crate::tree::interpret::{Interpretation, Streamed};
 use crate::types::scalar::Scalar;
-use bytes::{Bytes, MEMBERWISE};
+use bytes::{Bytes, IS_REFERENCED, MEMBERWISE};
+use column::{extend, extend_pieces, integer, plain, wrong_column};
 use value::Run;
 
 impl Interpretation {
@@ -297,7 +299,7 @@ impl Interpretation {
         column: &mut Array,
     ) -> Result<()> {
         if let (true, Layout::List(_), Array::List { offsets, content }) =
-            (basket.is_nothing, &self.layout, value::plain(column))
+            (basket.is_nothing, &self.layout, plain(column))
         {
             memory::room(offsets.to_mut(), entries.len())?;
             offsets.to_mut().extend(std::iter::repeat_n(content.len() as i64, entries.len()));
@@ -376,7 +378,7 @@ impl Streamed {
 /// Objects without members, of which there is nothing in the file.
 fn decode_counts(basket: &Basket<'_>, entries: Range<usize>, column: &mut Array) -> Result<()> {
     let Array::List { offsets, content } = column else { wrong_column() };
-    let Array::Record { entries: objects, .. } = value::plain(content) else { wrong_column() };
+    let Array::Record { entries: objects, .. } = plain(content) else { wrong_column() };
     let lengths = basket.lengths.as_ref().and_then(|lengths| lengths.get(entries));
     for counts in lengths.ok_or_else(no_lengths)? {
         *objects = objects.saturating_add(counts.iter().sum());
@@ -445,37 +447,6 @@ impl Frame {
     }
 }
 
-/// Adds stored numbers; `bytes` is a whole number of them.
-fn extend(scalar: Scalar, numbers: &mut Numbers, bytes: &[u8]) -> Result<()> {
-    if let Scalar::Number(_) | Scalar::Bits = scalar {
-        return numbers.extend_big_endian(bytes);
-    }
-    numbers.room(bytes.len() / scalar.size())?;
-    match (scalar, numbers) {
-        (Scalar::Widened, Numbers::F64(numbers)) => {
-            let (floats, _) = bytes.as_chunks::<4>();
-            numbers.extend(floats.iter().map(|float| f64::from(f32::from_be_bytes(*float))));
-        }
-        (Scalar::Reduced(reduced), Numbers::F64(numbers)) => reduced.extend_f64(numbers, bytes),
-        (Scalar::Reduced(reduced), Numbers::F32(numbers)) => reduced.extend_f32(numbers, bytes),
-        _ => wrong_column(),
-    }
-    Ok(())
-}
-
-/// Adds the stored numbers of some pieces of `bytes`, each a whole number of them.
-fn extend_pieces(
-    scalar: Scalar,
-    numbers: &mut Numbers,
-    bytes: &[u8],
-    mut pieces: impl Iterator<Item = Range<usize>> + Clone,
-) -> Result<()> {
-    match scalar {
-        Scalar::Number(_) | Scalar::Bits => numbers.extend_big_endian_pieces(bytes, pieces),
-        scalar => pieces.try_for_each(|piece| extend(scalar, numbers, &bytes[piece])),
-    }
-}
-
 /// Each member of records of `size` bytes into its own column.
 fn columns_of_record(
     record: &Record,
@@ -529,7 +500,7 @@ fn push_ends(offsets: &mut Vec<i64>, stored: &[u32], size: usize) -> Result<()> 
 /// is found where it is.
 fn has_referenced_objects(bytes: &[u8]) -> bool {
     let (bits, _) = bytes.as_chunks::<4>();
-    bits.iter().any(|bits| u32::from_be_bytes(*bits) & value::IS_REFERENCED != 0)
+    bits.iter().any(|bits| u32::from_be_bytes(*bits) & IS_REFERENCED != 0)
 }
 
 fn entries_fill(basket: &Basket<'_>, size: usize) -> bool {
@@ -567,21 +538,6 @@ fn lists_of_counts(counts: &Array, entries: usize) -> Result<Vec<Vec<usize>>> {
     lists.filter(|lists| lists.len() == entries).ok_or_else(no_lengths)
 }
 
-/// A whole number that counts something.
-fn integer(numbers: &Numbers, at: usize) -> Option<i64> {
-    Some(match numbers {
-        Numbers::I8(all) => i64::from(*all.get(at)?),
-        Numbers::I16(all) => i64::from(*all.get(at)?),
-        Numbers::I32(all) => i64::from(*all.get(at)?),
-        Numbers::I64(all) => *all.get(at)?,
-        Numbers::U8(all) => i64::from(*all.get(at)?),
-        Numbers::U16(all) => i64::from(*all.get(at)?),
-        Numbers::U32(all) => i64::from(*all.get(at)?),
-        Numbers::U64(all) => i64::try_from(*all.get(at)?).ok()?,
-        Numbers::Bool(_) | Numbers::F32(_) | Numbers::F64(_) => return None,
-    })
-}
-
 fn no_offsets() -> Error {
     Error::corrupt("basket of entries of variable size without entry offsets")
 }
@@ -596,11 +552,6 @@ fn partial_item(size: usize) -> Error {
 
 fn trailing(bytes: usize) -> Error {
     Error::corrupt(format!("{bytes} bytes left after the value of an entry"))
-}
-
-/// The caller's mistake, not the file's.
-fn wrong_column() -> ! {
-    panic!("decoding into a column of another type")
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! Objects: member after member, or one member of all objects after the other.
+//! Objects: member after member, or one member of all objects after the other, in place or behind
+//! pointers to objects of their class.
 
-use super::bytes::{BYTE_COUNT, Bytes, Header, MEMBERWISE};
-use super::pointer::skip_pointer;
-use super::value::{self, IS_REFERENCED, Run};
-use super::{integer, wrong_column};
+use super::bytes::{BYTE_COUNT, Bytes, Header, IS_REFERENCED, MEMBERWISE, Place};
+use super::column::{integer, record_of, wrong_column};
+use super::pointer::{Tag, address, nowhere, skip_pointer};
+use super::value::{self, Run};
 use crate::array::{Array, Numbers};
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::interpret::layout::{
-    Counted, Counter, Layout, NumberRun, Part, Prefix, Record, Version,
+    Counted, Counter, Layout, NumberRun, Part, Pointer, Prefix, Record, Version,
 };
 
 /// Numbers of a member that older objects lack; more are not made out of nothing.
@@ -146,7 +147,7 @@ fn one_part(
         }
         Part::Base { at: None, version, record, is_object } => {
             let mut nobody = record.empty();
-            let (_, fields) = value::record_of(&mut nobody);
+            let (_, fields) = record_of(&mut nobody);
             let written = (*version, *is_object);
             bytes.aside(|bytes| base(record, written, order, bytes, fields, order.count()))?;
         }
@@ -314,6 +315,52 @@ fn counted_array(
         Layout::Scalars { .. } => value::append_run(item, Run::Count(length), bytes, content),
         item => (0..length).try_for_each(|_| value::append(item, bytes, content)),
     }
+}
+
+/// Reads a pointer: nothing, an object with its class, or a reference to one before.
+pub fn pointer(pointer: &Pointer, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+    let Array::Option { index, content } = column else { wrong_column() };
+    let own = bytes.reference();
+    let target = match Tag::read(bytes)? {
+        Tag::Null => -1,
+        Tag::Object(reference) => match bytes.seen(reference, address(content)) {
+            Some(place) => place.at,
+            // First in what was skipped, or in another column.
+            None => bytes.again(reference, |bytes| match Tag::read(bytes)? {
+                Tag::New { class, end } => {
+                    pointed(pointer, (reference, class, end), bytes, content)
+                }
+                _ => Err(nowhere()),
+            })?,
+        },
+        Tag::New { class, end } => pointed(pointer, (own, class, end), bytes, content)?,
+    };
+    index.push(target);
+    Ok(())
+}
+
+/// Reads an object behind its class; where it is in the column.
+fn pointed(
+    pointer: &Pointer,
+    (reference, class, end): (u32, Option<&[u8]>, usize),
+    bytes: &mut Bytes<'_>,
+    content: &mut Array,
+) -> Result<i64> {
+    let class = class.ok_or_else(nowhere)?;
+    let known = pointer.classes.iter().find(|(name, _)| name.as_bytes() == class);
+    let (_, record) = known.ok_or_else(|| {
+        let class = String::from_utf8_lossy(class);
+        Error::unsupported(format!("a pointer to class {class}, which has no streamer info"))
+    })?;
+    let column = address(content);
+    let (entries, fields) = record_of(content);
+    let at = *entries as i64;
+    bytes.opened(reference, |bytes| append(true, record, bytes, fields, *entries + 1))?;
+    fill(fields, *entries + 1)?;
+    *entries += 1;
+    bytes.close(Header { version: 0, end: Some(end) })?;
+    bytes.see(reference, column, Place { tag: 0, at });
+    Ok(at)
 }
 
 /// `TObject::Streamer`: version, unique id, bits, and for referenced ones a process id.

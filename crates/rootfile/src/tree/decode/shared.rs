@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use super::{extend, no_offsets, push_ends, wrong_column};
+use super::column::{extend, wrong_column};
+use super::{no_offsets, push_ends};
 use crate::array::Array;
 use crate::error::Result;
 use crate::tree::basket::Basket;

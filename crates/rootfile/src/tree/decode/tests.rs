@@ -6,7 +6,7 @@ use super::*;
 use crate::error::ErrorKind;
 use std::sync::Arc;
 
-use crate::array::{Mark, Number};
+use crate::array::{Mark, Number, Numbers};
 use crate::tree::interpret::layout::{
     Classes, Counted, Counter, Frame as ListFrame, List, Named, Objects, Prefix, Text, Version,
 };

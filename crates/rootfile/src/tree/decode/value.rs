@@ -1,18 +1,14 @@
 //! One value after the other, for types that do not come in runs.
 
-use super::bytes::{Bytes, Header, MEMBERWISE};
+use super::bytes::{Bytes, Header, IS_REFERENCED, MEMBERWISE, SAYS_ITEM_VERSION};
+use super::column::{extend, plain, record_of, wrong_column};
+use super::container;
 use super::object::{self, Order};
-use super::{container, extend, pointer, wrong_column};
 use crate::array::{Array, Number, Numbers};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tree::interpret::layout::{Frame, Layout, List, Record, Text, Version};
 use crate::types::scalar::Scalar;
-
-/// Set in a TObject's bits where a process id follows (ROOT: `kIsReferenced`).
-pub const IS_REFERENCED: u32 = 1 << 4;
-/// Collections before this version do not say the version of the class they hold.
-pub const SAYS_ITEM_VERSION: u16 = 8;
 
 /// How many values a run has.
 #[derive(Debug, Clone, Copy)]
@@ -60,7 +56,7 @@ pub fn append<'a>(layout: &Layout, bytes: &mut Bytes<'a>, column: &mut Array) ->
             regular(layout, wise, bytes, column)?;
             bytes.close(header)
         }
-        (Layout::Pointer(pointer), column) => pointer::pointer(pointer, bytes, column),
+        (Layout::Pointer(pointer), column) => object::pointer(pointer, bytes, column),
         (Layout::Any, column) => container::pointer(bytes, column),
         (Layout::Objects(kind), column) => container::objects(*kind, bytes, column),
         (Layout::Unknown(class), _) => Err(object::undescribed(class.as_deref())),
@@ -355,20 +351,4 @@ fn regular(
     })?;
     *entries += 1;
     Ok(())
-}
-
-/// The array itself where it is marked.
-pub fn plain(column: &mut Array) -> &mut Array {
-    match column {
-        Array::Marked { content, .. } => content,
-        column => column,
-    }
-}
-
-/// Number of objects in a column, and their fields.
-pub fn record_of(column: &mut Array) -> (&mut usize, &mut [(String, Array)]) {
-    match plain(column) {
-        Array::Record { entries, fields, .. } => (entries, fields),
-        _ => wrong_column(),
-    }
 }

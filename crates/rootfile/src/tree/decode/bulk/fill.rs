@@ -1,12 +1,16 @@
 //! The second pass: each column from what has been found for it.
 
-use super::super::value::{plain, record_of};
-use super::super::{extend_pieces, wrong_column};
-use super::{Found, Span};
+use super::super::column::{extend_pieces, plain, record_of, wrong_column};
 use crate::array::Array;
 use crate::error::Result;
 use crate::memory;
 use crate::types::scalar::Scalar;
+
+/// Where something is, and how much of it: objects, items or, of texts, bytes.
+pub type Span = (u32, u32);
+
+/// What the first pass has found, by slots.
+pub type Found = Vec<Vec<Span>>;
 
 /// What a column is filled from.
 #[derive(Debug, Clone, PartialEq)]

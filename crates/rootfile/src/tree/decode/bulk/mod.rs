@@ -17,7 +17,7 @@ mod walk;
 use crate::array::Array;
 use crate::error::Result;
 use crate::tree::interpret::layout::Layout;
-use fill::Fill;
+use fill::{Fill, Found};
 use plan::Step;
 use walk::Walk;
 
@@ -32,12 +32,6 @@ pub struct Bulk {
     fill: Fill,
     slots: usize,
 }
-
-/// Where something is, and how much of it: objects, items or, of texts, bytes.
-type Span = (u32, u32);
-
-/// What the first pass has found, by slots.
-type Found = Vec<Vec<Span>>;
 
 impl Bulk {
     /// `None` where a layout has to be read value by value.

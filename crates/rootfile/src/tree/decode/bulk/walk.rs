@@ -4,9 +4,8 @@
 
 use std::ops::Range;
 
-use super::super::bytes::{BYTE_COUNT, MEMBERWISE};
-use super::super::value::{IS_REFERENCED, SAYS_ITEM_VERSION};
-use super::Found;
+use super::super::bytes::{BYTE_COUNT, IS_REFERENCED, MEMBERWISE, SAYS_ITEM_VERSION};
+use super::fill::Found;
 use super::plan::{Items, Members, Step, Written};
 use crate::tree::interpret::layout::{Frame, Version};
 
