@@ -96,7 +96,7 @@ impl File {
 
     /// Name, version, checksum and elements of every class that the file describes.
     fn streamers(&self, py: Python<'_>) -> PyResult<Vec<InfoTuple>> {
-        let infos = self.inner(py)?.format().streamers.infos_of_file();
+        let infos = self.inner(py)?.format().classes.streamers.infos_of_file();
         let tuples = infos.map(|info| {
             let elements = info.elements.iter().map(|each| {
                 let (class, name) = (each.class.clone(), each.name.clone());

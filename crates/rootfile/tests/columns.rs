@@ -37,7 +37,7 @@ fn read_all(tree: &Tree, file: &File, bytes: &Bytes) -> Columns {
     (0..tree.branches.len())
         .map(|index| {
             let id = BranchId(index as u32);
-            let typename = interpret::typename(tree, id, &file.streamers);
+            let typename = interpret::typename(tree, id, &file.classes);
             let column = columns::read_branch(tree, id, file, bytes, &mut codecs);
             (tree.branches[index].name.clone(), (typename, column))
         })

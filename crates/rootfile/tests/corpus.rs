@@ -97,7 +97,7 @@ fn builtin_layouts_are_those_that_files_carry() {
         let bytes = Bytes::from(std::fs::read(&path).expect("a readable file"));
         let mut known = Known::new(Some(bytes.len() as u64));
         let file = feed::until_ready(&bytes, &mut known, File::open).unwrap();
-        for info in file.streamers.infos().filter(|info| info.checksum != 0) {
+        for info in file.classes.streamers.infos().filter(|info| info.checksum != 0) {
             let Some(ours) = builtin.info(&info.class, Some(info.version)) else { continue };
             let members = |info: &StreamerInfo| {
                 let all = info.elements.iter();

@@ -22,7 +22,7 @@ fn open(bytes: &Bytes, path: &str) -> rootfile::Result<Opened> {
     let mut known = Known::new(Some(bytes.len() as u64));
     let file = feed::until_ready(bytes, &mut known, File::open)?;
     let ntuple = feed::until_ready(bytes, &mut known, |known| file.ntuple(known, path))?;
-    Opened::of(bytes, known, ntuple, file.streamers)
+    Opened::of(bytes, known, ntuple, file.classes)
 }
 
 fn opened(name: &str) -> Opened {

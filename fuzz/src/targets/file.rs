@@ -68,7 +68,7 @@ fn look_at_tree(file: &File, known: &Known, tree: &Tree) -> usize {
     let mut entries = 0;
     let branches = u32::try_from(tree.branches.len()).unwrap_or(u32::MAX).min(BRANCHES_MAX);
     for id in (0..branches).map(BranchId) {
-        let Ok(meaning) = Interpretation::of(tree, id, &file.streamers) else { continue };
+        let Ok(meaning) = Interpretation::of(tree, id, &file.classes) else { continue };
         for reference in tree.branches[id.0 as usize].baskets.iter().take(BASKETS_MAX) {
             let record = match &reference.place {
                 BasketPlace::Stored(range) => known.get(range.clone()),

@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 use rootfile::ntuple::{Anchor, Interpretation, Link, Names, Ntuple, PageUse};
-use rootfile::streamer::Streamers;
+use rootfile::tree::ClassTable;
 use rootfile::{Codecs, File, Known, block};
 use twox_hash::XxHash3_64;
 
@@ -78,7 +78,7 @@ fn entries(known: &Known, ntuple: &Ntuple) -> usize {
         return 0;
     };
     let names = Names::new(&ntuple.schema);
-    let classes = Streamers::default();
+    let classes = ClassTable::default();
     let mut codecs = Codecs::default();
     let mut seen = 0;
     for named in names.all().iter().take(FIELDS_MAX) {

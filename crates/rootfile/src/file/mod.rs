@@ -21,8 +21,7 @@ use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
 use crate::ntuple;
 use crate::object::{Objects, Opaque, read_object_at};
-use crate::streamer::Streamers;
-use crate::tree::{self, Chain, Tree};
+use crate::tree::{self, Chain, ClassTable, Tree};
 
 pub use open::{HEAD_LEN, TREE_LEN_GUESS};
 pub use recover::Recovery;
@@ -53,7 +52,7 @@ pub struct File {
     pub header: Header,
     /// The top directory.
     pub top: Directory,
-    pub streamers: Streamers,
+    pub classes: ClassTable,
     /// The file was never closed, and its objects were found by [`Recovery`].
     pub is_recovered: bool,
     /// Keys of directories without a list of keys, by the directory's offset.
@@ -207,7 +206,7 @@ impl File {
 
     /// Whether the key's object is a tree with data. A `TChain` is one by name only.
     pub fn is_tree(&self, key: &Key) -> bool {
-        self.streamers.inherits(&key.class, "TTree") && !self.is_chain(key)
+        self.classes.streamers.inherits(&key.class, "TTree") && !self.is_chain(key)
     }
 
     /// The chain at a path.
@@ -227,7 +226,7 @@ impl File {
 
     /// Whether the key's object names trees of many files.
     pub fn is_chain(&self, key: &Key) -> bool {
-        self.streamers.inherits(&key.class, "TChain")
+        self.classes.streamers.inherits(&key.class, "TChain")
     }
 
     /// The object at a path, with all that is in it.
@@ -265,7 +264,7 @@ impl File {
             let (payload, len) = payload(record, key)?;
             let located = |error: Error| error.at(offset);
             let read = |content: Cursor<'_>| {
-                read_object_at(&self.streamers, &key.class, content, key.key_len, opaque)
+                read_object_at(&self.classes.streamers, &key.class, content, key.key_len, opaque)
             };
             match Content::new(payload.clone(), len, workers).map_err(located)? {
                 Some(content) => read(Cursor::over(&content, offset)),
@@ -278,7 +277,8 @@ impl File {
     /// Whether the key's object is neither a table nor a directory, which are read in ways of their
     /// own.
     pub fn is_object(&self, key: &Key) -> bool {
-        let is_table = self.streamers.inherits(&key.class, "TTree") || ntuple::is_class(&key.class);
+        let is_table =
+            self.classes.streamers.inherits(&key.class, "TTree") || ntuple::is_class(&key.class);
         !is_table && !key.is_directory()
     }
 

@@ -53,8 +53,9 @@ impl File {
         let Opening { header, keys, list, infos } = ready!(Opening::of(known)?);
         Ok(Progress::Ready(File {
             top: Directory::read("", &list, keys.start)?,
-            streamers: streamers(&infos, &header)
-                .map_err(|error| error.within("streamer infos"))?,
+            classes: streamers(&infos, &header)
+                .map_err(|error| error.within("streamer infos"))?
+                .into(),
             header,
             is_recovered: false,
             unlisted: BTreeMap::new(),

@@ -160,7 +160,7 @@ impl Recovery {
             None => Bytes::new(),
         };
         Ok(Progress::Ready(File {
-            streamers: streamers(&infos, &header)?,
+            classes: streamers(&infos, &header)?.into(),
             header,
             top: Directory::new("", keys, 0..0),
             is_recovered: true,

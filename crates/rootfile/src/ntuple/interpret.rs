@@ -6,8 +6,7 @@ use super::column::{Element, Encoding, Number};
 use super::names::{Names, is_anonymous};
 use super::schema::{Field, Role, Schema};
 use crate::error::{Error, Result};
-use crate::streamer::Streamers;
-use crate::tree::interpret::Streamed;
+use crate::tree::interpret::{ClassTable, Streamed};
 
 /// How a field, or a part of one, is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,7 +78,7 @@ impl Interpretation {
     pub fn pruned(
         schema: &Schema,
         names: &Names,
-        classes: &Streamers,
+        classes: &ClassTable,
         top: u32,
         keep: &[u32],
     ) -> Result<Self> {
@@ -96,7 +95,7 @@ impl Interpretation {
     ///
     /// # Errors
     /// As [`Interpretation::pruned`].
-    pub fn of(schema: &Schema, names: &Names, classes: &Streamers, field: u32) -> Result<Self> {
+    pub fn of(schema: &Schema, names: &Names, classes: &ClassTable, field: u32) -> Result<Self> {
         let mut builder = Builder::new(schema, names, classes);
         let mut way: Vec<u32> = schema.ancestors(field).collect();
         let layout = builder.along(&mut way, Some(1))?;
@@ -113,13 +112,13 @@ struct Kept {
 struct Builder<'a> {
     schema: &'a Schema,
     names: &'a Names,
-    classes: &'a Streamers,
+    classes: &'a ClassTable,
     kept: Option<Kept>,
     slots: Vec<Slot>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(schema: &'a Schema, names: &'a Names, classes: &'a Streamers) -> Self {
+    fn new(schema: &'a Schema, names: &'a Names, classes: &'a ClassTable) -> Self {
         Builder { schema, names, classes, kept: None, slots: Vec::new() }
     }
 

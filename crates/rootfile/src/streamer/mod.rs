@@ -13,7 +13,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use crate::tree::interpret::layout::Classes;
 use crate::types::names;
 use crate::types::special::Special;
 
@@ -67,8 +66,6 @@ pub struct Streamers {
     ids: BTreeMap<Arc<str>, ClassId>,
     /// Of template classes, whose names are spelled in several ways.
     regular: BTreeMap<String, ClassId>,
-    /// What containers of objects of any class may hold, once somebody has asked.
-    nameable: OnceLock<Arc<Classes>>,
     /// The classes that derive from each, once somebody has asked.
     heirs: OnceLock<BTreeMap<ClassId, Vec<ClassId>>>,
 }
@@ -109,7 +106,6 @@ impl Streamers {
             classes: Vec::new(),
             ids: BTreeMap::new(),
             regular: BTreeMap::new(),
-            nameable: OnceLock::new(),
             heirs: OnceLock::new(),
         };
         for (name, special) in Special::ALL {
@@ -148,12 +144,6 @@ impl Streamers {
     pub(crate) fn versions(&self, class: &str) -> impl Iterator<Item = &StreamerInfo> {
         let class = self.id(class).map(|id| &self.classes[id.0 as usize]);
         class.into_iter().flat_map(|class| class.versions.iter().map(|version| &*version.info))
-    }
-
-    /// How objects of every class that data may name are read: compiled once, however many branches
-    /// hold such.
-    pub(crate) fn nameable(&self, compile: impl FnOnce() -> Classes) -> Arc<Classes> {
-        self.nameable.get_or_init(|| Arc::new(compile())).clone()
     }
 
     /// Names of the classes that derive from one.

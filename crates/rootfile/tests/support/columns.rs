@@ -12,7 +12,7 @@ pub fn read_branch(
     bytes: &Bytes,
     codecs: &mut Codecs,
 ) -> Result<Array> {
-    let interpretation = Interpretation::of(tree, id, &file.streamers)?;
+    let interpretation = Interpretation::of(tree, id, &file.classes)?;
     let branch = &tree.branches[id.0 as usize];
     let mut column = interpretation.empty();
     for (index, reference) in branch.baskets.iter().enumerate() {

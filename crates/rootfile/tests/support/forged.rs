@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use rootfile::ntuple::{Anchor, Link, Ntuple};
-use rootfile::streamer::Streamers;
+use rootfile::tree::ClassTable;
 use rootfile::{Known, Result};
 use twox_hash::XxHash3_64;
 
@@ -179,7 +179,7 @@ impl Forged {
         let mut known = Known::new(Some(file.len() as u64));
         let ntuple =
             feed::until_ready(&file, &mut known, |known| Ntuple::read(known, anchor.clone()))?;
-        Opened::of(&file, known, ntuple, Streamers::default())
+        Opened::of(&file, known, ntuple, ClassTable::default())
     }
 
     fn description(&self, all: &Description) -> Vec<u8> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use rootfile::ntuple::{Cluster, Interpretation, Names, Ntuple, PageUse};
-use rootfile::streamer::Streamers;
+use rootfile::tree::ClassTable;
 use rootfile::{Array, Codecs, Known, Numbers, Result};
 
 use crate::feed;
@@ -12,7 +12,7 @@ use crate::feed;
 pub struct Opened {
     pub bytes: Bytes,
     /// Classes that the file describes.
-    pub classes: Streamers,
+    pub classes: ClassTable,
     pub ntuple: Ntuple,
     pub names: Names,
     pub clusters: Vec<Cluster>,
@@ -24,7 +24,7 @@ impl Opened {
         bytes: &Bytes,
         mut known: Known,
         ntuple: Ntuple,
-        classes: Streamers,
+        classes: ClassTable,
     ) -> Result<Opened> {
         let groups = 0..ntuple.groups.len();
         let clusters =

@@ -356,7 +356,7 @@ impl File {
 
     /// Paths of the trees and chains in the file, each once.
     pub async fn tree_paths(&self) -> Result<Vec<String>> {
-        let streamers = &self.inner.file.streamers;
+        let streamers = &self.inner.file.classes.streamers;
         let mut paths = Vec::new();
         for key in self.keys(true).await? {
             if streamers.inherits(&key.class, "TTree") && !paths.contains(&key.path) {

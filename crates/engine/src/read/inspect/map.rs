@@ -63,7 +63,7 @@ impl File {
                     "" => format!("{};{}", key.name, key.cycle),
                     above => format!("{above}/{};{}", key.name, key.cycle),
                 };
-                if self.format().streamers.inherits(&key.class, "TTree") {
+                if self.format().classes.streamers.inherits(&key.class, "TTree") {
                     trees.push(path.clone());
                 } else if is_class(&key.class) {
                     ntuples.push(path.clone());

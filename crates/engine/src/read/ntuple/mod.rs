@@ -113,7 +113,7 @@ impl Ntuple {
     pub fn column(&self, field: usize) -> Result<FieldColumn> {
         let named = self.named(field)?;
         let Inner { file, ntuple, names, .. } = &*self.inner;
-        let classes = &file.format().streamers;
+        let classes = &file.format().classes;
         let how = Interpretation::of(&ntuple.schema, names, classes, named.field);
         self.field_column(named.path.clone(), how)
     }
@@ -127,7 +127,7 @@ impl Ntuple {
         let keep: Vec<u32> =
             keep.iter().map(|field| Ok(self.named(*field)?.field)).collect::<Result<_>>()?;
         let Inner { file, ntuple, names, .. } = &*self.inner;
-        let classes = &file.format().streamers;
+        let classes = &file.format().classes;
         let how = Interpretation::pruned(&ntuple.schema, names, classes, named.field, &keep);
         self.field_column(named.name.clone(), how)
     }

@@ -113,8 +113,8 @@ impl Tree {
     pub fn interpretation(&self, branch: BranchId) -> Result<Arc<Interpretation>> {
         let mut known = self.inner.interpretations.lock();
         let interpreted = known[branch.0 as usize].get_or_insert_with(|| {
-            let streamers = &self.inner.file.format().streamers;
-            Interpretation::of(&self.inner.tree, branch, streamers).map(Arc::new)
+            let classes = &self.inner.file.format().classes;
+            Interpretation::of(&self.inner.tree, branch, classes).map(Arc::new)
         });
         interpreted.clone().map_err(|error| {
             let path = format!("{}/{}", self.inner.path, self.inner.names.path(branch));
@@ -137,8 +137,8 @@ impl Tree {
 
     /// The type of a branch, spelled as uproot does, also of one that cannot be read.
     pub fn typename(&self, branch: BranchId) -> String {
-        let streamers = &self.inner.file.format().streamers;
-        rootfile::tree::interpret::typename(&self.inner.tree, branch, streamers)
+        let classes = &self.inner.file.format().classes;
+        rootfile::tree::interpret::typename(&self.inner.tree, branch, classes)
     }
 
     /// Whether the branch only groups others, and has no entries of its own.

@@ -14,7 +14,7 @@ pub(crate) mod layout;
 mod plain;
 mod pointer;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::array::{Array, Number, Offsets};
 use crate::error::{Error, ErrorKind, Result};
@@ -23,6 +23,28 @@ use crate::tree::decode::bulk::Bulk;
 use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
 use crate::types::cpp;
 use layout::{Entry, Layout};
+
+/// The classes of a file: their streamer infos, and how objects are read of each class that data may
+/// name, compiled once for all branches.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ClassTable {
+    pub streamers: Streamers,
+    nameable: OnceLock<Arc<layout::Classes>>,
+}
+
+impl From<Streamers> for ClassTable {
+    fn from(streamers: Streamers) -> Self {
+        ClassTable { streamers, nameable: OnceLock::new() }
+    }
+}
+
+impl ClassTable {
+    /// Those that a layout needs where objects of any class are in it.
+    fn named_in(&self, layout: &Layout) -> Option<Arc<layout::Classes>> {
+        let nameable = || Arc::new(class::nameable(&self.streamers));
+        layout.names_classes().then(|| self.nameable.get_or_init(nameable).clone())
+    }
+}
 
 /// How to read a branch, and what comes out.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,21 +67,21 @@ impl Interpretation {
     /// # Errors
     /// `Unsupported`, naming branch and type, where this version cannot read it: also for a branch
     /// that only groups others.
-    pub fn of(tree: &Tree, branch: BranchId, classes: &Streamers) -> Result<Interpretation> {
+    pub fn of(tree: &Tree, branch: BranchId, classes: &ClassTable) -> Result<Interpretation> {
         let this = tree
             .branches
             .get(branch.0 as usize)
             .ok_or_else(|| Error::not_found(format!("branch number {}", branch.0)))?;
         let outcome = match &this.kind {
             BranchKind::Plain | BranchKind::Clones { .. } => plain::interpret(branch, this),
-            BranchKind::Element { .. } => element::interpret(tree, this, classes),
+            BranchKind::Element { .. } => element::interpret(tree, this, &classes.streamers),
             BranchKind::Object { .. } | BranchKind::Pointers { .. } if is_group(this) => {
                 Err(Error::unsupported("group of branches, without a column of its own"))
             }
             // Without a single object: which class each pointer is of, if any.
-            BranchKind::Pointers { .. } => element::interpret_indices(classes),
+            BranchKind::Pointers { .. } => element::interpret_indices(&classes.streamers),
             BranchKind::Object { class_name } => {
-                element::interpret_object(this, class_name, classes)
+                element::interpret_object(this, class_name, &classes.streamers)
             }
             BranchKind::Other { class } => {
                 Err(Error::unsupported(format!("branch of class {class}")))
@@ -67,9 +89,7 @@ impl Interpretation {
             BranchKind::Unreadable { why } => Err(why.clone()),
         };
         let mut interpretation = outcome.map_err(|e| e.within(&this.name))?;
-        if interpretation.layout.names_classes() {
-            interpretation.classes = Some(classes.nameable(|| class::nameable(classes)));
-        }
+        interpretation.classes = classes.named_in(&interpretation.layout);
         Ok(interpretation)
     }
 
@@ -154,10 +174,9 @@ impl Streamed {
     ///
     /// # Errors
     /// `Unsupported`, as of branches, where this version cannot read them.
-    pub fn of(class: &str, classes: &Streamers) -> Result<Streamed> {
-        let layout = class::Compiler::new(classes).object(class)?;
-        let named = layout.names_classes();
-        let classes = named.then(|| classes.nameable(|| class::nameable(classes)));
+    pub fn of(class: &str, classes: &ClassTable) -> Result<Streamed> {
+        let layout = class::Compiler::new(&classes.streamers).object(class)?;
+        let classes = classes.named_in(&layout);
         Ok(Streamed { layout, classes })
     }
 
@@ -169,12 +188,12 @@ impl Streamed {
 
 /// The type of any branch in uproot's spelling, also of those that cannot be read: the class of a
 /// group, `unknown` where nothing is known.
-pub fn typename(tree: &Tree, branch: BranchId, classes: &Streamers) -> String {
+pub fn typename(tree: &Tree, branch: BranchId, classes: &ClassTable) -> String {
     match Interpretation::of(tree, branch, classes) {
         Ok(interpretation) => interpretation.typename,
         Err(Error { kind: ErrorKind::NotFound(_), .. }) => "unknown".into(),
         Err(_) => match &tree.branches[branch.0 as usize].kind {
-            BranchKind::Element { .. } => element::class_typename(tree, branch, classes),
+            BranchKind::Element { .. } => element::class_typename(tree, branch, &classes.streamers),
             BranchKind::Object { class_name } => cpp::spelled(class_name),
             BranchKind::Pointers { class_name } => class_name.clone(),
             _ => "unknown".into(),

@@ -92,7 +92,7 @@ const MEMBERS: [(&str, i32, &str, &str); 9] = [
 ];
 
 /// `Event`, whose members are those above, the class `P` of its objects, and one without end.
-fn classes() -> Streamers {
+fn classes() -> ClassTable {
     let member = |name: &str, type_code, type_name: &str, title: &str| Element {
         name: name.into(),
         title: title.into(),
@@ -112,14 +112,14 @@ fn classes() -> Streamers {
         MEMBERS.iter().map(|(name, code, kind, title)| member(name, *code, kind, title)).collect();
     let array = Element { array_len: 2, dimensions: vec![2], ..member("a", 23, "int", "") };
     let point = vec![member("TObject", 66, "BASE", ""), member("x", 5, "float", ""), array];
-    Streamers::new(vec![
+    ClassTable::from(Streamers::new(vec![
         class("Event", 1, event),
         class("P", 1, point),
         class("Loop", 1, vec![member("again", 62, "Loop", "")]),
         class("Points<P>", 1, vec![collection("Points<P>")]),
         class("Things", 1, vec![collection("Things")]),
         class("Holder", 1, vec![member("list", 63, "TList*", ""), member("x", 5, "float", "")]),
-    ])
+    ]))
 }
 
 fn of(branch: Branch) -> Result<Interpretation> {
