@@ -20,7 +20,7 @@ PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml ben
 
 .DEFAULT_GOAL := help
 .PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
-	extension extension-release demo fuzz xrootd clean
+	test-features extension extension-release demo fuzz xrootd clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ ifneq ($(wildcard python/pyproject.toml),)
 else
 	@echo "pytest: no Python package in this checkout, nothing to test"
 endif
+
+test-features: ## Arrow and Parquet in Rust, which take long to build
+	$(CARGO) test $(LOCKED) -p farroot-engine --features arrow --lib --test arrow -- arrow
+	$(CARGO) test $(LOCKED) -p farroot-cli --features parquet --test verbs -- parquet
 
 extension: $(VENV)/.ready ## build the Python package into .venv (development profile)
 	$(BIN)/maturin develop --quiet $(LOCKED) --features like-tests --manifest-path python/Cargo.toml

@@ -16,6 +16,7 @@ mod members;
 mod memory;
 mod ntuple;
 mod objects;
+mod parquet;
 mod progress;
 mod report;
 mod runtime;

@@ -9,11 +9,15 @@ from typing import Any
 
 import awkward as ak
 import duckdb
+import numpy as np
 import polars
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import farroot
+from farroot import _parquet
+from farroot._libraries import arrow
 
 TESTDATA = Path(__file__).parents[2] / "crates" / "rootfile" / "testdata"
 #: Parquet has no unions.
@@ -101,3 +105,49 @@ def test_what_parquet_cannot_hold_is_named(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "variant" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_pyarrow_it_says_what_to_install(tmp_path: Path) -> None:
+    address = f"{TESTDATA / 'ntuple_fields.root'}:events"
+    code = (
+        "import sys; sys.modules['pyarrow'] = None; "
+        "from farroot._command import main; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", code, "cat", address, "--parquet", str(tmp_path / "a.parquet")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install 'farroot[arrow]'" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    address = f"{TESTDATA / 'ntuple_fields.root'}:events"
+    done = cat(address, "-c", "i32", "--parquet", str(tmp_path / "nowhere" / "a.parquet"))
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr
+    assert "nowhere" in done.stderr
+
+
+@pytest.fixture
+def writer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> _parquet.ParquetWriter:
+    """One that takes NumPy's arrays for columns, with row groups of 100 bytes."""
+    monkeypatch.setattr(arrow, "to_arrow", pa.array)
+    monkeypatch.setattr(_parquet, "GROUP_BYTES", 100)
+    return _parquet.ParquetWriter(tmp_path / "a.parquet")
+
+
+def test_small_batches_share_a_row_group(writer: Any, tmp_path: Path) -> None:
+    """A cut that leaves few entries of each batch would make a row group of each."""
+    numbers = np.arange(90, dtype=np.int32)
+    for entry in range(90):
+        writer.write([("n", numbers[entry : entry + 1])])
+    writer.finish()
+    file = pq.ParquetFile(tmp_path / "a.parquet")
+    assert file.metadata.num_row_groups == 4
+    assert file.read()["n"].to_pylist() == numbers.tolist()
+
+
+def test_a_column_has_one_type(writer: Any) -> None:
+    writer.write([("n", np.zeros(3, np.int32))])
+    with pytest.raises(farroot.UnsupportedError, match="n holds objects of other classes"):
+        writer.write([("n", np.zeros(3))])

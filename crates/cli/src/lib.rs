@@ -8,6 +8,7 @@ mod ls;
 mod map;
 mod members;
 mod outcome;
+pub mod parquet;
 mod plan;
 mod reading;
 mod serve;
@@ -19,6 +20,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use self::parquet::ParquetLibrary;
 
 /// Reads ROOT data that is far away as if it were near
 ///
@@ -45,11 +48,11 @@ enum Verb {
 }
 
 /// Runs the command with its arguments, the program's own name first. The wheel's `farroot` and
-/// Cargo's are both this function.
+/// Cargo's are both this function, each with a library of its own for `cat --parquet`.
 ///
 /// The exit status is 0, 1 when the work failed, 2 when the arguments cannot be understood, 130
 /// after Ctrl-C and 143 after SIGTERM.
-pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibrary) -> ExitCode {
     let command = match Command::try_parse_from(arguments) {
         Ok(command) => command,
         Err(error) => {
@@ -66,7 +69,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Verb::Show(arguments) => show::run(&arguments),
         Verb::Map(arguments) => map::run(&arguments),
         Verb::Plan(arguments) => plan::run(&arguments),
-        Verb::Cat(arguments) => cat::run(&arguments),
+        Verb::Cat(arguments) => cat::run(&arguments, parquet),
         Verb::Cp(arguments) => cp::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Exercise(arguments) => exercise::run(&arguments),

@@ -219,7 +219,7 @@ fn cat_prints_the_same_from_disk_and_over_both_protocols() {
     }
 }
 
-/// What others read of it is tested in Python.
+/// What others read of a file by pyarrow is tested in Python.
 #[cfg(feature = "parquet")]
 #[test]
 fn cat_writes_parquet() {
@@ -234,6 +234,18 @@ fn cat_writes_parquet() {
     let output = farroot(&["cat", &file(), "--parquet", &nowhere]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success() && said.contains("cannot write"), "{said}");
+}
+
+#[cfg(not(feature = "parquet"))]
+#[test]
+fn without_parquet_cat_says_how_to_have_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("t.parquet").display().to_string();
+    let output = farroot(&["cat", &file(), "--parquet", &path]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("--features parquet") && said.contains("farroot[arrow]"), "{said}");
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0, "nothing is left");
 }
 
 #[test]

@@ -1,12 +1,10 @@
 //! `farroot cat FILE:TREE -c A,B`: values, as a table for people, as CSV, or as a Parquet file.
 
 mod json;
-#[cfg(feature = "parquet")]
 mod parquet;
 pub mod value;
 
 use std::io::{IsTerminal, Write};
-#[cfg(feature = "parquet")]
 use std::path::PathBuf;
 
 use clap::Args;
@@ -16,6 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use self::value::{csv_field, shown};
 use crate::outcome::Outcome;
+use crate::parquet::ParquetLibrary;
 use crate::reading::{Account, Selection, with_engine};
 use crate::table::{table, text};
 
@@ -40,28 +39,27 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "csv")]
     json: bool,
     /// Write a Parquet file instead of printing; one of that name is replaced
-    #[cfg(feature = "parquet")]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["csv", "json"])]
     parquet: Option<PathBuf>,
     #[command(flatten)]
     account: Account,
 }
 
-/// Prints the values.
-pub fn run(arguments: &Arguments) -> Outcome {
+/// Prints the values, or has the library write them.
+pub fn run(arguments: &Arguments, library: &dyn ParquetLibrary) -> Outcome {
     with_engine(async |engine| {
+        // What the library lacks is said before anything is read.
+        let path = arguments.parquet.as_deref();
+        let target = path.map(|path| parquet::Target::create(library, path)).transpose()?;
         let cut = arguments.cut.as_deref().map(Cut::parse).transpose()?;
         let source = arguments.selection.selected(engine, cut.as_ref()).await?;
         if source.names().is_empty() {
             let path = source.path();
             return Err(format!("no column of {path} was named that can be read").into());
         }
-        #[cfg(feature = "parquet")]
-        if let Some(path) = &arguments.parquet {
-            parquet::write(engine, &arguments.selection, &source, cut.as_ref(), path).await?;
-            return arguments.account.give(engine, source.file());
-        }
-        if arguments.json {
+        if let Some(target) = target {
+            target.fill(engine, &arguments.selection, &source, cut.as_ref()).await?;
+        } else if arguments.json {
             print_rows(engine, &arguments.selection, &source, cut.as_ref(), json::ROWS).await?;
         } else if arguments.csv || !std::io::stdout().is_terminal() {
             print_rows(engine, &arguments.selection, &source, cut.as_ref(), CSV).await?;

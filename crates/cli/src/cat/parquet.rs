@@ -1,102 +1,111 @@
 //! Columns as a Parquet file.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use engine::report::size;
-use engine::{Cut, Engine, Selected, Step};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
-use parquet::file::properties::WriterProperties;
+use engine::{Array, Batch, Cut, Engine, Mark, Selected, Step};
 
 use super::{BATCH_BYTES, progress, warn_of};
 use crate::outcome::{Failure, Outcome};
+use crate::parquet::{ParquetLibrary, ParquetWriter};
 use crate::reading::Selection;
 
-/// Encoded bytes of a row group: the writer holds so much in memory, readers skip by it.
-const GROUP_BYTES: usize = 64 << 20;
+/// A Parquet file, which has its name only once it is whole.
+pub struct Target<'a> {
+    path: &'a Path,
+    writer: Box<dyn ParquetWriter>,
+    unfinished: Unfinished,
+}
 
-/// Writes a file of that name, which is there only once it is whole.
-pub async fn write(
-    engine: &Engine,
-    selection: &Selection,
-    source: &Selected,
-    cut: Option<&Cut>,
-    path: &Path,
-) -> Outcome {
-    let entries = selection.entries(source.num_entries());
-    let start = entries.start;
-    let unfinished = Unfinished::beside(path);
-    let cannot =
-        |error: &dyn std::fmt::Display| format!("cannot write {}: {error}", path.display());
-    let file = File::create(&unfinished.0).map_err(|error| cannot(&error))?;
-    let properties = WriterProperties::builder()
-        .set_created_by(format!("farroot {}", env!("CARGO_PKG_VERSION")))
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_bytes(Some(GROUP_BYTES))
-        .build();
-    let failed = |error: ParquetError| Failure::from(cannot(&error));
-    let begin = |schema: SchemaRef| {
-        check(&schema)?;
-        ArrowWriter::try_new(file, schema, Some(properties)).map_err(failed)
-    };
-    let bar = progress(entries.end - entries.start);
-    let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
-    // The first batch decides which columns there are.
-    let (mut writer, schema) = match batches.next().await {
-        None => {
-            let schema = source.arrow_schema()?;
-            (begin(schema.clone())?, schema)
-        }
-        Some(first) => {
-            let first = first?;
-            warn_of(&first);
-            let first = first.into_arrow()?;
-            let mut writer = begin(first.schema())?;
-            writer.write(&first).map_err(failed)?;
-            (writer, first.schema())
-        }
-    };
-    while let Some(batch) = batches.next().await {
-        let batch = batch?;
-        bar.set_position(batch.entries.end.saturating_sub(start));
-        bar.set_message(size(engine.report().bytes_received));
-        writer.write(&batch.into_arrow_as(&schema)?).map_err(failed)?;
+impl<'a> Target<'a> {
+    /// Creates a file beside that of the path.
+    pub fn create(library: &dyn ParquetLibrary, path: &'a Path) -> Result<Self, Failure> {
+        let unfinished = Unfinished::beside(path);
+        let writer = library.create(&unfinished.0).map_err(|error| cannot_write(path, error))?;
+        Ok(Target { path, writer, unfinished })
     }
-    writer.close().map_err(failed)?;
-    std::fs::rename(&unfinished.0, path).map_err(|error| cannot(&error))?;
-    bar.finish_and_clear();
-    Ok(())
+
+    /// Reads the columns into the file.
+    pub async fn fill(
+        mut self,
+        engine: &Engine,
+        selection: &Selection,
+        source: &Selected,
+        cut: Option<&Cut>,
+    ) -> Outcome {
+        let entries = selection.entries(source.num_entries());
+        let start = entries.start;
+        let bar = progress(entries.end - start);
+        let mut batches = source.batches(entries, Step::Bytes(BATCH_BYTES), cut).await?;
+        // The first batch decides which columns there are.
+        let first = match batches.next().await {
+            Some(first) => first?,
+            None => empty(source),
+        };
+        check(&first)?;
+        warn_of(&first);
+        self.write(first)?;
+        while let Some(batch) = batches.next().await {
+            let batch = batch?;
+            bar.set_position(batch.entries.end.saturating_sub(start));
+            bar.set_message(size(engine.report().bytes_received));
+            self.write(batch)?;
+        }
+        let cannot = |error| cannot_write(self.path, error);
+        self.writer.finish().map_err(cannot)?;
+        std::fs::rename(&self.unfinished.0, self.path)
+            .map_err(|error| cannot(error.to_string()))?;
+        bar.finish_and_clear();
+        Ok(())
+    }
+
+    fn write(&mut self, batch: Batch) -> Outcome {
+        self.writer.write(batch).map_err(|error| cannot_write(self.path, error))
+    }
+}
+
+fn cannot_write(path: &Path, error: String) -> Failure {
+    format!("cannot write {}: {error}", path.display()).into()
+}
+
+/// A batch without entries.
+fn empty(source: &Selected) -> Batch {
+    Batch { entries: 0..0, survivors: None, columns: source.empty(), left_out: Vec::new() }
 }
 
 /// Parquet knows neither variants nor records without members.
-fn check(schema: &Schema) -> Outcome {
-    let has_no_form = |field: &&FieldRef| !is_held(field.data_type());
-    match schema.fields().iter().find(has_no_form) {
+fn check(batch: &Batch) -> Outcome {
+    match batch.columns.iter().find(|(_, array)| !is_held(array)) {
         None => Ok(()),
-        Some(field) => Err(format!(
-            "Parquet cannot hold column {}: it has variants, or records without members; name \
-             the others with --columns",
-            field.name()
+        Some((name, _)) => Err(format!(
+            "Parquet cannot hold column {name}: it has variants, or records without members; name \
+             the others with --columns"
         )
         .into()),
     }
 }
 
-fn is_held(kind: &DataType) -> bool {
-    match kind {
-        DataType::Union(..) => false,
-        DataType::LargeList(item) | DataType::FixedSizeList(item, _) => is_held(item.data_type()),
-        DataType::Struct(fields) => {
-            !fields.is_empty() && fields.iter().all(|field| is_held(field.data_type()))
+fn is_held(array: &Array) -> bool {
+    match array {
+        Array::Numbers { .. } | Array::Strings { .. } => true,
+        Array::Union { .. } => false,
+        Array::Record { fields, .. } => {
+            !fields.is_empty() && fields.iter().all(|(_, field)| is_held(field))
         }
-        _ => true,
+        Array::List { content, .. }
+        | Array::Regular { content, .. }
+        | Array::Option { content, .. } => is_held(content),
+        Array::Marked { mark, content } => match (mark, &**content) {
+            // Objects of any class that are all of one are no variants.
+            (Mark::Objects, Array::Union { contents, .. }) => {
+                matches!(&contents[..], [only] if is_held(only))
+            }
+            (_, content) => is_held(content),
+        },
     }
 }
 
-/// A file that is taken away again unless it has got its name.
+/// A file that is removed unless it has got its name.
 struct Unfinished(PathBuf);
 
 impl Unfinished {

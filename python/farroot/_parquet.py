@@ -1,0 +1,76 @@
+"""The file that ``farroot cat --parquet`` writes, by pyarrow."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from ._core import Column
+
+#: Bytes of a row group before it is encoded: the writer holds so much, readers skip by it.
+GROUP_BYTES = 128 << 20
+
+
+class ParquetWriter:
+    """A Parquet file of batches, whose types are those of the first one."""
+
+    def __init__(self, path: Path) -> None:
+        """Creates the file.
+
+        Raises:
+            ModuleNotFoundError: without pyarrow.
+            OSError: where the file cannot be created.
+        """
+        try:
+            import pyarrow as pa
+        except ModuleNotFoundError as error:
+            wanted = "pyarrow writes Parquet, and is not installed: pip install 'farroot[arrow]'"
+            raise ModuleNotFoundError(wanted) from error
+        self._file = pa.OSFile(os.fsencode(path), "wb")
+        self._writer: Any = None
+        self._group: list[Any] = []
+        self._group_bytes = 0
+
+    def write(self, columns: list[tuple[str, Column]]) -> None:
+        """Writes a batch, which has at least one column.
+
+        Raises:
+            UnsupportedError: for objects of other classes than in the first batch.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        from ._libraries.arrow import to_arrow
+
+        arrays = [to_arrow(column) for _, column in columns]
+        table = pa.table(arrays, names=[name for name, _ in columns])
+        if self._writer is None:
+            self._writer = pq.ParquetWriter(self._file, table.schema, compression="zstd")
+        for known, found in zip(self._writer.schema, table.schema, strict=True):
+            if known.type != found.type:
+                raise UnsupportedError(
+                    f"{found.name} holds objects of other classes than before: a column of Parquet "
+                    "has one type; leave the column out"
+                )
+        self._group.append(table)
+        self._group_bytes += table.nbytes
+        if self._group_bytes >= GROUP_BYTES:
+            self._write_group()
+
+    def finish(self) -> None:
+        """Writes the rest, and the footer."""
+        if self._writer is not None:
+            self._write_group()
+            self._writer.close()
+        self._file.close()
+
+    def _write_group(self) -> None:
+        import pyarrow as pa
+
+        table = pa.concat_tables(self._group)
+        self._group, self._group_bytes = [], 0
+        self._writer.write_table(table, row_group_size=max(1, table.num_rows))
