@@ -49,9 +49,10 @@ pub use read::core::batches::Batches;
 pub use read::core::columns::{Batch, Column, LeftOut};
 pub use read::core::cut::{Cut, Predicate};
 pub use read::core::footprint::{Outline, OutlineColumn};
-pub use read::core::lazy::LazyBatches;
+pub use read::core::lazy::{LazyBatches, Learning};
 pub use read::core::skip::{OnError, Skipped};
-pub use read::core::table::{Chosen, Friend, Joined, JoinedColumn, Selected, Table, Wanted};
+pub use read::core::table::{Friend, Joined, JoinedColumn, Selected, Table};
+pub use read::core::{request::Chosen, request::Wanted, steps::Step};
 #[cfg(feature = "arrow")]
 pub use read::export::arrow::ArrowReader;
 pub use read::file::{File, KeyInfo};
@@ -64,8 +65,7 @@ pub use read::ntuple::{AttributeSet, FieldColumn, Ntuple};
 pub use read::open::objects::{Content, Contents};
 pub use read::tree::Tree;
 pub use read::tree::events::{Event, Events, Value};
-pub use read::tree::learn::Learning;
-pub use read::tree::plan::{Plan, Step};
+pub use read::tree::plan::Plan;
 pub use rootfile::tree::{BranchId, FriendPlace, TreeIndex};
 pub use rootfile::{Array, Numbers, array::Mark, array::Offsets, object};
 

@@ -9,7 +9,8 @@ use rootfile::array::Mark;
 use rootfile::tree::{BranchId, Interpretation};
 
 use super::cut::Cut;
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::located::unlocated;
 
 /// A branch that will be read, and how.
 #[derive(Debug, Clone)]
@@ -119,5 +120,28 @@ impl Batch {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// A part of a column: the entries of a basket, and their values.
+pub(crate) type Piece = (Range<u64>, Arc<Array>);
+
+/// One array of the pieces' share of some entries; `None` where there are no pieces.
+pub(crate) fn joined(pieces: &[Piece], entries: &Range<u64>) -> Result<Option<Array>> {
+    let part = |(held, array): &Piece| {
+        let (from, to) = (entries.start.max(held.start), entries.end.min(held.end));
+        array.slice((from - held.start) as usize..(to - held.start) as usize)
+    };
+    Array::concat(pieces.iter().map(part).collect()).map_err(unlocated)
+}
+
+/// The same values as those of which some may be missing.
+pub(crate) fn optional(array: Array) -> Array {
+    match array {
+        Array::Option { .. } => array,
+        content => {
+            let index = (0..content.len() as i64).collect();
+            Array::Option { index, content: Box::new(content) }
+        }
     }
 }

@@ -7,14 +7,31 @@ use futures::future::BoxFuture;
 use rootfile::Array;
 use tokio::sync::Mutex;
 
+use super::columns::joined;
 use super::table::Selected;
 use crate::error::Result;
+use crate::read::core::steps::Step;
 use crate::read::joined::LazyJoined;
 use crate::read::many::chain::ChainColumns;
 use crate::read::many::parts::Place;
-use crate::read::ntuple::follow::{Follower, joined};
-use crate::read::tree::learn::{Learner, Learning};
-use crate::read::tree::plan::Step;
+use crate::read::ntuple::follow::Follower;
+use crate::read::tree::learn::Learner;
+
+/// The rules beside reading ahead, each of which can be left out to see what it brings: then
+/// neither is what an earlier reader touched believed, nor is what this one touches kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Learning {
+    /// With the first basket, those of all branches come that hold the first entries.
+    pub startup: bool,
+    /// What is touched now and then comes together, and before its next time.
+    pub together: bool,
+}
+
+impl Default for Learning {
+    fn default() -> Self {
+        Learning { startup: true, together: true }
+    }
+}
 
 /// The entries of columns in batches of which nothing is read before somebody asks for a column.
 ///

@@ -8,6 +8,8 @@ pub(crate) mod fill;
 pub mod footprint;
 pub(crate) mod formula;
 pub mod lazy;
+pub mod request;
 pub mod select;
 pub mod skip;
+pub mod steps;
 pub mod table;

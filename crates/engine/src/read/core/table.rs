@@ -9,6 +9,8 @@ use super::batches::Batches;
 use super::columns::{Batch, Column};
 use super::cut::Cut;
 use super::footprint::Outline;
+use super::request::{Chosen, Wanted};
+use super::steps::{Rank, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::file::File;
 pub use crate::read::joined::friends::Friend;
@@ -16,9 +18,9 @@ use crate::read::joined::friends::FriendBook;
 pub use crate::read::joined::{Joined, JoinedColumn};
 use crate::read::many::chain::{Chain, ChainColumns};
 use crate::read::ntuple::{FieldColumn, Ntuple};
+use crate::read::tree::Tree;
 use crate::read::tree::pipeline::Told;
-use crate::read::tree::plan::{self, Step};
-use crate::read::tree::{Rank, Tree};
+use crate::read::tree::plan;
 
 /// What has entries to be read.
 #[derive(Clone)]
@@ -27,31 +29,6 @@ pub enum Table {
     Ntuple(Ntuple),
     /// Tables of many files, one after the other.
     Chain(Chain),
-}
-
-/// Which columns of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
-    /// All that can be read.
-    All,
-    /// Names, paths and globs.
-    Named(Vec<String>),
-    /// Branches or fields, each with how it is wanted.
-    Chosen(Vec<Chosen>),
-}
-
-/// A branch or a field, and how it is wanted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
-    /// Name or path.
-    pub name: String,
-    /// Nobody has named it: see [`Column::optional`].
-    pub optional: bool,
-    /// As the bytes of its entries: see [`Tree::read_as_bytes`].
-    pub as_bytes: bool,
-    /// A field comes in the lists that it is in or, with paths of fields to keep, is one at the top
-    /// with only those.
-    pub keep: Option<Vec<String>>,
 }
 
 /// Columns of a tree or of an RNTuple. Cheap to clone.

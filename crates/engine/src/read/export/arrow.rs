@@ -24,8 +24,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
+use crate::read::core::steps::Step;
 use crate::read::core::table::Selected;
-use crate::read::tree::plan::Step;
 
 /// Record batches as they come: with `arrow_array::ffi_stream::FFI_ArrowArrayStream`, the C stream
 /// interface, by which other libraries and languages take them over without copying.

@@ -12,10 +12,11 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::trace::Trace;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::Cut;
-use crate::read::core::table::{Selected, Table, Wanted};
+use crate::read::core::lazy::Learning;
+use crate::read::core::request::Wanted;
+use crate::read::core::steps::Step;
+use crate::read::core::table::{Selected, Table};
 use crate::read::tree::Tree;
-use crate::read::tree::learn::Learning;
-use crate::read::tree::plan::Step;
 use crate::report::Report;
 use crate::{Engine, clock};
 

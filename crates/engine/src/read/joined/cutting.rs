@@ -10,8 +10,6 @@ use std::sync::Arc;
 use rootfile::Array;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
-use super::super::ntuple::told::with_clusters;
-use super::super::tree::Rank;
 use super::run::{self, Reading};
 use super::{Joined, Place};
 use crate::error::{Error, ErrorKind, Result};
@@ -22,8 +20,8 @@ use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{self, Cut, Predicate};
 use crate::read::core::decoders::AT_ONCE;
+use crate::read::core::steps::{Rank, windows_starts, with_borders};
 use crate::read::core::table::{Selected, Table};
-use crate::read::tree::plan;
 
 /// Bytes of deciding columns that may wait to be handed out, and at most which part of the memory
 /// budget, of which they are.
@@ -154,14 +152,14 @@ async fn windows(deciding: &Joined, starts: &[u64]) -> Result<Vec<u64>> {
                 let (first, end) = (part.friend.own(*first), part.friend.own(*end));
                 let clusters = ntuple.clusters(&(first..end)).await?;
                 let own: Vec<u64> = windows.iter().map(|start| part.friend.own(*start)).collect();
-                let all = with_clusters(&own, &clusters);
+                let all = with_borders(&own, clusters.iter().map(|cluster| cluster.entries.start));
                 windows = all.into_iter().map(|start| part.friend.not_own(start)).collect();
             }
             columns => trees_bytes += columns.bytes_per_entry().await?,
         }
     }
     match trees_bytes > 0.0 {
-        true => Ok(plan::windows_starts(&windows, trees_bytes)),
+        true => Ok(windows_starts(&windows, trees_bytes)),
         false => Ok(windows),
     }
 }

@@ -7,9 +7,9 @@ use rootfile::Array;
 use super::friends::Alignment;
 use super::{Joined, Keys, Part, Place, lookup};
 use crate::error::Result;
+use crate::read::core::lazy::Learning;
 use crate::read::core::lazy::Reader;
 use crate::read::core::table::Selected;
-use crate::read::tree::learn::Learning;
 
 /// Watches what is touched of each table. All go in the same steps.
 pub struct LazyJoined {

@@ -6,24 +6,14 @@ use std::ops::Range;
 use rootfile::Array;
 use rootfile::tree::TreeIndex;
 
-use super::super::tree::{Rank, Tree};
+use super::super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::batches::Batches;
-use crate::read::core::columns::{Batch, Column};
+use crate::read::core::columns::{Batch, Column, optional};
 use crate::read::core::formula::Expression;
-use crate::read::tree::plan::{self, Step};
-
-/// The same values as those of which some may be missing.
-pub fn optional(array: Array) -> Array {
-    match array {
-        Array::Option { .. } => array,
-        content => {
-            let index = (0..content.len() as i64).collect();
-            Array::Option { index, content: Box::new(content) }
-        }
-    }
-}
+use crate::read::core::steps::{Rank, Step};
+use crate::read::tree::plan;
 
 /// Adds so many missing values.
 pub fn padded(array: Array, missing: usize) -> Array {

@@ -12,7 +12,6 @@ mod lookup;
 mod run;
 
 pub(super) use lazy::LazyJoined;
-pub(super) use lookup::optional;
 
 use std::ops::Range;
 
@@ -20,12 +19,11 @@ use rootfile::Array;
 
 use crate::error::Result;
 use crate::read::core::batches::Batches;
-use crate::read::core::columns::Batch;
+use crate::read::core::columns::{Batch, optional};
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::Outline;
+use crate::read::core::steps::{Rank, Step, borders};
 use crate::read::core::table::{Selected, Table};
-use crate::read::tree::Rank;
-use crate::read::tree::plan::{self, Step};
 use friends::{Alignment, Friend};
 
 /// Columns of a table and of friends. Cheap to clone.
@@ -222,7 +220,7 @@ impl Joined {
     pub(super) async fn starts(&self, entries: Range<u64>, step: Step) -> Result<Vec<u64>> {
         let entries = self.there(entries);
         let total = entries.end - entries.start;
-        Ok(plan::borders(&entries, self.step_entries(step, total).await?, &[]))
+        Ok(borders(&entries, self.step_entries(step, total).await?, &[]))
     }
 
     fn there(&self, entries: Range<u64>) -> Range<u64> {
@@ -244,7 +242,7 @@ impl Joined {
     fn empty(&self, place: Place) -> Array {
         let part = &self.parts[place.part];
         let empty = part.columns.empty_at(place.at);
-        if part.lacks(self.table()) { lookup::optional(empty) } else { empty }
+        if part.lacks(self.table()) { optional(empty) } else { empty }
     }
 
     /// Starts reading in steps.

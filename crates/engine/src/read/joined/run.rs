@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use rootfile::Array;
 
-use super::super::tree::Rank;
 use super::friends::Alignment;
 use super::{Joined, Keys, Part, Place, lookup};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
 use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Batch;
+use crate::read::core::steps::Rank;
 use crate::read::core::table::Selected;
 use crate::read::tree::pipeline::Told;
 

@@ -14,16 +14,17 @@ use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::unlocated;
 use crate::read::core::batches::{Batches, Maker};
+use crate::read::core::columns::optional;
 use crate::read::core::columns::{Batch, LeftOut};
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::Outline;
 use crate::read::core::lazy::LazyBatches;
+use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::skip::OnError;
-use crate::read::core::table::{Chosen, Selected, Table, Wanted};
+use crate::read::core::steps::Step;
+use crate::read::core::table::{Selected, Table};
 use crate::read::file::File;
 use crate::read::joined::friends::{Friend, FriendBook, beside};
-use crate::read::joined::optional;
-use crate::read::tree::plan::Step;
 
 /// Which part of the memory budget the metadata of files may take that were opened to be counted.
 const MEMORY_PART: u64 = 8;

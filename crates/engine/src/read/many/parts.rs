@@ -12,14 +12,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, LeftOut};
 use crate::read::core::cut::Cut;
+use crate::read::core::request::Wanted;
 use crate::read::core::skip::{OnError, Reach, Skipped};
-use crate::read::core::table::{Selected, Table, Wanted};
+use crate::read::core::steps::Rank;
+use crate::read::core::steps::Step;
+use crate::read::core::table::{Selected, Table};
 use crate::read::file::Guesses;
 use crate::read::file::layout_hints::Series;
 use crate::read::joined::friends::Friend;
-use crate::read::tree::Rank;
 use crate::read::tree::pipeline::too_late;
-use crate::read::tree::plan::Step;
 
 /// One tree or RNTuple in one file.
 #[derive(Clone, Default)]

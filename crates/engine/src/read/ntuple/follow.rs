@@ -13,15 +13,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use rootfile::Array;
 use rootfile::ntuple::Cluster;
 
 use super::{FieldColumn, Ntuple, pipeline};
 use crate::error::Result;
-use crate::located::unlocated;
 use crate::read::core::batches::Batches;
-use crate::read::tree::Rank;
-use crate::read::tree::learn::{ALLOWANCE_BYTES, Learning, Piece};
+use crate::read::core::columns::Piece;
+use crate::read::core::lazy::Learning;
+use crate::read::core::steps::Rank;
+use crate::read::tree::learn::ALLOWANCE_BYTES;
 
 /// Goes through an RNTuple step by step, fetching what is touched and what will be.
 pub(crate) struct Follower {
@@ -236,13 +236,4 @@ impl Ntuple {
         let plan = self.planned(&columns, clusters.to_vec(), starts.to_vec(), None)?;
         Ok(pipeline::start(self.job(columns, Rank { urgent, ..Rank::FIRST }), plan))
     }
-}
-
-/// One array of the pieces' share of some entries; `None` where there are no pieces.
-pub(crate) fn joined(pieces: &[Piece], entries: &Range<u64>) -> Result<Option<Array>> {
-    let part = |(held, array): &Piece| {
-        let (from, to) = (entries.start.max(held.start), entries.end.min(held.end));
-        array.slice((from - held.start) as usize..(to - held.start) as usize)
-    };
-    Array::concat(pieces.iter().map(part).collect()).map_err(unlocated)
 }

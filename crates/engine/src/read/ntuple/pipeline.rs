@@ -25,7 +25,7 @@ use crate::read::core::columns::Batch;
 use crate::read::core::cut::within;
 use crate::read::core::fill::filling::{Company, Filling};
 use crate::read::core::fill::slots::Shelf;
-use crate::read::tree::Rank;
+use crate::read::core::steps::Rank;
 
 /// What a pipeline reads from.
 pub struct Job {

@@ -7,7 +7,7 @@ use rootfile::ntuple::{Cluster, PageUse, Schema};
 
 use super::FieldColumn;
 use crate::read::core::cut::within;
-use crate::read::tree::plan::{Step, borders};
+use crate::read::core::steps::{Step, borders};
 
 /// The share of a cluster in a column, or a stretch of it.
 #[derive(Debug)]

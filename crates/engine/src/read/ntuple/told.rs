@@ -17,7 +17,7 @@ use crate::located::unlocated;
 use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{add, within};
-use crate::read::tree::Rank;
+use crate::read::core::steps::{Rank, with_borders};
 use crate::read::tree::pipeline::Told;
 
 struct Listening {
@@ -50,22 +50,11 @@ pub async fn start(
 ) -> Result<Batches> {
     let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
     let clusters = ntuple.clusters(&entries).await?;
-    let shares = with_clusters(starts, &clusters);
+    let shares = with_borders(starts, clusters.iter().map(|cluster| cluster.entries.start));
     let (ntuple, starts, windows) = (ntuple.clone(), starts.to_vec(), windows.to_vec());
     let remote = ntuple.file().remote().clone();
     let listening = Listening { ntuple, columns, clusters, starts, shares, rank };
     Ok(Batches::start(&remote, async move |maker: Maker| listening.run(windows, told, maker).await))
-}
-
-/// Borders and, between them, those of clusters.
-pub fn with_clusters(borders: &[u64], clusters: &[Arc<Cluster>]) -> Vec<u64> {
-    let (Some(first), Some(end)) = (borders.first(), borders.last()) else { return Vec::new() };
-    let inside = clusters.iter().map(|cluster| cluster.entries.start);
-    let inside = inside.filter(|start| (*first..*end).contains(start));
-    let mut all: Vec<u64> = borders.iter().copied().chain(inside).collect();
-    all.sort_unstable();
-    all.dedup();
-    all
 }
 
 impl Listening {

@@ -3,8 +3,9 @@
 use crate::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::cut::Cut;
+use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::select::is_glob;
-use crate::read::core::table::{Chosen, Selected, Table, Wanted};
+use crate::read::core::table::{Selected, Table};
 use crate::read::joined::Joined;
 use crate::read::joined::friends::{Friend, behind};
 use crate::read::many::chain::Chain;

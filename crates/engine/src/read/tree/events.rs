@@ -7,8 +7,9 @@ use rootfile::Array;
 use rootfile::tree::BranchId;
 
 use super::Tree;
-use super::learn::{Learner, Learning};
+use super::learn::Learner;
 use crate::error::{Error, ErrorKind, Result};
+use crate::read::core::lazy::Learning;
 
 /// A tree's entries, one after the other.
 ///

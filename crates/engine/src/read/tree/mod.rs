@@ -16,35 +16,15 @@ use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::Cut;
+use crate::read::core::request::Chosen;
 use crate::read::core::select::Names;
-use crate::read::core::table::Chosen;
+use crate::read::core::steps::{Rank, Step};
 use crate::read::file::File;
 use crate::read::joined::friends::FriendBook;
 use pipeline::{Decision, Job, Told};
-use plan::{Plan, Step};
+use plan::Plan;
 
 type Interpreted = rootfile::Result<Arc<Interpretation>>;
-
-/// Where a read stands among others.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Rank {
-    /// Lower comes first.
-    pub order: u64,
-    /// Somebody waits for the first batch.
-    pub urgent: bool,
-    /// By how much numbers of its entries are ahead of those of the table that it is read beside.
-    pub ahead: i64,
-}
-
-impl Rank {
-    pub(super) const FIRST: Rank = Rank { order: 0, urgent: true, ahead: 0 };
-
-    /// The place of an entry among all wants.
-    pub(super) fn place(self, entry: u64) -> u64 {
-        let entry = entry.checked_add_signed(self.ahead.saturating_neg()).unwrap_or(0);
-        (self.order << 32) + entry.min(u64::from(u32::MAX))
-    }
-}
 
 /// A TTree of an open file. Cheap to clone.
 #[derive(Clone)]

@@ -6,36 +6,10 @@ use rootfile::tree::{BasketPlace, Branch, Tree};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::columns::Column;
+use crate::read::core::steps::{Step, borders, windows_starts};
 
-/// Decoded bytes of the deciding columns in a window: some baskets, so that survivors of a large
-/// batch are sent for long before all of it is decided, and few enough calls of the predicate.
-const WINDOW_BYTES: f64 = 2e6;
 /// Windows by which deciding columns are fetched before the others.
 pub(crate) const DECIDED_AHEAD: usize = 2;
-
-/// How many entries come at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// All at once.
-    Whole,
-    /// So many entries.
-    Entries(u64),
-    /// As many entries as decode to about so many bytes.
-    Bytes(u64),
-}
-
-impl Step {
-    /// How many of `total` entries come at a time; at least one.
-    pub(crate) fn entries(self, total: u64, decoded_bytes_per_entry: impl FnOnce() -> f64) -> u64 {
-        match self {
-            Step::Whole => total.max(1),
-            Step::Entries(step) => step.max(1),
-            Step::Bytes(bytes) => {
-                ((bytes as f64 / decoded_bytes_per_entry().max(1e-3)) as u64).max(1)
-            }
-        }
-    }
-}
 
 /// One basket to be fetched and decoded.
 #[derive(Debug, Clone, PartialEq)]
@@ -212,20 +186,6 @@ fn place(item: &Item) -> u64 {
 }
 
 /// Divides batches into windows of about [`WINDOW_BYTES`] of the deciding columns; the first entries
-/// and, last, the end.
-pub(crate) fn windows_starts(batches: &[u64], bytes_per_entry: f64) -> Vec<u64> {
-    let step = ((WINDOW_BYTES / bytes_per_entry.max(1e-3)) as u64).max(1);
-    let mut starts: Vec<u64> = batches.first().copied().into_iter().collect();
-    for pair in batches.windows(2) {
-        let mut start = pair[0];
-        while start < pair[1] {
-            start = start.saturating_add(step).min(pair[1]);
-            starts.push(start);
-        }
-    }
-    starts
-}
-
 /// The baskets of a branch that hold some of `entries`, by position.
 pub(crate) fn baskets_of(branch: &Branch, entries: &Range<u64>) -> Range<usize> {
     let first = branch.baskets.partition_point(|basket| basket.entries.end <= entries.start);
@@ -250,21 +210,6 @@ fn starts(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> V
         Step::Whole | Step::Entries(_) => &[],
     };
     borders(&entries, step_entries(tree, columns, step, total), clusters)
-}
-
-/// Divides entries into steps of at most so many. A step ends early where a cluster does in its
-/// second half: baskets that two batches share take memory beside both.
-pub(crate) fn borders(entries: &Range<u64>, step: u64, cluster_starts: &[u64]) -> Vec<u64> {
-    let mut borders = vec![entries.start];
-    let mut start = entries.start;
-    while start < entries.end {
-        let end = start.saturating_add(step).min(entries.end);
-        let clusters_before = cluster_starts.partition_point(|cluster| *cluster <= end);
-        let cluster = clusters_before.checked_sub(1).map(|last| cluster_starts[last]);
-        start = cluster.filter(|c| end < entries.end && *c > start + step / 2).unwrap_or(end);
-        borders.push(start);
-    }
-    borders
 }
 
 /// How many of `total` entries come at a time; at least one.
@@ -333,20 +278,4 @@ fn batches_of(starts: &[u64], entries: &Range<u64>) -> Range<usize> {
     let first = starts.partition_point(|start| *start <= entries.start).saturating_sub(1);
     let last = starts.partition_point(|start| *start < entries.end);
     first..last.min(starts.len().saturating_sub(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::borders;
-
-    #[test]
-    fn steps_end_with_clusters_where_these_are_not_too_small_or_too_large() {
-        assert_eq!(borders(&(0..100), 45, &[0, 20, 40, 60, 80]), [0, 40, 80, 100]);
-        assert_eq!(borders(&(5..100), 45, &[0, 30, 60, 90]), [5, 30, 60, 100]);
-        assert_eq!(borders(&(0..100), 45, &[0, 10, 90]), [0, 45, 90, 100]);
-        assert_eq!(borders(&(0..90), 45, &[0, 20, 40]), [0, 40, 85, 90]);
-        assert_eq!(borders(&(0..9), 4, &[]), [0, 4, 8, 9]);
-        assert_eq!(borders(&(3..3), 4, &[0]), [3]);
-        assert_eq!(borders(&(0..3), 1, &[0, 1, 2]), [0, 1, 2, 3]);
-    }
 }

@@ -34,6 +34,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::{Urgency, Want};
 use crate::located::Located;
 use crate::read::core::columns::Column;
+use crate::read::core::columns::Piece;
+use crate::read::core::lazy::Learning;
 use crate::read::file::profile::Profile;
 use crowd::Crowds;
 use habits::{Habits, Prior};
@@ -49,22 +51,6 @@ const KNOWN_AFTER: u64 = 6;
 /// Of so many branches touched in a step, one more comes with the next that was never touched, at
 /// least.
 const CROWD: usize = 4;
-
-/// The rules beside reading ahead, each of which can be left out to see what it brings: then
-/// neither is what an earlier reader touched believed, nor is what this one touches kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Learning {
-    /// With the first basket, those of all branches come that hold the first entries.
-    pub startup: bool,
-    /// What is touched now and then comes together, and before its next time.
-    pub together: bool,
-}
-
-impl Default for Learning {
-    fn default() -> Self {
-        Learning { startup: true, together: true }
-    }
-}
 
 /// Branch and basket, by number.
 type Key = (usize, usize);
@@ -96,9 +82,6 @@ pub(crate) struct Learner {
     /// What the last reader touched.
     profile: Option<Profile>,
 }
-
-/// A part of a column: the entries of a basket, and their values.
-pub(crate) type Piece = (Range<u64>, Arc<Array>);
 
 impl Learner {
     /// Begins before the first step.

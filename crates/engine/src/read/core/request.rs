@@ -1,0 +1,26 @@
+//! Which columns of a table a caller asks for.
+
+/// Which columns of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// All that can be read.
+    All,
+    /// Names, paths and globs.
+    Named(Vec<String>),
+    /// Branches or fields, each with how it is wanted.
+    Chosen(Vec<Chosen>),
+}
+
+/// A branch or a field, and how it is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// Name or path.
+    pub name: String,
+    /// Nobody has named it: see [`Column::optional`](super::columns::Column::optional).
+    pub optional: bool,
+    /// As the bytes of its entries: see `Tree::read_as_bytes`.
+    pub as_bytes: bool,
+    /// A field comes in the lists that it is in or, with paths of fields to keep, is one at the top
+    /// with only those.
+    pub keep: Option<Vec<String>>,
+}

@@ -1,0 +1,107 @@
+//! In which steps a read goes, and where it stands among others.
+
+use std::ops::Range;
+
+/// Decoded bytes of the deciding columns in a window: some baskets, so that survivors of a large
+/// batch are sent for long before all of it is decided, and few enough calls of the predicate.
+const WINDOW_BYTES: f64 = 2e6;
+
+/// Where a read stands among others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rank {
+    /// Lower comes first.
+    pub order: u64,
+    /// Somebody waits for the first batch.
+    pub urgent: bool,
+    /// By how much numbers of its entries are ahead of those of the table that it is read beside.
+    pub ahead: i64,
+}
+
+impl Rank {
+    pub(crate) const FIRST: Rank = Rank { order: 0, urgent: true, ahead: 0 };
+
+    /// The place of an entry among all wants.
+    pub(crate) fn place(self, entry: u64) -> u64 {
+        let entry = entry.checked_add_signed(self.ahead.saturating_neg()).unwrap_or(0);
+        (self.order << 32) + entry.min(u64::from(u32::MAX))
+    }
+}
+
+/// How many entries come at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// All at once.
+    Whole,
+    /// So many entries.
+    Entries(u64),
+    /// As many entries as decode to about so many bytes.
+    Bytes(u64),
+}
+
+impl Step {
+    /// How many of `total` entries come at a time; at least one.
+    pub(crate) fn entries(self, total: u64, decoded_bytes_per_entry: impl FnOnce() -> f64) -> u64 {
+        match self {
+            Step::Whole => total.max(1),
+            Step::Entries(step) => step.max(1),
+            Step::Bytes(bytes) => {
+                ((bytes as f64 / decoded_bytes_per_entry().max(1e-3)) as u64).max(1)
+            }
+        }
+    }
+}
+
+/// and, last, the end.
+pub(crate) fn windows_starts(batches: &[u64], bytes_per_entry: f64) -> Vec<u64> {
+    let step = ((WINDOW_BYTES / bytes_per_entry.max(1e-3)) as u64).max(1);
+    let mut starts: Vec<u64> = batches.first().copied().into_iter().collect();
+    for pair in batches.windows(2) {
+        let mut start = pair[0];
+        while start < pair[1] {
+            start = start.saturating_add(step).min(pair[1]);
+            starts.push(start);
+        }
+    }
+    starts
+}
+
+/// Divides entries into steps of at most so many. A step ends early where a cluster does in its
+/// second half: baskets that two batches share take memory beside both.
+pub(crate) fn borders(entries: &Range<u64>, step: u64, cluster_starts: &[u64]) -> Vec<u64> {
+    let mut borders = vec![entries.start];
+    let mut start = entries.start;
+    while start < entries.end {
+        let end = start.saturating_add(step).min(entries.end);
+        let clusters_before = cluster_starts.partition_point(|cluster| *cluster <= end);
+        let cluster = clusters_before.checked_sub(1).map(|last| cluster_starts[last]);
+        start = cluster.filter(|c| end < entries.end && *c > start + step / 2).unwrap_or(end);
+        borders.push(start);
+    }
+    borders
+}
+
+/// Borders and, between them, those of `inside` that lie between the first and the last.
+pub(crate) fn with_borders(borders: &[u64], inside: impl Iterator<Item = u64>) -> Vec<u64> {
+    let (Some(first), Some(end)) = (borders.first(), borders.last()) else { return Vec::new() };
+    let inside = inside.filter(|start| (*first..*end).contains(start));
+    let mut all: Vec<u64> = borders.iter().copied().chain(inside).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::borders;
+
+    #[test]
+    fn steps_end_with_clusters_where_these_are_not_too_small_or_too_large() {
+        assert_eq!(borders(&(0..100), 45, &[0, 20, 40, 60, 80]), [0, 40, 80, 100]);
+        assert_eq!(borders(&(5..100), 45, &[0, 30, 60, 90]), [5, 30, 60, 100]);
+        assert_eq!(borders(&(0..100), 45, &[0, 10, 90]), [0, 45, 90, 100]);
+        assert_eq!(borders(&(0..90), 45, &[0, 20, 40]), [0, 40, 85, 90]);
+        assert_eq!(borders(&(0..9), 4, &[]), [0, 4, 8, 9]);
+        assert_eq!(borders(&(3..3), 4, &[0]), [3]);
+        assert_eq!(borders(&(0..3), 1, &[0, 1, 2]), [0, 1, 2, 3]);
+    }
+}
