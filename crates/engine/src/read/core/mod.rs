@@ -8,6 +8,7 @@ pub(crate) mod fill;
 pub mod footprint;
 pub(crate) mod formula;
 pub mod lazy;
+pub mod names;
 pub mod request;
 pub mod select;
 pub mod skip;

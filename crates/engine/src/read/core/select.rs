@@ -2,48 +2,48 @@
 
 use rootfile::tree::{BranchId, Tree};
 
+use super::names::{ColumnKind, ColumnName, NameList};
 use crate::error::{Error, ErrorKind, Result};
-use strsim::levenshtein;
 
 /// Names of the branches of a tree, in its own order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Names {
-    /// `parent/child`, by branch.
-    paths: Vec<String>,
-}
+#[derive(Debug, Clone)]
+pub struct Names(NameList);
 
 impl Names {
     pub fn new(tree: &Tree) -> Self {
-        let mut paths: Vec<String> = Vec::with_capacity(tree.branches.len());
+        let mut names: Vec<ColumnName> = Vec::with_capacity(tree.branches.len());
         for branch in &tree.branches {
-            let path = match branch.parent.and_then(|parent| paths.get(parent.0 as usize)) {
-                Some(parent) => format!("{parent}/{}", branch.name),
+            let parent = branch.parent.map(|parent| parent.0 as usize);
+            let path = match parent.and_then(|parent| names.get(parent)) {
+                Some(parent) => format!("{}/{}", parent.path, branch.name),
                 None => branch.name.clone(),
             };
-            paths.push(path);
+            names.push(ColumnName { name: branch.name.clone(), path, parent });
         }
-        Names { paths }
+        Names(NameList::new(ColumnKind::Branch, names))
+    }
+
+    /// Names, paths and what is in what, by branch.
+    pub fn list(&self) -> &NameList {
+        &self.0
     }
 
     pub fn path(&self, branch: BranchId) -> &str {
-        &self.paths[branch.0 as usize]
+        &self.0.all()[branch.0 as usize].path
     }
 
     /// All branches with their paths.
     pub fn iter(&self) -> impl Iterator<Item = (BranchId, &str)> {
-        self.paths.iter().enumerate().map(|(at, path)| (BranchId(at as u32), path.as_str()))
+        self.0.all().iter().enumerate().map(|(at, name)| (BranchId(at as u32), &*name.path))
     }
 
-    /// The branch of that path or, where only one has it, that last name.
+    /// As [`NameList::find`].
     pub fn find(&self, name: &str) -> Option<BranchId> {
-        let name = name.trim_start_matches('/');
-        let exact = self.iter().find(|(_, path)| *path == name);
-        let mut by_last_name = self.iter().filter(|(_, path)| last_name(path) == name);
-        exact.or_else(|| by_last_name.next()).map(|(branch, _)| branch)
+        self.0.find(name).map(|at| BranchId(at as u32))
     }
 
-    /// The branches that `patterns` name, in the tree's order and each once; a pattern is a
-    /// path, a last name, or a glob with `*`, `?` and `[…]` over either.
+    /// The branches that `patterns` name, each once and those of a glob in the tree's order; a
+    /// pattern is a path, a last name, or a glob with `*`, `?` and `[…]` over either.
     ///
     /// # Errors
     /// `NotInFile` for a plain name that no branch has, with the names that come near;
@@ -51,14 +51,11 @@ impl Names {
     pub fn select(&self, patterns: &[String]) -> Result<Vec<BranchId>> {
         let mut chosen = Vec::new();
         for pattern in patterns {
-            if let Some(branch) = self.find(pattern) {
-                chosen.push(branch);
-            } else if is_glob(pattern) {
-                let glob = Glob::new(pattern)?;
-                chosen.extend(self.iter().filter(|(_, path)| glob.matches(path)).map(|(b, _)| b));
-            } else {
-                return Err(self.no_such(pattern));
+            let meant = self.0.meant(pattern, None)?;
+            if meant.is_empty() && !is_glob(pattern) {
+                return Err(self.0.no_such(pattern, None));
             }
+            chosen.extend(meant.into_iter().map(|at| BranchId(at as u32)));
         }
         let mut seen = std::collections::BTreeSet::new();
         chosen.retain(|branch| seen.insert(*branch));
@@ -70,27 +67,7 @@ impl Names {
     /// # Errors
     /// `NotInFile` with the names that come near.
     pub fn the(&self, name: &str) -> Result<BranchId> {
-        self.find(name).ok_or_else(|| self.no_such(name))
-    }
-
-    fn no_such(&self, name: &str) -> Error {
-        no_such("branch", self.paths.iter().map(String::as_str), name)
-    }
-}
-
-/// The error for a name that none of `paths` has, with those that come near.
-pub(crate) fn no_such<'a>(what: &str, paths: impl Iterator<Item = &'a str>, name: &str) -> Error {
-    let mut near: Vec<(usize, &str)> = paths
-        .map(|path| (levenshtein(&last_name(path).to_lowercase(), &name.to_lowercase()), path))
-        .filter(|(distance, _)| *distance <= 2 + name.len() / 4)
-        .collect();
-    near.sort();
-    let near: Vec<&str> = near.into_iter().take(3).map(|(_, path)| path).collect();
-    let error = Error::new(ErrorKind::NotInFile, format!("no {what} is called {name:?}"));
-    if near.is_empty() {
-        error.with_advice_for("`farroot show` lists what there is", "`show()` lists what there is")
-    } else {
-        error.with_advice(format!("did you mean {}?", near.join(" or ")))
+        self.0.require(name).map(|at| BranchId(at as u32))
     }
 }
 
@@ -110,20 +87,51 @@ pub(crate) fn only<'a>(paths: &'a [String], address: &str) -> Result<&'a str> {
     Err(Error::new(kind, what).with_url(address).with_advice_for(shell, python))
 }
 
-/// A glob over a branch's path or its last name.
+/// A glob with `*`, `?` and `[…]`, as the shell has them in names.
 #[derive(Debug)]
 pub struct Glob(glob::Pattern);
 
 impl Glob {
+    /// Reads a glob. Two stars are one, and a bracket that is not closed stands for itself.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what cannot be read.
     pub fn new(pattern: &str) -> Result<Self> {
-        glob::Pattern::new(pattern).map(Glob).map_err(|error| {
+        glob::Pattern::new(&plain(pattern)).map(Glob).map_err(|error| {
             Error::new(ErrorKind::InvalidArgument, format!("the pattern {pattern:?}: {error}"))
         })
     }
 
-    pub fn matches(&self, path: &str) -> bool {
-        self.0.matches(path) || self.0.matches(last_name(path))
+    pub fn matches(&self, name: &str) -> bool {
+        self.0.matches(name)
     }
+}
+
+/// A pattern without what the `glob` crate gives a meaning of its own: `**`, and a bracket that is
+/// not closed.
+fn plain(pattern: &str) -> String {
+    let mut plain = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(letter) = rest.chars().next() {
+        let class = (letter == '[').then(|| class_length(rest)).flatten();
+        let length = class.unwrap_or(letter.len_utf8());
+        match (letter, class) {
+            ('*', _) if plain.ends_with('*') => {}
+            ('[', None) => plain.push_str("[[]"),
+            _ => plain.push_str(&rest[..length]),
+        }
+        rest = &rest[length..];
+    }
+    plain
+}
+
+/// Bytes of a class such as `[a-z]` at the beginning of a text; its first letter may be a bracket.
+fn class_length(text: &str) -> Option<usize> {
+    let inside = text.strip_prefix('[')?;
+    let inside = inside.strip_prefix('!').unwrap_or(inside);
+    let first = inside.chars().next()?.len_utf8();
+    let end = inside[first..].find(']')?;
+    Some(text.len() - inside.len() + first + end + 1)
 }
 
 /// Whether a name is meant as a glob. Square brackets alone are not: array branches carry them.
@@ -131,38 +139,19 @@ pub fn is_glob(name: &str) -> bool {
     name.contains(['*', '?'])
 }
 
-fn last_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn names() -> Names {
-        let paths = ["run", "Muon_pt", "Muon_eta", "event", "event/fX", "event/fY"];
-        Names { paths: paths.map(String::from).to_vec() }
-    }
-
-    fn select(patterns: &[&str]) -> Result<Vec<u32>> {
-        let patterns: Vec<String> = patterns.iter().map(|p| (*p).to_string()).collect();
-        names().select(&patterns).map(|ids| ids.into_iter().map(|id| id.0).collect())
-    }
-
     #[test]
-    fn names_paths_and_globs() {
-        assert_eq!(select(&["Muon_*", "run", "Muon_pt"]).unwrap(), [1, 2, 0]);
-        assert_eq!(select(&["event/fY"]).unwrap(), [5]);
-        assert_eq!(select(&["fX"]).unwrap(), [4]);
-        assert_eq!(select(&["f?"]).unwrap(), [4, 5]);
-        assert_eq!(select(&["nothing*"]).unwrap(), [0; 0]);
-    }
-
-    #[test]
-    fn a_wrong_name_is_told_what_comes_near() {
-        let error = select(&["muon_Pt"]).unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::NotInFile);
-        assert!(error.to_string().contains("did you mean Muon_pt"), "{error}");
-        assert!(!select(&["completely_else"]).unwrap_err().to_string().contains("did you mean"));
+    fn globs_are_those_of_the_shell() {
+        let matches = |pattern: &str, name: &str| Glob::new(pattern).unwrap().matches(name);
+        assert!(matches("f?", "fX") && !matches("f?", "f"));
+        assert!(matches("a**b", "a/x/b"), "not a pattern of folders");
+        assert!(matches("[!x]*", "y") && !matches("[!x]*", "x"));
+        assert!(matches("y[2*", "y[2]"), "a bracket that is not closed");
+        assert!(matches("[]]*", "]x") && matches("[]a]", "a"));
+        assert!(matches("*[", "a[") && matches("*[!", "a[!"));
+        assert!(matches("x[[]2]*", "x[2]"));
     }
 }

@@ -9,7 +9,7 @@ use rootfile::{Array, Numbers};
 use super::Ntuple;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
-use crate::read::core::select::no_such;
+use crate::read::core::names::no_such;
 
 /// The version of what the fields mean that is known.
 const SCHEMA_MAJOR: u16 = 1;
@@ -35,7 +35,7 @@ impl Ntuple {
     pub async fn attribute_set(&self, name: &str) -> Result<AttributeSet> {
         let all = self.attribute_sets();
         let Some(set) = all.iter().find(|set| set.name == name) else {
-            let names = all.iter().map(|set| &*set.name);
+            let names = all.iter().map(|set| (&*set.name, &*set.name));
             return Err(no_such("attribute set", names, name).with_url(self.file().url()));
         };
         set.is_here().located(self.file().url())?;

@@ -19,8 +19,9 @@ use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, datashape};
 use crate::read::core::cut::Cut;
+use crate::read::core::names::{ColumnKind, ColumnName, NameList};
 use crate::read::core::request::Chosen;
-use crate::read::core::select::{Glob, is_glob, no_such};
+use crate::read::core::select::is_glob;
 use crate::read::core::steps::Rank;
 use crate::read::core::steps::Step;
 use crate::read::core::table::Selected;
@@ -44,6 +45,8 @@ struct Inner {
     path: Arc<str>,
     ntuple: Arc<ntuple::Ntuple>,
     names: Names,
+    /// The same to look them up.
+    list: NameList,
     /// Clusters of those groups whose page list has been read.
     clusters: Mutex<BTreeMap<usize, Vec<Arc<Cluster>>>>,
 }
@@ -70,12 +73,18 @@ impl FieldColumn {
 impl Ntuple {
     pub(super) fn new(file: File, path: &str, ntuple: ntuple::Ntuple) -> Self {
         let names = Names::new(&ntuple.schema);
+        let name = |named: &ntuple::names::Named| ColumnName {
+            name: named.name.clone(),
+            path: named.path.clone(),
+            parent: named.parent,
+        };
+        let list = NameList::new(ColumnKind::Field, names.all().iter().map(name).collect());
         // What is in front of a slash may have a cycle of its own.
         let name_at = path.rfind('/').map_or(0, |at| at + 1);
         let end = path[name_at..].find(';').map_or(path.len(), |at| name_at + at);
         let (asked, path) = (path.into(), path[..end].into());
         let (ntuple, clusters) = (Arc::new(ntuple), Mutex::default());
-        Ntuple { inner: Arc::new(Inner { file, asked, path, ntuple, names, clusters }) }
+        Ntuple { inner: Arc::new(Inner { file, asked, path, ntuple, names, list, clusters }) }
     }
 
     pub fn file(&self) -> &File {
@@ -101,10 +110,14 @@ impl Ntuple {
         &self.inner.names
     }
 
-    /// The field of that path, with dots or slashes between names.
+    /// The same with their paths, as they are looked up.
+    pub fn list(&self) -> &NameList {
+        &self.inner.list
+    }
+
+    /// The field of that path, with dots or slashes between names, or of that last name.
     pub fn find(&self, path: &str) -> Option<usize> {
-        let path = path.trim_start_matches('/').replace('/', ".");
-        self.inner.names.all().iter().position(|named| named.path == path)
+        self.inner.list.find(path)
     }
 
     /// One field as a column, in the lists that it is in.
@@ -417,8 +430,7 @@ impl Ntuple {
     }
 
     fn no_such(&self, path: &str) -> Error {
-        let paths = self.inner.names.all().iter().map(|named| &*named.path);
-        no_such("field", paths, path).with_url(self.inner.file.url())
+        self.inner.list.no_such(path, None).with_url(self.inner.file.url())
     }
 
     fn named(&self, field: usize) -> Result<&ntuple::names::Named> {
@@ -443,13 +455,11 @@ impl Ntuple {
 
     /// Fields that a glob means: of those in each other only the outermost.
     fn matching(&self, pattern: &str) -> Result<Vec<usize>> {
-        let glob = Glob::new(&pattern.replace('.', "/"))?;
-        let all = self.inner.names.all();
+        let all = self.inner.list.all();
         let mut chosen = vec![false; all.len()];
-        for (field, named) in all.iter().enumerate() {
-            let above = std::iter::successors(named.parent, |parent| all[*parent].parent);
-            let inside = above.into_iter().any(|parent| chosen[parent]);
-            chosen[field] = !inside && glob.matches(&named.path.replace('.', "/"));
+        for field in self.inner.list.matching(pattern, None)? {
+            let mut above = std::iter::successors(all[field].parent, |at| all[*at].parent);
+            chosen[field] = !above.any(|parent| chosen[parent]);
         }
         Ok((0..all.len()).filter(|field| chosen[*field]).collect())
     }

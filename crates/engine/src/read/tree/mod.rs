@@ -155,8 +155,12 @@ impl Tree {
     /// As [`Names::select`] and [`Tree::interpretation`]; a glob passes over what cannot be read,
     /// also where only its data show that: see [`Batch::left_out`].
     pub fn columns(&self, patterns: &[String]) -> Result<Vec<Column>> {
-        let mut columns = Vec::new();
-        for branch in self.inner.names.select(patterns)? {
+        let mut columns: Vec<Column> = Vec::new();
+        let branches = self.inner.names.select(patterns)?;
+        for branch in branches.iter().copied() {
+            if columns.iter().any(|known| known.branch == branch) {
+                continue;
+            }
             let name = self.inner.names.path(branch).to_owned();
             let named = patterns.iter().any(|p| self.inner.names.find(p) == Some(branch));
             match self.interpretation(branch) {
@@ -164,6 +168,14 @@ impl Tree {
                     columns.push(Column { name, branch, interpretation, optional: !named });
                 }
                 Err(error) if named => columns.extend(self.below(branch, error)?),
+                Err(_) if self.is_group(branch) => {
+                    let below = self.leaves_below(branch);
+                    let readable = |leaf: &BranchId| self.interpretation(*leaf).is_ok();
+                    let is_whole = below.iter().all(|leaf| branches.contains(leaf));
+                    if !is_whole && below.iter().all(readable) {
+                        columns.extend(below.into_iter().filter_map(|leaf| self.optional(leaf)));
+                    }
+                }
                 Err(_) => {}
             }
         }
@@ -181,17 +193,28 @@ impl Tree {
 
     /// A named branch that only groups others stands for those.
     fn below(&self, branch: BranchId, error: Error) -> Result<Vec<Column>> {
-        let mut columns = Vec::new();
+        let leaves = self.leaves_below(branch).into_iter();
+        let columns: Vec<Column> = leaves.filter_map(|leaf| self.optional(leaf)).collect();
+        if columns.is_empty() { Err(error) } else { Ok(columns) }
+    }
+
+    /// A branch that can be read, as one that nobody has named.
+    fn optional(&self, branch: BranchId) -> Option<Column> {
+        self.column(branch).ok().map(|column| Column { optional: true, ..column })
+    }
+
+    /// The branches below one that have entries of their own, depth first.
+    fn leaves_below(&self, branch: BranchId) -> Vec<BranchId> {
+        let mut leaves = Vec::new();
         let mut open = self.inner.tree.branches[branch.0 as usize].children.clone();
         open.reverse();
         while let Some(child) = open.pop() {
-            if let Ok(interpretation) = self.interpretation(child) {
-                let name = self.inner.names.path(child).to_owned();
-                columns.push(Column { name, branch: child, interpretation, optional: true });
+            if !self.is_group(child) {
+                leaves.push(child);
             }
             open.extend(self.inner.tree.branches[child.0 as usize].children.iter().rev());
         }
-        if columns.is_empty() { Err(error) } else { Ok(columns) }
+        leaves
     }
 
     /// All columns that can be read.

@@ -1,0 +1,266 @@
+//! Names of branches or fields, and which of them a text means.
+
+use std::collections::HashMap;
+
+use super::select::{Glob, is_glob};
+use crate::error::{Error, ErrorKind, Result};
+use strsim::levenshtein;
+
+/// A branch or a field by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnName {
+    /// Its own.
+    pub name: String,
+    /// Names from the top to here.
+    pub path: String,
+    /// Position of the one that it is in.
+    pub parent: Option<usize>,
+}
+
+/// Names of all branches of a tree or of all fields of an RNTuple, each followed by those in it.
+#[derive(Debug, Clone)]
+pub struct NameList {
+    kind: ColumnKind,
+    names: Vec<ColumnName>,
+    /// Positions by path and by last name, in ascending order.
+    by_path: HashMap<String, Vec<usize>>,
+    by_name: HashMap<String, Vec<usize>>,
+}
+
+/// What is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Paths have slashes; dots are parts of names.
+    Branch,
+    /// Paths have dots, and slashes mean the same.
+    Field,
+}
+
+impl ColumnKind {
+    /// What stands between the names of a path.
+    pub fn separator(self) -> char {
+        match self {
+            ColumnKind::Branch => '/',
+            ColumnKind::Field => '.',
+        }
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            ColumnKind::Branch => "branch",
+            ColumnKind::Field => "field",
+        }
+    }
+}
+
+impl NameList {
+    pub fn new(kind: ColumnKind, names: Vec<ColumnName>) -> Self {
+        let (mut by_path, mut by_name) = (HashMap::new(), HashMap::new());
+        for (at, name) in names.iter().enumerate() {
+            by_path.entry(name.path.clone()).or_insert_with(Vec::new).push(at);
+            by_name.entry(name.name.clone()).or_insert_with(Vec::new).push(at);
+        }
+        NameList { kind, names, by_path, by_name }
+    }
+
+    pub fn all(&self) -> &[ColumnName] {
+        &self.names
+    }
+
+    /// The text that [`NameList::find`] takes for exactly this one: its path and, of several of one
+    /// path, `;2` for the second and so on.
+    pub fn address(&self, at: usize) -> String {
+        let path = &self.names[at].path;
+        match self.by_path[path].iter().position(|known| *known == at) {
+            None | Some(0) => path.clone(),
+            Some(before) => format!("{path};{}", before + 1),
+        }
+    }
+
+    /// The one that a text means: a path or, not after a separator, the first of that last name.
+    pub fn find(&self, text: &str) -> Option<usize> {
+        self.find_below(text, None)
+    }
+
+    /// As [`NameList::find`], with paths from one of them and last names in it.
+    pub fn find_below(&self, text: &str, below: Option<usize>) -> Option<usize> {
+        let separator = self.kind.separator();
+        let spelled = self.spelled(text);
+        let path = spelled.trim_matches(separator);
+        let full = match below {
+            Some(above) => format!("{}{separator}{path}", self.names[above].path),
+            None => path.to_owned(),
+        };
+        let exact = self.by_path.get(&full).map(|found| found[0]).or_else(|| self.numbered(&full));
+        if exact.is_some() || spelled.starts_with(separator) {
+            return exact;
+        }
+        let named = self.by_name.get(path)?;
+        named.iter().copied().find(|at| self.is_below(*at, below))
+    }
+
+    /// Those that a glob with `*`, `?` and `[…]` means: by their path or their last name.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a glob that cannot be read.
+    pub fn matching(&self, pattern: &str, below: Option<usize>) -> Result<Vec<usize>> {
+        let (separator, glob) = (self.kind.separator(), Glob::new(&self.spelled(pattern))?);
+        let start = below.map_or(0, |above| self.names[above].path.len() + 1);
+        let matches = |at: &usize| {
+            let ColumnName { name, path, .. } = &self.names[*at];
+            self.is_below(*at, below)
+                && (glob.matches(name)
+                    || glob.matches(&path[start..])
+                    || glob.matches(&format!("{separator}{}", &path[start..])))
+        };
+        Ok((0..self.names.len()).filter(matches).collect())
+    }
+
+    /// Those that a text means: one, or what a glob matches; none where nothing does.
+    ///
+    /// # Errors
+    /// As [`NameList::matching`].
+    pub fn meant(&self, text: &str, below: Option<usize>) -> Result<Vec<usize>> {
+        match self.find_below(text, below) {
+            Some(at) => Ok(vec![at]),
+            None if is_glob(text) => self.matching(text, below),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// As [`NameList::find`].
+    ///
+    /// # Errors
+    /// `NotInFile` with the names that come near.
+    pub fn require(&self, text: &str) -> Result<usize> {
+        self.find(text).ok_or_else(|| self.no_such(text, None))
+    }
+
+    /// The error for a text that means none of them, with the names that come near.
+    pub fn no_such(&self, text: &str, below: Option<usize>) -> Error {
+        let start = below.map_or(0, |above| self.names[above].path.len() + 1);
+        let inside = (0..self.names.len()).filter(|at| self.is_below(*at, below));
+        let all = inside.map(|at| (&*self.names[at].name, &self.names[at].path[start..]));
+        no_such(self.kind.word(), all, text)
+    }
+
+    fn is_below(&self, at: usize, below: Option<usize>) -> bool {
+        let Some(above) = below else { return true };
+        std::iter::successors(self.names[at].parent, |at| self.names[*at].parent)
+            .any(|parent| parent == above)
+    }
+
+    /// `path;2` is the second one of that path.
+    fn numbered(&self, path: &str) -> Option<usize> {
+        let (path, number) = path.rsplit_once(';')?;
+        let number: usize = number.parse().ok()?;
+        self.by_path.get(path)?.get(number.checked_sub(1)?).copied()
+    }
+
+    fn spelled(&self, text: &str) -> String {
+        match self.kind {
+            ColumnKind::Branch => text.to_owned(),
+            ColumnKind::Field => text.replace('/', "."),
+        }
+    }
+}
+
+/// The error for a name that none of several has, with those that come near in their last name or in
+/// their path, which are given of each.
+pub(crate) fn no_such<'a>(
+    what: &str,
+    all: impl Iterator<Item = (&'a str, &'a str)>,
+    wanted: &str,
+) -> Error {
+    let folded = wanted.to_lowercase();
+    let apart = |text: &str| levenshtein(&text.to_lowercase(), &folded);
+    let mut near: Vec<(usize, &str)> = all
+        .map(|(name, path)| (apart(name).min(apart(path)), path))
+        .filter(|(distance, _)| *distance <= 2 + wanted.len() / 4)
+        .collect();
+    near.sort_unstable();
+    let near: Vec<&str> = near.into_iter().take(3).map(|(_, path)| path).collect();
+    let error = Error::new(ErrorKind::NotInFile, format!("no {what} is called {wanted:?}"));
+    if near.is_empty() {
+        error.with_advice_for("`farroot show` lists what there is", "`show()` lists what there is")
+    } else {
+        error.with_advice(format!("did you mean {}?", near.join(" or ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(kind: ColumnKind, names: &[(&str, Option<usize>)]) -> NameList {
+        let mut all: Vec<ColumnName> = Vec::new();
+        for (name, parent) in names {
+            let path = match parent {
+                Some(parent) => format!("{}{}{name}", all[*parent].path, kind.separator()),
+                None => (*name).to_owned(),
+            };
+            all.push(ColumnName { name: (*name).to_owned(), path, parent: *parent });
+        }
+        NameList::new(kind, all)
+    }
+
+    fn branches() -> NameList {
+        let inside = Some(3);
+        let names = [("run", None), ("Muon_pt", None), ("Muon_eta", None), ("event", None)];
+        let more = [("fX", inside), ("fY", inside), ("run", inside), ("run", None)];
+        list(ColumnKind::Branch, &[&names[..], &more[..]].concat())
+    }
+
+    #[test]
+    fn paths_come_before_last_names() {
+        let names = branches();
+        assert_eq!(names.find("event/fY"), Some(5));
+        assert_eq!(names.find("fX"), Some(4));
+        assert_eq!(names.find("/fX"), None, "a path from the top");
+        assert_eq!(names.find("event/run"), Some(6));
+        assert_eq!(names.find_below("run", Some(3)), Some(6));
+        assert_eq!(names.find_below("Muon_pt", Some(3)), None);
+        assert_eq!(names.find("event.fX"), None);
+    }
+
+    /// A file may have two branches of one name in one place: by name only the first could be read.
+    #[test]
+    fn of_several_of_one_path_each_has_an_address() {
+        let names = branches();
+        let addresses: Vec<String> = (0..8).map(|at| names.address(at)).collect();
+        assert_eq!(addresses[0], "run");
+        assert_eq!(addresses[7], "run;2");
+        for (at, address) in addresses.iter().enumerate() {
+            assert_eq!(names.find(address), Some(at));
+        }
+        assert_eq!(names.find("run;3"), None);
+        assert_eq!(names.find("run;0"), None);
+    }
+
+    #[test]
+    fn globs_match_paths_and_last_names() {
+        let names = branches();
+        assert_eq!(names.matching("f?", None).unwrap(), [4, 5]);
+        assert_eq!(names.matching("event/*", None).unwrap(), [4, 5, 6]);
+        assert_eq!(names.matching("/run*", None).unwrap(), [0, 7]);
+        assert_eq!(names.matching("*u*", Some(3)).unwrap(), [6]);
+        assert_eq!(names.meant("nothing*", None).unwrap(), [0; 0]);
+    }
+
+    #[test]
+    fn fields_take_slashes_for_dots() {
+        let names = list(ColumnKind::Field, &[("hits", None), ("x", Some(0)), ("x", None)]);
+        assert_eq!(names.find("hits/x"), Some(1));
+        assert_eq!(names.find("x"), Some(2));
+        assert_eq!(names.matching("hits/*", None).unwrap(), [1]);
+    }
+
+    #[test]
+    fn the_error_has_the_names_that_come_near() {
+        let error = branches().require("muon_Pt").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotInFile);
+        assert!(error.to_string().contains("did you mean Muon_pt"), "{error}");
+        let error = branches().require("completely_else").unwrap_err();
+        assert!(!error.to_string().contains("did you mean"), "{error}");
+    }
+}
