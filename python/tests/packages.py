@@ -80,10 +80,10 @@ PACKAGES = (
 )
 #: Why uproot reads what is refused here.
 REFUSED = (
-    "What uproot reads and is refused here are hits and frames of KM3NeT's data acquisition, "
-    "which are not written as their classes are described: uproot takes their times for "
-    "big-endian, and frames to begin where they do not. `farroot.register` reads them "
-    "([python.md](python.md#objects-in-trees))."
+    "What uproot reads and is refused here are hits and frames of KM3NeT's data acquisition,\n"
+    "which are not written as their classes are described: uproot takes their times for\n"
+    "big-endian, and frames to begin where they do not. `farroot.register` reads them\n"
+    "([python.md](python.md#classes-that-only-you-know))."
 )
 #: Of the corpus's collection, too.
 IN_COLLECTION = ("km3net_online.root", "km3net_offline.root", "usr-sample.root")
@@ -167,7 +167,7 @@ def page(rows: list[tuple[Package, list[Outcome]]], judged: list[corpus_root.Out
     if judged:
         lines.append(
             f"Of the {sum(verdicts.values())} columns that differ from uproot's, ROOT reads "
-            f"{verdicts['equal']} as farroot does. Most are of trees without entries, where uproot "
+            f"{verdicts['equal']} as farroot does.\nMost are of trees without entries, where uproot "
             "does not name the class."
         )
         lines += [f"* {fault}" for each in judged for fault in each.faults]
