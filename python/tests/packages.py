@@ -167,8 +167,8 @@ def page(rows: list[tuple[Package, list[Outcome]]], judged: list[corpus_root.Out
     if judged:
         lines.append(
             f"Of the {sum(verdicts.values())} columns that differ from uproot's, ROOT reads "
-            f"{verdicts['equal']} as farroot does.\nMost are of trees without entries, where uproot "
-            "does not name the class."
+            f"{verdicts['equal']} as farroot does.\nMost are of trees without entries, where "
+            "uproot does not name the class."
         )
         lines += [f"* {fault}" for each in judged for fault in each.faults]
         lines.append("")
