@@ -206,11 +206,16 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 }
 
 impl Shared {
-    fn distant(&self, stream: TcpStream) -> Stream {
-        match self.shape.is_plain() {
-            true => Stream::Plain(stream),
-            false => Stream::Shaped(self.link.shape(stream)),
+    /// The stream as far away as wished, and its first byte, left where it is; `None` when there is none.
+    async fn distant(&self, stream: TcpStream) -> (Box<dyn Stream>, Option<u8>) {
+        if self.shape.is_plain() {
+            let mut first = [0];
+            let count = stream.peek(&mut first).await.unwrap_or(0);
+            return (Box::new(stream), first[..count].first().copied());
         }
+        let mut stream = self.link.shape(stream);
+        let first = stream.peek().await;
+        (Box::new(stream), first)
     }
 
     /// Serves one connection in the protocol that its first byte tells, until it ends or its place is needed.
@@ -218,10 +223,9 @@ impl Shared {
         // Where this client has found the server, and others will.
         let Ok(here) = stream.local_addr() else { return };
         let client = Arc::new(client);
-        let mut stream = self.distant(stream);
         let files = self.files.clone();
         let serve = async {
-            let first = stream.peek().await;
+            let (stream, first) = self.distant(stream).await;
             let stream = Watched::new(stream, client.clone());
             match first {
                 Some(0) => xrootd::serve(stream, files, client.clone(), here).await,
@@ -237,8 +241,8 @@ impl Shared {
 
     /// Says in the client's protocol that there is no place for it.
     async fn refuse(&self, stream: TcpStream) {
-        let mut stream = self.distant(stream);
-        match stream.peek().await {
+        let (stream, first) = self.distant(stream).await;
+        match first {
             Some(0) => xrootd::refuse(stream, REFUSAL).await,
             Some(_) => http::refuse(stream, REFUSAL).await,
             None => {}

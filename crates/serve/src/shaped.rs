@@ -340,6 +340,11 @@ impl AsyncWrite for Shaped {
         Poll::Ready(Ok(count))
     }
 
+    /// Otherwise a writer copies what it has into one buffer, which then stays with the connection.
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

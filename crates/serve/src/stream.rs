@@ -1,4 +1,4 @@
-//! A connection's bytes, near or as if far away, and what they tell of the client.
+//! A connection's bytes, and what they tell of the client.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -6,97 +6,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 
 use super::clients::Client;
-use super::shaped::Shaped;
 
-/// An accepted connection, with or without emulated distance.
-#[derive(Debug)]
-pub enum Stream {
-    Plain(TcpStream),
-    Shaped(Shaped),
-}
+/// A connection's bytes, near or as if far away.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl Stream {
-    /// The first byte, left where it is; `None` when there is none.
-    pub async fn peek(&mut self) -> Option<u8> {
-        match self {
-            Stream::Plain(stream) => {
-                let mut first = [0];
-                let count = stream.peek(&mut first).await.ok()?;
-                (count > 0).then_some(first[0])
-            }
-            Stream::Shaped(stream) => stream.peek().await,
-        }
-    }
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
-            Stream::Shaped(stream) => Pin::new(stream).poll_read(cx, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, data),
-            Stream::Shaped(stream) => Pin::new(stream).poll_write(cx, data),
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
-            Stream::Shaped(stream) => Pin::new(stream).poll_write_vectored(cx, slices),
-        }
-    }
-
-    /// Otherwise a writer copies what it has into one buffer, which then stays with the connection.
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Stream::Shaped(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Stream::Shaped(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
-    }
-}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 /// A stream that says of its client whether it takes what it is sent.
-#[derive(Debug)]
-pub struct Watched<S> {
-    stream: S,
+pub struct Watched {
+    stream: Box<dyn Stream>,
     client: Arc<Client>,
 }
 
-impl<S> Watched<S> {
-    pub fn new(stream: S, client: Arc<Client>) -> Self {
+impl Watched {
+    pub fn new(stream: Box<dyn Stream>, client: Arc<Client>) -> Self {
         Watched { stream, client }
     }
 
@@ -109,7 +34,7 @@ impl<S> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl AsyncRead for Watched {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -119,7 +44,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl AsyncWrite for Watched {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
