@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use engine::Array;
 use engine::object::{ObjectId, ObjectRef, Objects, Value};
 
-use crate::cat::value;
 use crate::table::{table, text};
 
 /// Objects in objects are shown so deep, and no more lines than these: a canvas has very many.
@@ -83,7 +82,7 @@ fn one_line(objects: &Objects, value: &Value) -> String {
         Value::Text(text) => shortened(&String::from_utf8_lossy(text)),
         Value::Numbers(numbers) => {
             let shape = vec![numbers.len().min(NUMBERS_MAX)];
-            let first = value::shown(&Array::Numbers { numbers: numbers.clone(), shape }, 0);
+            let first = Array::Numbers { numbers: numbers.clone(), shape }.value(0).to_string();
             match numbers.len() {
                 all if all > NUMBERS_MAX => {
                     format!("{}, ...] of {all}", first.trim_end_matches(']'))

@@ -66,8 +66,8 @@ pub use read::open::objects::{Content, Contents};
 pub use read::tree::Tree;
 pub use read::tree::events::{Event, Events, Value};
 pub use read::tree::plan::Plan;
-pub use rootfile::tree::{BranchId, FriendPlace, TreeIndex};
-pub use rootfile::{Array, Numbers, array::Mark, array::Offsets, object};
+pub use rootfile::array::{Array, Lists, Mark, Numbers, Offsets, Primitive, ValueRef};
+pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
 
 use live::Settings;
 use read::core::select::only;

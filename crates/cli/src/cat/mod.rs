@@ -1,8 +1,8 @@
 //! `farroot cat FILE:TREE -c A,B`: values, as a table for people, as CSV, or as a Parquet file.
 
+mod csv;
 mod json;
 mod parquet;
-pub mod value;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -12,7 +12,6 @@ use engine::report::size;
 use engine::{Batch, Cut, Engine, Selected, Step, display};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use self::value::{csv_field, shown};
 use crate::outcome::Outcome;
 use crate::parquet::ParquetLibrary;
 use crate::reading::{Account, Selection, with_engine};
@@ -62,7 +61,7 @@ pub fn run(arguments: &Arguments, library: &dyn ParquetLibrary) -> Outcome {
         } else if arguments.json {
             print_rows(engine, &arguments.selection, &source, cut.as_ref(), json::ROWS).await?;
         } else if arguments.csv || !std::io::stdout().is_terminal() {
-            print_rows(engine, &arguments.selection, &source, cut.as_ref(), CSV).await?;
+            print_rows(engine, &arguments.selection, &source, cut.as_ref(), csv::ROWS).await?;
         } else {
             print_table(&arguments.selection, &source, cut.as_ref()).await?;
         }
@@ -97,7 +96,7 @@ async fn print_table(selection: &Selection, source: &Selected, cut: Option<&Cut>
                 break;
             }
             rows += 1;
-            let values = batch.columns.iter().map(|(_, array)| shown(array, row));
+            let values = batch.columns.iter().map(|(_, array)| array.value(row).to_string());
             listed.add_row(std::iter::once(entry.to_string()).chain(values));
         }
     }
@@ -116,8 +115,6 @@ struct Rows {
     head: fn(&mut Vec<u8>, &[&str]),
     batch: fn(&mut Vec<u8>, &Batch),
 }
-
-const CSV: Rows = Rows { head: write_head, batch: write_csv };
 
 async fn print_rows(
     engine: &Engine,
@@ -166,28 +163,10 @@ fn headings<'a>(names: &[&'a str]) -> Vec<&'a str> {
     [">entry"].into_iter().chain(names.iter().copied()).collect()
 }
 
-fn write_head(out: &mut Vec<u8>, names: &[&str]) {
-    let names: Vec<String> = names.iter().map(|name| csv_field(name)).collect();
-    out.extend_from_slice(names.join(",").as_bytes());
-    out.push(b'\n');
-}
-
 /// Says which columns only their data have shown to be unreadable.
 fn warn_of(batch: &Batch) {
     for column in &batch.left_out {
         eprintln!("warning: left out {}: {}", display::shown(&column.column), column.error);
-    }
-}
-
-fn write_csv(out: &mut Vec<u8>, batch: &Batch) {
-    for row in 0..usize::try_from(batch.len()).unwrap_or(usize::MAX) {
-        for (at, (_, array)) in batch.columns.iter().enumerate() {
-            if at > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(csv_field(&shown(array, row)).as_bytes());
-        }
-        out.push(b'\n');
     }
 }
 

@@ -14,10 +14,14 @@ pub(crate) mod indirect;
 mod number;
 mod numbers;
 mod offsets;
+mod typed;
+mod value;
 
 pub use number::Number;
 pub use numbers::Numbers;
 pub use offsets::{Offsets, agree};
+pub use typed::{Lists, Primitive};
+pub use value::{ListRef, RecordRef, ValueRef};
 
 /// One column, or a part of one.
 #[derive(Debug, Clone, PartialEq)]
