@@ -79,15 +79,21 @@ pub fn run(arguments: Arguments) -> Outcome {
         }
         _ => format!("cannot serve {}: {error}", dir.display()),
     })?;
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{}\n{}", server.root_url(), server.http_url())?;
-    if !shape.is_plain() {
-        writeln!(out, "{}", description(&shape))?;
-    }
-    drop(out);
+    // Not as for other verbs, which have done their work when nobody reads on.
+    announce(&server, &shape)
+        .map_err(|error| format!("cannot write the server's addresses to the output: {error}"))?;
     let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let waited = wait.and_then(|runtime| runtime.block_on(tokio::signal::ctrl_c()));
     Ok(waited.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))?)
+}
+
+fn announce(server: &Server, shape: &Shape) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}\n{}", server.root_url(), server.http_url())?;
+    match shape.is_plain() {
+        true => Ok(()),
+        false => writeln!(out, "{}", description(shape)),
+    }
 }
 
 fn description(shape: &Shape) -> String {

@@ -92,6 +92,19 @@ fn cp_streams_to_a_pipe() {
     assert_eq!(child.wait().expect("ends").code(), Some(0));
 }
 
+/// `farroot serve` whose output was closed ended at once, as if it had done its work, with status 0 and without a word.
+#[test]
+fn serve_fails_where_it_cannot_say_its_address() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let folder = folder().display().to_string();
+    let output =
+        command(&["serve", &folder, "--port", "0"]).stdout(writer).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("cannot write the server's addresses to the output"), "{said}");
+}
+
 #[test]
 fn cp_says_which_targets_it_cannot_write() {
     let target = tempfile::tempdir().expect("a folder");
