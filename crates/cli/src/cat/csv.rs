@@ -2,7 +2,7 @@
 
 use engine::Batch;
 
-use super::Rows;
+use super::rows::Rows;
 
 /// The names of the columns, and a line an entry.
 pub(super) const ROWS: Rows = Rows { head: write_head, batch: write };

@@ -3,7 +3,7 @@
 use engine::{Array, Batch, ValueRef};
 use serde_json::{Number, Value, json};
 
-use super::Rows;
+use super::rows::Rows;
 
 /// One object an entry, and no line before the first.
 pub(super) const ROWS: Rows = Rows { head: |_, _| {}, batch: write };

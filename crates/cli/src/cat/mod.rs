@@ -3,6 +3,7 @@
 mod csv;
 mod json;
 mod parquet;
+mod rows;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use engine::report::size;
 use engine::{Batch, Cut, Engine, Selected, Step, display};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use self::rows::Rows;
 use crate::outcome::Outcome;
 use crate::parquet::ParquetLibrary;
 use crate::reading::{Account, Selection, with_engine};
@@ -107,13 +109,6 @@ async fn print_table(selection: &Selection, source: &Selected, cut: Option<&Cut>
     }
     std::io::stdout().write_all(out.as_bytes())?;
     Ok(())
-}
-
-/// How entries are written one after the other.
-#[derive(Clone, Copy)]
-struct Rows {
-    head: fn(&mut Vec<u8>, &[&str]),
-    batch: fn(&mut Vec<u8>, &Batch),
 }
 
 async fn print_rows(
