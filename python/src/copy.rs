@@ -54,7 +54,7 @@ pub fn copy(
             files[now.file] = Some((now.done, now.size));
         }
     };
-    let copied = wait(py, &engine, engine.copy(&sources, &target, options, &tell))?;
+    let copied = wait(py, &engine, engine.remote().copy(&sources, &target, options, &tell))?;
     let outcome = |file: engine::Result<Copied>| match file {
         Ok(file) => {
             let checksum = file.checksum.map(|checksum| checksum.to_string());

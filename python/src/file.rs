@@ -263,7 +263,7 @@ pub fn chain(py: Python<'_>, places: Vec<Located>) -> PyResult<Py<PyAny>> {
 #[pyfunction]
 pub fn matching(py: Python<'_>, pattern: &str) -> PyResult<Vec<String>> {
     let engine = engine(py)?;
-    wait(py, &engine, engine.matching(pattern))?.map_err(|error| exception(py, &error))
+    wait(py, &engine, engine.remote().matching(pattern))?.map_err(|error| exception(py, &error))
 }
 
 /// `FILE:TREE` as the file and, where there is one, the tree.

@@ -27,7 +27,7 @@ fn byte(at: u64) -> u8 {
 /// # Panics
 /// Where a byte is wrong.
 pub async fn read(engine: &Engine, address: &str) -> Result<u64, Error> {
-    let file = engine.open_bytes(address).await?;
+    let file = engine.remote().open_bytes(address).await?;
     let size = file.info().size;
     let ranges: Vec<Range<u64>> = (0..size.div_ceil(PIECE_BYTES))
         .map(|piece| piece * PIECE_BYTES..size.min((piece + 1) * PIECE_BYTES))

@@ -82,7 +82,7 @@ async fn copy(
     options: CopyOptions,
 ) -> Result<Copied, Error> {
     let sources = [source.to_owned()];
-    let mut copied = engine.copy(&sources, target, options, &|_| {}).await?;
+    let mut copied = engine.remote().copy(&sources, target, options, &|_| {}).await?;
     copied.pop().expect("one file")
 }
 
@@ -243,7 +243,7 @@ fn of_many_files_each_has_its_own_result() {
         let tell = |progress: engine::Progress| {
             told.lock().insert(progress.file, (progress.done, progress.size));
         };
-        let copied = engine.copy(&sources, stage.folder.path(), VERIFIED, &tell).await;
+        let copied = engine.remote().copy(&sources, stage.folder.path(), VERIFIED, &tell).await;
         let copied = copied.expect("begins");
         let kinds: Vec<_> =
             copied.iter().map(|file| file.as_ref().map_err(Error::kind).map(|f| f.size)).collect();
@@ -272,7 +272,7 @@ fn a_copy_keeps_within_the_memory_budget() {
             let mut most = most.lock();
             *most = held.max(*most);
         };
-        let copied = engine.copy(&sources, &target, CopyOptions::default(), &tell).await;
+        let copied = engine.remote().copy(&sources, &target, CopyOptions::default(), &tell).await;
         copied.expect("begins").pop().expect("one").expect("copies");
         stage.holds("f", &stage.content);
         assert!(*most.lock() <= budget, "{} bytes held", most.lock());

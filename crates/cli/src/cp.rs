@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
             let options = CopyOptions { overwrite: arguments.force, verify: arguments.verify };
             let bar = Bar::new();
             let tell = |progress| bar.tell(progress);
-            let copied = engine.copy(&files, Path::new(target), options, &tell).await?;
+            let copied = engine.remote().copy(&files, Path::new(target), options, &tell).await?;
             bar.bar.finish_and_clear();
             arguments.account(copied, engine.trace().now() - begun)
         };
@@ -91,7 +91,7 @@ impl Arguments {
                 kind.into()
             })
         };
-        let poured = engine.pour(file, &mut write).await;
+        let poured = engine.remote().pour(file, &mut write).await;
         if let Some(error) = broken {
             return Err(error.into());
         }

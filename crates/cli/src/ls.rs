@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     with_engine(async |engine| {
         let mut files = Vec::new();
         for pattern in &arguments.files {
-            let found = engine.matching(pattern).await?;
+            let found = engine.remote().matching(pattern).await?;
             if found.is_empty() {
                 return Err(format!("no file matches {pattern}").into());
             }
@@ -67,13 +67,13 @@ pub fn run(arguments: &Arguments) -> Outcome {
 }
 
 async fn listing(engine: &Engine, address: &str, arguments: &Arguments) -> engine::Result<String> {
-    if engine.is_directory(address) {
-        return Ok(files(address, engine.list(address).await?, arguments.json));
+    if engine.remote().is_directory(address) {
+        return Ok(files(address, engine.remote().list(address).await?, arguments.json));
     }
     let file = match engine.open(address).await {
         // A server knows a directory by itself, only not before it is asked.
         Err(error) if error.kind() == ErrorKind::InvalidArgument => {
-            return match engine.list(address).await {
+            return match engine.remote().list(address).await {
                 Ok(listed) => Ok(files(address, listed, arguments.json)),
                 Err(_) => Err(error),
             };

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (count, bytes, stride): (u64, u64, u64) = (count.parse()?, bytes.parse()?, stride.parse()?);
     let engine = Engine::start(Config::from_env()?)?;
     let received = engine.block_on(async {
-        let file = engine.open_bytes(address).await?;
+        let file = engine.remote().open_bytes(address).await?;
         let chunk = |number: u64| Want {
             range: number * stride..number * stride + bytes,
             cost: bytes,

@@ -29,6 +29,7 @@ mod matching;
 pub mod metalink;
 mod places;
 pub mod read;
+mod remote;
 pub mod report;
 pub mod settings;
 pub mod source;
@@ -37,8 +38,6 @@ mod user;
 
 use std::sync::Arc;
 use std::time::Duration;
-
-use parking_lot::RwLock;
 
 pub use checksum::{Algorithm, Checksum};
 pub use config::{Checksums, Config};
@@ -68,8 +67,8 @@ pub use read::tree::events::{Event, Events, Value};
 pub use read::tree::plan::Plan;
 pub use rootfile::array::{Array, Lists, Mark, Numbers, Offsets, Primitive, ValueRef};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
+pub use remote::Remote;
 
-use live::Settings;
 use read::core::select::only;
 use read::file::{Guesses, Presumed};
 use source::network::{Network, Tcp};
@@ -81,8 +80,7 @@ pub struct Engine {
 }
 
 struct Inner {
-    settings: RwLock<Arc<Settings>>,
-    fetcher: fetch::Fetcher,
+    remote: Remote,
     decoders: read::Decoders,
     runtime: Option<tokio::runtime::Runtime>,
 }
@@ -98,22 +96,37 @@ impl Engine {
             .build()
             .map_err(|e| Error::new(ErrorKind::Io, format!("no threads for the engine: {e}")))?;
         let network: Arc<dyn Network> = Arc::new(Tcp::new(config.connect_timeout));
-        let fetcher = {
+        let remote = {
             let _inside = runtime.enter();
-            fetch::Fetcher::start(&config, network.clone())
+            Remote::start(config.clone(), network)
         };
-        let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
-        let (settings, runtime) = (Settings::new(config, network), Some(runtime));
-        Ok(Engine { inner: Arc::new(Inner { settings, fetcher, decoders, runtime }) })
+        let decoders = read::Decoders::start(config.decode_threads, remote.trace().clone())?;
+        Ok(Engine { inner: Arc::new(Inner { remote, decoders, runtime: Some(runtime) }) })
     }
 
     /// Starts an engine on the present tokio runtime and the given network, for simulations.
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
-        let fetcher = fetch::Fetcher::start(config, network.clone());
-        let decoders = read::Decoders::start(config.decode_threads, fetcher.trace().clone())?;
-        let settings = Settings::new(config.clone(), network);
-        let inner = Inner { settings, fetcher, decoders, runtime: None };
-        Ok(Engine { inner: Arc::new(inner) })
+        let remote = Remote::start(config.clone(), network);
+        let decoders = read::Decoders::start(config.decode_threads, remote.trace().clone())?;
+        Ok(Engine { inner: Arc::new(Inner { remote, decoders, runtime: None }) })
+    }
+
+    /// Files as ranges of bytes, over the same connections: listed, copied, read.
+    pub fn remote(&self) -> &Remote {
+        &self.inner.remote
+    }
+
+    /// The settings as they are now.
+    pub fn config(&self) -> Config {
+        self.inner.remote.config()
+    }
+
+    /// Changes settings; see [`Remote::configure`].
+    ///
+    /// # Errors
+    /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any more.
+    pub fn configure(&self, config: Config) -> Result<()> {
+        self.inner.remote.configure(config)
     }
 
     /// Waits for a future on the engine's own threads; for callers without a runtime.
@@ -157,76 +170,9 @@ impl Engine {
     }
 
     async fn open_with(&self, address: &str, guesses: Guesses) -> Result<File> {
-        let places = self.places(address).await?;
-        let Inner { fetcher, decoders, .. } = &*self.inner;
-        let settings = self.settings();
-        File::open(fetcher, decoders, settings.store.as_ref(), places, guesses).await
-    }
-
-    /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
-    /// also `**`. What is no pattern, or is itself a file, stands for itself. In the address of a
-    /// server `?` begins the query, and only XRootD servers list what they have.
-    ///
-    /// # Errors
-    /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from
-    /// being listed.
-    pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
-        let settings = self.settings();
-        matching::matching(pattern, &settings.config, &settings.network).await
-    }
-
-    /// Goes the way to a file step by step, and says what was found, also whether it is a whole ROOT
-    /// file; of several addresses of one
-    /// file, for each.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for what is no address. Faults on the way are findings.
-    pub async fn examine(&self, address: &str) -> Result<Vec<source::checkup::Finding>> {
-        let settings = self.settings();
-        let Settings { config, network, .. } = &*settings;
-        let mut findings = Vec::new();
-        for url in address::parse(address)? {
-            let (way, is_read) = source::checkup::examine(&url, config, network).await;
-            findings.extend(way);
-            if is_read {
-                findings.push(self.examine_content(&url).await);
-            }
-        }
-        Ok(findings)
-    }
-
-    /// The checksum that a server keeps of a file; without an algorithm, of the kind that it likes
-    /// best. Of several addresses of one file, the first that is told.
-    ///
-    /// # Errors
-    /// Why there is none: of all addresses where there are several.
-    pub async fn checksum(&self, address: &str, algorithm: Option<Algorithm>) -> Result<Checksum> {
-        let mut errors = Vec::new();
-        for url in self.places(address).await?.urls {
-            let settings = self.settings();
-            let Settings { config, network, .. } = &*settings;
-            match source::question::checksum(&url, algorithm, config, network.clone()).await {
-                Ok(checksum) => return Ok(checksum),
-                Err(error) => errors.push((url.to_string(), error)),
-            }
-        }
-        Err(match &errors[..] {
-            [(_, only)] => only.clone(),
-            _ => Error::of_sources(errors),
-        })
-    }
-
-    /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections
-    /// and counts against the same budget as what is read of ROOT files. Servers that offer checksums
-    /// of what they send are asked for them, unless [`Config::checksums`] says otherwise.
-    pub async fn open_bytes(&self, address: &str) -> Result<fetch::RemoteFile> {
-        let mut places = self.places(address).await?;
-        places.is_opaque = true;
-        let errand =
-            fetch::errand::Errand::begin(self.trace(), fetch::ledger::Phase::Connecting, None);
-        let _waiting = errand.waiting();
-        // Nothing of it is needed but its size.
-        self.inner.fetcher.open(places, 1, 0, &errand).await
+        let Inner { remote, decoders, .. } = &*self.inner;
+        let places = remote.places(address).await?;
+        File::open(remote.fetcher(), decoders, remote.store().as_ref(), places, guesses).await
     }
 
     /// Opens a file and a tree in it; without a path, the only tree there is.
@@ -241,10 +187,10 @@ impl Engine {
 
     /// Takes a file for what is remembered of it; `None` where that is too little.
     async fn open_presumed(&self, address: &str) -> Result<Option<Presumed>> {
-        let Inner { fetcher, decoders, .. } = &*self.inner;
-        let settings = self.settings();
-        let Some(store) = &settings.store else { return Ok(None) };
-        File::open_presumed(fetcher, decoders, store, self.places(address).await?).await
+        let Inner { remote, decoders, .. } = &*self.inner;
+        let Some(store) = remote.store() else { return Ok(None) };
+        let places = remote.places(address).await?;
+        File::open_presumed(remote.fetcher(), decoders, &store, places).await
     }
 
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.
@@ -281,12 +227,12 @@ impl Engine {
 
     /// What was asked of whom, and when, by everything that this engine has read.
     pub fn trace(&self) -> &fetch::trace::Trace {
-        self.inner.fetcher.trace()
+        self.inner.remote.trace()
     }
 
     /// Where the time and the bytes of everything read so far went.
     pub fn report(&self) -> report::Report {
-        report::Report::new(self.trace(), None)
+        self.inner.remote.report()
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::Engine;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
+use crate::remote::Remote;
 use crate::source::question;
 
 /// A name in a directory.
@@ -21,7 +21,7 @@ pub struct Listed {
     pub is_directory: Option<bool>,
 }
 
-impl Engine {
+impl Remote {
     /// What is in a directory, by name. On a disk hidden files are left out, as in a shell.
     ///
     /// # Errors

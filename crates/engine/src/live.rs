@@ -6,8 +6,9 @@ use parking_lot::RwLock;
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
+use crate::remote::Remote;
 use crate::source::network::{Network, Tcp};
-use crate::{Engine, settings, store};
+use crate::{settings, store};
 
 /// What can change while the engine runs, each time as a whole.
 pub(crate) struct Settings {
@@ -23,19 +24,19 @@ impl Settings {
     }
 }
 
-impl Engine {
+impl Remote {
     /// The settings as they are now.
     pub fn config(&self) -> Config {
         self.settings().config.clone()
     }
 
-    /// Changes settings of an engine that was started by [`Engine::start`], for what is asked of it from now on; those of
-    /// connections, and of what is remembered, for files that are opened from now on.
+    /// Changes settings of what reads over the operating system's TCP, for what is asked of it from now on;
+    /// those of connections, and of what is remembered, for files that are opened from now on.
     ///
     /// # Errors
     /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any more.
     pub fn configure(&self, config: Config) -> Result<()> {
-        let mut settings = self.inner.settings.write();
+        let mut settings = self.inner().settings.write();
         let is_fixed = |setting: &&settings::Setting| {
             !setting.is_live && setting.get(&config) != setting.get(&settings.config)
         };
@@ -46,13 +47,18 @@ impl Engine {
             ));
         }
         let network: Arc<dyn Network> = Arc::new(Tcp::new(config.connect_timeout));
-        self.inner.fetcher.configure(config.clone(), network.clone());
+        self.inner().fetcher.configure(config.clone(), network.clone());
         let store = store::Store::of(&config);
         *settings = Arc::new(Settings { config, store, network });
         Ok(())
     }
 
+    /// What is remembered of files between processes, where the settings allow it.
+    pub fn store(&self) -> Option<store::Store> {
+        self.settings().store.clone()
+    }
+
     pub(crate) fn settings(&self) -> Arc<Settings> {
-        self.inner.settings.read().clone()
+        self.inner().settings.read().clone()
     }
 }

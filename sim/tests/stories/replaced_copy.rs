@@ -66,7 +66,7 @@ impl Stage {
 
 async fn copy(engine: &Engine, source: &str, target: &Path) -> Result<Copied, Error> {
     let sources = [source.to_owned()];
-    let copied = engine.copy(&sources, target, CopyOptions::default(), &|_| {}).await?;
+    let copied = engine.remote().copy(&sources, target, CopyOptions::default(), &|_| {}).await?;
     copied.into_iter().next().expect("one file")
 }
 

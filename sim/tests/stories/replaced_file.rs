@@ -116,7 +116,7 @@ fn a_file_that_is_written_over_while_it_is_open_is_noticed() {
             let config = Config { connections_initial: 2, connections_max: 2, ..Config::default() };
             let stage = Stage::with(SIZE, &[link(RTT, 10 * MB)], config);
             stage.controls[0].lock().knows_no_handles = knows_no_handles;
-            let file = stage.engine.open_bytes("root://a:1094//f").await.expect("opens");
+            let file = stage.engine.remote().open_bytes("root://a:1094//f").await.expect("opens");
             let half = SIZE / 2;
             let content = bulk::content(SIZE as usize);
             let come = file.fetch(&[0..half]).await.expect("reads");

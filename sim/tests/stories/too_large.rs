@@ -31,7 +31,8 @@ fn world(size: u64, opens_without_stat: bool) -> World {
 async fn copy(engine: &Engine, source: &str) -> Result<u64, Error> {
     let folder = tempfile::tempdir().expect("a folder");
     let target = folder.path().join("f");
-    let copied = engine.copy(&[source.into()], &target, CopyOptions::default(), &|_| {}).await?;
+    let copied =
+        engine.remote().copy(&[source.into()], &target, CopyOptions::default(), &|_| {}).await?;
     let copied = copied.into_iter().next().expect("one file");
     assert_eq!(copied.is_ok(), target.exists(), "{source}");
     copied.map(|copied| copied.size)

@@ -17,12 +17,13 @@ use std::path::{Path, PathBuf};
 
 use futures::{FutureExt, StreamExt, future, stream};
 
+use crate::address;
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{RemoteFile, Urgency, Want, Wants};
-use crate::{Engine, address};
+use crate::remote::Remote;
 use partial::Partial;
 use target::Job;
 
@@ -72,7 +73,7 @@ pub struct Copied {
     pub checksum: Option<Checksum>,
 }
 
-impl Engine {
+impl Remote {
     /// Copies files to a local path: one file to `target`, or any number into it where it is a
     /// directory. A source is an address, several addresses of the same file with `|` between
     /// them, or a pattern.

@@ -7,13 +7,13 @@ use bytes::Bytes;
 use futures::StreamExt;
 
 use super::{Asked, WINDOW_BYTES_MAX, pieces};
-use crate::Engine;
 use crate::error::{Error, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Grant, Permit};
+use crate::remote::Remote;
 
-impl Engine {
+impl Remote {
     /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many connections as
     /// any copy. Returns the size in bytes.
     ///

@@ -32,7 +32,7 @@ async fn copy(
     target: &Path,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Copied, Error> {
-    let copied = engine().copy(&[source.to_owned()], target, VERIFIED, progress).await?;
+    let copied = engine().remote().copy(&[source.to_owned()], target, VERIFIED, progress).await?;
     copied.into_iter().next().unwrap()
 }
 

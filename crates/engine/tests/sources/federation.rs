@@ -119,7 +119,7 @@ async fn read_until_both_serve(
 ) -> (Engine, RemoteFile) {
     let config = Config { discovery_after: Duration::ZERO, ..Config::default() };
     let engine = Engine::within(&config, network.clone()).unwrap();
-    let file = engine.open_bytes(url).await.unwrap();
+    let file = engine.remote().open_bytes(url).await.unwrap();
     assert_eq!(file.info().size, FILE_BYTES as u64);
     let begun = Instant::now();
     let half = FILE_BYTES as u64 / 2;

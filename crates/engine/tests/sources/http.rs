@@ -142,7 +142,7 @@ async fn requests_told_are_requests_seen() {
     for (ranges, one_range) in kinds {
         let good = Good::start(Knobs { ranges, ..PLAIN }).await;
         let engine = Engine::start(Config::default()).unwrap();
-        let file = engine.open_bytes(good.url("large.bin").as_str()).await.unwrap();
+        let file = engine.remote().open_bytes(good.url("large.bin").as_str()).await.unwrap();
         let parts: Vec<_> = (0..100).map(|at| at * 29_000..at * 29_000 + 700).collect();
         let want = |range: &std::ops::Range<u64>| Want {
             range: range.clone(),

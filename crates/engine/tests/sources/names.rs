@@ -40,7 +40,7 @@ fn engine() -> Engine {
 
 /// What is read at an address.
 async fn content(engine: &Engine, address: &str) -> String {
-    let file = engine.open_bytes(address).await.unwrap_or_else(|error| panic!("{error}"));
+    let file = engine.remote().open_bytes(address).await.unwrap_or_else(|error| panic!("{error}"));
     let bytes = file.fetch(&[0..file.info().size]).await.unwrap();
     let bytes: Vec<u8> = bytes.into_iter().flat_map(|(_, bytes)| bytes).collect();
     String::from_utf8(bytes).unwrap()
@@ -65,7 +65,7 @@ async fn reads_and_copies(engine: &Engine, addresses: &[String]) {
         assert_eq!(content(engine, address).await, format!("this is {name}"), "{address}");
     }
     let options = CopyOptions::default();
-    let copies = engine.copy(addresses, target.path(), options, &|_| {}).await.unwrap();
+    let copies = engine.remote().copy(addresses, target.path(), options, &|_| {}).await.unwrap();
     copies.into_iter().for_each(|copied| drop(copied.unwrap()));
     assert_eq!(found_in(target.path()), expected());
 }
@@ -73,7 +73,7 @@ async fn reads_and_copies(engine: &Engine, addresses: &[String]) {
 /// Finds, reads and copies all files by a pattern.
 async fn are_found(engine: &Engine, folder: &str) {
     let pattern = format!("{folder}*.root");
-    let mut found = engine.matching(&pattern).await.unwrap();
+    let mut found = engine.remote().matching(&pattern).await.unwrap();
     found.sort();
     let mut all = NAMES.map(|name| format!("{folder}{name}")).to_vec();
     all.sort();
@@ -81,7 +81,7 @@ async fn are_found(engine: &Engine, folder: &str) {
     reads_and_copies(engine, &found).await;
     let target = tempfile::tempdir().unwrap();
     let options = CopyOptions::default();
-    let copies = engine.copy(&[pattern], target.path(), options, &|_| {}).await.unwrap();
+    let copies = engine.remote().copy(&[pattern], target.path(), options, &|_| {}).await.unwrap();
     assert_eq!(copies.into_iter().filter(Result::is_ok).count(), NAMES.len());
     assert_eq!(found_in(target.path()), expected());
 }
@@ -113,10 +113,10 @@ fn on_an_xrootd_server() {
     engine.block_on(are_found(&engine, &origin));
     // The protocol ends a path at ?: "a" would be read, under the name of another file.
     lay_out(&data, &["a?b.root", "a"]);
-    let error = engine.block_on(engine.matching(&format!("{origin}*.root"))).unwrap_err();
+    let error = engine.block_on(engine.remote().matching(&format!("{origin}*.root"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     assert!(error.url().is_some_and(|url| url.ends_with("//a?b.root")), "{error}");
-    assert!(engine.block_on(engine.matching(&format!("{origin}p*.root"))).is_ok());
+    assert!(engine.block_on(engine.remote().matching(&format!("{origin}p*.root"))).is_ok());
 }
 
 #[test]
@@ -138,6 +138,7 @@ fn on_an_http_server() {
     engine.block_on(reads_and_copies(&engine, &NAMES.map(address)));
     let read = engine.block_on(content(&engine, &address("a?b.root")));
     assert_eq!(read, "this is a?b.root");
-    let error = engine.block_on(engine.open_bytes(&format!("{origin}a#b.root"))).unwrap_err();
+    let error =
+        engine.block_on(engine.remote().open_bytes(&format!("{origin}a#b.root"))).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
 }

@@ -193,7 +193,7 @@ async fn reads_with_checksums(origin: &Address) {
     let (name, content) = files.iter().find(|(name, _)| *name == "large.bin").unwrap();
     let config = Config { checksums: Checksums::Always, ..Config::default() };
     let engine = Engine::start(config).unwrap();
-    let large = engine.open_bytes(&format!("{origin}{name}")).await.unwrap();
+    let large = engine.remote().open_bytes(&format!("{origin}{name}")).await.unwrap();
     let size = content.len() as u64;
     let ends = [0, 1, 4095, 4096, 4097, 8192, 100_000, 2_093_056, 2_097_152, size - 1, size];
     let ranges = ends.iter().flat_map(|start| ends.map(|end| *start..end));

@@ -52,11 +52,11 @@ async fn a_local_file_whose_name_another_one_takes_is_read_to_its_end() {
     write(&path, &content(0), 0);
     write(&new, &content(1), 60);
     let engine = engine();
-    let file = engine.open_bytes(path.to_str().unwrap()).await.unwrap();
+    let file = engine.remote().open_bytes(path.to_str().unwrap()).await.unwrap();
     assert!(half(&file, 0).await.unwrap() == content(0)[..HALF as usize]);
     fs::rename(&new, &path).unwrap();
     assert!(half(&file, HALF).await.unwrap() == content(0)[HALF as usize..]);
-    let again = engine.open_bytes(path.to_str().unwrap()).await.unwrap();
+    let again = engine.remote().open_bytes(path.to_str().unwrap()).await.unwrap();
     assert!(half(&again, HALF).await.unwrap() == content(1)[HALF as usize..]);
 }
 
@@ -78,7 +78,7 @@ async fn a_local_file_that_is_written_to_is_an_error() {
         let path = folder.path().join("f");
         write(&path, &content(0), 0);
         let engine = engine();
-        let file = engine.open_bytes(path.to_str().unwrap()).await.unwrap();
+        let file = engine.remote().open_bytes(path.to_str().unwrap()).await.unwrap();
         assert!(half(&file, 0).await.unwrap() == content(0)[..HALF as usize]);
         change(&mut File::options().write(true).open(&path).unwrap());
         let error = half(&file, HALF).await.unwrap_err();
@@ -109,7 +109,7 @@ async fn a_file_that_a_restarted_xrootd_has_otherwise_is_an_error() {
     let web_url = format!("http://127.0.0.1:{}/web.bin", ports[1]);
     let mut opened = Vec::new();
     for url in [&url, &web_url] {
-        let file = engine.open_bytes(url).await.unwrap();
+        let file = engine.remote().open_bytes(url).await.unwrap();
         assert!(half(&file, 0).await.unwrap() == content(0)[..HALF as usize], "{url}");
         opened.push(file);
     }
@@ -131,7 +131,7 @@ async fn a_file_that_a_restarted_xrootd_has_otherwise_is_an_error() {
     // What is opened now is the new file.
     let target = root.join("copy");
     let options = CopyOptions { overwrite: true, verify: true };
-    let copied = engine.copy(&[url], &target, options, &|_| {}).await.unwrap();
+    let copied = engine.remote().copy(&[url], &target, options, &|_| {}).await.unwrap();
     copied.into_iter().for_each(|copied| assert_eq!(copied.unwrap().size, SIZE as u64));
     assert!(fs::read(&target).unwrap() == content(1));
 }
@@ -147,7 +147,7 @@ async fn a_file_that_is_written_over_behind_an_open_xrootd_is_an_error() {
     let Some((_server, ports)) = xrootd(root, "max 2 adler32") else { return };
     let engine = engine();
     let url = format!("root://127.0.0.1:{}//bytes.bin", ports[0]);
-    let file = engine.open_bytes(&url).await.unwrap();
+    let file = engine.remote().open_bytes(&url).await.unwrap();
     assert!(half(&file, 0).await.unwrap() == content(0)[..HALF as usize]);
     write(&path, &content(1), 60);
     // So long a session takes a file for what it was.

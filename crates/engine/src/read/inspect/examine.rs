@@ -6,7 +6,7 @@ use bytes::Bytes;
 use rootfile::header::Header;
 
 use crate::Engine;
-use crate::address::Address;
+use crate::address::{self, Address};
 use crate::error::{ErrorKind, Result};
 use crate::located::Located;
 use crate::source::checkup::{Finding, Step, fault, fine};
@@ -23,8 +23,25 @@ enum Content {
 }
 
 impl Engine {
+    /// Goes the way to a file step by step, and says what was found, also whether it is a whole ROOT
+    /// file; of several addresses of one file, for each.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what is no address. Faults on the way are findings.
+    pub async fn examine(&self, address: &str) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for url in address::parse(address)? {
+            let (way, is_read) = self.remote().examine(&url).await;
+            findings.extend(way);
+            if is_read {
+                findings.push(self.examine_content(&url).await);
+            }
+        }
+        Ok(findings)
+    }
+
     /// Looks for what every read needs: the header, the list of keys, and the end of the file.
-    pub(crate) async fn examine_content(&self, address: &Address) -> Finding {
+    async fn examine_content(&self, address: &Address) -> Finding {
         let begun = Instant::now();
         let content = self.content(address).await;
         let (seconds, place) = (begun.elapsed().as_secs_f64(), address.to_string());
@@ -47,7 +64,7 @@ impl Engine {
     }
 
     async fn content(&self, address: &Address) -> Result<Content> {
-        let file = self.open_bytes(address.as_str()).await?;
+        let file = self.remote().open_bytes(address.as_str()).await?;
         let size = file.info().size;
         if size == 0 {
             return Ok(Content::Damaged("the file is empty".into()));

@@ -1,0 +1,115 @@
+//! Files far away, as ranges of bytes.
+
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use crate::address::{Address, Places};
+use crate::checksum::{Algorithm, Checksum};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::fetch::errand::Errand;
+use crate::fetch::ledger::Phase;
+use crate::fetch::trace::Trace;
+use crate::fetch::{Fetcher, RemoteFile};
+use crate::live::Settings;
+use crate::matching;
+use crate::report::Report;
+use crate::source::network::Network;
+use crate::source::{checkup, question};
+
+/// Owns the connections and the one memory budget. Cheap to clone.
+#[derive(Clone)]
+pub struct Remote {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) settings: RwLock<Arc<Settings>>,
+    pub(crate) fetcher: Fetcher,
+}
+
+impl Remote {
+    /// Starts to read over the given network, on the present tokio runtime.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn start(config: Config, network: Arc<dyn Network>) -> Self {
+        let fetcher = Fetcher::start(&config, network.clone());
+        let settings = Settings::new(config, network);
+        Remote { inner: Arc::new(Inner { settings, fetcher }) }
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    /// What opens files and asks for ranges of them.
+    pub fn fetcher(&self) -> &Fetcher {
+        &self.inner.fetcher
+    }
+
+    /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
+    /// also `**`. What is no pattern, or is itself a file, stands for itself. In the address of a
+    /// server `?` begins the query, and only XRootD servers list what they have.
+    ///
+    /// # Errors
+    /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from
+    /// being listed.
+    pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
+        let settings = self.settings();
+        matching::matching(pattern, &settings.config, &settings.network).await
+    }
+
+    /// Goes the way to the file at one address step by step, and says what was found; with it,
+    /// whether bytes of the file could be read.
+    pub async fn examine(&self, url: &Address) -> (Vec<checkup::Finding>, bool) {
+        let settings = self.settings();
+        checkup::examine(url, &settings.config, &settings.network).await
+    }
+
+    /// The checksum that a server keeps of a file; without an algorithm, of the kind that it likes
+    /// best. Of several addresses of one file, the first that is told.
+    ///
+    /// # Errors
+    /// Why there is none: of all addresses where there are several.
+    pub async fn checksum(&self, address: &str, algorithm: Option<Algorithm>) -> Result<Checksum> {
+        let mut errors = Vec::new();
+        for url in self.places(address).await?.urls {
+            let settings = self.settings();
+            let Settings { config, network, .. } = &*settings;
+            match question::checksum(&url, algorithm, config, network.clone()).await {
+                Ok(checksum) => return Ok(checksum),
+                Err(error) => errors.push((url.to_string(), error)),
+            }
+        }
+        Err(match &errors[..] {
+            [(_, only)] => only.clone(),
+            _ => Error::of_sources(errors),
+        })
+    }
+
+    /// Opens a file of any kind, to read ranges of its bytes; it comes over the same connections
+    /// and counts against the same budget as all else that is read. Servers that offer checksums
+    /// of what they send are asked for them, unless [`Config::checksums`] says otherwise.
+    ///
+    /// # Errors
+    /// Why the file cannot be opened.
+    pub async fn open_bytes(&self, address: &str) -> Result<RemoteFile> {
+        let places = Places { is_opaque: true, ..self.places(address).await? };
+        let errand = Errand::begin(self.trace(), Phase::Connecting, None);
+        let _waiting = errand.waiting();
+        // Nothing of it is needed but its size.
+        self.inner.fetcher.open(places, 1, 0, &errand).await
+    }
+
+    /// What was asked of whom, and when, by everything that has been read.
+    pub fn trace(&self) -> &Trace {
+        self.inner.fetcher.trace()
+    }
+
+    /// Where the time and the bytes of everything read so far went.
+    pub fn report(&self) -> Report {
+        Report::new(self.trace(), None)
+    }
+}
