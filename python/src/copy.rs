@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use engine::{Copied, CopyOptions, Progress};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
+use remote::{Copied, CopyOptions, Progress};
 
 use crate::error::exception;
 use crate::runtime::{engine, wait};

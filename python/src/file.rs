@@ -269,5 +269,5 @@ pub fn matching(py: Python<'_>, pattern: &str) -> PyResult<Vec<String>> {
 /// `FILE:TREE` as the file and, where there is one, the tree.
 #[pyfunction]
 pub fn split_tree(address: &str) -> (&str, Option<&str>) {
-    engine::address::split_tree(address)
+    remote::address::split_tree(address)
 }

@@ -4,10 +4,10 @@
 //! handlers run on the caller's thread and never hold up a read.
 
 use engine::Engine;
-use engine::fetch::log::{Level, Line};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyAny;
+use remote::fetch::log::{Level, Line};
 
 /// `farroot._log`: `threshold` and `deliver`.
 static FUNCTIONS: PyOnceLock<(Py<PyAny>, Py<PyAny>)> = PyOnceLock::new();

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use engine::report::Report;
 use pyo3::prelude::*;
+use remote::report::Report;
 
 use crate::file::File;
 use crate::runtime::{engine, invalid};

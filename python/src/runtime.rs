@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use engine::settings::{self, Kind, SETTINGS, Setting, Value};
 use engine::{Config, Engine, Error, ErrorKind};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use remote::settings::{self, Kind, SETTINGS, Setting, Value};
 
 use crate::error::exception;
 use crate::{log, progress};
@@ -216,7 +216,7 @@ fn shown<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyDict>> 
 /// `100 MB`, `1 GiB` or `4096` as bytes.
 #[pyfunction]
 pub fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
-    engine::config::parse_bytes(text).map_err(|error| exception(py, &error))
+    remote::config::parse_bytes(text).map_err(|error| exception(py, &error))
 }
 
 /// An `InvalidArgumentError`.

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use engine::fetch::{Urgency, Want};
 use engine::{Engine, Error};
 use futures::StreamExt;
+use remote::fetch::{Urgency, Want};
 
 /// What is asked for at once.
 const PIECE_BYTES: u64 = 128 << 10;

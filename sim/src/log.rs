@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;
 
-use engine::fetch::trace::{Records, RequestKind};
+use remote::fetch::trace::{Records, RequestKind};
 
 /// One line a connection and a request, in the order in which they were made; times in round
 /// trips since the first, connections in the order of their first request.

@@ -5,9 +5,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::source::network::{Network, Stream};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
+use remote::source::network::{Network, Stream};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 

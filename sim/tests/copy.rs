@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Checksums, Config, Copied, CopyOptions, Engine, Error, ErrorKind};
+use engine::{Config, Engine, Error, ErrorKind};
 use parking_lot::Mutex;
+use remote::{Checksums, Copied, CopyOptions};
 use sim::bulk::content;
 use sim::link::Link;
 use sim::network::World;
@@ -240,7 +241,7 @@ fn of_many_files_each_has_its_own_result() {
         let engine = stage.engine();
         let sources = ["f", "missing", "empty", "g"].map(|name| format!("root://a//{name}"));
         let told = Mutex::new(BTreeMap::new());
-        let tell = |progress: engine::Progress| {
+        let tell = |progress: remote::Progress| {
             told.lock().insert(progress.file, (progress.done, progress.size));
         };
         let copied = engine.remote().copy(&sources, stage.folder.path(), VERIFIED, &tell).await;
@@ -266,7 +267,7 @@ fn a_copy_keeps_within_the_memory_budget() {
         let target = stage.path("f");
         let most = Mutex::new(0);
         let sources = ["root://a//f".to_owned()];
-        let tell = |progress: engine::Progress| {
+        let tell = |progress: remote::Progress| {
             // All that has come is written, or held against the budget.
             let held = engine.report().bytes_received.saturating_sub(progress.done);
             let mut most = most.lock();

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use engine::report::Report;
 use engine::{OnError, Place, Step, Wanted, Wish};
+use remote::report::Report;
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;

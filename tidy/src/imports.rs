@@ -1,38 +1,45 @@
-//! Who may import whom: leaves nothing of ours, the engine leaves, the edges the engine.
+//! Who may import whom: leaves nothing of ours, `remote` two of them, the engine `remote` and `rootfile`,
+//! the edges the engine.
 
 use crate::manifest::dependencies;
 use crate::repository::{files, files_ending, report, text};
 use crate::source::{code_lines, uses_path};
 
-const OURS: [&str; 8] = ["xrootd", "rootfile", "scheduler", "engine", "serve", "cli", "sim", "lab"];
+const OURS: [&str; 9] =
+    ["xrootd", "rootfile", "scheduler", "remote", "engine", "serve", "cli", "sim", "lab"];
 
 /// What each crate may depend on of ours, and why where the reason is not the general rule.
-const ALLOWED: [(&str, &[&str], &str); 11] = [
+const ALLOWED: [(&str, &[&str], &str); 12] = [
     ("crates/xrootd", &[], "a leaf knows none of our crates"),
     ("crates/rootfile", &[], "a leaf knows none of our crates"),
     ("crates/scheduler", &[], "a leaf knows none of our crates"),
-    ("crates/engine", &["xrootd", "rootfile", "scheduler"], "the engine imports the leaves only"),
+    ("crates/remote", &["xrootd", "scheduler"], "files as ranges of bytes: no ROOT"),
+    ("crates/engine", &["remote", "rootfile"], "ROOT over bytes that `remote` brings"),
     (
         "crates/serve",
-        &["engine", "xrootd"],
-        "a server of bytes: checksums of the engine, xrootd's served side",
+        &["remote", "xrootd"],
+        "a server of bytes: checksums of `remote`, xrootd's served side",
     ),
-    ("crates/cli", &["engine", "serve"], "an edge imports the engine, and what it starts"),
+    (
+        "crates/cli",
+        &["remote", "engine", "serve"],
+        "an edge imports the engine, and what it starts",
+    ),
     (
         "python",
-        &["engine", "cli"],
+        &["remote", "engine", "cli"],
         "an edge imports the engine; the wheel brings the one `farroot` command",
     ),
     (
         "sim",
-        &["xrootd", "rootfile", "scheduler", "engine"],
+        &["xrootd", "rootfile", "scheduler", "remote", "engine"],
         "the simulator runs the production code",
     ),
     ("lab", &[], "the link does not know what runs over it"),
     (
         "fuzz",
-        &["xrootd", "rootfile", "scheduler", "engine"],
-        "decoders live in the leaves, those of HTTP in the engine",
+        &["xrootd", "rootfile", "scheduler", "remote"],
+        "decoders live in the leaves, those of HTTP in `remote`",
     ),
     ("tidy", &[], "rules are about text"),
 ];
@@ -75,19 +82,17 @@ const READERS: [&str; 4] = [
     "crates/engine/src/lib.rs",
     "crates/engine/src/located.rs",
 ];
-const SOURCE: [&str; 1] = ["crates/engine/src/source/"];
+const SOURCE: [&str; 1] = ["crates/remote/src/source/"];
 
-const BANS: [Ban; 10] = [
+const BANS: [Ban; 8] = [
     ban("crates/engine/src/", &READERS, "rootfile", "only read/ and write/ know ROOT"),
-    ban("crates/engine/src/source/", &[], "scheduler", "sources obey, fetch/ decides"),
-    ban("crates/engine/src/source/", &[], "crate::fetch", "sources do not know who drives them"),
-    ban("crates/engine/src/source/", &[], "crate::read", "sources know ranges, not ROOT"),
-    ban("crates/engine/src/fetch/", &[], "crate::read", "fetch/ knows bytes, not ROOT"),
-    ban("crates/engine/src/fetch/", &[], "crate::write", "fetch/ knows bytes, not ROOT"),
-    ban("crates/engine/src/fetch/", &[], "xrootd", "protocols belong in source/"),
-    ban("crates/engine/src/read/", &[], "xrootd", "protocols belong in source/"),
-    ban("crates/engine/src/", &SOURCE, "tokio::net", "only source/ opens connections"),
-    ban("crates/engine/src/", &SOURCE, "std::net", "only source/ opens connections"),
+    ban("crates/engine/src/", &[], "tokio::net", "only `remote` opens connections"),
+    ban("crates/engine/src/", &[], "std::net", "only `remote` opens connections"),
+    ban("crates/remote/src/source/", &[], "scheduler", "sources obey, fetch/ decides"),
+    ban("crates/remote/src/source/", &[], "crate::fetch", "sources do not know who drives them"),
+    ban("crates/remote/src/fetch/", &[], "xrootd", "protocols belong in source/"),
+    ban("crates/remote/src/", &SOURCE, "tokio::net", "only source/ opens connections"),
+    ban("crates/remote/src/", &SOURCE, "std::net", "only source/ opens connections"),
 ];
 
 fn file_findings(path: &str, text: &str) -> Vec<String> {
@@ -128,7 +133,12 @@ fn the_rules_can_fail() {
     assert_eq!(crate_findings("crates/xrootd", manifest).len(), 1);
     assert_eq!(crate_findings("crates/cli", manifest).len(), 0);
     assert_eq!(crate_findings("crates/new", manifest).len(), 1);
-    assert_eq!(file_findings("crates/engine/src/fetch/a.rs", "use rootfile::Tree;").len(), 1);
+    assert_eq!(
+        crate_findings("crates/remote", "[dependencies]\nrootfile.workspace = true\n").len(),
+        1
+    );
+    assert_eq!(file_findings("crates/engine/src/a.rs", "use rootfile::Tree;").len(), 1);
+    assert_eq!(file_findings("crates/remote/src/fetch/a.rs", "use xrootd::Client;").len(), 1);
     assert_eq!(file_findings("crates/engine/src/read/a.rs", "use rootfile::Tree;").len(), 0);
     assert_eq!(file_findings("crates/engine/src/read/a.rs", "use tokio::net::TcpStream;").len(), 1);
     let manifest = "[dependencies]\nxrootd.workspace = true\n";

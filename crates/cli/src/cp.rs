@@ -5,10 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use engine::report::size;
-use engine::{Config, Copied, CopyOptions, Engine, Progress};
+use engine::{Config, Engine};
 use indicatif::{ProgressBar, ProgressStyle};
 use parking_lot::Mutex;
+use remote::report::size;
+use remote::{Copied, CopyOptions, Progress};
 use serde_json::json;
 
 use crate::outcome::{Failure, Outcome};
@@ -151,7 +152,7 @@ impl Arguments {
             [_] => Err("where to? cp SOURCE... TARGET".to_owned().into()),
             [file, target] => {
                 let all = [file].into_iter().chain(&self.sources).map(String::as_str);
-                Ok((vec![engine::address::join(all)], target))
+                Ok((vec![remote::address::join(all)], target))
             }
             _ => Err("--source is another place of one file; of several files, write \
                       'URL1|URL2' for each"

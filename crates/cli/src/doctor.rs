@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use clap::Args;
-use engine::display::shown;
-use engine::source::checkup::Step;
+use remote::display::shown;
+use remote::source::checkup::Step;
 
 use crate::outcome::Outcome;
 use crate::reading::with_engine;

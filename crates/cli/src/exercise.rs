@@ -5,10 +5,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use engine::address::split_tree;
-use engine::clock::cpu_time;
-use engine::report::size;
 use engine::{Config, Engine, Exercise, Form, Learning, Outcome as Exercised};
+use remote::address::split_tree;
+use remote::clock::cpu_time;
+use remote::report::size;
 use tokio::sync::mpsc;
 
 use crate::outcome::{Failure, Outcome};

@@ -61,7 +61,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
-    for warning in engine::settings::misspelt(std::env::vars_os().map(|(name, _)| name)) {
+    for warning in remote::settings::misspelt(std::env::vars_os().map(|(name, _)| name)) {
         eprintln!("warning: {warning}");
     }
     outcome::exit_code(match command.verb {

@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use clap::Args;
-use engine::display::shown;
-use engine::report::size;
-use engine::{Engine, ErrorKind, File, KeyInfo, Listed, Table};
+use engine::{Engine, ErrorKind, File, KeyInfo, Table};
+use remote::Listed;
+use remote::display::shown;
+use remote::report::size;
 use serde_json::json;
 use tokio::task::JoinSet;
 

@@ -4,8 +4,8 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use engine::report::size;
 use engine::{Engine, Record, Step};
+use remote::report::size;
 
 use crate::outcome::Outcome;
 use crate::reading::{Selection, with_engine};

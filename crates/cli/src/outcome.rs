@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use engine::Reader;
-use engine::display::shown_lines;
+use remote::display::shown_lines;
 
 /// Why a verb has not done what it was asked.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::time::Duration;
 
 use clap::Args;
-use engine::display::shown_lines;
-use engine::report::size;
 use engine::{Engine, File, Outline, OutlineColumn, Selected};
+use remote::display::shown_lines;
+use remote::report::size;
 use serde_json::json;
 
 use crate::outcome::Outcome;

@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::Args;
-use engine::address::split_tree;
-use engine::display::shown_lines;
-use engine::home::expanded;
 use engine::object::Opaque;
 use engine::{Config, Content, Cut, Engine, File, Friend, Selected, Table, Wanted};
+use remote::address::split_tree;
+use remote::display::shown_lines;
+use remote::home::expanded;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::outcome::{Failure, Outcome};
@@ -67,7 +67,7 @@ impl Place {
     fn split(&self) -> (String, Option<&str>) {
         let (file, path) = split_tree(&self.address);
         let files = [file].into_iter().chain(self.sources.iter().map(String::as_str));
-        (engine::address::join(files), path)
+        (remote::address::join(files), path)
     }
 
     /// Opens what is there; without a path, the only tree or RNTuple.

@@ -4,9 +4,9 @@
 use std::io::Write;
 
 use clap::Args;
-use engine::display::shown_lines;
-use engine::report::size;
 use engine::{Content, Described, DescribedColumn};
+use remote::display::shown_lines;
+use remote::report::size;
 
 use crate::members;
 use crate::outcome::Outcome;

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use engine::display::shown;
+use remote::display::shown;
 
 /// Blanks between columns.
 const GAP: usize = 2;

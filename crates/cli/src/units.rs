@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::config::parse_bytes;
+use remote::config::parse_bytes;
 
 /// Reads `100ms`, `0.1s`, `250us`.
 ///

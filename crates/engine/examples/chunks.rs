@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release -p farroot-engine --example chunks -- URL COUNT BYTES STRIDE`
 
-use engine::fetch::{Urgency, Want};
 use engine::{Config, Engine};
 use futures::StreamExt;
+use remote::fetch::{Urgency, Want};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

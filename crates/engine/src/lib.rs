@@ -9,41 +9,16 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The way of one read: an address and column names -> open ([`source`]) -> metadata
+//! The way of one read: an address and column names -> open ([`remote::source`]) -> metadata
 //! ([`read::file`]) -> plan ([`read::tree::plan`]) -> schedule (the `scheduler` crate) -> fetch
-//! ([`fetch`]) -> decode and assemble ([`read::tree::pipeline`]) -> [`read::core::columns`].
+//! ([`remote::fetch`]) -> decode and assemble ([`read::tree::pipeline`]) -> [`read::core::columns`].
 
-pub mod address;
-pub mod checksum;
-pub mod clock;
-pub mod config;
-mod copy;
-pub mod display;
-pub mod error;
-pub mod fetch;
-pub mod home;
-mod listing;
-mod live;
 mod located;
-mod matching;
-pub mod metalink;
-mod places;
 pub mod read;
-mod remote;
-pub mod report;
-pub mod settings;
-pub mod source;
-pub mod store;
-mod user;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use checksum::{Algorithm, Checksum};
-pub use config::{Checksums, Config};
-pub use copy::{Copied, CopyOptions, Progress};
-pub use error::{Error, ErrorKind, Reader, Result};
-pub use listing::Listed;
 pub use read::core::batches::Batches;
 pub use read::core::columns::{Batch, Column, LeftOut};
 pub use read::core::cut::{Cut, Predicate};
@@ -65,13 +40,14 @@ pub use read::open::objects::{Content, Contents};
 pub use read::tree::Tree;
 pub use read::tree::events::{Event, Events, Value};
 pub use read::tree::plan::Plan;
+pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
 pub use rootfile::array::{Array, Lists, Mark, Numbers, Offsets, Primitive, ValueRef};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
-pub use remote::Remote;
 
 use read::core::select::only;
 use read::file::{Guesses, Presumed};
-use source::network::{Network, Tcp};
+use remote::source::network::{Network, Tcp};
+use remote::{address, clock, error, fetch, metalink, report, source, store};
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone.
 #[derive(Clone)]

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::checksum::{Algorithm, Checksum, Hasher};
+use remote::checksum::{Algorithm, Checksum, Hasher};
 
 use self::folder::{Folder, Listed};
 use super::clients::{Client, FilePlace};

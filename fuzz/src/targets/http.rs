@@ -2,8 +2,8 @@
 //! sizes.
 
 use bytes::Bytes;
-use engine::source::http::multipart::{Item, Multipart, boundary};
-use engine::source::http::range::parse_content_range;
+use remote::source::http::multipart::{Item, Multipart, boundary};
+use remote::source::http::range::parse_content_range;
 
 use super::pieces;
 use crate::Target;

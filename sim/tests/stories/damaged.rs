@@ -1,6 +1,7 @@
 //! Bytes that arrive otherwise than they were sent, and that TCP's own checksum has let pass.
 
-use engine::{Checksums, Config, ErrorKind};
+use engine::{Config, ErrorKind};
+use remote::Checksums;
 use sim::link::Link;
 use sim::xrootd_host::Behaviour;
 use xrootd::error::ErrorCode;

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Copied, CopyOptions, Engine, Error, ErrorKind};
+use engine::{Engine, Error, ErrorKind};
 use hyper::header::{ETAG, LAST_MODIFIED};
+use remote::{Copied, CopyOptions};
 use sim::network::World;
 use sim::xrootd_host::{self, Behaviour};
 use sim::{bulk, http_host, one_file};

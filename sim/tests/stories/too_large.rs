@@ -1,7 +1,8 @@
 //! A server says that a file has more bytes than any file can have. The size was cut to the largest one
 //! where it was used, did not agree with itself any more, and the copy was empty and a success.
 
-use engine::{Config, CopyOptions, Engine, Error, ErrorKind};
+use engine::{Config, Engine, Error, ErrorKind};
+use remote::CopyOptions;
 use sim::network::World;
 use sim::xrootd_host::{self, Behaviour};
 use sim::{bulk, http_host, one_file};

@@ -9,9 +9,10 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use engine::report::size;
-use engine::{Batch, Cut, Engine, Selected, Step, display};
+use engine::{Batch, Cut, Engine, Selected, Step};
 use indicatif::{ProgressBar, ProgressStyle};
+use remote::display;
+use remote::report::size;
 
 use self::rows::Rows;
 use crate::outcome::Outcome;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::report::size;
 use engine::{Array, Batch, Cut, Engine, Mark, Selected, Step};
+use remote::report::size;
 
 use super::{BATCH_BYTES, progress, warn_of};
 use crate::outcome::{Failure, Outcome};

@@ -4,9 +4,9 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::source::checkup::{Finding, Step};
-use engine::source::network::Tcp;
 use engine::{Config, Engine};
+use remote::source::checkup::{Finding, Step};
+use remote::source::network::Tcp;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::http_server::{Say, scripted};

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use engine::checksum::{Algorithm, Hasher};
-use engine::source::network::Tcp;
-use engine::{Config, Copied, CopyOptions, Engine, Error, ErrorKind, Progress};
+use engine::{Config, Engine, Error, ErrorKind};
+use remote::checksum::{Algorithm, Hasher};
+use remote::source::network::Tcp;
+use remote::{Copied, CopyOptions, Progress};
 
 use super::peers::xrootd;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::ErrorKind;
-use engine::address::Address;
-use engine::source::FileRef;
-use engine::source::conformance;
-use engine::source::faulty::{Faults, Faulty};
-use engine::source::local::LocalServer;
+use remote::address::Address;
+use remote::source::FileRef;
+use remote::source::conformance;
+use remote::source::faulty::{Faults, Faulty};
+use remote::source::local::LocalServer;
 
 use super::lay_out;
 use super::talk::{Answer, End, Talk, file};

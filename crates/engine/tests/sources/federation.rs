@@ -6,11 +6,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::address::Address;
-use engine::fetch::RemoteFile;
-use engine::source::network::{Network, Tcp};
-use engine::source::question;
 use engine::{Config, Engine};
+use remote::address::Address;
+use remote::fetch::RemoteFile;
+use remote::source::network::{Network, Tcp};
+use remote::source::question;
 
 use super::peers::{Process, free_port, own_by_daemon, running_as_root, start, xrd_http};
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::address::Address;
-use engine::fetch::{Urgency, Want};
-use engine::source::conformance;
-use engine::source::http::HttpServer;
-use engine::source::network::Tcp;
-use engine::source::{Part, Server};
 use engine::{Config, Engine};
 use futures::StreamExt;
+use remote::address::Address;
+use remote::fetch::{Urgency, Want};
+use remote::source::conformance;
+use remote::source::http::HttpServer;
+use remote::source::network::Tcp;
+use remote::source::{Part, Server};
 
 use super::http_server::{Good, Knobs, PLAIN, Ranges};
 use super::talk::{Talk, file};

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use engine::source::Part;
 use engine::{Config, ErrorKind};
+use remote::source::Part;
 
 use super::http::server;
 use super::http_server::{Good, Knobs, PLAIN, Say, scripted};
@@ -416,9 +416,9 @@ async fn a_whole_file_that_breaks_off_is_begun_again_by_who_waits() {
 #[tokio::test]
 async fn https_is_refused_clearly() {
     let url = "https://me:secret@host/f".parse().unwrap();
-    let network = std::sync::Arc::new(engine::source::network::Tcp::new(Duration::from_secs(1)));
+    let network = std::sync::Arc::new(remote::source::network::Tcp::new(Duration::from_secs(1)));
     let error =
-        engine::source::server_for(&url, &Config::default(), network).err().expect("refused");
+        remote::source::server_for(&url, &Config::default(), network).err().expect("refused");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(!error.to_string().contains("secret"), "{error}");
 }

@@ -18,9 +18,9 @@ mod talk;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::address::Address;
-use engine::source::conformance;
-use engine::source::local::LocalServer;
+use remote::address::Address;
+use remote::source::conformance;
+use remote::source::local::LocalServer;
 
 /// Writes the files that the conformance suite reads.
 fn lay_out(directory: &Path) {

@@ -9,8 +9,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use engine::address::Address;
-use engine::{Config, CopyOptions, Engine, ErrorKind};
+use engine::{Config, Engine, ErrorKind};
+use remote::CopyOptions;
+use remote::address::Address;
 
 use super::peers::{free_port, start, xrootd};
 

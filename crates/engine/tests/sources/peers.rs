@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use engine::address::Address;
-use engine::checksum::{Algorithm, Hasher};
-use engine::fetch::{Urgency, Want};
-use engine::source::network::{Network, Tcp};
-use engine::source::question::checksum;
-use engine::source::{Part, conformance};
-use engine::{Checksums, Config, Engine, ErrorKind};
+use engine::{Config, Engine, ErrorKind};
 use futures::StreamExt;
+use remote::Checksums;
+use remote::address::Address;
+use remote::checksum::{Algorithm, Hasher};
+use remote::fetch::{Urgency, Want};
+use remote::source::network::{Network, Tcp};
+use remote::source::question::checksum;
+use remote::source::{Part, conformance};
 
 use super::http::server;
 use super::lay_out;
@@ -154,7 +155,7 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     for checksums in [Checksums::Never, Checksums::Auto, Checksums::Always] {
         let network = Arc::new(Tcp::new(Duration::from_secs(5)));
         let config = Config { checksums, ..Config::default() };
-        let server = engine::source::server_for(&origin, &config, network).unwrap();
+        let server = remote::source::server_for(&origin, &config, network).unwrap();
         conformance::check(server, |name| Address::parse(&format!("{origin}{name}")).unwrap())
             .await;
     }

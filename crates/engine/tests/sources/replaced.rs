@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use engine::fetch::RemoteFile;
-use engine::source::network::Tcp;
-use engine::{Config, CopyOptions, Engine, Error, ErrorKind};
+use engine::{Config, Engine, Error, ErrorKind};
+use remote::CopyOptions;
+use remote::fetch::RemoteFile;
+use remote::source::network::Tcp;
 
 use super::peers::{start_xrootd, xrootd};
 

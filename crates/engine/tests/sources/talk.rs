@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Error;
-use engine::address::Address;
-use engine::source::{
+use remote::address::Address;
+use remote::source::{
     Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

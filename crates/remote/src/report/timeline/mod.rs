@@ -3,7 +3,7 @@
 //! how full the link was, and how many threads were decoding.
 
 mod strips;
-pub(crate) mod svg;
+pub mod svg;
 mod text;
 
 use std::fmt::Write;

@@ -1,11 +1,11 @@
 //! From what a user calls a file to the places where it is.
 
+use crate::Remote;
 use crate::address::{Address, Places, parse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::metalink::{self, Metalink};
-use crate::remote::Remote;
 
 impl Remote {
     /// The places that an address means: those that a Metalink names stand for it.
@@ -32,7 +32,7 @@ impl Remote {
     async fn document(&self, url: Address) -> Result<Vec<u8>> {
         let errand = Errand::begin(self.trace(), Phase::Connecting, None);
         let places = Places::from(vec![url]);
-        let mut file = self.inner().fetcher.open(places, metalink::BYTES_MAX, 0, &errand).await?;
+        let mut file = self.inner.fetcher.open(places, metalink::BYTES_MAX, 0, &errand).await?;
         let size = file.info().size;
         let bytes = file.take_delivered().into_iter().find(|(offset, _)| *offset == 0);
         let bytes = bytes.map(|(_, bytes)| bytes.to_vec()).unwrap_or_default();

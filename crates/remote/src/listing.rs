@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use crate::Remote;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
-use crate::remote::Remote;
 use crate::source::question;
 
 /// A name in a directory.

@@ -17,13 +17,13 @@ use std::path::{Path, PathBuf};
 
 use futures::{FutureExt, StreamExt, future, stream};
 
+use crate::Remote;
 use crate::address;
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{RemoteFile, Urgency, Want, Wants};
-use crate::remote::Remote;
 use partial::Partial;
 use target::Job;
 

@@ -371,7 +371,7 @@ impl fmt::Display for SourceReport {
     }
 }
 
-pub(crate) fn count(number: u64, noun: &str) -> String {
+pub fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
+use crate::Remote;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::remote::Remote;
 use crate::source::network::{Network, Tcp};
 use crate::{settings, store};
 
@@ -36,7 +36,7 @@ impl Remote {
     /// # Errors
     /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any more.
     pub fn configure(&self, config: Config) -> Result<()> {
-        let mut settings = self.inner().settings.write();
+        let mut settings = self.inner.settings.write();
         let is_fixed = |setting: &&settings::Setting| {
             !setting.is_live && setting.get(&config) != setting.get(&settings.config)
         };
@@ -47,7 +47,7 @@ impl Remote {
             ));
         }
         let network: Arc<dyn Network> = Arc::new(Tcp::new(config.connect_timeout));
-        self.inner().fetcher.configure(config.clone(), network.clone());
+        self.inner.fetcher.configure(config.clone(), network.clone());
         let store = store::Store::of(&config);
         *settings = Arc::new(Settings { config, store, network });
         Ok(())
@@ -59,6 +59,6 @@ impl Remote {
     }
 
     pub(crate) fn settings(&self) -> Arc<Settings> {
-        self.inner().settings.read().clone()
+        self.inner.settings.read().clone()
     }
 }

@@ -7,11 +7,11 @@ use bytes::Bytes;
 use futures::StreamExt;
 
 use super::{Asked, WINDOW_BYTES_MAX, pieces};
+use crate::Remote;
 use crate::error::{Error, Result};
 use crate::fetch::errand::Errand;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Grant, Permit};
-use crate::remote::Remote;
 
 impl Remote {
     /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many connections as

@@ -1,22 +1,44 @@
-//! Files far away, as ranges of bytes.
+//! Files far away, as ranges of bytes: over XRootD, over HTTP, from a disk. Knows no ROOT.
+
+pub mod address;
+pub mod checksum;
+pub mod clock;
+pub mod config;
+mod copy;
+pub mod display;
+pub mod error;
+pub mod fetch;
+pub mod home;
+mod listing;
+mod live;
+mod matching;
+pub mod metalink;
+mod places;
+pub mod report;
+pub mod settings;
+pub mod source;
+pub mod store;
+mod user;
 
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use crate::address::{Address, Places};
-use crate::checksum::{Algorithm, Checksum};
-use crate::config::Config;
-use crate::error::{Error, Result};
-use crate::fetch::errand::Errand;
-use crate::fetch::ledger::Phase;
-use crate::fetch::trace::Trace;
-use crate::fetch::{Fetcher, RemoteFile};
-use crate::live::Settings;
-use crate::matching;
-use crate::report::Report;
-use crate::source::network::Network;
-use crate::source::{checkup, question};
+pub use checksum::{Algorithm, Checksum};
+pub use config::{Checksums, Config};
+pub use copy::{Copied, CopyOptions, Progress};
+pub use error::{Error, ErrorKind, Reader, Result};
+pub use listing::Listed;
+
+use address::{Address, Places};
+use fetch::errand::Errand;
+use fetch::ledger::Phase;
+use fetch::trace::Trace;
+use fetch::{Fetcher, RemoteFile};
+use live::Settings;
+use report::Report;
+use source::network::Network;
+use source::{checkup, question};
 
 /// Owns the connections and the one memory budget. Cheap to clone.
 #[derive(Clone)]
@@ -24,9 +46,9 @@ pub struct Remote {
     inner: Arc<Inner>,
 }
 
-pub(crate) struct Inner {
-    pub(crate) settings: RwLock<Arc<Settings>>,
-    pub(crate) fetcher: Fetcher,
+struct Inner {
+    settings: RwLock<Arc<Settings>>,
+    fetcher: Fetcher,
 }
 
 impl Remote {
@@ -38,10 +60,6 @@ impl Remote {
         let fetcher = Fetcher::start(&config, network.clone());
         let settings = Settings::new(config, network);
         Remote { inner: Arc::new(Inner { settings, fetcher }) }
-    }
-
-    pub(crate) fn inner(&self) -> &Inner {
-        &self.inner
     }
 
     /// What opens files and asks for ranges of them.

@@ -366,17 +366,11 @@ fn unanswered(patience: Duration, wait: Option<Duration>) -> Error {
     Error::new(ErrorKind::TimedOut, text)
 }
 
-pub(crate) fn fine(step: Step, place: &str, seconds: f64, text: String) -> Finding {
+pub fn fine(step: Step, place: &str, seconds: f64, text: String) -> Finding {
     Finding { step, place: place.to_owned(), seconds, text, is_fault: false, advice: None }
 }
 
-pub(crate) fn fault(
-    step: Step,
-    place: &str,
-    seconds: f64,
-    text: String,
-    advice: String,
-) -> Finding {
+pub fn fault(step: Step, place: &str, seconds: f64, text: String, advice: String) -> Finding {
     let (place, advice) = (place.to_owned(), Some(advice));
     Finding { step, place, seconds, text, is_fault: true, advice }
 }

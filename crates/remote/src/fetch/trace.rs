@@ -125,7 +125,7 @@ impl Records {
 }
 
 impl Trace {
-    pub(crate) fn new(clock: Clock) -> Self {
+    pub fn new(clock: Clock) -> Self {
         Trace { clock, records: Arc::default(), log: Arc::default() }
     }
 
