@@ -26,6 +26,7 @@ use crate::key::Key;
 use crate::known::{Known, Needs, Progress, subtract};
 use crate::object::read_object;
 use crate::streamer::Streamers;
+use crate::types::framing::BYTE_COUNT;
 
 /// Bytes to ask for while nothing is known: the header and the top directory, usually within 300
 /// bytes, and the records of directories that were made first, of about 100 bytes each. It is well
@@ -229,9 +230,6 @@ pub(super) fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
     let list = read_object(Streamers::builtin(), &key.class, &content, key.key_len, offset)?;
     Streamers::of_list(&list)
 }
-
-/// Marks the count of bytes before an object.
-const BYTE_COUNT: u32 = 0x4000_0000;
 
 /// The list of streamer infos without the zeros behind it: uproot keeps room there for more.
 fn without_room(content: Bytes) -> Bytes {

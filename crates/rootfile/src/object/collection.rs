@@ -2,10 +2,11 @@
 
 use super::Value;
 use super::numbers::{double32s, number};
-use super::reader::{MEMBER_WISE, ObjectHeader, Reader};
+use super::reader::{ObjectHeader, Reader};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::streamer::{Collection, Item};
+use crate::types::framing::MEMBERWISE;
 
 impl Reader<'_> {
     /// A collection as a member: it has a header of its own.
@@ -17,7 +18,7 @@ impl Reader<'_> {
         let header = ObjectHeader::read(cursor)?;
         let Some(len) = header.len else { return self.elements(collection, cursor) };
         let mut content = cursor.split(len)?;
-        let value = match header.version & MEMBER_WISE {
+        let value = match header.version & MEMBERWISE {
             0 => self.elements(collection, &mut content)?,
             _ => self.memberwise(collection, header.version, &mut content)?,
         };

@@ -5,13 +5,11 @@ use std::sync::Arc;
 
 use super::Value;
 use super::collection::map_of;
-use super::reader::{MEMBER_WISE, ObjectHeader, Reader};
+use super::reader::{ObjectHeader, Reader};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::streamer::{ClassId, Collection, Item, Kind, Layout};
-
-/// Collections before this version do not say the version of the class they hold.
-const SAYS_ITEM_VERSION: u16 = 8;
+use crate::types::framing::{MEMBERWISE, SAYS_ITEM_VERSION};
 
 impl Reader<'_> {
     /// What follows the header of a collection whose version says so.
@@ -23,7 +21,7 @@ impl Reader<'_> {
     ) -> Result<Value> {
         let mut item = 0;
         let mut checksum = None;
-        if version & !MEMBER_WISE >= SAYS_ITEM_VERSION {
+        if version & !MEMBERWISE >= SAYS_ITEM_VERSION {
             item = ObjectHeader::read(cursor)?.version;
             checksum = if item == 0 { Some(cursor.u32()?) } else { None };
         }
@@ -91,7 +89,7 @@ impl Reader<'_> {
             return Ok(Vec::new());
         }
         let version = ObjectHeader::read(cursor)?.version;
-        if version & MEMBER_WISE == 0 {
+        if version & MEMBERWISE == 0 {
             return (0..count).map(|_| self.elements(collection, cursor)).collect();
         }
         let item = ObjectHeader::read(cursor)?.version;

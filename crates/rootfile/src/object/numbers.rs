@@ -5,8 +5,9 @@ use crate::array::{Number, Numbers};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::memory;
-use crate::streamer::Kind;
+use crate::types::framing::IS_REFERENCED;
 use crate::types::reduced::Reduced;
+use crate::types::scalar::Scalar;
 
 pub(super) fn number(basic: Number, cursor: &mut Cursor<'_>) -> Result<Value> {
     Ok(match basic {
@@ -24,25 +25,29 @@ pub(super) fn number(basic: Number, cursor: &mut Cursor<'_>) -> Result<Value> {
     })
 }
 
-/// A `Float16_t` without a range: exponent in one byte, then sign and 12 bits of mantissa in two
-/// (ROOT: `TBufferFile::ReadWithNbits`).
-pub(super) fn float16(cursor: &mut Cursor<'_>) -> Result<f32> {
-    const BITS: u32 = 12;
-    let exponent = u32::from(cursor.u8()?);
-    let mantissa = u32::from(cursor.u16()?);
-    let low = mantissa & ((1 << (BITS + 1)) - 1);
-    let magnitude = f32::from_bits((exponent << 23) | (low << (23 - BITS)));
-    Ok(if mantissa & (1 << (BITS + 1)) != 0 { -magnitude } else { magnitude })
+/// One number, in whichever way it is stored.
+pub(super) fn scalar(scalar: Scalar, cursor: &mut Cursor<'_>) -> Result<Value> {
+    match scalar {
+        Scalar::Number(basic) => number(basic, cursor),
+        Scalar::Bits => {
+            let bits = cursor.u32()?;
+            if bits & IS_REFERENCED != 0 {
+                cursor.skip(2)?;
+            }
+            Ok(Value::Uint(bits.into()))
+        }
+        Scalar::Widened => Ok(Value::Float(cursor.f32()?.into())),
+        Scalar::Reduced(how) => Ok(Value::Float(how.number(&cursor.take(how.size())?))),
+    }
 }
 
-/// An array of numbers, of any way in which they are written.
-pub(super) fn numbers(kind: &Kind, count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
-    match kind {
-        Kind::Numbers(basic, _) => cursor.numbers(*basic, count),
-        Kind::Double32(_) => double32s(count, cursor),
-        Kind::Float16(_) => float16s(count, cursor),
-        Kind::Packed(how, _) => packed(*how, count, cursor),
-        _ => Err(cursor.unsupported("an array of what is no number")),
+/// Numbers one behind the other.
+pub(super) fn scalars(scalar: Scalar, count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
+    match scalar {
+        Scalar::Number(basic) => cursor.numbers(basic, count),
+        Scalar::Bits => Ok(Numbers::U32(cursor.u32s(count)?)),
+        Scalar::Widened => double32s(count, cursor),
+        Scalar::Reduced(how) => reduced(how, count, cursor),
     }
 }
 
@@ -50,7 +55,7 @@ pub(super) fn double32s(count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers
     Ok(Numbers::F64(cursor.f32s(count)?.into_iter().map(f64::from).collect()))
 }
 
-pub(super) fn packed(how: Reduced, count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
+fn reduced(how: Reduced, count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
     let bytes = cursor.take(count.saturating_mul(how.size()))?;
     Ok(if how.is_double() {
         let mut all = memory::with_room(count)?;
@@ -61,10 +66,4 @@ pub(super) fn packed(how: Reduced, count: usize, cursor: &mut Cursor<'_>) -> Res
         how.extend_f32(&mut all, &bytes);
         Numbers::F32(all)
     })
-}
-
-fn float16s(count: usize, cursor: &mut Cursor<'_>) -> Result<Numbers> {
-    let mut part = cursor.split(count.saturating_mul(3))?;
-    let all = (0..count).map(|_| float16(&mut part)).collect::<Result<Vec<f32>>>()?;
-    Ok(Numbers::F32(all))
 }

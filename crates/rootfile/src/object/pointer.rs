@@ -1,14 +1,10 @@
 //! Pointers: an object with its class in front of it, or a reference to one that came before.
 
 use super::Value;
-use super::reader::{BYTE_COUNT, ClassRef, Reader, Reference};
+use super::reader::{ClassRef, Reader, Reference};
 use crate::cursor::Cursor;
 use crate::error::Result;
-
-const NEW_CLASS: u32 = 0xffff_ffff;
-const CLASS_MASK: u32 = 0x8000_0000;
-/// Added to a position in the buffer to make a reference (ROOT: `kMapOffset`).
-const MAP_OFFSET: u32 = 2;
+use crate::types::framing::{BYTE_COUNT, CLASS_MASK, MAP_OFFSET, NEW_CLASS};
 
 /// Names of template classes are long; this is beyond any.
 const CLASS_NAME_LEN_MAX: usize = 16 * 1024;

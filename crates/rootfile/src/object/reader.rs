@@ -16,21 +16,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::numbers::{float16, number, numbers, packed};
+use super::numbers::{scalar, scalars};
 use super::{Object, ObjectId, Objects, Opaque, Unread, Value, special};
-use crate::array::Numbers;
 use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory;
 use crate::ntuple;
 use crate::streamer::{Class, ClassId, Collection, Kind, Layout, Streamers};
+use crate::types::framing::BYTE_COUNT;
 use crate::types::special::Special;
 
-pub(super) const BYTE_COUNT: u32 = 0x4000_0000;
 /// The reference of the record's own object.
 const ROOT_REFERENCE: u32 = 1;
-/// In a version: members are written one after the other for all elements.
-pub(super) const MEMBER_WISE: u16 = 1 << 14;
 
 /// Objects in objects. Real ones stay below thirty.
 const DEPTH_MAX: u32 = 128;
@@ -406,26 +403,16 @@ impl Reader<'_> {
         match kind {
             Kind::Base(class, _) => self.base(*class, cursor),
             Kind::Object(class) => self.object(*class, cursor),
-            Kind::Number(basic) => number(*basic, cursor),
-            Kind::Double32(None) => Ok(Value::Float(cursor.f32()?.into())),
-            Kind::Float16(None) => Ok(Value::Float(float16(cursor)?.into())),
-            Kind::Packed(how, None) => match packed(*how, 1, cursor)? {
-                Numbers::F32(one) => Ok(Value::Float(one.iter().copied().map(f64::from).sum())),
-                Numbers::F64(one) => Ok(Value::Float(one.iter().sum())),
-                _ => Err(cursor.unsupported("a packed number of that type")),
-            },
-            Kind::Numbers(_, count)
-            | Kind::Double32(Some(count))
-            | Kind::Float16(Some(count))
-            | Kind::Packed(_, Some(count)) => {
+            Kind::Number(one) => scalar(*one, cursor),
+            Kind::Numbers(one, count) => {
                 let count = self.count(count, before, layout, cursor)?;
-                count.map_or(Ok(Value::Null), |n| numbers(kind, n, cursor).map(Value::Numbers))
+                count.map_or(Ok(Value::Null), |n| scalars(*one, n, cursor).map(Value::Numbers))
             }
             Kind::Times(one, times, count) => {
                 let Some(count) = self.count(count, before, layout, cursor)? else {
                     return Ok(Value::Null);
                 };
-                self.many(*times, cursor, |_, at| numbers(one, count, at).map(Value::Numbers))
+                self.many(*times, cursor, |_, at| scalars(*one, count, at).map(Value::Numbers))
             }
             Kind::Text => Ok(Value::Text(cursor.text()?)),
             Kind::Texts(n) => {

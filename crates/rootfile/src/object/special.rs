@@ -5,14 +5,8 @@ use super::reader::{ObjectHeader, Reader};
 use crate::array::{Number, Numbers};
 use crate::cursor::Cursor;
 use crate::error::Result;
+use crate::types::framing::{BYPASS_STREAMER, IS_REFERENCED, MEMBERWISE};
 use crate::types::special::Special;
-
-/// In an object's bits: it is referenced, and an identifier follows (ROOT: `kIsReferenced`).
-const REFERENCED: u32 = 1 << 4;
-/// In a version where a byte count was written instead.
-const HAS_BYTE_COUNT: u16 = 1 << 14;
-/// In a clones array's bits: written member by member (ROOT: `kBypassStreamer`).
-const BYPASS_STREAMER: u32 = 1 << 12;
 
 /// The values of an object, in the order of [`Special::members`].
 pub(super) fn read(
@@ -75,12 +69,12 @@ pub(super) fn read(
 
 /// `TObject`: its identifier and its bits.
 fn tobject(cursor: &mut Cursor<'_>) -> Result<(Value, u32)> {
-    if cursor.u16()? & HAS_BYTE_COUNT != 0 {
+    if cursor.u16()? & MEMBERWISE != 0 {
         cursor.skip(4)?;
     }
     let id = Value::Uint(cursor.u32()?.into());
     let bits = cursor.u32()?;
-    if bits & REFERENCED != 0 {
+    if bits & IS_REFERENCED != 0 {
         cursor.skip(2)?;
     }
     Ok((id, bits))

@@ -2,7 +2,7 @@
 
 use super::ClassId;
 use crate::array::Number;
-use crate::types::cpp::basic;
+use crate::types::cpp::{self, Type};
 
 /// A collection and what it holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,9 +31,6 @@ pub enum Item {
     Collection(Collection),
 }
 
-/// Collections in collections; no type of a real file comes near.
-const DEPTH_MAX: usize = 16;
-
 impl Collection {
     /// Understands a type's name; `class` gives the identity of a class in it.
     ///
@@ -43,7 +40,7 @@ impl Collection {
         name: &str,
         class: &mut impl FnMut(&str) -> ClassId,
     ) -> Result<Collection, String> {
-        match item(name, class, DEPTH_MAX)? {
+        match item(&cpp::parse(name), class)? {
             Item::Collection(collection) => Ok(collection),
             Item::Text | Item::StandardText => Ok(Collection::Text),
             _ => Err(format!("{name} as a collection")),
@@ -51,98 +48,32 @@ impl Collection {
     }
 }
 
-fn item(name: &str, class: &mut impl FnMut(&str) -> ClassId, depth: usize) -> Result<Item, String> {
-    let name = name.trim();
-    let name = name.strip_prefix("const ").unwrap_or(name).trim_start();
-    let plain = name.strip_prefix("std::").unwrap_or(name);
-    if depth == 0 {
-        return Err(format!("collection {name} nested too deeply"));
-    }
-    if let Some(target) = plain.strip_suffix('*') {
-        let stl = arguments(target.trim()).is_some_and(|(outer, _)| is_collection(outer));
-        return if stl { Err(format!("pointer {name}")) } else { Ok(Item::Pointer) };
-    }
-    if let Some(basic) = basic(plain) {
-        return Ok(Item::Number(basic));
-    }
-    match plain {
-        "string" => return Ok(Item::StandardText),
-        "TString" => return Ok(Item::Text),
-        _ => {}
-    }
-    let Some((outer, inner)) = arguments(plain).filter(|(outer, _)| is_collection(outer)) else {
-        return match plain {
-            "Double32_t" => Ok(Item::Double32),
-            "Float16_t" => Err(format!("collection of {plain}")),
-            _ => Ok(Item::Object(class(name))),
-        };
-    };
-    let mut of = |position: usize| match inner.get(position) {
-        Some(argument) => item(argument, class, depth - 1).map(Box::new),
-        None => Err(format!("{name} without what it holds")),
-    };
-    Ok(Item::Collection(match outer {
-        "map" | "unordered_map" => Collection::Map(of(0)?, of(1)?),
-        "multimap" | "unordered_multimap" => Collection::Multimap(of(0)?, of(1)?),
-        "bitset" => Collection::Sequence(Box::new(Item::Number(Number::Bool))),
-        _ => Collection::Sequence(of(0)?),
-    }))
-}
-
-/// Whether it is a collection's name, whatever it holds.
-pub(super) fn is_named(name: &str) -> bool {
-    arguments(name.trim()).is_some_and(|(outer, _)| is_collection(outer))
-}
-
-fn is_collection(outer: &str) -> bool {
-    matches!(
-        outer.strip_prefix("std::").unwrap_or(outer),
-        "vector"
-            | "list"
-            | "deque"
-            | "forward_list"
-            | "set"
-            | "multiset"
-            | "unordered_set"
-            | "unordered_multiset"
-            | "map"
-            | "multimap"
-            | "unordered_map"
-            | "unordered_multimap"
-            | "bitset"
-            | "ROOT::VecOps::RVec"
-            | "RVec"
-    )
-}
-
-/// `a<b,c<d,e> >` as `a` and `[b, c<d,e>]`.
-fn arguments(name: &str) -> Option<(&str, Vec<&str>)> {
-    let (outer, rest) = name.split_once('<')?;
-    let inside = rest.trim_end().strip_suffix('>')?;
-    let mut parts = Vec::new();
-    let (mut depth, mut start) = (0usize, 0);
-    for (at, byte) in inside.bytes().enumerate() {
-        match byte {
-            b'<' => depth += 1,
-            b'>' => depth = depth.checked_sub(1)?,
-            b',' if depth == 0 => {
-                parts.push(inside[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
+fn item(kind: &Type, class: &mut impl FnMut(&str) -> ClassId) -> Result<Item, String> {
+    Ok(match kind {
+        Type::Number(number) => Item::Number(*number),
+        Type::Double32 => Item::Double32,
+        Type::Text("TString") => Item::Text,
+        Type::Text(_) => Item::StandardText,
+        Type::Class(name) => Item::Object(class(name)),
+        Type::Pointer(_) => Item::Pointer,
+        Type::Sequence { item: of, .. } => {
+            Item::Collection(Collection::Sequence(Box::new(item(of, class)?)))
         }
-    }
-    parts.push(inside[start..].trim());
-    Some((outer.trim(), parts))
+        Type::Map { multi, key, value, .. } => {
+            let (key, value) = (Box::new(item(key, class)?), Box::new(item(value, class)?));
+            Item::Collection(match multi {
+                true => Collection::Multimap(key, value),
+                false => Collection::Map(key, value),
+            })
+        }
+        Type::Other(name) => return Err(format!("type {name}")),
+    })
 }
 
 /// What `pair<double,int>` is made of; None for anything but a pair of numbers.
 pub(super) fn pair_of_numbers(name: &str) -> Option<[Number; 2]> {
-    match arguments(name)? {
-        ("pair" | "std::pair", inside) => match inside[..] {
-            [first, second] => Some([basic(first)?, basic(second)?]),
-            _ => None,
-        },
+    match cpp::pair(name)? {
+        (Type::Number(first), Type::Number(second)) => Some([first, second]),
         _ => None,
     }
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::collection::{self, Collection, Item};
+use super::collection::{Collection, Item};
 use super::{ClassId, Element, StreamerInfo};
 use crate::array::Number;
-use crate::types::code;
-use crate::types::reduced::{Reduced, Target};
 use crate::types::scalar::Scalar;
+use crate::types::{code, cpp};
 
 /// How one version of a class is read: its members in the order in which they are written.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,13 +28,8 @@ pub struct Member {
 pub enum Kind {
     /// Its class, and the version that is meant where it does not say.
     Base(ClassId, i32),
-    Number(Number),
-    Numbers(Number, Count),
-    /// ROOT: `Double32_t` and `Float16_t` without a range, one or many.
-    Float16(Option<Count>),
-    Double32(Option<Count>),
-    /// The same with a range, or with fewer bits than usual.
-    Packed(Reduced, Option<Count>),
+    Number(Scalar),
+    Numbers(Scalar, Count),
     /// ROOT: `TString`.
     Text,
     Texts(usize),
@@ -53,7 +47,7 @@ pub enum Kind {
     /// The same where each is written as a class's object, which gives collections no header.
     BareCollections(Collection, usize),
     /// Several arrays of numbers, all of one length: pointers in a fixed array.
-    Times(Box<Kind>, usize, Count),
+    Times(Scalar, usize, Count),
     /// Objects, or pointers to them, that another member counts.
     Loop {
         class: ClassId,
@@ -91,7 +85,10 @@ impl Layout {
 
     /// A `std::pair` of numbers.
     pub(super) fn of_pair(class: Arc<str>, [first, second]: [Number; 2]) -> Layout {
-        let member = |name: &str, number| Member { name: name.into(), kind: Kind::Number(number) };
+        let member = |name: &str, number| Member {
+            name: name.into(),
+            kind: Kind::Number(Scalar::Number(number)),
+        };
         Layout {
             class,
             version: 0,
@@ -158,10 +155,9 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
         }
         number @ code::COUNTED..code::OBJECT => {
             let count = counter(element, before);
-            match basic_kind(number - code::COUNTED, Some(count.clone()), element) {
-                one @ Kind::Unsupported(_) => one,
-                one if array == 0 => one,
-                one => Kind::Times(Box::new(one), array, count),
+            match basic_kind(number - code::COUNTED, Some(count), element) {
+                Kind::Numbers(one, count) if array > 0 => Kind::Times(one, array, count),
+                numbers => numbers,
             }
         }
         number @ code::PREFIXED..=-1 => {
@@ -174,7 +170,7 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
             basic_kind(number - code::BARE, Some(product(element, before)), element)
         }
         number => match number.saturating_sub(code::ARRAY) {
-            code::ANY if collection::is_named(object_name) => {
+            code::ANY if cpp::is_collection(object_name) => {
                 match Collection::parse(object_name, class) {
                     Ok(collection) => Kind::BareCollections(collection, array),
                     Err(why) => Kind::Unsupported(why),
@@ -192,19 +188,13 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
     }
 }
 
-/// A collection of an enumeration's values: it has a name like a class, and the element knows what
-/// is written.
+/// A collection of an enumeration's values: it has a name like a class, and the element has a number's
+/// code. ROOT writes four bytes each, whatever the enumeration has in memory.
 fn enumerated(collection: Collection, element: &Element) -> Collection {
-    let number = match (&collection, element.item_code) {
-        (Collection::Sequence(item), code @ 1..code::ARRAY)
-            if matches!(**item, Item::Object(_)) =>
-        {
-            basic_kind(code, None, element)
+    match (&collection, element.item_code) {
+        (Collection::Sequence(item), 1..code::ARRAY) if matches!(**item, Item::Object(_)) => {
+            Collection::Sequence(Box::new(Item::Number(Number::I32)))
         }
-        _ => return collection,
-    };
-    match number {
-        Kind::Number(number) => Collection::Sequence(Box::new(Item::Number(number))),
         _ => collection,
     }
 }
@@ -232,41 +222,13 @@ fn product(element: &Element, before: &[Member]) -> Count {
     Count::Product(element.count_name.split('*').map(factor).collect())
 }
 
+/// One number of a basic type, or several.
 fn basic_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
-    let basic = match type_code {
-        code::CHAR | code::LEGACY_CHAR => Number::I8,
-        code::SHORT => Number::I16,
-        code::INT | code::COUNTER => Number::I32,
-        code::LONG | code::LONG64 => Number::I64,
-        code::FLOAT => Number::F32,
-        code::DOUBLE => Number::F64,
-        // Some versions of ROOT wrote bool with the code of unsigned char.
-        code::UCHAR if matches!(element.type_name.as_str(), "bool" | "Bool_t") => Number::Bool,
-        code::UCHAR => Number::U8,
-        code::USHORT => Number::U16,
-        code::UINT | code::BITS => Number::U32,
-        code::ULONG | code::ULONG64 => Number::U64,
-        code::BOOL => Number::Bool,
-        code::DOUBLE32 | code::FLOAT16 if element.title.starts_with('[') => {
-            return packed_kind(type_code, count, element);
-        }
-        code::DOUBLE32 => return Kind::Double32(count),
-        code::FLOAT16 => return Kind::Float16(count),
-        _ => return unsupported(element, "element"),
-    };
-    match count {
-        Some(count) => Kind::Numbers(basic, count),
-        None => Kind::Number(basic),
-    }
-}
-
-/// Numbers of which the comment behind the member says a range or bits.
-fn packed_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
-    let target = if type_code == code::FLOAT16 { Target::Float16 } else { Target::Double32 };
-    match Reduced::from_title(target, &element.title) {
-        Some(Scalar::Reduced(how)) => Kind::Packed(how, count),
-        Some(Scalar::Widened) => Kind::Double32(count),
-        _ => unsupported(element, "packed number"),
+    match (Scalar::of_code(type_code, &element.type_name, &element.title), count) {
+        (Ok(Some(scalar)), Some(count)) => Kind::Numbers(scalar, count),
+        (Ok(Some(scalar)), None) => Kind::Number(scalar),
+        (Ok(None), _) => unsupported(element, "element"),
+        (Err(_), _) => unsupported(element, "packed number"),
     }
 }
 
@@ -283,16 +245,24 @@ mod tests {
         layout.members.into_iter().next().map(|member| member.kind).unwrap()
     }
 
+    fn number(number: Number) -> Kind {
+        Kind::Number(Scalar::Number(number))
+    }
+
     fn coded(type_code: i32) -> Kind {
         kind(Element { type_code, array_len: 3, ..Element::default() })
     }
 
     #[test]
     fn type_codes() {
-        assert_eq!(coded(code::INT), Kind::Number(Number::I32));
-        assert_eq!(coded(code::INT + code::ARRAY), Kind::Numbers(Number::I32, Count::Fixed(3)));
-        assert!(matches!(coded(code::INT + code::COUNTED), Kind::Times(one, 3, _)
-            if matches!(*one, Kind::Numbers(Number::I32, Count::Member(..)))));
+        assert_eq!(coded(code::INT), number(Number::I32));
+        assert_eq!(
+            coded(code::INT + code::ARRAY),
+            Kind::Numbers(Scalar::Number(Number::I32), Count::Fixed(3))
+        );
+        let counted = coded(code::INT + code::COUNTED);
+        let Kind::Times(one, 3, Count::Member(..)) = counted else { panic!("{counted:?}") };
+        assert_eq!(one, Scalar::Number(Number::I32));
         assert_eq!(coded(code::STRING + code::ARRAY), Kind::Texts(3));
         assert_eq!(coded(code::OBJECT_POINTER + code::ARRAY), Kind::Pointers(3));
     }
@@ -301,7 +271,7 @@ mod tests {
     fn bool_is_recognised_by_its_name_where_the_code_is_of_bytes() {
         let type_name = "bool".to_owned();
         let element = Element { type_code: code::UCHAR, type_name, ..Element::default() };
-        assert_eq!(kind(element), Kind::Number(Number::Bool));
+        assert_eq!(kind(element), number(Number::Bool));
     }
 
     /// The lowest code of all, found by chance in a corrupted file, once overflowed.

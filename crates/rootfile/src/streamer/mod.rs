@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, OnceLock};
 
-use crate::types::names;
 use crate::types::special::Special;
+use crate::types::{cpp, names};
 
 pub use collection::{Collection, Item};
 pub use layout::{Count, Kind, Layout, Member};
@@ -201,7 +201,7 @@ impl Streamers {
     /// A collection of the standard library by its name, and what knows every class in that name;
     /// None for anything else, `std::string` and classes of the file among it.
     pub(crate) fn collection(&self, name: &str) -> Option<(Cow<'_, Streamers>, Collection)> {
-        if !collection::is_named(name) || self.info(name, None).is_some() {
+        if !cpp::is_collection(name) || self.info(name, None).is_some() {
             return None;
         }
         let mut known = Cow::Borrowed(self);

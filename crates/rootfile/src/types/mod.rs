@@ -3,6 +3,7 @@
 
 pub mod code;
 pub(crate) mod cpp;
+pub(crate) mod framing;
 pub(crate) mod names;
 pub mod reduced;
 pub mod scalar;

@@ -51,7 +51,11 @@ impl Reduced {
         };
         let Some(range) = bracket_with_comma(title) else { return Some(plain) };
         let mut items = range.split(',');
-        let (min, max) = (bound(items.next()?)?, bound(items.next()?)?);
+        let (min, max) = match (bound(items.next()?), bound(items.next()?)) {
+            // Words in brackets, as comments have them.
+            (None, None) => return Some(plain),
+            (min, max) => (min?, max?),
+        };
         let bits = match items.next() {
             Some(bits) => match bits.trim().parse::<i64>().ok()? {
                 bits @ 2..=32 => bits as u32,
@@ -86,6 +90,19 @@ impl Reduced {
     /// Whether the column holds `double`.
     pub fn is_double(self) -> bool {
         self.target == Target::Double32
+    }
+
+    /// The number in `bytes`, of which there are as many as [`Reduced::size`].
+    pub(crate) fn number(self, bytes: &[u8]) -> f64 {
+        if self.is_double() {
+            let mut one = Vec::with_capacity(1);
+            self.extend_f64(&mut one, bytes);
+            one.iter().sum()
+        } else {
+            let mut one = Vec::with_capacity(1);
+            self.extend_f32(&mut one, bytes);
+            one.iter().copied().map(f64::from).sum()
+        }
     }
 
     /// Adds the numbers in `bytes` as `double`.
@@ -211,9 +228,18 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
-        for title in ["[a,b]", "[0,1,x]", "[,]", "[0,inf,8]"] {
+    fn half_a_range_is_refused() {
+        for title in ["[0,b]", "[a,1]", "[0,1,x]", "[0,]", "[0,inf,8]"] {
             assert_eq!(Reduced::from_title(Target::Double32, title), None, "{title}");
+        }
+    }
+
+    /// As ROOT does: what is no number counts as 0, and from 0 to 0 is no range.
+    #[test]
+    fn words_in_brackets_are_no_range() {
+        for title in ["position [cm, see manual]", "[a,b]", "[,]"] {
+            let how = Reduced::from_title(Target::Double32, title);
+            assert_eq!(how, Some(Scalar::Widened), "{title}");
         }
     }
 }

@@ -54,6 +54,7 @@ impl Special {
         ("TDatime", Special::Datime),
         ("TString", Special::Text),
         ("string", Special::Text),
+        ("std::string", Special::Text),
         ("TArrayC", Special::Array(Number::I8)),
         ("TArrayS", Special::Array(Number::I16)),
         ("TArrayI", Special::Array(Number::I32)),
@@ -70,6 +71,11 @@ impl Special {
         ("TBranchClones", Special::BranchClones),
         ("TQObject", Special::Nothing),
     ];
+
+    /// How objects of a class are read, where its streamer is written by hand.
+    pub(crate) fn of(class: &str) -> Option<Special> {
+        Special::ALL.iter().find(|(name, _)| *name == class).map(|(_, special)| *special)
+    }
 
     /// Names of an object's values, in the order in which they are read.
     pub(crate) fn members(self) -> &'static [&'static str] {

@@ -369,3 +369,58 @@ fn collections_that_were_written_as_objects() {
     let expected = Value::List(vec![list(&[1.0, 2.0]), list(&[3.0])]);
     assert_eq!(objects.root().member("two"), Some(&expected));
 }
+
+/// As ROOT 6.40 wrote them: an enumeration of one byte takes four in a collection, a range may stand
+/// behind words, and brackets may hold words only. The first were read as bytes, the range was not
+/// seen.
+#[test]
+fn enumerations_and_ranges_as_root_writes_them() {
+    let member = |name: &str, class: &str, type_code, type_name: &str| Element {
+        class: class.into(),
+        name: name.into(),
+        type_code,
+        type_name: type_name.into(),
+        ..Element::default()
+    };
+    let small = member("small", "TStreamerSTL", code::STL, "vector<Small>");
+    let number = member("", "TStreamerBasicType", code::DOUBLE32, "Double32_t");
+    let elements = vec![
+        Element { item_code: code::UCHAR, ..small },
+        Element { name: "ranged".into(), title: "in cm [0,100,16]".into(), ..number.clone() },
+        Element { name: "remark".into(), title: "position [cm, see doc]".into(), ..number },
+        member("numbers", "TStreamerSTL", code::STL, "ROOT::RVec<int>"),
+    ];
+    let info = StreamerInfo { class: "Holder".into(), version: 1, checksum: 1, elements };
+    let vector = |items: &[i32]| {
+        let items = items.iter().fold(new().int(items.len() as i32), |all, one| all.int(*one));
+        Record::object(10, items)
+    };
+    let members = vector(&[1, 2, 2]).int(0x8000).int(0x4020_0000).then(vector(&[4, 5]));
+    let objects = read_with(&Streamers::new(vec![info]), "Holder", &Record::object(1, members));
+    let holder = objects.root();
+    let values = ["small", "ranged", "remark", "numbers"].map(|name| holder.member(name).cloned());
+    let list = |items: &[i32]| Some(Value::Numbers(Numbers::I32(items.to_vec())));
+    let number = |number| Some(Value::Float(number));
+    assert_eq!(values, [list(&[1, 2, 2]), number(50.0), number(2.5), list(&[4, 5])]);
+}
+
+/// Bits of an object that others refer to have a process's number behind them (ROOT: `kBits`), which
+/// was taken for the next member.
+#[test]
+fn bits_of_referenced_objects() {
+    let member = |name: &str, type_code| Element {
+        class: "TStreamerBasicType".into(),
+        name: name.into(),
+        type_code,
+        ..Element::default()
+    };
+    let elements = vec![member("bits", code::BITS), member("next", code::INT)];
+    let info = StreamerInfo { class: "Flags".into(), version: 1, checksum: 1, elements };
+    let streamers = Streamers::new(vec![info]);
+    for (bits, behind) in [(0, new()), (1 << 4, new().short(9))] {
+        let members = new().int(bits).then(behind).int(7);
+        let objects = read_with(&streamers, "Flags", &Record::object(1, members));
+        let values = ["bits", "next"].map(|name| objects.root().int(name).unwrap());
+        assert_eq!(values, [i64::from(bits), 7]);
+    }
+}

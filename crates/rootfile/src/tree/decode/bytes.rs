@@ -4,19 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::tree::interpret::layout::{Classes, Named, Record};
+use crate::types::framing::{BYTE_COUNT, MAP_OFFSET, MEMBERWISE, NEW_CLASS};
 
-/// Stands where the name of a class follows (ROOT: `kNewClassTag`).
-pub const NEW_CLASS: u32 = 0xffff_ffff;
-/// Set in a byte count to tell it from a version (ROOT: `kByteCountMask`).
-pub const BYTE_COUNT: u32 = 0x4000_0000;
-/// Bit of a streamed version that says that objects were streamed member by member.
-pub const MEMBERWISE: u16 = 0x4000;
-/// Set in a TObject's bits where a process id follows (ROOT: `kIsReferenced`).
-pub const IS_REFERENCED: u32 = 1 << 4;
-/// Collections before this version do not say the version of the class they hold.
-pub const SAYS_ITEM_VERSION: u16 = 8;
-/// Added to a position in the buffer to make a reference (ROOT: `kMapOffset`).
-const MAP_OFFSET: u32 = 2;
 /// Containers in containers: more than any sane file has.
 const DEPTH_MAX: usize = 32;
 /// Objects in objects of any class: what is deeper comes without members.

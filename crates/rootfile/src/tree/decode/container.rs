@@ -25,14 +25,13 @@ use crate::array::Array;
 use crate::array::indirect::alternative;
 use crate::error::{Error, Result};
 use crate::tree::interpret::layout::{Layout, Named, Objects, Text, memberless};
+use crate::types::framing::BYPASS_STREAMER;
 
 /// The last versions without the beginning that `TCollection` has in all.
 const WITHOUT_TOBJECT: u16 = 2;
 const WITHOUT_NAME: u16 = 1;
 /// The first version of `TList` with a name, and options of objects.
 const LIST_WITH_OPTIONS: u16 = 4;
-/// In the bits of a `TClonesArray`: its objects are written member by member.
-const BYPASS_STREAMER: u32 = 1 << 12;
 
 /// Reads a container and appends what it holds as a list.
 pub fn objects(kind: Objects, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {

@@ -23,8 +23,9 @@ use crate::memory;
 use crate::tree::basket::Basket;
 use crate::tree::interpret::layout::{Entry, Layout, Part, Record, Text};
 use crate::tree::interpret::{Interpretation, Streamed};
+use crate::types::framing::{IS_REFERENCED, MEMBERWISE};
 use crate::types::scalar::Scalar;
-use bytes::{Bytes, IS_REFERENCED, MEMBERWISE};
+use bytes::Bytes;
 use column::{extend, extend_pieces, integer, plain, wrong_column};
 use value::Run;
 

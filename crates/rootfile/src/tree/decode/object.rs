@@ -1,7 +1,7 @@
 //! Objects: member after member, or one member of all objects after the other, in place or behind
 //! pointers to objects of their class.
 
-use super::bytes::{BYTE_COUNT, Bytes, Header, IS_REFERENCED, MEMBERWISE, Place};
+use super::bytes::{Bytes, Header, Place};
 use super::column::{integer, record_of, wrong_column};
 use super::pointer::{Tag, address, nowhere, skip_pointer};
 use super::value::{self, Run};
@@ -10,6 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::tree::interpret::layout::{
     Counted, Counter, Layout, NumberRun, Part, Pointer, Prefix, Record, Version,
 };
+use crate::types::framing::{IS_REFERENCED, MEMBERWISE};
 
 /// Numbers of a member that older objects lack; more are not made out of nothing.
 const DEFAULT_WIDTH_MAX: usize = 256;
@@ -366,7 +367,7 @@ fn pointed(
 /// `TObject::Streamer`: version, unique id, bits, and for referenced ones a process id.
 pub fn tobject(bytes: &mut Bytes<'_>) -> Result<(u32, u32)> {
     let version = bytes.u16()?;
-    if u32::from(version) & (BYTE_COUNT >> 16) != 0 {
+    if version & MEMBERWISE != 0 {
         // The other half of a byte count; then comes the version.
         bytes.take(4)?;
     }

@@ -1,6 +1,6 @@
 //! One value after the other, for types that do not come in runs.
 
-use super::bytes::{Bytes, Header, IS_REFERENCED, MEMBERWISE, SAYS_ITEM_VERSION};
+use super::bytes::{Bytes, Header};
 use super::column::{extend, plain, record_of, wrong_column};
 use super::container;
 use super::object::{self, Order};
@@ -8,6 +8,7 @@ use crate::array::{Array, Number, Numbers};
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::tree::interpret::layout::{Frame, Layout, List, Record, Text, Version};
+use crate::types::framing::{IS_REFERENCED, MEMBERWISE, SAYS_ITEM_VERSION};
 use crate::types::scalar::Scalar;
 
 /// How many values a run has.

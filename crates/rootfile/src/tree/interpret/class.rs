@@ -17,6 +17,7 @@ use crate::streamer::{Element, StreamerInfo, Streamers};
 use crate::types::code;
 use crate::types::cpp::{self, Type};
 use crate::types::scalar::Scalar;
+use crate::types::special::Special;
 
 /// Classes within classes within classes: more than any sane one.
 const DEPTH_MAX: usize = 32;
@@ -78,7 +79,7 @@ impl<'a> Compiler<'a> {
 
     /// Whether objects of a class are written member after member.
     pub(super) fn has_members(&self, class: &str) -> bool {
-        special(class).is_none() && !self.is_collection(class)
+        !is_special(class) && !self.is_collection(class)
     }
 
     /// Whether a class is a collection of its own making, as ATLAS's `DataVector` is: its
@@ -96,7 +97,7 @@ impl<'a> Compiler<'a> {
     /// # Errors
     /// `Unsupported` where there is no streamer info or a member cannot be read.
     pub(super) fn object(&mut self, class: &str) -> Result<Layout> {
-        if let Some(special) = special(class) {
+        if let Some(special) = special(class)? {
             return Ok(special);
         }
         Ok(Layout::Record { header: true, record: self.record(class, None, None)? })
@@ -119,7 +120,7 @@ impl<'a> Compiler<'a> {
             Type::Sequence { spelled, mark, item } => {
                 let number = match &*item {
                     Type::Class(name) if !self.describes(name) => {
-                        Basic::of(element.item_code, "")?.map(|basic| basic.scalar)
+                        Basic::of(element.item_code, "", "")?.map(|basic| basic.scalar)
                     }
                     _ => None,
                 };
@@ -141,12 +142,12 @@ impl<'a> Compiler<'a> {
         };
         let member = info.elements.iter().find(|member| member.name == element);
         let code = member.filter(|_| !self.describes(name)).map_or(0, |member| member.type_code);
-        let basic = Basic::of(code, "")?.filter(|basic| !basic.pointer);
+        let basic = Basic::of(code, "", "")?.filter(|basic| !basic.pointer);
         Ok(basic.map(|basic| shaped(basic.scalar, &[])))
     }
 
     pub(super) fn describes(&self, class: &str) -> bool {
-        special(class).is_some()
+        is_special(class)
             || self.classes.info(class, None).is_some()
             || cpp::pair(class).is_some()
             || class.starts_with(LINK)
@@ -337,6 +338,7 @@ impl<'a> Compiler<'a> {
             code::ARTIFICIAL.. | code::NOTHING => None,
             code::TOBJECT => Some(TOBJECT),
             _ if base && element.name == "TObject" => Some(TOBJECT),
+            _ if base && Special::of(&element.name) == Some(Special::Nothing) => None,
             _ if base => Some(self.base(element, fields)?),
             code => match (code, code.saturating_sub(code::ARRAY)) {
                 // An array's length says that it is one, not its code.
@@ -360,7 +362,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn base(&mut self, element: &Element, fields: &mut Fields<'_>) -> Result<Part> {
-        if let Some(layout) = special(&element.name) {
+        if let Some(layout) = special(&element.name)? {
             return fields.part(&element.name, layout);
         }
         // Classes without a version say -1.
@@ -372,7 +374,7 @@ impl<'a> Compiler<'a> {
     }
 
     fn member(&mut self, element: &Element, fields: &Fields<'_>) -> Result<Layout> {
-        if let Some(basic) = Basic::of(element.type_code, &element.title)? {
+        if let Some(basic) = Basic::of(element.type_code, &element.type_name, &element.title)? {
             let item = shaped(basic.scalar, &[]);
             return match element.array_len as usize {
                 0 if basic.pointer => fields.counted(element, Prefix::Flag, item),
@@ -478,10 +480,20 @@ pub(super) fn regular(element: &Element, framed: bool, item: Layout) -> Result<L
     Ok(Layout::Regular { framed, length, item: Box::new(item) })
 }
 
-/// Classes whose streamers are written by hand in ROOT, as uproot gives them.
-pub(super) fn special(class: &str) -> Option<Layout> {
-    let uint = || Layout::number(Number::U32);
-    let numbers = |number| Layout::list_of(Layout::number(number));
+/// Whether a class's streamer is written by hand in ROOT.
+pub(super) fn is_special(class: &str) -> bool {
+    class == "TObjString" || Special::of(class).is_some()
+}
+
+/// Classes whose streamers are written by hand in ROOT, as uproot gives them; `None` for all others.
+///
+/// # Errors
+/// `Unsupported` for those that are read as objects of their own only.
+fn special(class: &str) -> Result<Option<Layout>> {
+    if class == "TObjString" {
+        return Ok(Some(Layout::Text(Text::Object { header: true })));
+    }
+    let Some(special) = Special::of(class) else { return Ok(None) };
     let record = |names: &[&str], size, parts| Record {
         class: Some(class.to_owned()),
         mark: None,
@@ -490,22 +502,23 @@ pub(super) fn special(class: &str) -> Option<Layout> {
         versions: vec![Version::new(0, 0, parts)],
     };
     let bare = |record| Layout::Record { header: false, record: Arc::new(record) };
-    Some(match class {
-        "TString" => Layout::Text(Text::Root),
-        "string" | "std::string" => Layout::Text(Text::Standard { framed: false }),
-        "TObject" => {
+    Ok(Some(match special {
+        Special::Text if class == "TString" => Layout::Text(Text::Root),
+        Special::Text => Layout::Text(Text::Standard { framed: false }),
+        Special::Object => {
             let parts = vec![Part::TObject { id: Some(0), bits: Some(1) }];
             bare(record(&["fUniqueID", "fBits"], 2, parts))
         }
-        "TRef" => {
+        Special::Ref => {
             // The number of the process that the object was made in comes last.
             let parts = vec![Part::TObject { id: Some(0), bits: None }, Part::Skip(2)];
             bare(record(&["ref"], 1, parts))
         }
-        "TDatime" => {
-            bare(Record::of_members(Some(class.to_owned()), vec![("fDatime".to_owned(), uint())]))
+        Special::Datime => {
+            let member = ("fDatime".to_owned(), Layout::number(Number::U32));
+            bare(Record::of_members(Some(class.to_owned()), vec![member]))
         }
-        "TRefArray" => {
+        Special::RefArray => {
             let by_size = Counted {
                 by: Counter::Field(1),
                 triangle: false,
@@ -524,22 +537,22 @@ pub(super) fn special(class: &str) -> Option<Layout> {
             record.versions[0].number = 1;
             Layout::Record { header: true, record: Arc::new(record) }
         }
-        "TObjString" => Layout::Text(Text::Object { header: true }),
-        "TObjArray" => Layout::Objects(Objects::Array),
-        "TList" | "THashList" | "TSortedList" => Layout::Objects(Objects::List),
-        "TOrdCollection" | "THashTable" => Layout::Objects(Objects::Ordered),
-        "TMap" => Layout::Objects(Objects::Map),
-        "TClonesArray" => Layout::Objects(Objects::Clones),
-        "TMatrixTSym<double>" => symmetric_matrix(class, Number::F64),
-        "TMatrixTSym<float>" => symmetric_matrix(class, Number::F32),
-        "TArrayC" => numbers(Number::I8),
-        "TArrayS" => numbers(Number::I16),
-        "TArrayI" => numbers(Number::I32),
-        "TArrayL" | "TArrayL64" => numbers(Number::I64),
-        "TArrayF" => numbers(Number::F32),
-        "TArrayD" => numbers(Number::F64),
-        _ => return None,
-    })
+        Special::ObjArray => Layout::Objects(Objects::Array),
+        Special::List => Layout::Objects(Objects::List),
+        Special::Ordered => Layout::Objects(Objects::Ordered),
+        Special::Map => Layout::Objects(Objects::Map),
+        Special::ClonesArray => Layout::Objects(Objects::Clones),
+        Special::SymmetricMatrix(number) => symmetric_matrix(class, number),
+        Special::Array(number) => Layout::list_of(Layout::number(number)),
+        Special::Nothing => bare(record(&[], 0, Vec::new())),
+        Special::NumberMap
+        | Special::RooList
+        | Special::TreeIndex
+        | Special::Basket
+        | Special::BranchClones => {
+            return Err(Error::unsupported(format!("class {class} in a branch")));
+        }
+    }))
 }
 
 /// `TMatrixTSym`: its base class, and half of its numbers behind that.

@@ -10,7 +10,6 @@ use crate::array::{Mark, Number};
 use crate::error::{Error, Result};
 use crate::streamer::{self, Streamers};
 use crate::tree::model::{Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
-use crate::types::reduced::{Reduced, Target};
 use crate::types::scalar::Scalar;
 use crate::types::{code, cpp, names};
 
@@ -82,38 +81,21 @@ pub(super) struct Basic {
 }
 
 impl Basic {
-    /// What a streamer type stands for; `None` where it is no number.
-    pub(super) fn of(type_code: i32, title: &str) -> Result<Option<Basic>> {
+    /// What a streamer type stands for, with the name of the element's type and the comment behind it;
+    /// `None` where it is no number.
+    pub(super) fn of(type_code: i32, type_name: &str, title: &str) -> Result<Option<Basic>> {
         let (basic, pointer) = match type_code {
             1..=19 => (type_code, false),
             21..=39 => (type_code - code::ARRAY, false),
             41..=59 => (type_code - code::COUNTED, true),
             _ => return Ok(None),
         };
-        let number = match basic {
-            code::CHAR => Number::I8,
-            code::SHORT => Number::I16,
-            code::INT => Number::I32,
-            code::LONG | code::LONG64 => Number::I64,
-            code::FLOAT => Number::F32,
-            code::DOUBLE => Number::F64,
-            code::UCHAR => Number::U8,
-            code::USHORT => Number::U16,
+        Ok(match basic {
             // ROOT's counters are signed; uproot's are not.
-            code::UINT | code::COUNTER => Number::U32,
-            code::BITS => return Ok(Some(Basic { scalar: Scalar::Bits, pointer })),
-            code::ULONG | code::ULONG64 => Number::U64,
-            code::BOOL => Number::Bool,
-            code::DOUBLE32 | code::FLOAT16 => {
-                let double = basic == code::DOUBLE32;
-                let target = if double { Target::Double32 } else { Target::Float16 };
-                let scalar = Reduced::from_title(target, title)
-                    .ok_or_else(|| Error::unsupported(format!("range in \"{title}\"")))?;
-                return Ok(Some(Basic { scalar, pointer }));
-            }
-            _ => return Ok(None),
-        };
-        Ok(Some(Basic { scalar: Scalar::Number(number), pointer }))
+            code::COUNTER => Some(Scalar::Number(Number::U32)),
+            basic => Scalar::of_code(basic, type_name, title)?,
+        }
+        .map(|scalar| Basic { scalar, pointer }))
     }
 }
 
@@ -359,15 +341,19 @@ impl Fields<'_> {
 
     /// The number type of a member, and its shape.
     fn basic(&self, classes: &Streamers) -> Result<Option<(Basic, Vec<usize>)>> {
-        // Only reduced numbers have something to say in their title.
+        // Only of reduced numbers and of bytes the code does not say all.
         let basic = self.streamer_type % code::ARRAY;
         let reduced = self.streamer_type < 60 && [code::DOUBLE32, code::FLOAT16].contains(&basic);
-        let element = if reduced { self.element(classes) } else { None };
+        let element = match reduced || basic == code::UCHAR {
+            true => self.element(classes),
+            false => None,
+        };
         if reduced && element.is_none() {
             return Err(Error::unsupported("reduced number without streamer info"));
         }
-        let title = element.map_or("", |element| &element.title);
-        let Some(basic) = Basic::of(self.streamer_type, title)? else { return Ok(None) };
+        let (name, title) =
+            element.map_or(("", ""), |element| (&element.type_name, &element.title));
+        let Some(basic) = Basic::of(self.streamer_type, name, title)? else { return Ok(None) };
         let shape = match &self.branch.leaves[..] {
             [leaf] if !basic.pointer => shape_of(&leaf.title, leaf.len)?,
             [_] => Vec::new(),

@@ -192,7 +192,7 @@ fn reduced_leaves_have_their_shape_in_the_branch() {
     let interpretation = assert_reads(branch, "Double32_t[3]", Entry::Fixed);
     let expected = Array::Numbers { numbers: Numbers::F64(vec![]), shape: vec![3] };
     assert_eq!(interpretation.empty(), expected);
-    assert_unsupported(plain(vec![leaf("x", "x[a,b]", LeafKind::Float16, 1)]), "range");
+    assert_unsupported(plain(vec![leaf("x", "x[0,b]", LeafKind::Float16, 1)]), "range");
 }
 
 #[test]
@@ -354,4 +354,38 @@ fn typenames_of_what_cannot_be_read() {
     assert_eq!(name(element("Event", 6, 0, 300, "x")), "std::map<std::string, int32_t>");
     assert_eq!(name(element("Event", 5, 41, 300, "x")), "std::vector<P>[]");
     assert_eq!(name(plain(vec![])), "unknown");
+}
+
+/// `TQObject` writes nothing, and was read as an object of its streamer info; `TExMap` writes pairs that
+/// no streamer info describes, and was read by it.
+#[test]
+fn classes_that_write_by_hand() {
+    let element = |class: &str, name: &str, type_code, type_name: &str| Element {
+        class: class.into(),
+        name: name.into(),
+        type_code,
+        type_name: type_name.into(),
+        ..Element::default()
+    };
+    let info = |class: &str, elements| StreamerInfo {
+        class: class.into(),
+        version: 1,
+        checksum: 1,
+        elements,
+    };
+    let x = element("TStreamerBasicType", "x", 5, "float");
+    let classes = ClassTable::from(Streamers::new(vec![
+        info("TQObject", vec![]),
+        info("TExMap", vec![x.clone()]),
+        info("Window", vec![element("TStreamerBase", "TQObject", 0, "BASE"), x]),
+        info("Table", vec![element("TStreamerObjectAny", "map", 62, "TExMap")]),
+    ]));
+    let Ok(Streamed { layout: Layout::Record { record, .. }, .. }) =
+        Streamed::of("Window", &classes)
+    else {
+        panic!("an object with one member")
+    };
+    assert_eq!((&record.names[..], record.versions[0].parts.len()), (&["x".to_owned()][..], 1));
+    let error = Streamed::of("Table", &classes).unwrap_err();
+    assert!(error.to_string().contains("TExMap in a branch"), "{error}");
 }

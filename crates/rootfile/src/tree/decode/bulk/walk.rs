@@ -4,10 +4,10 @@
 
 use std::ops::Range;
 
-use super::super::bytes::{BYTE_COUNT, IS_REFERENCED, MEMBERWISE, SAYS_ITEM_VERSION};
 use super::fill::Found;
 use super::plan::{Items, Members, Step, Written};
 use crate::tree::interpret::layout::{Frame, Version};
+use crate::types::framing::{BYTE_COUNT, IS_REFERENCED, MEMBERWISE, SAYS_ITEM_VERSION};
 
 /// The bytes of one entry, and what has been found in them.
 pub struct Walk<'a> {
@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
         let at = self.skip(4)?;
         let bits = self.u32()?;
         // A byte count in front, or a process's number behind: seldom, and not planned.
-        if u32::from(version) & (BYTE_COUNT >> 16) != 0 || bits & IS_REFERENCED != 0 {
+        if version & MEMBERWISE != 0 || bits & IS_REFERENCED != 0 {
             return None;
         }
         self.find(slot, at, 1)
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
     #[inline]
     fn header(&mut self) -> Option<Header> {
         let first = self.u16()?;
-        if u32::from(first) & (BYTE_COUNT >> 16) == 0 {
+        if first & MEMBERWISE == 0 {
             // Only a version.
             return Some(Header { version: first, end: None });
         }

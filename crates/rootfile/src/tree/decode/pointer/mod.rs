@@ -1,10 +1,9 @@
 //! Pointers, as `TBufferFile::WriteObjectAny` writes them.
 
-use super::bytes::{BYTE_COUNT, Bytes, NEW_CLASS};
+use super::bytes::Bytes;
 use crate::array::Array;
 use crate::error::{Error, Result};
-
-const CLASS_MASK: u32 = 0x8000_0000;
+use crate::types::framing::{BYTE_COUNT, CLASS_MASK, NEW_CLASS};
 
 /// Tells one column from all others, for as long as an entry is read.
 pub fn address(boxed: &Array) -> usize {

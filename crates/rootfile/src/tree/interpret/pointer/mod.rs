@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::class::{Compiler, Fields, SIZE_MAX, regular, special};
+use super::class::{Compiler, Fields, SIZE_MAX, is_special, regular};
 use super::layout::{Layout, Part, Pointer, Record, Version};
 use crate::error::{Error, Result};
 use crate::streamer::{Element, StreamerInfo};
@@ -43,7 +43,7 @@ impl Compiler<'_> {
             },
             _ => return None,
         };
-        if special(&class).is_none() && !self.describes(&class) {
+        if !is_special(&class) && !self.describes(&class) {
             return None;
         }
         self.pointer(&class).ok().filter(|layout| layout.size() <= POINTED_SIZE_MAX)
@@ -51,7 +51,7 @@ impl Compiler<'_> {
 
     /// A pointer to an object of a class, or of any that derives from it.
     pub(super) fn pointer(&mut self, class: &str) -> Result<Layout> {
-        if special(class).is_some() {
+        if is_special(class) {
             return Ok(Layout::Any);
         }
         if !self.describes(class) {
