@@ -12,6 +12,7 @@ use super::footprint::Outline;
 use super::request::{Chosen, Wanted};
 use super::steps::{Rank, Step};
 use crate::error::{Error, ErrorKind, Result};
+use crate::read::core::pipeline::Told;
 use crate::read::file::File;
 pub use crate::read::joined::friends::Friend;
 use crate::read::joined::friends::FriendBook;
@@ -19,7 +20,6 @@ pub use crate::read::joined::{Joined, JoinedColumn};
 use crate::read::many::chain::{Chain, ChainColumns};
 use crate::read::ntuple::{FieldColumn, Ntuple};
 use crate::read::tree::Tree;
-use crate::read::tree::pipeline::Told;
 use crate::read::tree::plan;
 
 /// What has entries to be read.

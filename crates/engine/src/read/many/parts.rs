@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, LeftOut};
 use crate::read::core::cut::Cut;
+use crate::read::core::pipeline::too_late;
 use crate::read::core::request::Wanted;
 use crate::read::core::skip::{OnError, Reach, Skipped};
 use crate::read::core::steps::Rank;
@@ -20,7 +21,6 @@ use crate::read::core::table::{Selected, Table};
 use crate::read::file::Guesses;
 use crate::read::file::layout_hints::Series;
 use crate::read::joined::friends::Friend;
-use crate::read::tree::pipeline::too_late;
 
 /// One tree or RNTuple in one file.
 #[derive(Clone, Default)]

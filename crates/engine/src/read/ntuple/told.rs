@@ -17,8 +17,8 @@ use crate::located::unlocated;
 use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{add, within};
+use crate::read::core::pipeline::Told;
 use crate::read::core::steps::{Rank, with_borders};
-use crate::read::tree::pipeline::Told;
 
 struct Listening {
     ntuple: Ntuple,

@@ -2,7 +2,6 @@
 
 pub mod events;
 pub mod learn;
-pub mod pipeline;
 pub mod plan;
 
 use std::ops::Range;
@@ -16,12 +15,12 @@ use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::Cut;
+use crate::read::core::pipeline::{self, Decision, Job, Told};
 use crate::read::core::request::Chosen;
 use crate::read::core::select::Names;
 use crate::read::core::steps::{Rank, Step};
 use crate::read::file::File;
 use crate::read::joined::friends::FriendBook;
-use pipeline::{Decision, Job, Told};
 use plan::Plan;
 
 type Interpreted = rootfile::Result<Arc<Interpretation>>;

@@ -19,8 +19,8 @@ use crate::fetch::{Permit, Urgency, Want, Wants};
 use crate::located::Located;
 use crate::read::core::columns::Column;
 use crate::read::core::decoders::AT_ONCE;
+use crate::read::core::pipeline::item::{Counts, Outcome, decode_item};
 use crate::read::tree::Tree;
-use crate::read::tree::pipeline::item::{Counts, Outcome, decode_item};
 use crate::read::tree::plan::Item;
 
 /// One basket of a branch.

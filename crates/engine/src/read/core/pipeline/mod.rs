@@ -24,7 +24,6 @@ use rootfile::tree::BasketPlace;
 use rootfile::{Array, Known};
 use tokio::sync::mpsc;
 
-use super::plan::{DECIDED_AHEAD, Item, Plan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, RemoteFile, Urgency, Want, Wants};
@@ -35,6 +34,7 @@ use crate::read::core::cut::Predicate;
 use crate::read::core::decoders::Decoders;
 use crate::read::core::fill::slots::{Assembly, Place};
 use crate::read::core::steps::Rank;
+use crate::read::tree::plan::{DECIDED_AHEAD, Item, Plan};
 use counts::Counting;
 use deciding::Deciding;
 use item::{Outcome, Slot, State, decode_item, put_item};
