@@ -54,7 +54,7 @@ fn read_with(config: Config, touches: impl Fn(u64, usize) -> bool) -> Cost {
                 check(entry, number, &value.to_array());
                 let column = tree.column(*branch).expect("can be read");
                 let plan = tree.plan(&[column], entry..entry + 1, Step::Whole).expect("plans");
-                let range = plan.items[0].range.clone().expect("stored");
+                let range = &plan.items[0].pieces.first().expect("stored").range;
                 needed.insert(range.start, range.end - range.start);
             }
         }

@@ -21,7 +21,7 @@ async fn with_unknown_features(column: &str, last: bool) -> Bytes {
     let plan = tree.plan(&columns, 0..u64::MAX, Step::Whole).expect("plans");
     assert!(plan.items.len() > 1 && plan.items.last().expect("items").entries.start >= STEP);
     let item = if last { plan.items.last() } else { plan.items.first() };
-    let key = item.and_then(|item| item.range.clone()).expect("in the file").start as usize;
+    let key = item.and_then(|item| item.pieces.first()).expect("in the file").range.start as usize;
     let mut bytes = FILE.to_vec();
     let large = be(&bytes, key + 4, 2) > 1000;
     let mut at = key + if large { 34 } else { 26 };

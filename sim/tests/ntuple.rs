@@ -177,7 +177,7 @@ async fn of_groups(name: &str, keep: &[&str], entries: Range<u64>) -> (f64, u64,
     let took = round_trips(started.elapsed(), RTT);
     let log = sim::log::lines(&engine.trace().records(), RTT);
     let plan = ntuple.plan(&column, entries, Step::Whole).await.expect("plans");
-    let bytes = plan.items.iter().map(|item| item.range.end - item.range.start).sum();
+    let bytes = plan.pieces().map(|piece| piece.range.end - piece.range.start).sum();
     (took, bytes, log, batch)
 }
 
@@ -222,7 +222,7 @@ fn some_entries_of_a_cluster_take_the_pages_that_they_are_in() {
         let ntuple = file.ntuple("Events").await.expect("is one");
         let pages = async |name: &str, entries: Range<u64>| {
             let columns = ntuple.columns(&[name.into()]).expect("is there");
-            ntuple.plan(&columns, entries, Step::Whole).await.expect("plans").items.len()
+            ntuple.plan(&columns, entries, Step::Whole).await.expect("plans").pieces().count()
         };
         let few = [
             pages("flat_0", 700..720).await,

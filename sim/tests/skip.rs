@@ -24,14 +24,19 @@ async fn spoilt(content: &'static [u8], column: &str, nth: usize) -> (Bytes, Ran
             let columns = tree.columns(&patterns).expect("is there");
             let plan = tree.plan(&columns, 0..u64::MAX, Step::Whole).expect("plans");
             // The length of its record: baskets without compression have no checksum.
-            let range = plan.items[nth].range.clone().expect("in the file");
-            (range.start, plan.items[nth].entries.clone())
+            let piece = plan.items[nth].pieces.first().expect("in the file");
+            (piece.range.start, plan.items[nth].entries.clone())
         }
         Table::Ntuple(ntuple) => {
             let columns = ntuple.columns(&patterns).expect("is there");
             let plan = ntuple.plan(&columns, 0..u64::MAX, Step::Whole).await.expect("plans");
-            let item = &plan.items[nth];
-            ((item.range.start + item.range.end) / 2, plan.parts[item.part].entries.clone())
+            let mut pages = Vec::new();
+            for item in &plan.items {
+                pages.extend(item.pieces.iter().map(|piece| (&piece.range, &item.entries)));
+            }
+            pages.sort_by_key(|(range, _)| range.start);
+            let (range, entries) = pages[nth];
+            ((range.start + range.end) / 2, entries.clone())
         }
         Table::Chain(_) => panic!("is one file"),
     };

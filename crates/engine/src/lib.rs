@@ -11,7 +11,7 @@
 //!
 //! The way of one read: an address and column names -> open ([`remote::source`]) -> metadata
 //! ([`read::file`]) -> plan ([`read::tree::plan`]) -> schedule (the `scheduler` crate) -> fetch
-//! ([`remote::fetch`]) -> decode and assemble ([`read::tree::pipeline`]) -> [`read::core::columns`].
+//! ([`remote::fetch`]) -> decode and assemble (`read::core::pipeline`) -> [`read::core::columns`].
 
 mod located;
 pub mod read;
@@ -24,6 +24,7 @@ pub use read::core::columns::{Batch, Column, LeftOut};
 pub use read::core::cut::{Cut, Predicate};
 pub use read::core::footprint::{Outline, OutlineColumn};
 pub use read::core::lazy::{LazyBatches, Learning};
+pub use read::core::pipeline::plan::Plan;
 pub use read::core::skip::{OnError, Skipped};
 pub use read::core::table::{Friend, Joined, JoinedColumn, Selected, Table};
 pub use read::core::{request::Chosen, request::Wanted, steps::Step};
@@ -39,7 +40,6 @@ pub use read::ntuple::{AttributeSet, FieldColumn, Ntuple};
 pub use read::open::objects::{Content, Contents};
 pub use read::tree::Tree;
 pub use read::tree::events::{Event, Events, Value};
-pub use read::tree::plan::Plan;
 pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
 pub use rootfile::array::{Array, Lists, Mark, Numbers, Offsets, Primitive, ValueRef};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};

@@ -26,7 +26,7 @@ async fn other() -> Vec<u8> {
     let columns = tree.columns(&[COLUMN.to_owned()]).expect("are there");
     let plan = tree.plan(&columns, 0..u64::MAX, Step::Whole).expect("plans");
     let mut bytes = FILE.to_vec();
-    for range in plan.items.iter().filter_map(|item| item.range.clone()) {
+    for range in plan.pieces().map(|piece| piece.range.clone()) {
         // Behind the record's head.
         let [from, to] = [range.start + 120, range.end].map(|at| at as usize);
         bytes[from..to].iter_mut().for_each(|byte| *byte ^= 0x11);

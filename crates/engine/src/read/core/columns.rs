@@ -84,6 +84,14 @@ pub struct LeftOut {
     pub error: Error,
 }
 
+/// The error of a column that cannot be read in a batch, and was in those before.
+pub(crate) fn too_late(error: Error) -> Error {
+    error.with_advice(
+        "columns that nobody has named are left out where their first entries cannot be read, not \
+         where later ones cannot: choose columns without it",
+    )
+}
+
 impl Batch {
     /// Columns without entries, with or without a cut.
     pub(crate) fn empty(

@@ -6,6 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+
 use super::columns::Batch;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -41,6 +43,9 @@ impl std::fmt::Debug for Cut {
         f.debug_struct("Cut").field("columns", &self.columns).finish_non_exhaustive()
     }
 }
+
+/// What a cut has left of window after window, in entries of the table that listens.
+pub type Told = mpsc::UnboundedReceiver<Vec<Range<u64>>>;
 
 /// The runs of entries that a mask over `entries` leaves.
 pub(crate) fn survivors(entries: &Range<u64>, mask: &[bool]) -> Result<Vec<Range<u64>>> {

@@ -9,7 +9,7 @@ pub mod footprint;
 pub(crate) mod formula;
 pub mod lazy;
 pub mod names;
-pub mod pipeline;
+pub(crate) mod pipeline;
 pub mod request;
 pub mod select;
 pub mod skip;

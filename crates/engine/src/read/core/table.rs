@@ -12,7 +12,7 @@ use super::footprint::Outline;
 use super::request::{Chosen, Wanted};
 use super::steps::{Rank, Step};
 use crate::error::{Error, ErrorKind, Result};
-use crate::read::core::pipeline::Told;
+use crate::read::core::cut::Told;
 use crate::read::file::File;
 pub use crate::read::joined::friends::Friend;
 use crate::read::joined::friends::FriendBook;

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
 use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Batch;
-use crate::read::core::pipeline::Told;
+use crate::read::core::cut::Told;
 use crate::read::core::steps::Rank;
 use crate::read::core::table::Selected;
 

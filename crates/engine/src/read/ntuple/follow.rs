@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use rootfile::ntuple::Cluster;
 
-use super::{FieldColumn, Ntuple, pipeline};
+use super::{FieldColumn, Ntuple};
 use crate::error::Result;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::Piece;
@@ -233,7 +233,7 @@ impl Ntuple {
         urgent: bool,
     ) -> Result<Batches> {
         let columns = vec![column.clone()];
-        let plan = self.planned(&columns, clusters.to_vec(), starts.to_vec(), None)?;
-        Ok(pipeline::start(self.job(columns, Rank { urgent, ..Rank::FIRST }), plan))
+        let plan = self.planned(&columns, clusters, starts)?;
+        Ok(self.run(columns, plan, Rank { urgent, ..Rank::FIRST }))
     }
 }

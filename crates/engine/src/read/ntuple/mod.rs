@@ -2,9 +2,8 @@
 
 mod attributes;
 pub(super) mod follow;
-mod pipeline;
+mod pages;
 mod plan;
-pub(super) mod told;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,19 +17,19 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, datashape};
-use crate::read::core::cut::Cut;
+use crate::read::core::cut::{Cut, Told};
 use crate::read::core::names::{ColumnKind, ColumnName, NameList};
-use crate::read::core::pipeline::Told;
+use crate::read::core::pipeline::plan::Plan;
+use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::Chosen;
 use crate::read::core::select::is_glob;
-use crate::read::core::steps::Rank;
-use crate::read::core::steps::Step;
+use crate::read::core::steps::{Rank, Step, with_borders};
 use crate::read::core::table::Selected;
 use crate::read::file::File;
 use crate::read::joined::Joined;
 pub use attributes::AttributeSet;
-use pipeline::Job;
-pub(super) use plan::Plan;
+use pages::{Fields, Shares};
+pub(super) use plan::NtuplePlan;
 
 /// An RNTuple of an open file. Cheap to clone.
 #[derive(Clone)]
@@ -200,12 +199,12 @@ impl Ntuple {
         columns: &[FieldColumn],
         entries: Range<u64>,
         step: Step,
-    ) -> Result<Plan> {
+    ) -> Result<NtuplePlan> {
         let entries = self.there(entries)?;
         let clusters = self.clusters(&entries).await?;
         let schema = &self.inner.ntuple.schema;
         let starts = plan::starts(schema, columns, &clusters, &entries, step);
-        self.planned(columns, clusters, starts, None)
+        self.planned(columns, &clusters, &starts)
     }
 
     /// How many of `total` entries come in a step, at least one.
@@ -261,7 +260,7 @@ impl Ntuple {
         match cut {
             None => {
                 let plan = self.plan(&columns, entries, step).await?;
-                Ok(pipeline::start(self.job(columns, rank), plan))
+                Ok(self.run(columns, plan, rank))
             }
             Some(_) => {
                 let entries = self.there(entries)?;
@@ -284,13 +283,19 @@ impl Ntuple {
         told: Option<(&[u64], Told)>,
         rank: Rank,
     ) -> Result<Batches> {
-        if let Some((windows, told)) = told {
-            return told::start(self, columns, starts, windows, told, rank).await;
-        }
         let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
         let clusters = self.clusters(&entries).await?;
-        let plan = self.planned(&columns, clusters, starts.to_vec(), None)?;
-        Ok(pipeline::start(self.job(columns, rank), plan))
+        let Some((windows, told)) = told else {
+            let plan = self.planned(&columns, &clusters, starts)?;
+            return Ok(self.run(columns, plan, rank));
+        };
+        let decides = vec![false; columns.len()];
+        let plan = Plan::without_items(starts).with_windows(windows, &decides, Vec::new());
+        let shares = with_borders(starts, clusters.iter().map(|cluster| cluster.entries.start));
+        let job = self.job(columns.len(), rank);
+        let shares = Some(Shares::new(clusters, starts.to_vec(), shares));
+        let fields = Fields { shares, ..self.fields(columns) };
+        Ok(pipeline::start(job, fields, plan, Some(Decision::Told(told))))
     }
 
     /// Bytes that an entry takes decoded.
@@ -299,30 +304,32 @@ impl Ntuple {
         Ok(plan::decoded_bytes_per_entry(&self.inner.ntuple.schema, columns, &clusters))
     }
 
-    /// Plans batches that begin at `starts`, whose last is the end; with runs of entries only
-    /// what these need.
+    /// Plans batches that begin at `starts`, whose last is the end.
     fn planned(
         &self,
         columns: &[FieldColumn],
-        clusters: Vec<Arc<Cluster>>,
-        starts: Vec<u64>,
-        runs: Option<Vec<Range<u64>>>,
-    ) -> Result<Plan> {
+        clusters: &[Arc<Cluster>],
+        starts: &[u64],
+    ) -> Result<NtuplePlan> {
         let Inner { file, path, ntuple, .. } = &*self.inner;
-        Plan::new(&ntuple.schema, columns, clusters, &starts, runs)
+        plan::plan(&ntuple.schema, columns, clusters, starts)
             .map_err(|error| error.within(path).located(file.url()))
     }
 
-    fn job(&self, columns: Vec<FieldColumn>, rank: Rank) -> Job {
+    /// Reads what is planned.
+    fn run(&self, columns: Vec<FieldColumn>, plan: NtuplePlan, rank: Rank) -> Batches {
+        pipeline::start(self.job(columns.len(), rank), self.fields(columns), plan, None)
+    }
+
+    fn job(&self, shown: usize, rank: Rank) -> Job {
+        let file = &self.inner.file;
+        Job { remote: file.remote().clone(), decoders: file.decoders().clone(), rank, shown }
+    }
+
+    fn fields(&self, columns: Vec<FieldColumn>) -> Fields {
         let Inner { file, path, ntuple, .. } = &*self.inner;
-        Job {
-            remote: file.remote().clone(),
-            decoders: file.decoders().clone(),
-            ntuple: ntuple.clone(),
-            path: path.clone(),
-            columns: columns.into(),
-            rank,
-        }
+        let (ntuple, path, url) = (ntuple.clone(), path.clone(), file.url().to_owned());
+        Fields { ntuple, path, url, columns: columns.into(), shares: None }
     }
 
     /// Those of the entries that there are.

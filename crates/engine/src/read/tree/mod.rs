@@ -1,5 +1,7 @@
 //! A tree that can be read.
 
+mod baskets;
+mod counts;
 pub mod events;
 pub mod learn;
 pub mod plan;
@@ -14,14 +16,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, Column};
-use crate::read::core::cut::Cut;
-use crate::read::core::pipeline::{self, Decision, Job, Told};
+use crate::read::core::cut::{Cut, Told};
+use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::Chosen;
 use crate::read::core::select::Names;
 use crate::read::core::steps::{Rank, Step};
 use crate::read::file::File;
 use crate::read::joined::friends::FriendBook;
-use plan::Plan;
+use baskets::Baskets;
+use plan::TreePlan;
 
 type Interpreted = rootfile::Result<Arc<Interpretation>>;
 
@@ -222,9 +225,9 @@ impl Tree {
     }
 
     /// What reading would fetch.
-    pub fn plan(&self, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
+    pub fn plan(&self, columns: &[Column], entries: Range<u64>, step: Step) -> Result<TreePlan> {
         self.forwards(&entries)?;
-        Plan::new(&self.inner.tree, columns, entries, step)
+        plan::in_steps(&self.inner.tree, columns, entries, step)
             .map_err(|error| error.with_url(self.inner.file.url()))
     }
 
@@ -278,13 +281,14 @@ impl Tree {
             Some(_) => {
                 let decides: Vec<bool> = (0..read.len()).map(|at| deciding.contains(&at)).collect();
                 self.forwards(&entries)?;
-                Plan::with_cut(&self.inner.tree, &read, &decides, entries, step)
+                plan::with_cut(&self.inner.tree, &read, &decides, entries, step)
                     .map_err(|error| error.with_url(self.inner.file.url()))?
             }
         };
+        let predicate = cut.map(|cut| cut.predicate.clone());
         let decision =
-            cut.map(|cut| Decision { columns: deciding, predicate: Some(cut.predicate.clone()) });
-        Ok(pipeline::start(self.job(read, shown, decision, rank), plan, None))
+            predicate.map(|predicate| Decision::Predicate { columns: deciding, predicate });
+        Ok(pipeline::start(self.job(shown, rank), self.baskets(read), plan, decision))
     }
 
     /// Reads in batches that begin at `starts`, whose last is the end: all entries or, of windows,
@@ -296,35 +300,36 @@ impl Tree {
         told: Option<(&[u64], Told)>,
         rank: Rank,
     ) -> Result<Batches> {
-        let (plan, decision, told) = match told {
-            None => (Plan::at(&self.inner.tree, &columns, starts), None, None),
+        let (plan, decision) = match told {
+            None => (plan::at(&self.inner.tree, &columns, starts), None),
             Some((windows, told)) => {
-                let decision = Decision { columns: Vec::new(), predicate: None };
-                let plan = Plan::told(&self.inner.tree, &columns, starts, windows);
-                (plan, Some(decision), Some(told))
+                let plan = plan::told(&self.inner.tree, &columns, starts, windows);
+                (plan, Some(Decision::Told(told)))
             }
         };
         let plan = plan.map_err(|error| error.with_url(self.inner.file.url()))?;
-        let shown = columns.len();
-        Ok(pipeline::start(self.job(columns, shown, decision, rank), plan, told))
+        let job = self.job(columns.len(), rank);
+        Ok(pipeline::start(job, self.baskets(columns), plan, decision))
     }
 
-    fn job(&self, read: Vec<Column>, shown: usize, decision: Option<Decision>, rank: Rank) -> Job {
+    fn job(&self, shown: usize, rank: Rank) -> Job {
+        let file = &self.inner.file;
+        Job { remote: file.remote().clone(), decoders: file.decoders().clone(), rank, shown }
+    }
+
+    fn baskets(&self, read: Vec<Column>) -> Baskets {
         let counter = |column: &Column| {
             let counter = column.interpretation.counter().filter(|id| *id != column.branch)?;
             self.counting(counter).ok().map(Arc::new)
         };
-        Job {
-            remote: self.inner.file.remote().clone(),
+        Baskets {
             known: self.inner.file.known(),
             tree: self.inner.tree.clone(),
             tree_path: self.inner.path.clone(),
+            url: self.inner.file.url().to_owned(),
             counters: read.iter().map(counter).collect(),
             columns: read.into_iter().map(Arc::new).collect(),
-            shown,
-            decision,
-            decoders: self.inner.file.decoders().clone(),
-            rank,
+            counting: Default::default(),
         }
     }
 

@@ -2,190 +2,79 @@
 
 use std::ops::Range;
 
-use rootfile::tree::{BasketPlace, Branch, Tree};
+use rootfile::tree::{BasketPlace, BasketRef, Branch, Tree};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::columns::Column;
+use crate::read::core::pipeline::plan::{Item, Piece, Plan, batches_of};
 use crate::read::core::steps::{Step, borders, windows_starts};
 
-/// Windows by which deciding columns are fetched before the others.
-pub(crate) const DECIDED_AHEAD: usize = 2;
+/// Everything a read of branches will fetch: an item is the basket of a number.
+pub type TreePlan = Plan<usize>;
 
-/// One basket to be fetched and decoded.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Item {
-    /// Position in the columns of the plan.
-    pub column: usize,
-    /// Position in the branch's baskets.
-    pub basket: usize,
-    /// The entries of the basket that are read, in entries of the tree.
-    pub entries: Range<u64>,
-    /// Where its record is in the file; `None` for one embedded in the tree's own record.
-    pub range: Option<Range<u64>>,
-    /// Bytes it is expected to decode to.
-    pub decoded: u64,
-    /// The batches that need it.
-    pub batches: Range<usize>,
+/// Plans reading `columns` of `tree` for `entries` in steps.
+///
+/// # Errors
+/// `Corrupt` where a branch has no basket for some of the entries.
+pub(crate) fn in_steps(
+    tree: &Tree,
+    columns: &[Column],
+    entries: Range<u64>,
+    step: Step,
+) -> Result<TreePlan> {
+    at(tree, columns, &starts(tree, columns, entries, step))
 }
 
-/// Entries that are handed out together, with the items that make them up.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BatchPlan {
-    pub entries: Range<u64>,
-    /// Positions in [`Plan::items`].
-    pub items: Vec<usize>,
+/// As [`in_steps`], with batches that begin at `starts`, whose last is the end.
+pub(crate) fn at(tree: &Tree, columns: &[Column], starts: &[u64]) -> Result<TreePlan> {
+    Ok(Plan::without_items(starts).with_items(items(tree, columns, starts)?))
 }
 
-/// Entries over which a cut is decided at one time. None reaches over the end of a batch.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Window {
-    pub entries: Range<u64>,
-    /// The batch that it is a part of.
-    pub batch: usize,
-    /// Items that hold some of its entries, as positions in [`Plan::items`].
-    pub items: Vec<usize>,
+/// As [`in_steps`], with a cut: the columns where `decides` says so decide about entries.
+///
+/// # Errors
+/// As [`in_steps`].
+pub(crate) fn with_cut(
+    tree: &Tree,
+    columns: &[Column],
+    decides: &[bool],
+    entries: Range<u64>,
+    step: Step,
+) -> Result<TreePlan> {
+    let starts = starts(tree, columns, entries, step);
+    let deciding = columns.iter().zip(decides).filter(|(_, decides)| **decides);
+    let per_entry = deciding.map(|(column, _)| decoded_bytes_per_entry(tree, column)).sum();
+    let windows = windows_starts(&starts, per_entry);
+    let items = items(tree, columns, &starts)?;
+    Ok(Plan::without_items(&starts).with_windows(&windows, decides, items))
 }
 
-/// Everything a read will fetch.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
-    /// In the order in which they are needed.
-    pub items: Vec<Item>,
-    pub batches: Vec<BatchPlan>,
-    /// Where a cut is decided, in order of their entries; empty without a cut. What is then
-    /// fetched of the columns that do not decide is less than the plan says.
-    pub windows: Vec<Window>,
+/// As [`at`], where the reader of other tables decides, over windows that begin at `windows`: all
+/// `starts` are among these.
+///
+/// # Errors
+/// As [`in_steps`].
+pub(crate) fn told(
+    tree: &Tree,
+    columns: &[Column],
+    starts: &[u64],
+    windows: &[u64],
+) -> Result<TreePlan> {
+    let items = items(tree, columns, starts)?;
+    Ok(Plan::without_items(starts).with_windows(windows, &vec![false; columns.len()], items))
 }
 
-impl Plan {
-    /// Plans reading `columns` of `tree` for `entries` in steps.
-    ///
-    /// Items are ordered by the first batch that needs them and then by their place in the file,
-    /// so that fetching in order serves the nearest batch first and reads the file forwards.
-    ///
-    /// # Errors
-    /// `Corrupt` where a branch has no basket for some of the entries.
-    pub fn new(tree: &Tree, columns: &[Column], entries: Range<u64>, step: Step) -> Result<Plan> {
-        Plan::at(tree, columns, &starts(tree, columns, entries, step))
+fn items(tree: &Tree, columns: &[Column], starts: &[u64]) -> Result<Vec<Item<usize>>> {
+    let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
+    let mut items = Vec::new();
+    // No entries may lie in the middle of a basket, too.
+    let columns_read = if entries.is_empty() { 0 } else { columns.len() };
+    for at in 0..columns_read {
+        column_items(tree, columns, at, &entries, starts, &mut items)?;
     }
-
-    /// As [`Plan::new`], with batches that begin at `starts`, whose last is the end.
-    pub(crate) fn at(tree: &Tree, columns: &[Column], starts: &[u64]) -> Result<Plan> {
-        let mut plan = Plan::unordered(tree, columns, starts)?;
-        plan.items.sort_by_key(|item| (item.batches.start, place(item), item.column));
-        plan.list();
-        Ok(plan)
-    }
-
-    /// Plans reading `columns`, of which those where `decides` says so decide about entries.
-    ///
-    /// These come a little before the others of the same entries, so that what survives is known
-    /// when its turn comes.
-    ///
-    /// # Errors
-    /// As [`Plan::new`].
-    pub fn with_cut(
-        tree: &Tree,
-        columns: &[Column],
-        decides: &[bool],
-        entries: Range<u64>,
-        step: Step,
-    ) -> Result<Plan> {
-        let starts = starts(tree, columns, entries, step);
-        let mut plan = Plan::unordered(tree, columns, &starts)?;
-        let deciding = columns.iter().zip(decides).filter(|(_, decides)| **decides);
-        let per_entry = deciding.map(|(column, _)| decoded_bytes_per_entry(tree, column)).sum();
-        plan.list_windows(&windows_starts(&starts, per_entry), decides);
-        Ok(plan)
-    }
-
-    /// Plans reading `columns` where somebody else decides about entries, over windows that begin
-    /// at `windows`: all `starts` are among these.
-    ///
-    /// # Errors
-    /// As [`Plan::new`].
-    pub(crate) fn told(
-        tree: &Tree,
-        columns: &[Column],
-        starts: &[u64],
-        windows: &[u64],
-    ) -> Result<Plan> {
-        let mut plan = Plan::unordered(tree, columns, starts)?;
-        plan.list_windows(windows, &vec![false; columns.len()]);
-        Ok(plan)
-    }
-
-    /// Divides the batches into windows, and orders the items by them.
-    fn list_windows(&mut self, starts: &[u64], decides: &[bool]) {
-        let batch_of = |start: u64| {
-            self.batches.partition_point(|batch: &BatchPlan| batch.entries.end <= start)
-        };
-        let window = |pair: &[u64]| Window {
-            entries: pair[0]..pair[1],
-            batch: batch_of(pair[0]),
-            items: Vec::new(),
-        };
-        self.windows = starts.windows(2).map(window).collect();
-        let mut items = std::mem::take(&mut self.items);
-        items.sort_by_cached_key(|item| {
-            let ahead = if decides[item.column] { 0 } else { DECIDED_AHEAD };
-            (self.window_of(item) + ahead, place(item), item.column)
-        });
-        self.items = items;
-        self.list();
-        for (at, item) in self.items.iter().enumerate() {
-            let from = window_at(&self.windows, item);
-            let touched = self.windows[from..].iter_mut();
-            touched
-                .take_while(|window| window.entries.start < item.entries.end)
-                .for_each(|window| window.items.push(at));
-        }
-    }
-
-    fn unordered(tree: &Tree, columns: &[Column], starts: &[u64]) -> Result<Plan> {
-        let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
-        let mut items = Vec::new();
-        // No entries may lie in the middle of a basket, too.
-        let columns_read = if entries.is_empty() { 0 } else { columns.len() };
-        for at in 0..columns_read {
-            column_items(tree, columns, at, &entries, starts, &mut items)?;
-        }
-        let batches = starts
-            .windows(2)
-            .map(|pair| BatchPlan { entries: pair[0]..pair[1], items: Vec::new() })
-            .collect();
-        Ok(Plan { items, batches, windows: Vec::new() })
-    }
-
-    /// The first window that an item is read for.
-    pub(crate) fn window_of(&self, item: &Item) -> usize {
-        window_at(&self.windows, item)
-    }
-
-    /// Lists the items in their batches.
-    fn list(&mut self) {
-        for (at, item) in self.items.iter().enumerate() {
-            for batch in item.batches.clone() {
-                self.batches[batch].items.push(at);
-            }
-        }
-    }
-
-    /// Bytes that the read needs from the file.
-    pub fn stored_bytes(&self) -> u64 {
-        self.items.iter().filter_map(|item| item.range.as_ref()).map(|r| r.end - r.start).sum()
-    }
+    Ok(items)
 }
 
-fn window_at(windows: &[Window], item: &Item) -> usize {
-    windows.partition_point(|window| window.entries.end <= item.entries.start)
-}
-
-fn place(item: &Item) -> u64 {
-    item.range.as_ref().map_or(0, |range| range.start)
-}
-
-/// Divides batches into windows of about [`WINDOW_BYTES`] of the deciding columns; the first entries
 /// The baskets of a branch that hold some of `entries`, by position.
 pub(crate) fn baskets_of(branch: &Branch, entries: &Range<u64>) -> Range<usize> {
     let first = branch.baskets.partition_point(|basket| basket.entries.end <= entries.start);
@@ -231,7 +120,7 @@ fn column_items(
     at: usize,
     entries: &Range<u64>,
     starts: &[u64],
-    items: &mut Vec<Item>,
+    items: &mut Vec<Item<usize>>,
 ) -> Result<()> {
     let branch = &tree.branches[columns[at].branch.0 as usize];
     let per_entry = decoded_bytes_per_entry(tree, &columns[at]);
@@ -249,19 +138,16 @@ fn column_items(
         }
         let wanted = covered..basket.entries.end.min(entries.end);
         covered = wanted.end;
-        let range = match &basket.place {
-            BasketPlace::Stored(range) => Some(range.clone()),
-            BasketPlace::Embedded(_) => None,
-        };
-        let stored = range.as_ref().map_or(0, |range| range.end - range.start);
         let whole = (basket.entries.end - basket.entries.start) as f64;
+        let (pieces, decoded) = pieces_of(basket, (per_entry * whole) as u64);
         items.push(Item {
             column: at,
-            basket: number,
             batches: batches_of(starts, &wanted),
             entries: wanted,
-            range,
-            decoded: stored.max((per_entry * whole) as u64),
+            pieces,
+            decoded,
+            part: number,
+            survivors: None,
         });
     }
     if covered < entries.end {
@@ -274,8 +160,13 @@ fn column_items(
     Ok(())
 }
 
-fn batches_of(starts: &[u64], entries: &Range<u64>) -> Range<usize> {
-    let first = starts.partition_point(|start| *start <= entries.start).saturating_sub(1);
-    let last = starts.partition_point(|start| *start < entries.end);
-    first..last.min(starts.len().saturating_sub(1))
+/// Where a basket is in the file, and what it decodes to: no less than it takes there.
+pub(super) fn pieces_of(basket: &BasketRef, decoded: u64) -> (Vec<Piece>, u64) {
+    match &basket.place {
+        BasketPlace::Embedded(_) => (Vec::new(), decoded),
+        BasketPlace::Stored(range) => {
+            let decoded = decoded.max(range.end - range.start);
+            (vec![Piece { range: range.clone(), decoded }], decoded)
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Where decoded baskets are put: straight into the arrays that are handed out, unless a cut has
+//! Where decoded baskets and pages are put: straight into the arrays that are handed out, unless a cut has
 //! still to decide what of them is.
 //!
 //! Files are read forwards, so nearly every basket is decoded right behind the one before it in
@@ -12,21 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rootfile::{Array, Result};
 
-use super::filling::{Company, Filling};
-use super::prefault::Helper;
-use crate::read::core::columns::Column;
-use crate::read::tree::plan::{Item, Plan};
-
-/// What a file says of its size is believed up to so many times its stored bytes; beyond that,
-/// arrays grow as they are filled.
-const EXPANSION_TRUSTED: u64 = 32;
-
-/// The arrays of the batches of one read that are being filled.
-pub struct Assembly {
-    /// By batch; one shelf a column.
-    shelves: BTreeMap<usize, Vec<Arc<Shelf>>>,
-    helper: Option<Helper>,
-}
+use super::filling::Filling;
 
 /// One column of one batch.
 pub struct Shelf {
@@ -34,88 +20,56 @@ pub struct Shelf {
 }
 
 struct State {
-    /// The first entry of the tree that is not yet in the array; of an RNTuple, the first part.
+    /// The first entry of the table that is not yet in the array, where there is no cut.
     next: u64,
     /// `None` while somebody fills it.
     column: Option<Filling>,
-    /// What came early, by its first entry or part.
+    /// What came early, by its position.
     early: BTreeMap<u64, (u64, Array)>,
 }
 
-/// Where some of a basket's entries go.
+/// Where some of an item's entries go.
 pub struct Place {
     pub shelf: Arc<Shelf>,
-    /// In entries of the tree.
-    pub entries: Range<u64>,
+    /// Where they are in the column, counted as in [`Shelf::new`].
+    pub position: Range<u64>,
+    /// Which they are, in entries of the table; ascending.
+    pub runs: Vec<Range<u64>>,
 }
 
-impl Assembly {
-    /// No arrays yet; a `helper` makes their memory ready.
-    pub fn new(helper: Option<Helper>) -> Self {
-        Assembly { shelves: BTreeMap::new(), helper }
+/// Puts those of the entries `decoded` that have a place there: `fill` appends them to the column it
+/// is given, which is a new one from `own` unless all go to one place and those before them are
+/// there. Returns the bytes that they take.
+///
+/// # Errors
+/// Those of `fill`; the columns are then never complete.
+pub fn put(
+    places: &[Place],
+    decoded: &Range<u64>,
+    own: impl Fn() -> Array,
+    fill: impl FnOnce(&mut Filling) -> Result<()>,
+) -> Result<usize> {
+    if let [Place { shelf, position, runs }] = places
+        && runs[..] == [decoded.clone()]
+    {
+        return shelf.put(position.clone(), own, fill);
     }
-
-    /// Where the entries of an item go, in order.
-    pub fn places(&mut self, plan: &Plan, columns: &[Arc<Column>], item: &Item) -> Vec<Place> {
-        let place = |batch: usize| {
-            let new = || new_shelves(plan, columns, batch, self.helper.as_ref());
-            let shelves = self.shelves.entry(batch).or_insert_with(new);
-            let there = &plan.batches[batch].entries;
-            let entries = item.entries.start.max(there.start)..item.entries.end.min(there.end);
-            Place { shelf: shelves[item.column].clone(), entries }
-        };
-        item.batches.clone().map(place).collect()
+    let mut whole = Filling::alone(own());
+    fill(&mut whole)?;
+    let whole = whole.whole();
+    let index =
+        |run: &Range<u64>| (run.start - decoded.start) as usize..(run.end - decoded.start) as usize;
+    let mut nbytes = 0;
+    for Place { shelf, position, runs } in places {
+        let share = whole.gather(&runs.iter().map(index).collect::<Vec<_>>());
+        let own = || whole.empty_like();
+        nbytes += shelf.put(position.clone(), own, |column| column.append(&share))?;
     }
-
-    /// The arrays of a batch all of whose items have been put, in the order of the columns: of
-    /// those columns that are kept.
-    pub fn take(
-        &mut self,
-        plan: &Plan,
-        columns: &[Arc<Column>],
-        batch: usize,
-        kept: impl Fn(usize) -> bool,
-    ) -> Result<Vec<(String, Array)>> {
-        let shelves = self.shelves.remove(&batch);
-        let shelves = shelves.unwrap_or_else(|| new_shelves(plan, columns, batch, None));
-        let kept = shelves.iter().zip(columns).enumerate().filter(|(position, _)| kept(*position));
-        kept.map(|(_, (shelf, column))| Ok((column.name.clone(), shelf.take()?))).collect()
-    }
-}
-
-fn new_shelves(
-    plan: &Plan,
-    columns: &[Arc<Column>],
-    batch: usize,
-    helper: Option<&Helper>,
-) -> Vec<Arc<Shelf>> {
-    let batch = &plan.batches[batch];
-    let mut rooms = vec![0u64; columns.len()];
-    for item in batch.items.iter().map(|at| &plan.items[*at]) {
-        let stored = item.range.as_ref().map_or(0, |range| range.end - range.start);
-        let room = item.decoded.min(stored.saturating_mul(EXPANSION_TRUSTED));
-        // Counts are items too, of columns that are not handed out.
-        if let Some(sum) = rooms.get_mut(item.column) {
-            *sum = sum.saturating_add(room);
-        }
-    }
-    let entries = usize::try_from(batch.entries.end - batch.entries.start).unwrap_or(0);
-    let company = Company::of(entries, helper);
-    let shelf = |(column, room): (&Arc<Column>, u64)| {
-        let mut array = column.interpretation.empty();
-        let room = usize::try_from(room).unwrap_or(0);
-        let is_list = matches!(array, Array::List { .. });
-        let offsets = if is_list { entries.saturating_mul(size_of::<i64>()) } else { 0 };
-        let shares = company.is_some() && is_list;
-        array.reserve(if shares { 0 } else { entries.min(room) }, room.saturating_sub(offsets));
-        let filling = Filling::new(array, company.as_ref(), helper);
-        Arc::new(Shelf::new(batch.entries.start, filling))
-    };
-    columns.iter().zip(rooms).map(shelf).collect()
+    Ok(nbytes)
 }
 
 impl Shelf {
-    /// A column whose entries, or parts, count from `first`.
+    /// A column whose entries count from `first`.
     pub fn new(first: u64, column: Filling) -> Self {
         let state = State { next: first, column: Some(column), early: BTreeMap::new() };
         Shelf { state: Mutex::new(state) }

@@ -5,31 +5,31 @@ use std::sync::Arc;
 
 use rootfile::Array;
 
-use super::Pipeline;
-use super::item::State;
+use super::Source;
+use super::run::Pipeline;
+use super::slot::State;
 use crate::error::Result;
 use crate::located::Located;
 use crate::read::core::batches::{Maker, Parcel};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
 
-impl Pipeline {
+impl<S: Source> Pipeline<S> {
     pub(super) fn batch(&mut self, number: usize, maker: &Maker) -> Result<Parcel> {
         self.leave_out(number)?;
         let entries = self.plan.batches[number].entries.clone();
         let survivors = self.survivors_of(number);
         let items = std::mem::take(&mut self.plan.batches[number].items);
-        let columns = match self.deciding {
-            None => {
-                let shown = &self.job.columns[..self.job.shown];
-                let kept = |position| self.refused.keeps(position);
+        let columns = match self.undecided.is_some() && !S::PLANS_SURVIVORS {
+            true => self.join(number, &items, &entries, survivors.as_deref())?,
+            false => {
+                let shown = (0..self.job.shown).filter(|column| !self.left_out.has(*column));
                 self.assembly
-                    .take(&self.plan, shown, number, kept)
+                    .take(&self.plan, &self.source, self.job.shown, number, shown)
                     .located(self.job.remote.url())?
             }
-            Some(_) => self.join(number, &items, &entries, survivors.as_deref())?,
         };
-        let left_out = self.refused.left_out();
+        let left_out = self.left_out.all();
         let batch = Batch { entries, survivors, columns, left_out };
         // It counts as handed out before what it was made of ceases to count.
         let parcel = maker.parcel(batch);
@@ -59,10 +59,9 @@ impl Pipeline {
         }
         let mut columns = Vec::with_capacity(by_column.len());
         for (position, mut items) in by_column.into_iter().enumerate() {
-            if !self.refused.keeps(position) {
+            if self.left_out.has(position) {
                 continue;
             }
-            let column = self.job.columns[position].clone();
             items.sort_by_key(|at| self.plan.items[*at].entries.start);
             let mut parts = Vec::with_capacity(items.len());
             for at in items {
@@ -70,8 +69,8 @@ impl Pipeline {
             }
             let array = Array::concat(parts)
                 .located(self.job.remote.url())?
-                .unwrap_or_else(|| column.interpretation.empty());
-            columns.push((column.name.clone(), array));
+                .unwrap_or_else(|| self.source.empty(position));
+            columns.push((self.source.name(position).to_owned(), array));
         }
         Ok(columns)
     }

@@ -11,101 +11,50 @@
 //! brings in the round trip that waiting takes, where that is little; and all, once nearly
 //! everything has survived so far.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::Arc;
 
 use rootfile::Array;
 
-use super::item::State;
-use super::{Decision, Pipeline, Work, stored};
+use super::Source;
+use super::plan::Item;
+use super::run::{Pipeline, Work};
+use super::slot::{Slot, State};
+use super::undecided::{NEARLY_ALL, UNDECIDED_BYTES, Undecided};
 use crate::error::Result;
 use crate::located::Located;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
 use crate::read::core::decoders::AT_ONCE;
-use crate::read::tree::plan::Plan;
 
-/// Bytes of deciding columns asked for and not yet decided about, at least; on a link that holds
-/// more, twice what it holds.
-const UNDECIDED_BYTES: u64 = 8 << 20;
-/// Bytes asked for before the first decision: what the link holds, but no less than a handful of
-/// new connections bring in their first flight, and no more than may well be for nothing.
-const UNSEEN_BYTES: RangeInclusive<u64> = 64 << 10..=1 << 20;
-/// Where at least this part of all bytes has survived, waiting for a decision brings nothing.
-const NEARLY_ALL: (u64, u64) = (31, 32);
-
-pub struct Deciding {
-    decision: Decision,
-    /// Windows whose deciding items have been asked for: those before this one.
-    asked: usize,
-    /// Windows before this one are decided.
-    decided: usize,
-    /// Items that each window lacks to be decided.
-    lacking: Vec<usize>,
-    /// What each decided window has left.
-    survivors: Vec<Option<Vec<Range<u64>>>>,
-    /// Bytes of deciding items that were asked for and that some window still needs.
-    undecided_bytes: u64,
-    /// Bytes that may be asked for without a decision.
-    unseen_bytes: u64,
-    /// Bytes of the other items about which all is decided, and of those that are needed.
-    seen: u64,
-    kept: u64,
-}
-
-impl Deciding {
-    pub fn new(decision: Decision, plan: &Plan, urgent: bool, pipe_bytes: u64) -> Self {
-        let unseen_bytes =
-            if urgent { pipe_bytes.clamp(*UNSEEN_BYTES.start(), *UNSEEN_BYTES.end()) } else { 0 };
-        let decides = |at: &&usize| decision.columns.contains(&plan.items[**at].column);
-        let lacking = plan.windows.iter().map(|window| window.items.iter().filter(decides).count());
-        Deciding {
-            lacking: lacking.collect(),
-            decision,
-            asked: 0,
-            decided: 0,
-            survivors: vec![None; plan.windows.len()],
-            undecided_bytes: 0,
-            unseen_bytes,
-            seen: 0,
-            kept: 0,
-        }
-    }
-
-    pub fn decides(&self, column: usize) -> bool {
-        self.decision.columns.contains(&column)
-    }
-}
-
-impl Pipeline {
+impl<S: Source> Pipeline<S> {
     /// Asks for the deciding columns of further windows.
     pub(super) fn ask_ahead(&mut self) {
         let pipe_bytes = self.job.remote.pipe_bytes();
         let bytes_max = UNDECIDED_BYTES.max(pipe_bytes.saturating_mul(2));
-        while let Some(deciding) = &mut self.deciding {
-            let window = deciding.asked;
-            let needed = window <= deciding.decided + 1
-                || (deciding.decision.predicate.is_some() && deciding.undecided_bytes < bytes_max);
+        while let Some(undecided) = &mut self.undecided {
+            let window = undecided.asked;
+            let needed = window <= undecided.decided + 1
+                || (undecided.predicate.is_some() && undecided.undecided_bytes < bytes_max);
             if window == self.plan.windows.len() || !needed {
                 return;
             }
-            deciding.asked += 1;
+            undecided.asked += 1;
             let (first, others): (Vec<usize>, Vec<usize>) = self.plan.windows[window]
                 .items
                 .iter()
                 .filter(|at| matches!(self.slots[**at].state, State::Idle))
-                .partition(|at| deciding.decides(self.plan.items[**at].column));
+                .partition(|at| undecided.decides(self.plan.items[**at].column));
             let bytes = |items: &[usize]| -> u64 {
-                items.iter().map(|at| stored(&self.plan.items[*at])).sum()
+                items.iter().map(|at| self.plan.items[*at].stored()).sum()
             };
-            deciding.undecided_bytes += bytes(&first);
+            undecided.undecided_bytes += bytes(&first);
             let unseen = bytes(&others);
-            let little = unseen <= deciding.unseen_bytes;
-            deciding.unseen_bytes = if little { deciding.unseen_bytes - unseen } else { 0 };
-            let nearly_all =
-                deciding.seen > 0 && deciding.kept / NEARLY_ALL.0 >= deciding.seen / NEARLY_ALL.1;
-            let lacks_nothing =
-                deciding.lacking[window] == 0 && deciding.decision.predicate.is_some();
+            let little = unseen <= undecided.unseen_bytes;
+            undecided.unseen_bytes = if little { undecided.unseen_bytes - unseen } else { 0 };
+            let nearly_all = undecided.seen > 0
+                && undecided.kept / NEARLY_ALL.0 >= undecided.seen / NEARLY_ALL.1;
+            let lacks_nothing = undecided.lacking[window] == 0 && undecided.predicate.is_some();
             let mut items = first;
             if little || nearly_all {
                 items.extend(others);
@@ -120,9 +69,9 @@ impl Pipeline {
 
     /// A deciding item is decoded.
     pub(super) fn feed_windows(&mut self, at: usize) {
-        let Some(deciding) = &mut self.deciding else { return };
+        let Some(undecided) = &mut self.undecided else { return };
         let item = &self.plan.items[at];
-        if !deciding.decides(item.column) {
+        if !undecided.decides(item.column) {
             return;
         }
         let from = self.plan.windows.partition_point(|w| w.entries.end <= item.entries.start);
@@ -131,8 +80,8 @@ impl Pipeline {
             if window.entries.start >= item.entries.end {
                 break;
             }
-            deciding.lacking[number] -= 1;
-            if deciding.lacking[number] == 0 && number < deciding.asked {
+            undecided.lacking[number] -= 1;
+            if undecided.lacking[number] == 0 && number < undecided.asked {
                 complete.push(number);
             }
         }
@@ -141,12 +90,12 @@ impl Pipeline {
 
     /// Calls the predicate for a window.
     fn decide(&mut self, number: usize) {
-        let Some(deciding) = &self.deciding else { return };
-        let Some(predicate) = deciding.decision.predicate.clone() else { return };
+        let Some(undecided) = &self.undecided else { return };
+        let Some(predicate) = undecided.predicate.clone() else { return };
         let window = &self.plan.windows[number];
         let entries = window.entries.clone();
-        let mut columns = Vec::with_capacity(deciding.decision.columns.len());
-        for column in &deciding.decision.columns {
+        let mut columns = Vec::with_capacity(undecided.columns.len());
+        for column in &undecided.columns {
             let mut parts: Vec<(Range<u64>, Arc<Array>)> = Vec::new();
             for at in &window.items {
                 let item = &self.plan.items[*at];
@@ -157,22 +106,22 @@ impl Pipeline {
                 }
             }
             parts.sort_by_key(|(held, _)| held.start);
-            columns.push((self.job.columns[*column].clone(), parts));
+            let name = self.source.name(*column).to_owned();
+            columns.push((name, self.source.empty(*column), parts));
         }
         let done = self.done.clone();
         let url = self.job.remote.url().to_owned();
         self.job.decoders.run(self.job.remote.tag(), AT_ONCE, move |_| {
             let join = || {
                 let mut joined = Vec::with_capacity(columns.len());
-                for (column, parts) in columns {
+                for (name, empty, parts) in columns {
                     let slice = |(held, array): (Range<u64>, Arc<Array>)| {
                         let (from, to) = (entries.start.max(held.start), entries.end.min(held.end));
                         array.slice((from - held.start) as usize..(to - held.start) as usize)
                     };
                     let array =
                         Array::concat(parts.into_iter().map(slice).collect()).located(&*url)?;
-                    let array = array.unwrap_or_else(|| column.interpretation.empty());
-                    joined.push((column.name.clone(), array));
+                    joined.push((name, array.unwrap_or(empty)));
                 }
                 let (columns, left_out) = (joined, Vec::new());
                 predicate.decide(Batch { entries, survivors: None, columns, left_out })
@@ -184,28 +133,26 @@ impl Pipeline {
     /// The predicate has spoken.
     pub(super) fn hear(&mut self, number: usize, mask: &[bool]) -> Result<()> {
         let runs = cut::survivors(&self.plan.windows[number].entries, mask)?;
-        self.settle(number, runs);
-        Ok(())
+        self.settle(number, runs)
     }
 
     /// Who decides elsewhere has told what is left of the next window.
-    pub(super) fn told(&mut self, runs: Vec<Range<u64>>) {
-        if let Some(number) = self.deciding.as_ref().map(|deciding| deciding.decided) {
-            self.settle(number, runs);
-        }
+    pub(super) fn told(&mut self, runs: Vec<Range<u64>>) -> Result<()> {
+        let next = self.undecided.as_ref().map(|undecided| undecided.decided);
+        next.map_or(Ok(()), |number| self.settle(number, runs))
     }
 
     /// Whether somebody else has still to tell about some window.
     pub(super) fn listens(&self) -> bool {
-        let of_others = |deciding: &Deciding| deciding.decision.predicate.is_none();
-        self.deciding.as_ref().is_some_and(|deciding| {
-            of_others(deciding) && deciding.decided < self.plan.windows.len()
+        let of_others = |undecided: &Undecided| undecided.predicate.is_none();
+        self.undecided.as_ref().is_some_and(|undecided| {
+            of_others(undecided) && undecided.decided < self.plan.windows.len()
         })
     }
 
     /// These runs of a window are left.
-    fn settle(&mut self, number: usize, runs: Vec<Range<u64>>) {
-        let Some(deciding) = &mut self.deciding else { return };
+    fn settle(&mut self, number: usize, runs: Vec<Range<u64>>) -> Result<()> {
+        let Some(undecided) = &mut self.undecided else { return Ok(()) };
         let window = &self.plan.windows[number];
         let batch = window.batch;
         let (mut needed, mut gone) = (Vec::new(), Vec::new());
@@ -213,7 +160,7 @@ impl Pipeline {
             let item = &self.plan.items[at];
             let slot = &mut self.slots[at];
             slot.undecided -= 1;
-            let shown = item.column < self.job.shown && self.refused.keeps(item.column);
+            let shown = item.column < self.job.shown && !self.left_out.has(item.column);
             if shown
                 && !slot.needed_by.contains(&batch)
                 && cut::within(&runs, &item.entries).next().is_some()
@@ -226,57 +173,68 @@ impl Pipeline {
                 needed.push(at);
             }
             if slot.undecided == 0 {
-                let (bytes, kept) = (stored(item), !slot.needed_by.is_empty());
-                if deciding.decides(item.column) {
-                    deciding.undecided_bytes -= bytes.min(deciding.undecided_bytes);
+                let (bytes, kept) = (item.stored(), !slot.needed_by.is_empty());
+                if undecided.decides(item.column) {
+                    undecided.undecided_bytes -= bytes.min(undecided.undecided_bytes);
                 } else {
-                    deciding.seen += bytes;
-                    deciding.kept += if kept { bytes } else { 0 };
+                    undecided.seen += bytes;
+                    undecided.kept += if kept { bytes } else { 0 };
                 }
                 if !kept {
                     gone.push(at);
                 }
             }
         }
-        deciding.survivors[number] = Some(runs);
-        while deciding.survivors.get(deciding.decided).is_some_and(Option::is_some) {
-            deciding.decided += 1;
+        undecided.survivors[number] = Some(runs);
+        let mut planned = Vec::new();
+        while let Some(Some(runs)) = undecided.survivors.get(undecided.decided) {
+            let until = self.plan.windows[undecided.decided].entries.end;
+            planned.extend(self.source.plan_survivors(until, runs)?);
+            undecided.decided += 1;
         }
+        needed.extend(planned.into_iter().map(|item| self.add(item)));
         self.ask(needed);
         gone.into_iter().for_each(|at| self.forget(at));
+        Ok(())
+    }
+
+    /// Adds an item that its batches need to the plan.
+    fn add(&mut self, item: Item<S::Part>) -> usize {
+        let at = self.plan.items.len();
+        for batch in item.batches.clone() {
+            self.plan.batches[batch].items.push(at);
+            self.absent[batch] += 1;
+            self.lacking[batch] += 1;
+        }
+        self.slots.push(Slot { needed_by: item.batches.clone().collect(), ..Slot::default() });
+        self.plan.items.push(item);
+        at
     }
 
     /// Nothing of an item has survived, or it has served to decide.
     fn forget(&mut self, at: usize) {
         let slot = &mut self.slots[at];
-        match slot.state {
+        match &slot.state {
             // It comes to its end when decoded.
             State::Decoding => return,
-            State::Asked(want) => self.wants.give_up(want..want + 1),
+            State::Asked(asked) => asked.give_up(&mut self.wants),
             _ => {}
         }
         slot.state = State::Gone;
         self.counted(at);
     }
 
-    /// The windows of a batch.
-    fn windows_of(&self, batch: usize) -> Range<usize> {
-        let windows = &self.plan.windows;
-        let first = windows.partition_point(|window| window.batch < batch);
-        first..windows.partition_point(|window| window.batch <= batch)
-    }
-
     pub(super) fn is_decided(&self, batch: usize) -> bool {
-        let Some(deciding) = &self.deciding else { return true };
-        self.windows_of(batch).end <= deciding.decided
+        let Some(undecided) = &self.undecided else { return true };
+        self.plan.windows_of(batch).end <= undecided.decided
     }
 
     /// What has survived of a batch, once; `None` where there is no cut.
     pub(super) fn survivors_of(&mut self, batch: usize) -> Option<Vec<Range<u64>>> {
-        let windows = self.windows_of(batch);
-        let deciding = self.deciding.as_mut()?;
+        let windows = self.plan.windows_of(batch);
+        let undecided = self.undecided.as_mut()?;
         let mut survivors = Vec::new();
-        for runs in &mut deciding.survivors[windows] {
+        for runs in &mut undecided.survivors[windows] {
             let runs = std::mem::take(runs).unwrap_or_default();
             runs.into_iter().for_each(|run| cut::add(&mut survivors, run));
         }

@@ -5,30 +5,13 @@
 //! was handed out once cannot be taken back, so a later batch of which a column turns out to be
 //! unreadable is an error, which names the column.
 
-use super::Pipeline;
-use super::item::State;
+use super::Source;
+use super::run::Pipeline;
+use super::slot::State;
 use crate::error::{Error, Result};
-use crate::read::core::columns::LeftOut;
+use crate::read::core::columns::{LeftOut, too_late};
 
-/// What is left out.
-#[derive(Default)]
-pub struct Refused {
-    /// `None` before the first batch has decided.
-    columns: Option<Vec<LeftOut>>,
-}
-
-impl Refused {
-    /// Whether a column is handed out.
-    pub fn keeps(&self, position: usize) -> bool {
-        !self.columns.iter().flatten().any(|column| column.position == position)
-    }
-
-    pub fn left_out(&self) -> Vec<LeftOut> {
-        self.columns.clone().unwrap_or_default()
-    }
-}
-
-impl Pipeline {
+impl<S: Source> Pipeline<S> {
     /// An item cannot be read, and its column may be left out.
     pub(super) fn refuse(&mut self, at: usize, error: Error) {
         self.counted(at);
@@ -49,20 +32,20 @@ impl Pipeline {
         for at in &self.plan.batches[batch].items {
             let (column, slot) = (self.plan.items[*at].column, &self.slots[*at]);
             let new = column < self.job.shown
-                && self.refused.keeps(column)
+                && !self.left_out.has(column)
                 && found.iter().all(|other| other.position != column);
             if let State::Refused(error) = &slot.state
                 && new
                 && slot.needed_by.contains(&batch)
             {
-                let name = self.job.columns[column].name.clone();
+                let name = self.source.name(column).to_owned();
                 found.push(LeftOut { position: column, column: name, error: error.clone() });
             }
         }
         found.sort_by_key(|column| column.position);
-        if self.refused.columns.is_none() {
+        if self.left_out.columns.is_none() {
             found.iter().for_each(|column| self.drop_column(column.position));
-            self.refused.columns = Some(found);
+            self.left_out.columns = Some(found);
             return Ok(());
         }
         found.into_iter().next().map_or(Ok(()), |column| Err(too_late(column.error)))
@@ -77,8 +60,8 @@ impl Pipeline {
             let slot = &mut self.slots[at];
             let (coming, lacking) = match &slot.state {
                 State::Idle => (true, true),
-                State::Asked(want) => {
-                    self.wants.give_up(*want..*want + 1);
+                State::Asked(asked) => {
+                    asked.give_up(&mut self.wants);
                     (true, true)
                 }
                 State::Parked(..) | State::Decoding => (false, true),
@@ -92,12 +75,4 @@ impl Pipeline {
             self.counted(at);
         }
     }
-}
-
-/// A column cannot be read in a batch, and was there in those before.
-pub fn too_late(error: Error) -> Error {
-    error.with_advice(
-        "columns that nobody has named are left out where their first entries cannot be read, not \
-         where later ones cannot: choose columns without it",
-    )
 }

@@ -19,9 +19,9 @@ use crate::fetch::{Permit, Urgency, Want, Wants};
 use crate::located::Located;
 use crate::read::core::columns::Column;
 use crate::read::core::decoders::AT_ONCE;
-use crate::read::core::pipeline::item::{Counts, Outcome, decode_item};
+use crate::read::core::pipeline::slot::Counts;
 use crate::read::tree::Tree;
-use crate::read::tree::plan::Item;
+use crate::read::tree::baskets::OneBasket;
 
 /// One basket of a branch.
 #[derive(Clone)]
@@ -50,6 +50,13 @@ enum Command {
     Ask(Vec<(Order, oneshot::Sender<Result<Held>>)>),
     Promote(usize),
     GiveUp(usize),
+}
+
+/// What came of decoding.
+enum Outcome {
+    Array(Arc<Array>),
+    /// The basket leaves its entry offsets to be computed from counts.
+    LacksCounts(Bytes),
 }
 
 /// A basket that has come, with its share of the memory budget.
@@ -193,15 +200,14 @@ fn decode(
     counts: &[Counts],
     codecs: &mut Codecs,
 ) -> Result<Outcome> {
-    let item = Item {
-        column: 0,
-        basket: basket.basket,
-        entries: basket.entries.clone(),
-        range: None,
-        decoded: 0,
-        batches: 0..0,
-    };
-    decode_item(tree.metadata(), &basket.column, &item, bytes, counts, codecs)
+    let Basket { column, basket, entries } = basket;
+    let one = OneBasket { tree: tree.metadata(), column, basket: *basket, entries };
+    let decoded = one.decode(bytes, counts, codecs);
+    decoded
+        .map(|array| match array {
+            Some(array) => Outcome::Array(Arc::new(array)),
+            None => Outcome::LacksCounts(bytes.clone()),
+        })
         .map_err(|error| error.within(tree.path()).located(tree.file().url()))
 }
 

@@ -6,15 +6,16 @@
 //! as they are), it waits until those have come.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use rootfile::tree::{BasketPlace, BranchId};
+use rootfile::tree::BranchId;
 
-use super::item::{Counts, Slot, State};
-use super::{Pipeline, stored};
+use super::baskets::Baskets;
+use super::plan::{baskets_of, pieces_of};
 use crate::error::Result;
 use crate::located::Located;
-use crate::read::tree::plan::{Item, baskets_of};
+use crate::read::core::pipeline::Pipeline;
+use crate::read::core::pipeline::plan::Item;
+use crate::read::core::pipeline::slot::{Slot, State};
 
 /// Items that hold counts.
 #[derive(Default)]
@@ -24,16 +25,16 @@ pub struct Counting {
     columns: BTreeMap<BranchId, usize>,
 }
 
-impl Pipeline {
+impl Pipeline<Baskets> {
     /// Plans the counts of branches that say that they will be needed.
     pub(super) fn expect_counts(&mut self) -> Result<()> {
         let says = |column: &usize| {
-            let column_of = &self.job.columns[*column];
-            let branch = &self.job.tree.branches[column_of.branch.0 as usize];
+            let column_of = &self.source.columns[*column];
+            let branch = &self.source.tree.branches[column_of.branch.0 as usize];
             (branch.generates_offsets || column_of.interpretation.always_needs_counts())
-                && self.job.counters[*column].is_some()
+                && self.source.counters[*column].is_some()
         };
-        let columns: Vec<usize> = (0..self.job.columns.len()).filter(says).collect();
+        let columns: Vec<usize> = (0..self.source.columns.len()).filter(says).collect();
         self.plan_counts(&columns)?;
         Ok(())
     }
@@ -70,34 +71,35 @@ impl Pipeline {
 
     /// The column, not handed out, that holds the counts of another one.
     fn counting_column(&mut self, column: usize) -> Result<usize> {
-        let Some(counter) = self.job.counters[column].clone() else {
+        let Some(counter) = self.source.counters[column].clone() else {
             let error = rootfile::Error::unsupported("baskets without their entry offsets");
-            let error = error.within(&self.job.columns[column].name).within(&self.job.tree_path);
+            let error =
+                error.within(&self.source.columns[column].name).within(&self.source.tree_path);
             return Err(error.located(self.job.remote.url()));
         };
-        if let Some(known) = self.counting.columns.get(&counter.branch) {
+        if let Some(known) = self.source.counting.columns.get(&counter.branch) {
             return Ok(*known);
         }
-        let new = self.job.columns.len();
-        self.counting.columns.insert(counter.branch, new);
-        self.job.columns.push(counter);
-        self.job.counters.push(None);
+        let new = self.source.columns.len();
+        self.source.counting.columns.insert(counter.branch, new);
+        self.source.columns.push(counter);
+        self.source.counters.push(None);
         Ok(new)
     }
 
     fn plan_counts_of(&mut self, at: usize, hidden: usize) -> Result<()> {
-        let tree = self.job.tree.clone();
+        let tree = self.source.tree.clone();
         let item = self.plan.items[at].clone();
-        let counted = &tree.branches[self.job.columns[item.column].branch.0 as usize];
-        let counter = &tree.branches[self.job.columns[hidden].branch.0 as usize];
-        let baskets = baskets_of(counter, &counted.baskets[item.basket].entries);
+        let counted = &tree.branches[self.source.columns[item.column].branch.0 as usize];
+        let counter = &tree.branches[self.source.columns[hidden].branch.0 as usize];
+        let baskets = baskets_of(counter, &counted.baskets[item.part].entries);
         if baskets.is_empty() {
             let error = rootfile::Error::corrupt("its counter has no entries");
-            let error = error.within(&self.job.columns[item.column].name);
+            let error = error.within(&self.source.columns[item.column].name);
             return Err(error.located(self.job.remote.url()));
         }
         for basket in baskets {
-            let known = self.counting.items.get(&(hidden, basket)).copied();
+            let known = self.source.counting.items.get(&(hidden, basket)).copied();
             let counts = known
                 .filter(|counts| !matches!(self.slots[*counts].state, State::Gone))
                 .unwrap_or_else(|| self.add_counts(hidden, basket, &item));
@@ -113,62 +115,24 @@ impl Pipeline {
     }
 
     /// Plans one basket of counts, needed first by `item`.
-    fn add_counts(&mut self, column: usize, basket: usize, item: &Item) -> usize {
-        let branch = &self.job.tree.branches[self.job.columns[column].branch.0 as usize];
+    fn add_counts(&mut self, column: usize, basket: usize, item: &Item<usize>) -> usize {
+        let branch = &self.source.tree.branches[self.source.columns[column].branch.0 as usize];
         let reference = &branch.baskets[basket];
-        let mut counts = Item {
+        let decoded = (reference.entries.end - reference.entries.start).saturating_mul(4);
+        let (pieces, decoded) = pieces_of(reference, decoded);
+        let counts = Item {
             column,
-            basket,
             entries: reference.entries.clone(),
-            range: match &reference.place {
-                BasketPlace::Stored(range) => Some(range.clone()),
-                BasketPlace::Embedded(_) => None,
-            },
-            decoded: (reference.entries.end - reference.entries.start).saturating_mul(4),
+            pieces,
+            decoded,
             batches: item.batches.start..item.batches.start,
+            part: basket,
+            survivors: None,
         };
-        counts.decoded = counts.decoded.max(stored(&counts));
         let at = self.plan.items.len();
         self.plan.items.push(counts);
         self.slots.push(Slot::default());
-        self.counting.items.insert((column, basket), at);
+        self.source.counting.items.insert((column, basket), at);
         at
-    }
-
-    /// The counts that decoding an item takes; `None` while they are not all here.
-    pub(super) fn counts_of(&self, at: usize) -> Option<Vec<Counts>> {
-        let held = |counts: &usize| match &self.slots[*counts].state {
-            State::Held(array, _) => {
-                Some((self.plan.items[*counts].entries.clone(), Arc::clone(array)))
-            }
-            _ => None,
-        };
-        self.slots[at].counts.iter().map(held).collect()
-    }
-
-    /// Counts have come: what waited for them is decoded.
-    pub(super) fn feed_dependents(&mut self, counts: usize) {
-        self.slots[counts].dependents.clone().into_iter().for_each(|at| self.feed(at));
-    }
-
-    /// Decodes an item that waits for counts, where these are here.
-    fn feed(&mut self, at: usize) {
-        if matches!(self.slots[at].state, State::Parked(..))
-            && self.counts_of(at).is_some()
-            && let State::Parked(bytes, permit) = std::mem::take(&mut self.slots[at].state)
-        {
-            self.arrive(at, bytes, permit);
-        }
-    }
-
-    /// An item has been decoded, or is not needed after all: it needs no counts any more.
-    pub(super) fn counted(&mut self, at: usize) {
-        for counts in std::mem::take(&mut self.slots[at].counts) {
-            let slot = &mut self.slots[counts];
-            slot.dependents.retain(|dependent| *dependent != at);
-            if slot.dependents.is_empty() && matches!(slot.state, State::Held(..)) {
-                slot.state = State::Gone;
-            }
-        }
     }
 }

@@ -1,0 +1,90 @@
+//! The arrays that are being filled, of all batches of a read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rootfile::{Array, Result};
+
+use super::Source;
+use super::plan::{Item, Plan, Survivors};
+use crate::read::core::fill::filling::{Company, Filling};
+use crate::read::core::fill::prefault::Helper;
+use crate::read::core::fill::slots::{Place, Shelf};
+
+/// The arrays of the batches of one read that are being filled.
+pub struct Assembly {
+    /// By batch; one shelf a column.
+    shelves: BTreeMap<usize, Vec<Arc<Shelf>>>,
+    helper: Option<Helper>,
+}
+
+impl Assembly {
+    /// No arrays yet; a `helper` makes their memory ready.
+    pub fn new(helper: Option<Helper>) -> Self {
+        Assembly { shelves: BTreeMap::new(), helper }
+    }
+
+    /// Where the entries of an item of one of the first columns go, in order.
+    pub fn places<S: Source>(
+        &mut self,
+        plan: &Plan<S::Part>,
+        source: &S,
+        columns: usize,
+        item: &Item<S::Part>,
+    ) -> Vec<Place> {
+        let place = |batch: usize| {
+            let new = || new_shelves(plan, source, columns, batch, self.helper.as_ref());
+            let shelf = self.shelves.entry(batch).or_insert_with(new)[item.column].clone();
+            let there = &plan.batches[batch].entries;
+            let entries = item.entries.start.max(there.start)..item.entries.end.min(there.end);
+            match &item.survivors {
+                None => Place { shelf, position: entries.clone(), runs: vec![entries] },
+                Some(Survivors { position, runs }) => {
+                    let count: u64 = runs.iter().map(|run| run.end - run.start).sum();
+                    Place { shelf, position: *position..position + count, runs: runs.clone() }
+                }
+            }
+        };
+        item.batches.clone().map(place).collect()
+    }
+
+    /// Those arrays of a batch, all of whose items have been put, that are `shown`.
+    pub fn take<S: Source>(
+        &mut self,
+        plan: &Plan<S::Part>,
+        source: &S,
+        columns: usize,
+        batch: usize,
+        shown: impl Iterator<Item = usize>,
+    ) -> Result<Vec<(String, Array)>> {
+        let shelves = self.shelves.remove(&batch);
+        let shelves = shelves.unwrap_or_else(|| new_shelves(plan, source, columns, batch, None));
+        shown.map(|column| Ok((source.name(column).to_owned(), shelves[column].take()?))).collect()
+    }
+}
+
+fn new_shelves<S: Source>(
+    plan: &Plan<S::Part>,
+    source: &S,
+    columns: usize,
+    batch: usize,
+    helper: Option<&Helper>,
+) -> Vec<Arc<Shelf>> {
+    let batch = &plan.batches[batch];
+    let mut items: Vec<Vec<&Item<S::Part>>> = vec![Vec::new(); columns];
+    for item in batch.items.iter().map(|at| &plan.items[*at]) {
+        // Counts are items too, of columns that are not handed out.
+        if let Some(own) = items.get_mut(item.column) {
+            own.push(item);
+        }
+    }
+    let entries = usize::try_from(batch.entries.end - batch.entries.start).unwrap_or(0);
+    let company = Company::of(entries, helper);
+    let shelf = |(column, items): (usize, Vec<&Item<S::Part>>)| {
+        let mut array = source.empty(column);
+        source.reserve(&items, entries, company.is_some(), &mut array);
+        let filling = Filling::new(array, company.as_ref(), helper);
+        Arc::new(Shelf::new(batch.entries.start, filling))
+    };
+    items.into_iter().enumerate().map(shelf).collect()
+}

@@ -1,0 +1,89 @@
+//! What has become of the items of a plan.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rootfile::Array;
+
+use crate::error::Error;
+use crate::fetch::{Permit, Wants};
+use crate::read::core::columns::LeftOut;
+
+/// What has become of an item, and who needs it.
+#[derive(Default)]
+pub struct Slot {
+    pub state: State,
+    /// Batches that it goes into.
+    pub needed_by: Vec<usize>,
+    /// Windows with some of its entries about which nothing is decided.
+    pub undecided: usize,
+    /// Items with the counts that decoding it takes.
+    pub counts: Vec<usize>,
+    /// Items that this one holds the counts of, as long as these are not decoded.
+    pub dependents: Vec<usize>,
+}
+
+#[derive(Default)]
+pub enum State {
+    /// Nothing has been asked for.
+    #[default]
+    Idle,
+    /// On its way.
+    Asked(Asked),
+    /// Here, and waiting for its counts.
+    Parked(Vec<Bytes>, Vec<Permit>),
+    Decoding,
+    Held(Arc<Array>, Option<Permit>),
+    /// Decoded to where it goes.
+    Put(Option<Permit>),
+    /// Not readable by this version, and of a column that may be left out.
+    Refused(Error),
+    /// Handed out, or not needed after all.
+    Gone,
+}
+
+/// An item of which some pieces have not come.
+pub struct Asked {
+    /// The want of each piece.
+    pub wants: Vec<usize>,
+    /// By piece, empty before it has come.
+    pub bytes: Vec<Bytes>,
+    /// Pieces that have not come.
+    pub absent: usize,
+    /// Shares of the memory budget, of those that have.
+    pub permits: Vec<Permit>,
+}
+
+impl Asked {
+    /// None of so many pieces has come.
+    pub fn of(pieces: usize) -> Self {
+        let wants = vec![0; pieces];
+        Asked { wants, bytes: vec![Bytes::new(); pieces], absent: pieces, permits: Vec::new() }
+    }
+
+    /// None of it is wanted after all.
+    pub fn give_up(&self, wants: &mut Wants) {
+        self.wants.iter().for_each(|want| wants.give_up(*want..*want + 1));
+    }
+}
+
+/// Counts of some entries of the table.
+pub type Counts = (Range<u64>, Arc<Array>);
+
+/// The columns that are left out.
+#[derive(Default)]
+pub struct LeftOutColumns {
+    /// `None` before the first batch has decided.
+    pub columns: Option<Vec<LeftOut>>,
+}
+
+impl LeftOutColumns {
+    pub fn has(&self, position: usize) -> bool {
+        self.columns.iter().flatten().any(|column| column.position == position)
+    }
+
+    pub fn all(&self) -> Vec<LeftOut> {
+        self.columns.clone().unwrap_or_default()
+    }
+}
