@@ -104,7 +104,7 @@ def make(name: str) -> None:
 
 
 def describe(name: str) -> dict:
-    """What is in the file, as uproot sees it: per branch its baskets and its bytes on disk."""
+    """The branches of the file by uproot: of each its baskets and its bytes on disk."""
     import uproot
 
     _, tree_name, _ = FILES[name]

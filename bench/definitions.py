@@ -1,4 +1,4 @@
-"""What is measured: each experiment's file, columns, links and peers. Data only; run.py acts."""
+"""The experiments: file, columns, links and peers of each. Data only; run.py acts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What happens to servers while they are read: processes that die, stop and come back, links that
-are cut and slowed. Runs on the near side of a lab, whose processes it may signal."""
+"""Faults of servers during a read: processes that die, stop and come back, links that are cut and
+slowed. Runs on the near side of a lab, whose processes it may signal."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Hosts:
         return {host: stats[host]["sent"]["bytes"] for host in self.pids}
 
     def prepare(self, faults: tuple[Fault, ...]) -> None:
-        """Counts from here what each sends, and keeps ready what is to replace killed servers.
+        """Counts the bytes that each host sends from here on, and readies servers for killed ones.
 
         Their namespaces can be entered only while they live.
         """
@@ -67,7 +67,7 @@ class Hosts:
                     self._spares[host] = [spare(pid) for pid in self.pids[host]]
 
     def sent_in_all(self) -> int:
-        """The same of all together, since `prepare`."""
+        """Bytes that all hosts have sent since `prepare`."""
         return sum(self.sent().values()) - sum(self._sent_before.values())
 
     def busiest(self) -> str:
@@ -121,7 +121,7 @@ class Hosts:
 
 
 def spare(pid: int) -> subprocess.Popen:
-    """The same server once more, in the same namespaces, that waits for a word to begin.
+    """A second copy of the server in the same namespaces, which waits for a line to begin.
 
     It has entered them when this returns: with the process they end.
     """
@@ -143,7 +143,7 @@ def spare(pid: int) -> subprocess.Popen:
 
 
 class Schedule:
-    """Does each fault at its time after `begin`, and counts what has been sent until a mark."""
+    """Does each fault at its time after `begin`, and counts the bytes sent until a mark."""
 
     def __init__(
         self, hosts: Hosts, faults: tuple[Fault, ...], mark_s: float | None = None

@@ -38,7 +38,7 @@ def cpu_model() -> str:
 
 
 def root_release() -> str | None:
-    """ROOT's own version, which its wheel's does not tell."""
+    """ROOT's own version; the number of its wheel is another."""
     found = find_spec("ROOT")
     if found is None or found.origin is None:
         return None

@@ -80,7 +80,7 @@ HEADLINES = (
 )
 # The README has these of them.
 FIRST_SCREEN = ("h42", "opens", "local", "ntuple")
-# What farroot takes more of is said of these, the first batch of a file among them.
+# The jobs of which bytes and connections are shown.
 COSTS = (
     HEADLINES[0],
     HEADLINES[3],

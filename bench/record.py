@@ -17,7 +17,7 @@ def table(
 ) -> list[dict]:
     """One line for each link and peer. Round trips need both links and make one line a peer.
 
-    `needed_bytes` are those of the baskets that the job needs, where the file tells.
+    `needed_bytes` are those of the baskets that the job needs, where they are known.
     """
     lines = []
     links = list(dict.fromkeys(row["link"] for row in rows))
@@ -97,8 +97,8 @@ def add_ratios(lines: list[dict], peers: list[Peer]) -> None:
 
 def add_harm(lines: list[dict], needed_bytes: int | None) -> None:
     """Bytes on the link beyond the needed baskets, as a part of these; headers of packets too."""
-    told = [line["needed_bytes"] for line in lines if "needed_bytes" in line]
-    needed = needed_bytes or min(told, default=None)
+    known = [line["needed_bytes"] for line in lines if "needed_bytes" in line]
+    needed = needed_bytes or min(known, default=None)
     for line in lines:
         if needed and "link_bytes" in line:
             line["beyond_needed"] = line["link_bytes"] / needed - 1
@@ -148,7 +148,7 @@ def as_text(experiment: Experiment, lines: list[dict]) -> str:
 
 
 def added(stem: Path, rows: list[dict]) -> list[dict]:
-    """What is recorded, and further rows behind it; runs of the same are numbered on."""
+    """The recorded rows and the new ones; runs of the same link and peer are numbered on."""
     old = []
     if stem.with_suffix(".csv").exists():
         with stem.with_suffix(".csv").open(newline="") as file:

@@ -132,7 +132,7 @@ def set_link(link: Link) -> None:
 
 
 def needed_bytes(experiment: Experiment) -> int | None:
-    """Bytes of the baskets of whole columns; of a part of the entries the file does not tell."""
+    """Bytes of the baskets of whole columns; None for a part of the entries."""
     if not experiment.links or not experiment.columns or experiment.entry_stop:
         return None
     columns = data.facts_of(experiment.file)["columns"]
@@ -157,9 +157,9 @@ def run_peer(experiment: Experiment, peer: Peer, link: Link | None) -> dict:
         return {"failed": f"no answer in {experiment.timeout_s:g} s"}
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or not lines:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["nothing"]
+        output = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
         # The error itself, where its message has more lines than one.
-        why = next((line for line in reversed(said) if "Error" in line), said[-1])
+        why = next((line for line in reversed(output) if "Error" in line), output[-1])
         return {"failed": f"exit {done.returncode}: {why[:200]}"}
     return json.loads(lines[-1])
 

@@ -21,7 +21,7 @@ class Job:
     metalink: bool = False  # the hosts are named by a Metalink
     options: tuple[str, ...] = ()
     fails: bool = False  # an error is the right answer
-    mark_s: float | None = None  # the rate from then on is told as well
+    mark_s: float | None = None  # the rate from then on is recorded too
 
 
 @dataclass(frozen=True)

@@ -143,14 +143,14 @@ def run_job(hosts: Hosts, scenario: Scenario, job: Job) -> dict:
     )
     killer = threading.Timer(TIMEOUT_S, process.kill)
     killer.start()
-    said = {"failed": "no answer"}
+    result = {"failed": "no answer"}
     try:
         assert process.stdout
         for line in process.stdout:
             if line.startswith("begin"):
                 schedule.begin()
             elif line.startswith("{"):
-                said = json.loads(line)
+                result = json.loads(line)
         process.wait()
     finally:
         killer.cancel()
@@ -159,11 +159,11 @@ def run_job(hosts: Hosts, scenario: Scenario, job: Job) -> dict:
         folder.cleanup()
         if "kill" in {fault.action for fault in job.faults}:
             time.sleep(RESTART_S)
-    if schedule.marked and job.mark_s and said.get("time_s", 0) > job.mark_s:
-        said["rate_after_mark"] = (said["link_bytes"] - schedule.marked) / (
-            said["time_s"] - job.mark_s
+    if schedule.marked and job.mark_s and result.get("time_s", 0) > job.mark_s:
+        result["rate_after_mark"] = (result["link_bytes"] - schedule.marked) / (
+            result["time_s"] - job.mark_s
         )
-    return said
+    return result
 
 
 def summary(name: str, rows: list[dict]) -> list[dict]:

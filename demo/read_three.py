@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def with_farroot(url: str, columns: list[str], timeline: str | None) -> dict[str, object]:
-    """farroot tells itself what it has asked for."""
+    """farroot's own report counts its requests."""
     import awkward as ak
     import farroot
 
@@ -66,7 +66,7 @@ def with_uproot(url: str, columns: list[str], _: str | None) -> dict[str, object
 
 
 def digest(arrays: object, ak: object) -> str:
-    """The same for equal columns, whoever has read them."""
+    """The same for equal columns, whichever client has read them."""
     total = hashlib.sha256()
     for name in sorted(ak.fields(arrays)):
         column = arrays[name]

@@ -1,4 +1,4 @@
-"""What all peers share: one job, timed cold in this process, told as one line of JSON.
+"""Shared by all peers: one job, timed cold in this process, printed as one line of JSON.
 
 Imports and compilation of helpers come before the clock starts; connecting, opening and decoding
 after. Bytes and connections are those that crossed the lab's link: the same measure for everyone.
@@ -90,7 +90,7 @@ def run(
 ) -> None:
     """Times `job`. Off the clock, its result becomes an `answer` to compare with the others'.
 
-    A job that is a sample is told as the whole: time and bytes times `scale`.
+    The figures of a sample are scaled to the whole job: time and bytes times `scale`.
     """
     before = link()
     idle_bytes = memory("VmRSS")
@@ -109,13 +109,13 @@ def run(
             if key in measured:
                 measured[key] *= scale
     print(json.dumps(measured | answer(result)))
-    # Some peers hang or crash while they tidy up; their time has been told.
+    # Some peers hang or crash while they tidy up; their time has been printed.
     sys.stdout.flush()
     os._exit(0)
 
 
 def memory(field: str) -> int:
-    """Bytes of this process: VmRSS now, VmHWM at most so far (getrusage may tell a parent's)."""
+    """Bytes of this process: VmRSS now, VmHWM at most so far (getrusage may give a parent's)."""
     with open("/proc/self/status") as status:
         line = next(line for line in status if line.startswith(field + ":"))
     return int(line.split()[1]) * 1024

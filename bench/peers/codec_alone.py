@@ -1,10 +1,10 @@
 """The floor of decoding on one thread: the decompressor alone, on a local file's baskets, pages or
 objects.
 
-A C library itself, with one context for all: of zstd, LZ4 and LZMA those of the system, of zlib
-libdeflate where it is installed, else zlib. What is compressed is in memory, its place in the file
-is known, and all goes into one buffer that stays in a cache: nothing is read, no array made, none
-of ROOT's checksums verified. What is not compressed is copied there.
+It calls the C library with one context for all: the system's zstd, LZ4 and LZMA, and for zlib
+libdeflate where it is installed, else zlib. Compressed blocks are in memory, their places are known,
+and all are decompressed into one buffer that stays in a cache: nothing is read, no array is made,
+none of ROOT's checksums is verified. Blocks that are not compressed are copied there.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Opens N cold connections at the first moment and sends each of them everything in one burst:
 handshake, protocol, login, open and its share of vectored reads on the file handle that the server
-will give. Two round trips and TCP's ramp-up are all that is left: what there is to reach with as
-many connections. With `--fill` they share what is to be read instead, and bound what is under way,
-so that they do not overfill the queue before the link.
+will give. Two round trips and TCP's ramp-up are left: no reader with as many connections can take
+less. With `--fill` the connections share one queue of requests and bound the bytes in flight, so
+that they do not overfill the queue before the link.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ args = clock.arguments(
     ("--chunks", {"type": int, "help": "so many pieces of --chunk-bytes, one each --stride"}),
     ("--chunk-bytes", {"type": int, "default": 10_000}),
     ("--stride", {"type": int, "default": 20_000}),
-    ("--pipe-bytes", {"type": int, "default": 0, "help": "what the link holds"}),
-    ("--fill", {"type": float, "help": "asked for and not here at most so many times that"}),
+    ("--pipe-bytes", {"type": int, "default": 0, "help": "bytes that the link holds"}),
+    ("--fill", {"type": float, "help": "bytes in flight, in multiples of that"}),
 )
 
 # XRootD protocol 5.2: request codes, response states, and the limits of a vectored read.
@@ -34,7 +34,7 @@ PROTOCOL, LOGIN, OPEN, READV = 3006, 3007, 3010, 3025
 OK, OKSOFAR = 0, 4000
 SEGMENTS_MAX, SEGMENT_BYTES_MAX = 256, 2_097_136
 GUESSED_HANDLE = b"\0\0\0\0"
-# Of one read, where what is in flight is bounded.
+# Of one read, where the bytes in flight are bounded.
 READ_BYTES = 512 << 10
 # However short the link is: some reads for each connection.
 IN_FLIGHT_MAX = max(int((args.fill or 0) * args.pipe_bytes), args.connections * (256 << 10))
@@ -130,7 +130,7 @@ class Connection:
         self.outgoing = self.outgoing[sent:]
 
     def receive(self) -> int:
-        """Takes what is there; how many bytes of reads it was."""
+        """Takes the bytes that have arrived; returns how many of them belong to reads."""
         data = self.socket.recv(1 << 20)
         if not data:
             raise EOFError("the server has closed the connection")
@@ -209,7 +209,7 @@ def job() -> int:
 
 
 connections = [Connection() for _ in range(args.connections)]
-# With a bound on what is in flight all share one queue; without, each is told everything at once.
+# With a bound on bytes in flight all share one queue; without, each sends all its requests at once.
 reads = reads_of(ranges()) if args.fill else deque()
 if not args.fill:
     connections = connections[: len(parts := shares(ranges(), args.connections))]

@@ -2,7 +2,7 @@
 
 The branches are those that farroot's exercise chooses: smallest, largest, next smallest, and so
 on, until they make up the fraction of the stored bytes. `default`: ROOT's cache as it comes, which
-learns from the first entries. `trained`: told the branches of each event beforehand.
+learns from the first entries. `trained`: it gets the branches of each event beforehand.
 """
 
 import clock

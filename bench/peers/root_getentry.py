@@ -1,8 +1,7 @@
 """ROOT: a loop of TTree::GetEntry in C++ over some columns, with one of four settings of its cache.
 
-`none`: no cache. `64kB`: what was usual in 2006. `default`: as ROOT comes, the cache learns.
-`trained`: told its columns beforehand, and large enough for all that is read: the best that ROOT's
-manual offers.
+`none`: no cache. `64kB`: usual in 2006. `default`: ROOT's own, which learns. `trained`: it gets its
+columns beforehand, and is large enough for the whole read, as ROOT's manual advises.
 """
 
 import clock
@@ -65,7 +64,7 @@ def answer(result):
         counter = tree.GetBranch(name).GetListOfLeaves()[0].GetLeafCount()
         if counter and counter.GetName() not in asked:
             counters.add(counter.GetName())
-    # GetEntry counts the counters of jagged columns too, which nobody asked for.
+    # GetEntry counts the counters of jagged columns too, which the job does not name.
     return {"entries": entries, "payload_bytes": bytes_read - 4 * entries * len(counters)}
 
 
