@@ -2,8 +2,8 @@
 objects.
 
 It calls the C library with one context for all: the system's zstd, LZ4 and LZMA, and for zlib
-libdeflate where it is installed, else zlib. Compressed blocks are in memory, their places are known,
-and all are decompressed into one buffer that stays in a cache: nothing is read, no array is made,
+libdeflate where it is installed, else zlib. Compressed blocks are in memory, their places known;
+all are decompressed into one buffer that stays in a cache: nothing is read, no array is made,
 none of ROOT's checksums is verified. Blocks that are not compressed are copied there.
 """
 

@@ -25,7 +25,11 @@ mod modules;
 #[cfg(test)]
 mod names;
 #[cfg(test)]
+mod paths;
+#[cfg(test)]
 mod phrases;
+#[cfg(test)]
+mod prose;
 #[cfg(test)]
 mod repository;
 #[cfg(test)]
