@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use read::core::batches::Batches;
-pub use read::core::columns::{Batch, Column, LeftOut};
+pub use read::core::columns::{Batch, Column, LeftOut, datashape};
 pub use read::core::cut::{Cut, Predicate};
 pub use read::core::footprint::{Outline, OutlineColumn};
 pub use read::core::lazy::{LazyBatches, Learning};
@@ -41,7 +41,8 @@ pub use read::open::objects::{Content, Contents};
 pub use read::tree::Tree;
 pub use read::tree::events::{Event, Events, Value};
 pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
-pub use rootfile::array::{Array, Lists, Mark, Numbers, Offsets, Primitive, ValueRef};
+pub use rootfile::array::{Array, ListRef, Lists, Mark, Numbers, Offsets, Primitive};
+pub use rootfile::array::{RecordRef, ValueRef};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
 
 use read::core::select::only;
@@ -113,6 +114,12 @@ impl Engine {
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let runtime = self.inner.runtime.as_ref().expect("the engine has a runtime of its own");
         runtime.block_on(future)
+    }
+
+    /// While the guard lives, tasks that this thread starts run on the engine's threads: for futures
+    /// that another executor polls. `None` for an engine made by [`Engine::within`].
+    pub fn enter(&self) -> Option<tokio::runtime::EnterGuard<'_>> {
+        self.inner.runtime.as_ref().map(tokio::runtime::Runtime::enter)
     }
 
     /// Waits as [`Engine::block_on`] does, but asks `give_up` once every `pause`; `None`, and the

@@ -46,6 +46,20 @@ pub struct CopyOptions {
     pub verify: bool,
 }
 
+impl CopyOptions {
+    /// Replaces files that are there already, or leaves them alone.
+    #[must_use]
+    pub fn overwrite(self, overwrite: bool) -> Self {
+        CopyOptions { overwrite, ..self }
+    }
+
+    /// Compares each file with its server's checksum, or does not.
+    #[must_use]
+    pub fn verify(self, verify: bool) -> Self {
+        CopyOptions { verify, ..self }
+    }
+}
+
 /// How far a copy is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {

@@ -1,7 +1,7 @@
 //! What a read gives.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{Index, Range};
 use std::sync::Arc;
 
 use rootfile::Array;
@@ -30,7 +30,8 @@ impl Column {
     }
 }
 
-pub(crate) fn datashape(array: &Array) -> String {
+/// The type of an array's entries as Awkward spells it: `float32`, `var * 3 * int16`, `string`.
+pub fn datashape(array: &Array) -> String {
     match array {
         Array::Numbers { numbers, shape } => {
             let dimensions = shape.iter().map(|length| format!("{length} * "));
@@ -103,6 +104,11 @@ impl Batch {
         Batch { entries, survivors, columns: columns.collect(), left_out: Vec::new() }
     }
 
+    /// The column of that name, if there is one.
+    pub fn get(&self, name: &str) -> Option<&Array> {
+        self.columns.iter().find(|(column, _)| column == name).map(|(_, array)| array)
+    }
+
     /// Bytes of memory in the arrays; offsets that columns share count once.
     pub fn nbytes(&self) -> usize {
         let mut counted = BTreeSet::new();
@@ -128,6 +134,16 @@ impl Batch {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+impl Index<&str> for Batch {
+    type Output = Array;
+
+    /// # Panics
+    /// Where no column has that name; [`Batch::get`] says so in another way.
+    fn index(&self, name: &str) -> &Array {
+        self.get(name).unwrap_or_else(|| panic!("the batch has no column {name:?}"))
     }
 }
 
