@@ -1,0 +1,89 @@
+//! A tree or an RNTuple, and what is read of it at once.
+
+use std::ops::RangeBounds;
+
+use engine::{Batch, Engine, Place, Wanted};
+use remote::Result;
+
+use crate::scan::{Scan, ScanOptions, half_open, named};
+use crate::threads::on_threads_of;
+
+/// A tree or an RNTuple. Cheap to clone.
+#[derive(Clone)]
+pub struct Table {
+    engine: Engine,
+    inner: engine::Table,
+}
+
+/// A column that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Column {
+    /// Its path: `Muon_pt`, `event/fX`.
+    pub name: String,
+    /// The type of an entry as Awkward Array spells it: `float32`, `var * 3 * int16`, `string`.
+    pub datashape: String,
+}
+
+impl Table {
+    pub(crate) fn new(engine: Engine, inner: engine::Table) -> Self {
+        Table { engine, inner }
+    }
+
+    /// Where it is in the file, without the cycle.
+    pub fn path(&self) -> &str {
+        self.inner.path()
+    }
+
+    /// The address of its file, without secrets.
+    pub fn url(&self) -> &str {
+        self.inner.file().url()
+    }
+
+    /// How many entries it has.
+    pub fn num_entries(&self) -> u64 {
+        self.inner.num_entries()
+    }
+
+    /// All columns that can be read, in the order of the file.
+    ///
+    /// # Errors
+    /// `Corrupt`.
+    pub fn columns(&self) -> Result<Vec<Column>> {
+        let column = |(name, empty): (String, engine::Array)| Column {
+            name,
+            datashape: engine::datashape(&empty),
+        };
+        Ok(self.inner.select(&Wanted::All)?.empty().into_iter().map(column).collect())
+    }
+
+    /// Reads columns of a range of entries (cut to those there are), all at once. A column is named
+    /// by its path, its last name, or a pattern (`Jet_*`); one of a friend by `friend.column`.
+    ///
+    /// # Errors
+    /// `NotInFile` for a name that no column has; `Unsupported` for a column that this version
+    /// cannot read; those of fetching.
+    pub async fn read<C: AsRef<str>>(
+        &self,
+        columns: impl IntoIterator<Item = C>,
+        entries: impl RangeBounds<u64>,
+    ) -> Result<Batch> {
+        let (wanted, entries) = (named(columns), half_open(&entries));
+        let read = async {
+            let selected = self.engine.select(&self.inner, &wanted).await?;
+            selected.read(entries).await
+        };
+        on_threads_of(&self.engine, read).await
+    }
+
+    /// Reads it in steps: the next ones are fetched while the caller works on this one.
+    pub fn scan(&self, options: ScanOptions) -> Scan {
+        let place = Place {
+            url: self.url().to_owned(),
+            path: Some(self.path().to_owned()),
+            open: Some(self.inner.clone()),
+            ..Place::default()
+        };
+        Scan::new(&self.engine, vec![place], options)
+    }
+}

@@ -1,0 +1,171 @@
+//! What a program that depends on this crate finds: the names, tables read at once and in steps by
+//! any executor, and the examples.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use farroot::{Cut, Engine, ErrorKind, ScanOptions, Step};
+
+#[path = "../examples/copy.rs"]
+#[allow(dead_code)]
+mod copy;
+#[path = "../examples/read.rs"]
+#[allow(dead_code)]
+mod read;
+#[path = "../examples/scan.rs"]
+#[allow(dead_code)]
+mod scan;
+
+/// 100 entries, of which `number` counts from 0.
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../rootfile/testdata/clustered.root");
+
+/// A change of this list is a change of the public interface: it has its line in CHANGELOG.md.
+const NAMES: [&str; 30] = [
+    "Array",
+    "Batch",
+    "Column",
+    "Config",
+    "Copied",
+    "CopyOptions",
+    "Cut",
+    "Engine",
+    "Error",
+    "ErrorKind",
+    "File",
+    "KeyInfo",
+    "LeftOut",
+    "ListRef",
+    "Lists",
+    "Mark",
+    "Numbers",
+    "Offsets",
+    "Primitive",
+    "Progress",
+    "RecordRef",
+    "Report",
+    "Result",
+    "Scan",
+    "ScanBatch",
+    "ScanOptions",
+    "Skipped",
+    "Step",
+    "Table",
+    "ValueRef",
+];
+
+fn events() -> String {
+    format!("{FILE}:events")
+}
+
+/// The names that a crate's root hands on.
+fn public_names(root: &str) -> BTreeSet<&str> {
+    let mut names = BTreeSet::new();
+    for item in root.split("\npub ").skip(1) {
+        let (item, _) = item.split_once(';').expect("an item ends");
+        let path = item.strip_prefix("use ").expect("the root only hands on");
+        let listed = match path.split_once('{') {
+            Some((_, listed)) => listed.trim_end_matches('}'),
+            None => path.rsplit("::").next().expect("a path has a last part"),
+        };
+        names.extend(listed.split(',').map(str::trim).filter(|name| !name.is_empty()));
+    }
+    names
+}
+
+#[test]
+fn the_public_names_are_these() {
+    let root = include_str!("../src/lib.rs");
+    assert_eq!(public_names(root), BTreeSet::from(NAMES));
+    let more = format!("{root}\npub use ::engine::{{Plan, Tree}};\n");
+    assert_eq!(public_names(&more).len(), NAMES.len() + 2);
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// The least that is an executor, and knows nothing of tokio.
+fn wait<F: Future>(future: F) -> F::Output {
+    let mut future = std::pin::pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+#[test]
+fn columns_are_read_by_name_on_any_executor() {
+    let engine = Engine::new().unwrap();
+    let batch = wait(async {
+        let file = engine.open(FILE).await?;
+        assert!(file.table_paths().await?.contains(&"outer/inner/small".to_owned()));
+        let table = file.table("events").await?;
+        assert_eq!((table.path(), table.num_entries()), ("events", 100));
+        let shapes: Vec<_> = table.columns()?.into_iter().map(|column| column.datashape).collect();
+        assert_eq!(shapes[..2], ["int32", "2 * 3 * float32"]);
+        table.read(["number", "count*"], 98..).await
+    })
+    .unwrap();
+    assert_eq!(batch["number"].as_primitive::<i32>(), Some(&[98, 99][..]));
+    assert!(batch.get("fixed").is_none());
+    let counted = batch["counted"].as_list().unwrap();
+    let counts = counted.slices::<f64>().unwrap().map(|items| items.len() as i32);
+    assert!(counts.eq(batch["count"].as_primitive::<i32>().unwrap().iter().copied()));
+    let missing = wait(async { engine.table(&events()).await?.read(["nubmer"], ..).await });
+    let error = missing.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotInFile);
+    assert!(error.to_string().contains("did you mean number"), "{error}");
+}
+
+#[test]
+fn a_scan_goes_through_files_in_steps() {
+    let engine = Engine::new().unwrap();
+    let skipped = Arc::new(Mutex::new(Vec::new()));
+    let say = skipped.clone();
+    let options = ScanOptions::new()
+        .columns(["number"])
+        .entries(..=79)
+        .step(Step::Entries(40))
+        .cut(Cut::parse("number >= 30").unwrap())
+        .on_skipped(move |left_out| say.lock().unwrap().push(left_out.file));
+    let addresses = [events(), format!("{FILE}.none:events"), events()];
+    let mut scan = engine.scan(&addresses, options);
+    let mut found = Vec::new();
+    while let Some(batch) = wait(scan.next()) {
+        let batch = batch.unwrap();
+        found.push((batch.file, batch["number"].as_primitive::<i32>().unwrap().to_vec()));
+    }
+    let all = |file| [(file, (30..40).collect()), (file, (40..80).collect())];
+    assert_eq!(found, [all(0), all(2)].concat());
+    assert_eq!(*skipped.lock().unwrap(), [1]);
+    // Without a word on what is skipped it ends with the error.
+    let mut scan = engine.scan(&addresses[1..], ScanOptions::new());
+    assert_eq!(wait(scan.next()).unwrap().unwrap_err().kind(), ErrorKind::NotFound);
+    assert!(wait(scan.next()).is_none());
+    let table = wait(engine.table(&events())).unwrap();
+    let mut scan = table.scan(ScanOptions::new().columns(["n*"]).step(Step::Entries(60)));
+    let first = wait(scan.next()).unwrap().unwrap();
+    assert_eq!((first.len(), first.columns.len()), (60, 2));
+}
+
+#[test]
+fn the_examples_do_what_they_say() {
+    let lines = read::lines(&events(), &["number".to_owned(), "counted".to_owned()]).unwrap();
+    assert_eq!(lines.len(), 10);
+    assert_eq!(lines[3], "number: 3, counted: [30, 31, 32]");
+    let mean = scan::mean("number < 11", "number", &[events(), events()]).unwrap();
+    assert_eq!(mean, (22, 5.0));
+    let folder = tempfile::tempdir().unwrap();
+    let size = std::fs::metadata(FILE).unwrap().len();
+    assert_eq!(copy::copy(&[FILE.to_owned()], folder.path()).unwrap(), size);
+    assert_eq!(std::fs::metadata(folder.path().join("clustered.root")).unwrap().len(), size);
+}
