@@ -1,4 +1,4 @@
-//! One connection's protocol state: what the driver asks becomes requests of the protocol.
+//! One connection's protocol state, and what the driver calls its parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -7,14 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use xrootd::client::{Client, FileId, RequestId};
-use xrootd::message::dirlist::DirlistOptions;
-use xrootd::message::locate::LocateOptions;
-use xrootd::message::open::OpenOptions;
 
-use super::pages::{How, Pages};
+use super::command::path;
+use super::pages::Pages;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::source::{Command, FileInfo, FileRef, Link, Notice, Part, RequestTag};
+use crate::source::{Command, FileInfo, FileRef, Link, Notice, RequestTag};
 
 /// Commands that came before the connection was up.
 #[derive(Default)]
@@ -43,7 +41,7 @@ impl Early {
 const KNOWN_FOR: Duration = Duration::from_millis(100);
 
 /// What a file was when it was last asked for.
-struct Known {
+pub(super) struct Known {
     at: Duration,
     info: FileInfo,
 }
@@ -56,22 +54,22 @@ pub struct Session {
     pub files: BTreeMap<u32, FileId>,
     pub requests: BTreeMap<RequestId, Asked>,
     /// The driver's latest request for each file, by its tag.
-    latest: BTreeMap<u32, RequestTag>,
+    pub(super) latest: BTreeMap<u32, RequestTag>,
     /// Where each of the driver's requests is. Ranges with checksums take a request each.
     pub tags: BTreeMap<RequestTag, Vec<RequestId>>,
     /// What came of files, by the driver's tag, of which it is still to be told what they are: no more
     /// than was asked for meanwhile.
     held: BTreeMap<u32, Vec<Notice>>,
     /// What files were as their opens told it.
-    known: BTreeMap<u32, Known>,
+    pub(super) known: BTreeMap<u32, Known>,
     /// The same of those that are opened again, because their handles told something else.
-    doubted: BTreeMap<u32, FileInfo>,
+    pub(super) doubted: BTreeMap<u32, FileInfo>,
     /// The server answers opens without saying what the file is, as some session has learnt.
-    opens_say_nothing: Arc<AtomicBool>,
+    pub(super) opens_say_nothing: Arc<AtomicBool>,
     /// The server says the same of a handle as of the open that has given it.
     asks_again: bool,
     /// Whether to ask for checksums.
-    pages: Arc<Pages>,
+    pub(super) pages: Arc<Pages>,
 }
 
 /// What a protocol request was sent for.
@@ -174,7 +172,7 @@ impl Session {
         }
     }
 
-    fn send_stat(&mut self, file: FileRef, request: Option<RequestTag>) {
+    pub fn send_stat(&mut self, file: FileRef, request: Option<RequestTag>) {
         let path = path(&file);
         let asked = self.client.stat(self.clock.now(), &path);
         self.held.entry(file.tag).or_default();
@@ -187,7 +185,7 @@ impl Session {
     }
 
     /// Asks what an open file is now, where that has not been asked for a while.
-    fn check(&mut self, id: FileId, file: &FileRef) {
+    pub fn check(&mut self, id: FileId, file: &FileRef) {
         let now = self.clock.now();
         let is_old = |known: &&mut Known| now.saturating_sub(known.at) >= KNOWN_FOR;
         let Some(known) = self.known.get_mut(&file.tag).filter(is_old) else { return };
@@ -263,139 +261,6 @@ impl Session {
         }
         self.doubted.remove(&file.tag);
         self.forget(file.tag);
-    }
-
-    pub fn command(&mut self, command: Command, link: &Link) {
-        let now = self.clock.now();
-        match command {
-            Command::Open { request, file, part } => {
-                self.latest.insert(file.tag, request);
-                let (Part::Head(bytes) | Part::Tail(bytes)) = part;
-                // Opened anew also where it is open already: the answer carries the size.
-                self.forget(file.tag);
-                let id = self.open(&file, Some(request));
-                self.read(id, 0..bytes, request, file);
-            }
-            Command::Fetch { request, file, segments } => {
-                self.latest.insert(file.tag, request);
-                let id = match self.files.get(&file.tag).copied() {
-                    Some(id) => {
-                        self.check(id, &file);
-                        id
-                    }
-                    None => self.open(&file, None),
-                };
-                if segments.len() == 1 || self.pages.how(&file) == How::Checked {
-                    let read = |range| self.read(id, range, request, file.clone());
-                    return segments.into_iter().for_each(read);
-                }
-                let segments: Vec<_> = segments.into_iter().map(|range| (id, range)).collect();
-                let asked = self.client.readv(now, &segments);
-                self.remember(asked, request, file, None);
-            }
-            Command::Cancel { request } => {
-                let was_held = self.drop_held(request);
-                if self.drop_all(request) || was_held {
-                    link.tell(Notice::Done { request });
-                }
-            }
-            Command::Close { file } => self.forget(file.tag),
-            Command::List { request, directory } => {
-                let path = path(&directory);
-                let id = self.client.dirlist(now, &path, DirlistOptions::default());
-                self.tags.insert(request, vec![id]);
-                self.requests.insert(id, Asked::List { request, directory });
-            }
-            Command::Checksum { request, file, algorithm } => {
-                let mut path = path(&file);
-                if let Some(algorithm) = algorithm {
-                    path.push(if path.contains('?') { '&' } else { '?' });
-                    path.push_str("cks.type=");
-                    path.push_str(algorithm.name());
-                }
-                let id = self.client.query_checksum(now, &path);
-                self.tags.insert(request, vec![id]);
-                self.requests.insert(id, Asked::Checksum { request, file });
-            }
-            Command::Locate { request, file } => {
-                let path = path(&file);
-                // As redirections name them, where servers have names.
-                let id = self.client.locate(now, &path, LocateOptions::PREFER_NAMES);
-                self.tags.insert(request, vec![id]);
-                self.requests.insert(id, Asked::Locate { request, file });
-            }
-        }
-    }
-
-    pub fn forget(&mut self, file: u32) {
-        self.known.remove(&file);
-        if let Some(id) = self.files.remove(&file) {
-            self.client.close(self.clock.now(), id);
-        }
-    }
-
-    pub fn open(&mut self, file: &FileRef, request: Option<RequestTag>) -> FileId {
-        let path = path(file);
-        let (id, opening) = self.client.open(self.clock.now(), &path, OpenOptions::FOR_READING);
-        self.files.insert(file.tag, id);
-        let asked = match request {
-            Some(request) => Asked::Open { request, file: file.clone() },
-            None => Asked::OpenForFetch { file: file.clone() },
-        };
-        self.requests.insert(opening, asked);
-        if self.opens_say_nothing.load(Ordering::Relaxed) {
-            self.send_stat(file.clone(), request);
-        }
-        id
-    }
-
-    /// Reads one range, with checksums or without.
-    pub fn read(&mut self, id: FileId, range: Range<u64>, request: RequestTag, file: FileRef) {
-        let now = self.clock.now();
-        let (asked, checked) = match self.pages.how(&file) {
-            How::Plain => (self.client.read(now, id, range), None),
-            How::Checked => {
-                let again = self.pages.were_damaged(file.tag, &range);
-                (self.client.pgread(now, id, range.clone(), again), Some(range))
-            }
-        };
-        self.remember(asked, request, file, checked);
-    }
-
-    pub fn is_checked(&self, id: RequestId) -> bool {
-        matches!(self.requests.get(&id), Some(Asked::Read { checked: Some(_), .. }))
-    }
-
-    /// Asks without checksums for what was asked for with them; false where it was not.
-    pub fn read_unchecked(&mut self, refused: RequestId) -> bool {
-        let Some(Asked::Read { request, file, checked: Some(range) }) = self.requests.get(&refused)
-        else {
-            return false;
-        };
-        let (request, file, range) = (*request, file.clone(), range.clone());
-        let Some(id) = self.files.get(&file.tag).copied() else { return false };
-        self.requests.remove(&refused);
-        self.is_last(request, refused);
-        let asked = self.client.read(self.clock.now(), id, range);
-        self.remember(asked, request, file, None);
-        true
-    }
-
-    pub fn remember(
-        &mut self,
-        id: RequestId,
-        request: RequestTag,
-        file: FileRef,
-        checked: Option<Range<u64>>,
-    ) {
-        self.requests.insert(id, Asked::Read { request, file, checked });
-        self.tags.entry(request).or_default().push(id);
-    }
-
-    pub fn ask_limits(&mut self) {
-        let keys = ["readv_iov_max", "readv_ior_max"];
-        let request = self.client.query_config(self.clock.now(), &keys);
-        self.requests.insert(request, Asked::Limits);
     }
 
     /// Drops what is held of a request; whether it has been through, but for what the file is.
@@ -503,10 +368,4 @@ impl Session {
             self.held.remove(&tag);
         }
     }
-}
-
-/// What requests name a file by.
-fn path(file: &FileRef) -> String {
-    // No other address comes to this server, which refuses an empty path.
-    file.url.to_xrootd().map(xrootd::url::Url::full_path).unwrap_or_default()
 }

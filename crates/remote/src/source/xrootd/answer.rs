@@ -1,0 +1,177 @@
+//! What a server answers, as the driver takes it.
+
+use xrootd::client::{Answer, Event, RequestId};
+use xrootd::error::RequestError;
+use xrootd::message::stat::StatInfo;
+
+use super::redirect::redirected;
+use super::session::{Asked, Session};
+use super::{XrootdServer, locate, pages};
+use crate::checksum::Checksum;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::{FileInfo, FileRef, Link, Notice, RequestTag, Server};
+
+impl XrootdServer {
+    /// Passes on what has become of a request.
+    pub(super) fn answer(&self, session: &mut Session, link: &Link, event: Event) {
+        match event {
+            Event::Opened { request, stat, .. } => {
+                let (file, request) = match session.requests.remove(&request) {
+                    Some(Asked::Open { request, file }) => (file, Some(request)),
+                    Some(Asked::OpenForFetch { file }) => (file, None),
+                    _ => return,
+                };
+                match stat {
+                    // It was asked for together with the open.
+                    _ if session.asks_stat(file.tag) => {}
+                    Some(stat) => self.identify(session, link, &file, request, &stat),
+                    None => session.ask_stat(file, request),
+                }
+            }
+            Event::Data { request, offset, bytes, .. } => {
+                if let Some(Asked::Read { request, file, .. }) = session.requests.get(&request) {
+                    let (request, file) = (*request, file.tag);
+                    session.tell(link, file, Notice::Data { request, offset, bytes });
+                }
+            }
+            Event::Damaged { request, range, .. } => {
+                if let Some(Asked::Read { request, file, .. }) = session.requests.get(&request) {
+                    let (request, file) = (*request, file.tag);
+                    self.pages.damaged(file, range.clone());
+                    session.tell(link, file, Notice::Damaged { request, range });
+                }
+            }
+            Event::Done { request } => {
+                if let Some((request, file)) = session.finish(request) {
+                    session.tell(link, file, Notice::Done { request });
+                }
+            }
+            Event::Failed { request, error } => self.failed(session, link, request, &error),
+            Event::Redirected { request, target } => {
+                let failed = |file: &FileRef| {
+                    let text = "the server does not say what the file is that it has opened";
+                    Error::new(ErrorKind::Io, text)
+                        .retryable(true)
+                        .with_url(file.url.to_string())
+                        .with_source(&*self.name)
+                };
+                if session.fail_stat(link, request, failed) {
+                    return;
+                }
+                session.lost_file(request);
+                if let Some((request, file)) = session.finish_with_file(request) {
+                    link.tell(match redirected(&file.url, &target) {
+                        Ok(url) => Notice::Redirected { request, url },
+                        Err(error) => Notice::Failed { request, error },
+                    });
+                }
+            }
+            Event::Answer { request, answer } => self.plain_answer(session, link, request, answer),
+            _ => {}
+        }
+    }
+
+    /// Passes on that a request has failed.
+    fn failed(&self, session: &mut Session, link: &Link, request: RequestId, error: &RequestError) {
+        let failed = |file: &FileRef| self.request_error(error).with_url(file.url.to_string());
+        if session.fail_stat(link, request, failed) {
+            return;
+        }
+        session.lost_file(request);
+        let unknown = pages::is_unknown(error) && session.is_checked(request);
+        if unknown && self.pages.do_without() && session.read_unchecked(request) {
+            return;
+        }
+        if let Some((request, file)) = session.finish_with_file(request) {
+            let error = match unknown {
+                true => pages::not_offered().with_source(&*self.name),
+                false => self.request_error(error),
+            };
+            let error = error.with_url(file.url.to_string());
+            session.drop_held(request);
+            link.tell(Notice::Failed { request, error });
+        }
+    }
+
+    /// What a file is has been told.
+    fn identify(
+        &self,
+        session: &mut Session,
+        link: &Link,
+        file: &FileRef,
+        request: Option<RequestTag>,
+        stat: &StatInfo,
+    ) {
+        match file_info(stat) {
+            Ok(info) => session.identified(link, file, info, request),
+            Err(error) => {
+                let error = error.with_url(file.url.to_string()).with_source(&*self.name);
+                session.fail_file(link, file, request, &error);
+            }
+        }
+    }
+
+    /// Passes on the answer to a question that reads no file.
+    fn plain_answer(&self, session: &mut Session, link: &Link, request: RequestId, answer: Answer) {
+        match session.requests.remove(&request) {
+            Some(Asked::Limits) => {
+                self.learn(session);
+                link.tell(Notice::Traits(self.traits()));
+            }
+            Some(Asked::Stat { request, file }) => {
+                if let Answer::Stat(stat) = answer {
+                    self.identify(session, link, &file, request, &stat);
+                }
+            }
+            Some(Asked::Check { file, id }) => {
+                let now = match answer {
+                    Answer::Stat(stat) => file_info(&stat).ok(),
+                    _ => None,
+                };
+                session.checked(&file, id, now);
+            }
+            Some(Asked::List { request, .. }) => {
+                session.tags.remove(&request);
+                if let Answer::Entries(entries) = answer {
+                    let names = entries.into_iter().map(|entry| entry.name).collect();
+                    link.tell(Notice::Listed { request, names });
+                }
+                link.tell(Notice::Done { request });
+            }
+            Some(Asked::Locate { request, file }) => {
+                session.tags.remove(&request);
+                if let Answer::Locations(found) = answer {
+                    let places = found.iter().filter_map(|place| locate::place(&file.url, place));
+                    link.tell(Notice::Located { request, places: places.collect() });
+                }
+                link.tell(Notice::Done { request });
+            }
+            Some(Asked::Checksum { request, file }) => {
+                session.tags.remove(&request);
+                link.tell(match checksum_of(&answer) {
+                    Ok(checksum) => {
+                        link.tell(Notice::Checksum { request, checksum });
+                        Notice::Done { request }
+                    }
+                    Err(error) => {
+                        let url = file.url.to_string();
+                        let error = error.with_url(url).with_source(&*self.name);
+                        Notice::Failed { request, error }
+                    }
+                });
+            }
+            _ => {}
+        }
+    }
+}
+
+fn file_info(stat: &StatInfo) -> Result<FileInfo> {
+    FileInfo::new(stat.size, Some(stat.mtime), Some(stat.id.clone()))
+}
+
+fn checksum_of(answer: &Answer) -> Result<Checksum> {
+    match answer {
+        Answer::Text(text) => text.parse(),
+        _ => Err(Error::new(ErrorKind::Corrupt, "the server answers no checksum")),
+    }
+}

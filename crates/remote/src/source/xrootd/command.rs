@@ -1,0 +1,154 @@
+//! What the driver asks becomes requests of the protocol.
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+
+use xrootd::client::{FileId, RequestId};
+use xrootd::message::dirlist::DirlistOptions;
+use xrootd::message::locate::LocateOptions;
+use xrootd::message::open::OpenOptions;
+
+use super::pages::How;
+use super::session::{Asked, Session};
+use crate::source::{Command, FileRef, Link, Notice, Part, RequestTag};
+
+impl Session {
+    pub fn command(&mut self, command: Command, link: &Link) {
+        let now = self.clock.now();
+        match command {
+            Command::Open { request, file, part } => {
+                self.latest.insert(file.tag, request);
+                let (Part::Head(bytes) | Part::Tail(bytes)) = part;
+                // Opened anew also where it is open already: the answer carries the size.
+                self.forget(file.tag);
+                let id = self.open(&file, Some(request));
+                self.read(id, 0..bytes, request, file);
+            }
+            Command::Fetch { request, file, segments } => {
+                self.latest.insert(file.tag, request);
+                let id = match self.files.get(&file.tag).copied() {
+                    Some(id) => {
+                        self.check(id, &file);
+                        id
+                    }
+                    None => self.open(&file, None),
+                };
+                if segments.len() == 1 || self.pages.how(&file) == How::Checked {
+                    let read = |range| self.read(id, range, request, file.clone());
+                    return segments.into_iter().for_each(read);
+                }
+                let segments: Vec<_> = segments.into_iter().map(|range| (id, range)).collect();
+                let asked = self.client.readv(now, &segments);
+                self.remember(asked, request, file, None);
+            }
+            Command::Cancel { request } => {
+                let was_held = self.drop_held(request);
+                if self.drop_all(request) || was_held {
+                    link.tell(Notice::Done { request });
+                }
+            }
+            Command::Close { file } => self.forget(file.tag),
+            Command::List { request, directory } => {
+                let path = path(&directory);
+                let id = self.client.dirlist(now, &path, DirlistOptions::default());
+                self.tags.insert(request, vec![id]);
+                self.requests.insert(id, Asked::List { request, directory });
+            }
+            Command::Checksum { request, file, algorithm } => {
+                let mut path = path(&file);
+                if let Some(algorithm) = algorithm {
+                    path.push(if path.contains('?') { '&' } else { '?' });
+                    path.push_str("cks.type=");
+                    path.push_str(algorithm.name());
+                }
+                let id = self.client.query_checksum(now, &path);
+                self.tags.insert(request, vec![id]);
+                self.requests.insert(id, Asked::Checksum { request, file });
+            }
+            Command::Locate { request, file } => {
+                let path = path(&file);
+                // As redirections name them, where servers have names.
+                let id = self.client.locate(now, &path, LocateOptions::PREFER_NAMES);
+                self.tags.insert(request, vec![id]);
+                self.requests.insert(id, Asked::Locate { request, file });
+            }
+        }
+    }
+
+    pub fn forget(&mut self, file: u32) {
+        self.known.remove(&file);
+        if let Some(id) = self.files.remove(&file) {
+            self.client.close(self.clock.now(), id);
+        }
+    }
+
+    pub fn open(&mut self, file: &FileRef, request: Option<RequestTag>) -> FileId {
+        let path = path(file);
+        let (id, opening) = self.client.open(self.clock.now(), &path, OpenOptions::FOR_READING);
+        self.files.insert(file.tag, id);
+        let asked = match request {
+            Some(request) => Asked::Open { request, file: file.clone() },
+            None => Asked::OpenForFetch { file: file.clone() },
+        };
+        self.requests.insert(opening, asked);
+        if self.opens_say_nothing.load(Ordering::Relaxed) {
+            self.send_stat(file.clone(), request);
+        }
+        id
+    }
+
+    /// Reads one range, with checksums or without.
+    pub fn read(&mut self, id: FileId, range: Range<u64>, request: RequestTag, file: FileRef) {
+        let now = self.clock.now();
+        let (asked, checked) = match self.pages.how(&file) {
+            How::Plain => (self.client.read(now, id, range), None),
+            How::Checked => {
+                let again = self.pages.were_damaged(file.tag, &range);
+                (self.client.pgread(now, id, range.clone(), again), Some(range))
+            }
+        };
+        self.remember(asked, request, file, checked);
+    }
+
+    pub fn is_checked(&self, id: RequestId) -> bool {
+        matches!(self.requests.get(&id), Some(Asked::Read { checked: Some(_), .. }))
+    }
+
+    /// Asks without checksums for what was asked for with them; false where it was not.
+    pub fn read_unchecked(&mut self, refused: RequestId) -> bool {
+        let Some(Asked::Read { request, file, checked: Some(range) }) = self.requests.get(&refused)
+        else {
+            return false;
+        };
+        let (request, file, range) = (*request, file.clone(), range.clone());
+        let Some(id) = self.files.get(&file.tag).copied() else { return false };
+        self.requests.remove(&refused);
+        self.is_last(request, refused);
+        let asked = self.client.read(self.clock.now(), id, range);
+        self.remember(asked, request, file, None);
+        true
+    }
+
+    pub fn remember(
+        &mut self,
+        id: RequestId,
+        request: RequestTag,
+        file: FileRef,
+        checked: Option<Range<u64>>,
+    ) {
+        self.requests.insert(id, Asked::Read { request, file, checked });
+        self.tags.entry(request).or_default().push(id);
+    }
+
+    pub fn ask_limits(&mut self) {
+        let keys = ["readv_iov_max", "readv_ior_max"];
+        let request = self.client.query_config(self.clock.now(), &keys);
+        self.requests.insert(request, Asked::Limits);
+    }
+}
+
+/// What requests name a file by.
+pub fn path(file: &FileRef) -> String {
+    // No other address comes to this server, which refuses an empty path.
+    file.url.to_xrootd().map(xrootd::url::Url::full_path).unwrap_or_default()
+}

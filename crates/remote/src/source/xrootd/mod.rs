@@ -1,0 +1,159 @@
+//! Files served over XRootD: drives the sans-io client over a byte stream.
+
+mod answer;
+mod command;
+mod converse;
+mod errors;
+mod locate;
+mod pages;
+mod redirect;
+mod remembered;
+mod session;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use xrootd::client::ClientConfig;
+use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
+
+use self::pages::Pages;
+use self::remembered::Remembered;
+use self::session::Session;
+use super::network::Network;
+use super::{Link, Notice, Server, ServerTraits};
+use crate::address::Address;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::store::{Notes, Store};
+
+/// A plain read that is cut no further: large enough to cost little, small enough to share.
+const REQUEST_BYTES_MAX: u64 = 4 << 20;
+/// What one more request costs an xrootd server, measured as the slope over their number.
+const REQUEST_OVERHEAD: Duration = Duration::from_micros(50);
+
+/// One XRootD data server or redirector.
+pub struct XrootdServer {
+    name: String,
+    host: String,
+    port: u16,
+    config: ClientConfig,
+    network: Arc<dyn Network>,
+    /// What the server allows, as its connections have learnt it.
+    profile: Mutex<Profile>,
+    remembered: Remembered,
+    pages: Arc<Pages>,
+    /// A connection has sent everything at once, which tells what the server thinks of it.
+    has_burst: AtomicBool,
+    /// It answers opens without saying what the file is.
+    opens_say_nothing: Arc<AtomicBool>,
+    /// Somebody has asked for the limits of vectored reads.
+    asked_limits: AtomicBool,
+}
+
+impl XrootdServer {
+    pub fn new(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
+        let parsed = parts(url)?.clone();
+        let user = parsed.user.as_deref().unwrap_or(&config.user);
+        let mut client = ClientConfig::new(user, "farroot", std::process::id());
+        client.silence_max = config.silence_timeout;
+        let name = format!("root://{}", parsed.address());
+        let store = Store::of(config);
+        let notes = Notes::new(store.as_ref().map(Store::parent), "servers");
+        let remembered = Remembered::new(notes, &format!("{user}@{name}"));
+        let profile = remembered.profile();
+        let pages = Arc::new(Pages::new(config.checksums));
+        pages.learn(profile.flags);
+        Ok(XrootdServer {
+            name,
+            host: parsed.host,
+            port: parsed.port,
+            config: client,
+            network,
+            profile: Mutex::new(profile),
+            remembered,
+            pages,
+            has_burst: AtomicBool::new(false),
+            opens_say_nothing: Arc::default(),
+            asked_limits: AtomicBool::new(false),
+        })
+    }
+
+    /// Of the connections to an unknown server, the first that has something to ask sends
+    /// everything at once; those beside it ask politely, so that nothing is lost where the server
+    /// wants to know who asks first.
+    fn start(&self, has_questions: bool) -> Start {
+        let profile = self.profile.lock();
+        let known = profile.burst.is_some() || profile.authentication != Authentication::Unknown;
+        if known || (has_questions && !self.has_burst.swap(true, Ordering::Relaxed)) {
+            profile.start()
+        } else {
+            Start::Careful
+        }
+    }
+
+    /// Adds what a session has learnt; what it does not know it does not erase.
+    pub(super) fn learn(&self, session: &Session) {
+        let learnt = session.client.profile();
+        let mut profile = self.profile.lock();
+        let before = profile.clone();
+        if learnt.authentication != Authentication::Unknown {
+            profile.authentication = learnt.authentication.clone();
+        }
+        if learnt.handles != HandleOrder::Unknown {
+            profile.handles = learnt.handles;
+        }
+        if learnt.readv != ReadvLimits::default() {
+            profile.readv = learnt.readv;
+        }
+        profile.burst = learnt.burst.or(profile.burst);
+        profile.cuts = match learnt.burst {
+            Some(true) => learnt.cuts,
+            // A session that began before the cut knows nothing of it.
+            _ => learnt.cuts.max(profile.cuts),
+        };
+        profile.version = learnt.version.or(profile.version);
+        profile.flags = learnt.flags.or(profile.flags);
+        self.pages.learn(profile.flags);
+        self.remembered.learn(&before, &profile);
+    }
+}
+
+impl Server for XrootdServer {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn traits(&self) -> ServerTraits {
+        let limits = self.profile.lock().readv;
+        ServerTraits {
+            segments_max: if self.pages.are_demanded() { 1 } else { limits.segments_max },
+            segment_bytes_max: limits.segment_bytes_max,
+            request_bytes_max: REQUEST_BYTES_MAX,
+            pipelined: true,
+            suffix: false,
+            request_overhead: REQUEST_OVERHEAD,
+            local: false,
+            connections_max: None,
+            checksums: self.pages.are_offered(),
+            one_range: false,
+        }
+    }
+
+    fn run(self: Arc<Self>, mut link: Link) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let error = self.converse(&mut link).await.err();
+            link.tell(Notice::Disconnected { error });
+        })
+    }
+}
+
+/// The protocol's own parts of an address.
+fn parts(url: &Address) -> Result<&xrootd::url::Url> {
+    url.to_xrootd().ok_or_else(|| {
+        Error::new(ErrorKind::InvalidArgument, "not an address of an XRootD server")
+            .with_url(url.to_string())
+    })
+}
