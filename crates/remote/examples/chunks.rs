@@ -1,34 +1,36 @@
 //! Reads chunks at equal distances from a file of any kind, and prints how many bytes came.
 //!
-//! `cargo run --release -p farroot-engine --example chunks -- URL COUNT BYTES STRIDE`
+//! `cargo run --release -p farroot-remote --example chunks -- URL COUNT BYTES STRIDE`
 
-use engine::{Config, Engine};
+use std::sync::Arc;
+
 use futures::StreamExt;
 use remote::fetch::{Urgency, Want};
+use remote::source::network::Tcp;
+use remote::{Config, Remote};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [address, count, bytes, stride] = &arguments[..] else {
         eprintln!("usage: chunks URL COUNT BYTES STRIDE");
         return Ok(());
     };
     let (count, bytes, stride): (u64, u64, u64) = (count.parse()?, bytes.parse()?, stride.parse()?);
-    let engine = Engine::start(Config::from_env()?)?;
-    let received = engine.block_on(async {
-        let file = engine.remote().open_bytes(address).await?;
-        let chunk = |number: u64| Want {
-            range: number * stride..number * stride + bytes,
-            cost: bytes,
-            urgency: Urgency::Demand,
-            order: number,
-        };
-        let mut chunks = file.want((0..count).map(chunk).collect());
-        let mut received = 0;
-        while let Some(grant) = chunks.next().await {
-            received += grant?.bytes.len();
-        }
-        Ok::<_, engine::Error>(received)
-    })?;
+    let config = Config::from_env()?;
+    let network = Arc::new(Tcp::new(config.connect_timeout));
+    let file = Remote::start(config, network).open_bytes(address).await?;
+    let chunk = |number: u64| Want {
+        range: number * stride..number * stride + bytes,
+        cost: bytes,
+        urgency: Urgency::Demand,
+        order: number,
+    };
+    let mut chunks = file.want((0..count).map(chunk).collect());
+    let mut received = 0;
+    while let Some(grant) = chunks.next().await {
+        received += grant?.bytes.len();
+    }
     println!("{{\"payload_bytes\": {received}}}");
     Ok(())
 }

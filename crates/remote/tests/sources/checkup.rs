@@ -4,9 +4,10 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Engine};
+use remote::address::Address;
 use remote::source::checkup::{Finding, Step};
 use remote::source::network::Tcp;
+use remote::{Config, Remote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::http_server::{Say, scripted};
@@ -14,7 +15,7 @@ use super::http_server::{Say, scripted};
 async fn examine(url: &str) -> Vec<Finding> {
     let config = Config { silence_timeout: Duration::from_millis(300), ..Config::default() };
     let network = Arc::new(Tcp::new(Duration::from_secs(5)));
-    Engine::within(&config, network).unwrap().examine(url).await.unwrap()
+    Remote::start(config, network).examine(&Address::parse(url).unwrap()).await.0
 }
 
 /// The steps that went well, and the one that did not.

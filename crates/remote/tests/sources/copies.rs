@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use engine::{Config, Engine, Error, ErrorKind};
 use remote::checksum::{Algorithm, Hasher};
 use remote::source::network::Tcp;
+use remote::{Config, Error, ErrorKind, Remote};
 use remote::{Copied, CopyOptions, Progress};
 
 use super::peers::xrootd;
@@ -21,11 +21,11 @@ fn content() -> Vec<u8> {
     (0..SIZE as u64).map(|at| (at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8).collect()
 }
 
-fn engine() -> Engine {
+fn remote() -> Remote {
     // Little is under way at a time, so that a copy can be broken off in the middle.
     let config = Config { memory_bytes_max: 4 << 20, ..Config::default() };
     let network = Arc::new(Tcp::new(Duration::from_secs(5)));
-    Engine::within(&config, network).unwrap()
+    Remote::start(config, network)
 }
 
 async fn copy(
@@ -33,7 +33,7 @@ async fn copy(
     target: &Path,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Copied, Error> {
-    let copied = engine().remote().copy(&[source.to_owned()], target, VERIFIED, progress).await?;
+    let copied = remote().copy(&[source.to_owned()], target, VERIFIED, progress).await?;
     copied.into_iter().next().unwrap()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::ErrorKind;
+use remote::ErrorKind;
 use remote::address::Address;
 use remote::source::FileRef;
 use remote::source::conformance;

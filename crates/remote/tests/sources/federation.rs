@@ -6,11 +6,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::{Config, Engine};
 use remote::address::Address;
 use remote::fetch::RemoteFile;
 use remote::source::network::{Network, Tcp};
 use remote::source::question;
+use remote::{Config, Remote};
 
 use super::peers::{Process, free_port, own_by_daemon, running_as_root, start, xrd_http};
 
@@ -102,13 +102,13 @@ async fn the_second_server_is_found_and_takes_over() {
         let url = format!("http://localhost:{}/file.bin", manager.port);
         read_until_both_serve(&url, &content, &network).await;
     }
-    let (engine, file) = read_until_both_serve(&url, &content, &network).await;
+    let (remote, file) = read_until_both_serve(&url, &content, &network).await;
     // The one that the manager chose ends; what is left comes from the other.
     let first = if file.source().ends_with(&format!(":{}", a.port)) { a } else { b };
     drop(first.processes);
     let half = FILE_BYTES as u64 / 2;
     let fetched = file.fetch(&[half..2 * half]).await.unwrap();
-    assert!(fetched[0].1 == content[half as usize..], "wrong bytes\n{}", engine.report());
+    assert!(fetched[0].1 == content[half as usize..], "wrong bytes\n{}", remote.report());
 }
 
 /// Reads the first half again and again, until a second server has been found.
@@ -116,17 +116,17 @@ async fn read_until_both_serve(
     url: &str,
     content: &[u8],
     network: &Arc<dyn Network>,
-) -> (Engine, RemoteFile) {
+) -> (Remote, RemoteFile) {
     let config = Config { discovery_after: Duration::ZERO, ..Config::default() };
-    let engine = Engine::within(&config, network.clone()).unwrap();
-    let file = engine.remote().open_bytes(url).await.unwrap();
+    let remote = Remote::start(config, network.clone());
+    let file = remote.open_bytes(url).await.unwrap();
     assert_eq!(file.info().size, FILE_BYTES as u64);
     let begun = Instant::now();
     let half = FILE_BYTES as u64 / 2;
-    while !engine.report().to_string().contains("also at") {
+    while !remote.report().to_string().contains("also at") {
         let fetched = file.fetch(&[0..half]).await.unwrap();
         assert!(fetched[0].1 == content[..half as usize], "wrong bytes");
-        assert!(begun.elapsed() < PATIENCE, "{}", engine.report());
+        assert!(begun.elapsed() < PATIENCE, "{}", remote.report());
     }
-    (engine, file)
+    (remote, file)
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Engine};
 use futures::StreamExt;
+use remote::Config;
 use remote::address::Address;
 use remote::fetch::{Urgency, Want};
 use remote::source::conformance;
@@ -13,6 +13,7 @@ use remote::source::network::Tcp;
 use remote::source::{Part, Server};
 
 use super::http_server::{Good, Knobs, PLAIN, Ranges};
+use super::over_tcp;
 use super::talk::{Talk, file};
 
 pub fn server(origin: &impl ToString, config: &Config) -> Arc<dyn Server> {
@@ -141,8 +142,8 @@ async fn requests_told_are_requests_seen() {
     let content = content("large.bin");
     for (ranges, one_range) in kinds {
         let good = Good::start(Knobs { ranges, ..PLAIN }).await;
-        let engine = Engine::start(Config::default()).unwrap();
-        let file = engine.remote().open_bytes(good.url("large.bin").as_str()).await.unwrap();
+        let remote = over_tcp(Config::default());
+        let file = remote.open_bytes(good.url("large.bin").as_str()).await.unwrap();
         let parts: Vec<_> = (0..100).map(|at| at * 29_000..at * 29_000 + 700).collect();
         let want = |range: &std::ops::Range<u64>| Want {
             range: range.clone(),
@@ -156,7 +157,7 @@ async fn requests_told_are_requests_seen() {
             let range = parts[grant.index].clone();
             assert!(grant.bytes[..] == content[range.start as usize..range.end as usize]);
         }
-        let report = engine.report();
+        let report = remote.report();
         assert_eq!(report.requests, good.requests() as u64, "{ranges:?}: {report}");
         if ranges == Ranges::Half {
             // Of two ranges that is one, too.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use engine::{Config, ErrorKind};
 use remote::source::Part;
+use remote::{Config, ErrorKind};
 
 use super::http::server;
 use super::http_server::{Good, Knobs, PLAIN, Say, scripted};

@@ -1,4 +1,4 @@
-//! Every source keeps the rules of `engine::source`.
+//! Every source keeps the rules of `remote::source`.
 
 // A request of one segment is a list of one range.
 #![allow(clippy::single_range_in_vec_init)]
@@ -21,6 +21,8 @@ use std::sync::Arc;
 use remote::address::Address;
 use remote::source::conformance;
 use remote::source::local::LocalServer;
+use remote::source::network::Tcp;
+use remote::{Config, Remote};
 
 /// Writes the files that the conformance suite reads.
 fn lay_out(directory: &Path) {
@@ -35,4 +37,10 @@ async fn local_files_keep_the_rules() {
     lay_out(directory.path());
     let url_of = |name: &str| Address::local(&directory.path().join(name)).unwrap();
     conformance::check(Arc::new(LocalServer::new()), url_of).await;
+}
+
+/// Reads over the operating system's TCP.
+fn over_tcp(config: Config) -> Remote {
+    let network = Arc::new(Tcp::new(config.connect_timeout));
+    Remote::start(config, network)
 }

@@ -9,10 +9,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use engine::{Config, Engine, ErrorKind};
 use remote::CopyOptions;
 use remote::address::Address;
+use remote::{Config, ErrorKind, Remote};
 
+use super::over_tcp;
 use super::peers::{free_port, start, xrootd};
 
 const NAMES: [&str; 10] = [
@@ -35,13 +36,13 @@ fn lay_out(folder: &Path, names: &[&str]) {
     }
 }
 
-fn engine() -> Engine {
-    Engine::start(Config::default()).unwrap()
+fn remote() -> Remote {
+    over_tcp(Config::default())
 }
 
 /// What is read at an address.
-async fn content(engine: &Engine, address: &str) -> String {
-    let file = engine.remote().open_bytes(address).await.unwrap_or_else(|error| panic!("{error}"));
+async fn content(remote: &Remote, address: &str) -> String {
+    let file = remote.open_bytes(address).await.unwrap_or_else(|error| panic!("{error}"));
     let bytes = file.fetch(&[0..file.info().size]).await.unwrap();
     let bytes: Vec<u8> = bytes.into_iter().flat_map(|(_, bytes)| bytes).collect();
     String::from_utf8(bytes).unwrap()
@@ -59,69 +60,69 @@ fn expected() -> BTreeMap<String, String> {
 }
 
 /// Reads and copies files by their addresses.
-async fn reads_and_copies(engine: &Engine, addresses: &[String]) {
+async fn reads_and_copies(remote: &Remote, addresses: &[String]) {
     let target = tempfile::tempdir().unwrap();
     for address in addresses {
         let name = Address::parse(address).unwrap().file_name().into_string().unwrap();
-        assert_eq!(content(engine, address).await, format!("this is {name}"), "{address}");
+        assert_eq!(content(remote, address).await, format!("this is {name}"), "{address}");
     }
     let options = CopyOptions::default();
-    let copies = engine.remote().copy(addresses, target.path(), options, &|_| {}).await.unwrap();
+    let copies = remote.copy(addresses, target.path(), options, &|_| {}).await.unwrap();
     copies.into_iter().for_each(|copied| drop(copied.unwrap()));
     assert_eq!(found_in(target.path()), expected());
 }
 
 /// Finds, reads and copies all files by a pattern.
-async fn are_found(engine: &Engine, folder: &str) {
+async fn are_found(remote: &Remote, folder: &str) {
     let pattern = format!("{folder}*.root");
-    let mut found = engine.remote().matching(&pattern).await.unwrap();
+    let mut found = remote.matching(&pattern).await.unwrap();
     found.sort();
     let mut all = NAMES.map(|name| format!("{folder}{name}")).to_vec();
     all.sort();
     assert_eq!(found, all);
-    reads_and_copies(engine, &found).await;
+    reads_and_copies(remote, &found).await;
     let target = tempfile::tempdir().unwrap();
     let options = CopyOptions::default();
-    let copies = engine.remote().copy(&[pattern], target.path(), options, &|_| {}).await.unwrap();
+    let copies = remote.copy(&[pattern], target.path(), options, &|_| {}).await.unwrap();
     assert_eq!(copies.into_iter().filter(Result::is_ok).count(), NAMES.len());
     assert_eq!(found_in(target.path()), expected());
 }
 
-#[test]
-fn on_a_disk() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_disk() {
     let folder = tempfile::tempdir().unwrap();
-    let engine = engine();
+    let remote = remote();
     lay_out(folder.path(), &NAMES);
     let path = format!("{}/", folder.path().display());
-    engine.block_on(are_found(&engine, &path));
+    are_found(&remote, &path).await;
     // On a disk, ? is a letter as any other.
     lay_out(folder.path(), &["a?b.root", "a?c.txt"]);
     for name in ["a?b.root", "a?c.txt"] {
-        let read = engine.block_on(content(&engine, &format!("{path}{name}")));
+        let read = content(&remote, &format!("{path}{name}")).await;
         assert_eq!(read, format!("this is {name}"));
     }
 }
 
-#[test]
-fn on_an_xrootd_server() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_an_xrootd_server() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();
     lay_out(&data, &NAMES);
     let Some((_server, ports)) = xrootd(folder.path(), "max 2 adler32 crc32c md5") else { return };
-    let engine = engine();
+    let remote = remote();
     let origin = format!("root://127.0.0.1:{}//", ports[0]);
-    engine.block_on(are_found(&engine, &origin));
+    are_found(&remote, &origin).await;
     // The protocol ends a path at ?: "a" would be read, under the name of another file.
     lay_out(&data, &["a?b.root", "a"]);
-    let error = engine.block_on(engine.remote().matching(&format!("{origin}*.root"))).unwrap_err();
+    let error = remote.matching(&format!("{origin}*.root")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     assert!(error.url().is_some_and(|url| url.ends_with("//a?b.root")), "{error}");
-    assert!(engine.block_on(engine.remote().matching(&format!("{origin}p*.root"))).is_ok());
+    assert!(remote.matching(&format!("{origin}p*.root")).await.is_ok());
 }
 
-#[test]
-fn on_an_http_server() {
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_an_http_server() {
     let folder = tempfile::tempdir().unwrap();
     lay_out(folder.path(), &NAMES);
     lay_out(folder.path(), &["a?b.root"]);
@@ -129,17 +130,16 @@ fn on_an_http_server() {
     let mut command = Command::new("python3");
     command.args(["-m", "http.server", "--bind", "127.0.0.1", &port.to_string()]);
     let Some(_server) = start(command.current_dir(folder.path()), Some(port)) else { return };
-    let engine = engine();
+    let remote = remote();
     let origin = format!("http://127.0.0.1:{port}/");
     // As people write them, with what would be something else encoded.
     let address = |name: &str| {
         let name = name.replace('%', "%25").replace('#', "%23").replace('?', "%3F");
         format!("{origin}{name}")
     };
-    engine.block_on(reads_and_copies(&engine, &NAMES.map(address)));
-    let read = engine.block_on(content(&engine, &address("a?b.root")));
+    reads_and_copies(&remote, &NAMES.map(address)).await;
+    let read = content(&remote, &address("a?b.root")).await;
     assert_eq!(read, "this is a?b.root");
-    let error =
-        engine.block_on(engine.remote().open_bytes(&format!("{origin}a#b.root"))).unwrap_err();
+    let error = remote.open_bytes(&format!("{origin}a#b.root")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
 }

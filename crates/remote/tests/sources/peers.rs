@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use engine::{Config, Engine, ErrorKind};
 use futures::StreamExt;
 use remote::Checksums;
 use remote::address::Address;
@@ -17,9 +16,11 @@ use remote::fetch::{Urgency, Want};
 use remote::source::network::{Network, Tcp};
 use remote::source::question::checksum;
 use remote::source::{Part, conformance};
+use remote::{Config, ErrorKind};
 
 use super::http::server;
 use super::lay_out;
+use super::over_tcp;
 use super::talk::{Talk, file};
 
 /// A server's process, ended with the test.
@@ -193,8 +194,8 @@ async fn reads_with_checksums(origin: &Address) {
     let files = conformance::files();
     let (name, content) = files.iter().find(|(name, _)| *name == "large.bin").unwrap();
     let config = Config { checksums: Checksums::Always, ..Config::default() };
-    let engine = Engine::start(config).unwrap();
-    let large = engine.remote().open_bytes(&format!("{origin}{name}")).await.unwrap();
+    let remote = over_tcp(config);
+    let large = remote.open_bytes(&format!("{origin}{name}")).await.unwrap();
     let size = content.len() as u64;
     let ends = [0, 1, 4095, 4096, 4097, 8192, 100_000, 2_093_056, 2_097_152, size - 1, size];
     let ranges = ends.iter().flat_map(|start| ends.map(|end| *start..end));
@@ -215,7 +216,7 @@ async fn reads_with_checksums(origin: &Address) {
         come += 1;
     }
     assert_eq!(come, ranges.len());
-    let report = engine.report();
+    let report = remote.report();
     // Each range by itself, and an open on each connection.
     assert!(report.requests >= report.segments, "{report}");
     assert_eq!(report.sources[0].damaged_pages, 0);

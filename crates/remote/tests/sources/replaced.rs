@@ -7,25 +7,24 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use engine::{Config, Engine, Error, ErrorKind};
 use remote::CopyOptions;
 use remote::fetch::RemoteFile;
 use remote::source::network::Tcp;
+use remote::{Config, Error, ErrorKind, Remote};
 
 use super::peers::{start_xrootd, xrootd};
 
 const SIZE: usize = 8 << 20;
 const HALF: u64 = SIZE as u64 / 2;
-const TREE: &[u8] = include_bytes!("../../../../sim/testdata/small_nano.root");
 
 fn content(seed: u64) -> Vec<u8> {
     let byte = |at: u64| ((at + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as u8;
     (0..SIZE as u64).map(byte).collect()
 }
 
-fn engine() -> Engine {
+fn remote() -> Remote {
     let network = Arc::new(Tcp::new(Duration::from_secs(5)));
-    Engine::within(&Config { decode_threads: 0, ..Config::default() }, network).unwrap()
+    Remote::start(Config::default(), network)
 }
 
 /// Writes a file that was last changed an hour ago, and so many seconds later.
@@ -52,12 +51,12 @@ async fn a_local_file_whose_name_another_one_takes_is_read_to_its_end() {
     let (path, new) = (folder.path().join("f"), folder.path().join("new"));
     write(&path, &content(0), 0);
     write(&new, &content(1), 60);
-    let engine = engine();
-    let file = engine.remote().open_bytes(path.to_str().unwrap()).await.unwrap();
+    let remote = remote();
+    let file = remote.open_bytes(path.to_str().unwrap()).await.unwrap();
     assert!(half(&file, 0).await.unwrap() == content(0)[..HALF as usize]);
     fs::rename(&new, &path).unwrap();
     assert!(half(&file, HALF).await.unwrap() == content(0)[HALF as usize..]);
-    let again = engine.remote().open_bytes(path.to_str().unwrap()).await.unwrap();
+    let again = remote.open_bytes(path.to_str().unwrap()).await.unwrap();
     assert!(half(&again, HALF).await.unwrap() == content(1)[HALF as usize..]);
 }
 
@@ -78,8 +77,8 @@ async fn a_local_file_that_is_written_to_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         write(&path, &content(0), 0);
-        let engine = engine();
-        let file = engine.remote().open_bytes(path.to_str().unwrap()).await.unwrap();
+        let remote = remote();
+        let file = remote.open_bytes(path.to_str().unwrap()).await.unwrap();
         assert!(half(&file, 0).await.unwrap() == content(0)[..HALF as usize]);
         change(&mut File::options().write(true).open(&path).unwrap());
         let error = half(&file, HALF).await.unwrap_err();
@@ -97,42 +96,34 @@ async fn a_file_that_a_restarted_xrootd_has_otherwise_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     fs::create_dir(root.join("data")).unwrap();
-    let [bytes, web, tree] =
-        ["bytes.bin", "web.bin", "tree.root"].map(|name| root.join("data").join(name));
+    let [bytes, web] = ["bytes.bin", "web.bin"].map(|name| root.join("data").join(name));
     write(&bytes, &content(0), 0);
     write(&web, &content(0), 0);
-    write(&tree, TREE, 0);
     let Some((server, ports)) = xrootd(root, "max 2 adler32") else { return };
-    let engine = engine();
+    let remote = remote();
     let origin = format!("root://127.0.0.1:{}//", ports[0]);
     let url = format!("{origin}bytes.bin");
     // Over HTTP this server says nothing of a file but its size.
     let web_url = format!("http://127.0.0.1:{}/web.bin", ports[1]);
     let mut opened = Vec::new();
     for url in [&url, &web_url] {
-        let file = engine.remote().open_bytes(url).await.unwrap();
+        let file = remote.open_bytes(url).await.unwrap();
         assert!(half(&file, 0).await.unwrap() == content(0)[..HALF as usize], "{url}");
         opened.push(file);
     }
-    let events = engine.open_tree(&format!("{origin}tree.root"), Some("Events")).await.unwrap();
     drop(server);
-    let mut other = TREE.to_vec();
-    other[TREE.len() / 3..].reverse();
     write(&bytes, &content(1), 60);
     write(&web, &[&content(1)[..], b"more"].concat(), 60);
-    write(&tree, &other, 60);
     let _server = start_xrootd(root, ports[1]);
     for file in opened {
         let error = half(&file, HALF).await.unwrap_err();
         has_changed(&error);
         assert!(error.message().contains(&format!("it had {SIZE} bytes")), "{error}");
     }
-    let columns = events.columns(&["*".to_owned()]).unwrap();
-    has_changed(&events.read(columns, 0..u64::MAX).await.unwrap_err());
     // What is opened now is the new file.
     let target = root.join("copy");
     let options = CopyOptions { overwrite: true, verify: true };
-    let copied = engine.remote().copy(&[url], &target, options, &|_| {}).await.unwrap();
+    let copied = remote.copy(&[url], &target, options, &|_| {}).await.unwrap();
     copied.into_iter().for_each(|copied| assert_eq!(copied.unwrap().size, SIZE as u64));
     assert!(fs::read(&target).unwrap() == content(1));
 }
@@ -146,9 +137,9 @@ async fn a_file_that_is_written_over_behind_an_open_xrootd_is_an_error() {
     let path = root.join("data/bytes.bin");
     write(&path, &content(0), 0);
     let Some((_server, ports)) = xrootd(root, "max 2 adler32") else { return };
-    let engine = engine();
+    let remote = remote();
     let url = format!("root://127.0.0.1:{}//bytes.bin", ports[0]);
-    let file = engine.remote().open_bytes(&url).await.unwrap();
+    let file = remote.open_bytes(&url).await.unwrap();
     assert!(half(&file, 0).await.unwrap() == content(0)[..HALF as usize]);
     write(&path, &content(1), 60);
     // So long a session takes a file for what it was.

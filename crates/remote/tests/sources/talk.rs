@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Error;
+use remote::Error;
 use remote::address::Address;
 use remote::source::{
     Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits,
