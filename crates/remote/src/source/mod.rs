@@ -4,7 +4,7 @@
 //! A [`Server`] is one place that serves files. It is asked for connections; each connection is
 //! a task that takes [`Command`]s and gives [`Notice`]s. Which command goes to which connection,
 //! and when, is not decided here (see `fetch`). The rules that every server's connections keep,
-//! and that the conformance suite checks:
+//! and that the conformance suite (`tests/sources/conformance.rs`) checks:
 //!
 //! 1. Commands may arrive before the connection is up. They leave as early as the protocol
 //!    allows: in the same flight as the handshake where it can be.
@@ -21,10 +21,6 @@
 
 mod buffers;
 pub mod checkup;
-#[doc(hidden)]
-pub mod conformance;
-#[doc(hidden)]
-pub mod faulty;
 pub mod http;
 mod identity;
 pub mod local;

@@ -7,11 +7,11 @@ use futures::StreamExt;
 use remote::Config;
 use remote::address::Address;
 use remote::fetch::{Urgency, Want};
-use remote::source::conformance;
 use remote::source::http::HttpServer;
 use remote::source::network::Tcp;
 use remote::source::{Part, Server};
 
+use super::conformance;
 use super::http_server::{Good, Knobs, PLAIN, Ranges};
 use super::over_tcp;
 use super::talk::{Talk, file};

@@ -12,10 +12,11 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use remote::address::Address;
-use remote::source::conformance;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use url::Url;
+
+use super::conformance;
 
 /// What a server makes of `Range`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 #![allow(clippy::single_range_in_vec_init)]
 
 mod checkup;
+mod conformance;
 mod copies;
-mod faults;
 mod federation;
 mod http;
 mod http_faults;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use remote::address::Address;
-use remote::source::conformance;
+
 use remote::source::local::LocalServer;
 use remote::source::network::Tcp;
 use remote::{Config, Remote};

@@ -13,11 +13,12 @@ use remote::Checksums;
 use remote::address::Address;
 use remote::checksum::{Algorithm, Hasher};
 use remote::fetch::{Urgency, Want};
+use remote::source::Part;
 use remote::source::network::{Network, Tcp};
 use remote::source::question::checksum;
-use remote::source::{Part, conformance};
 use remote::{Config, ErrorKind};
 
+use super::conformance;
 use super::http::server;
 use super::lay_out;
 use super::over_tcp;

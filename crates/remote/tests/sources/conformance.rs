@@ -1,10 +1,7 @@
-//! What every source must do: the rules of [`super`], as checks that run against any server.
+//! What every source must do: the rules of [`remote::source`], as checks that run against any server.
 //!
 //! A server under test serves [`files`]; [`check`] then speaks to it as the driver does and panics
 //! with the name of the check that fails.
-
-// A request of one segment is a list of one range.
-#![allow(clippy::single_range_in_vec_init)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -20,11 +17,11 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use super::{
+use remote::address::Address;
+use remote::source::{
     Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits,
 };
-use crate::address::Address;
-use crate::error::{Error, ErrorKind};
+use remote::{Error, ErrorKind};
 
 /// No check takes longer; one that does hangs.
 const CHECK_SECONDS_MAX: u64 = 30;
