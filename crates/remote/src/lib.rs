@@ -31,7 +31,7 @@ pub use error::{Error, ErrorKind, Reader, Result};
 pub use listing::Listed;
 
 use address::{Address, Places};
-use fetch::errand::Errand;
+use fetch::activity::Activity;
 use fetch::ledger::Phase;
 use fetch::trace::Trace;
 use fetch::{Fetcher, RemoteFile};
@@ -115,10 +115,10 @@ impl Remote {
     /// Why the file cannot be opened.
     pub async fn open_bytes(&self, address: &str) -> Result<RemoteFile> {
         let places = Places { is_opaque: true, ..self.places(address).await? };
-        let errand = Errand::begin(self.trace(), Phase::Connecting, None);
-        let _waiting = errand.waiting();
+        let activity = Activity::begin(self.trace(), Phase::Connecting, None);
+        let _waiting = activity.waiting();
         // Nothing of it is needed but its size.
-        self.inner.fetcher.open(places, 1, 0, &errand).await
+        self.inner.fetcher.open(places, 1, 0, &activity).await
     }
 
     /// What was asked of whom, and when, by everything that has been read.

@@ -3,7 +3,7 @@
 use crate::Remote;
 use crate::address::{Address, Places, parse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::errand::Errand;
+use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::metalink::{self, Metalink};
 
@@ -30,9 +30,9 @@ impl Remote {
 
     /// A short document, whole.
     async fn document(&self, url: Address) -> Result<Vec<u8>> {
-        let errand = Errand::begin(self.trace(), Phase::Connecting, None);
+        let activity = Activity::begin(self.trace(), Phase::Connecting, None);
         let places = Places::from(vec![url]);
-        let mut file = self.inner.fetcher.open(places, metalink::BYTES_MAX, 0, &errand).await?;
+        let mut file = self.inner.fetcher.open(places, metalink::BYTES_MAX, 0, &activity).await?;
         let size = file.info().size;
         let bytes = file.take_delivered().into_iter().find(|(offset, _)| *offset == 0);
         let bytes = bytes.map(|(_, bytes)| bytes.to_vec()).unwrap_or_default();

@@ -21,7 +21,7 @@ use crate::Remote;
 use crate::address;
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::errand::Errand;
+use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{RemoteFile, Urgency, Want, Wants};
 use partial::Partial;
@@ -193,9 +193,9 @@ async fn fill(
     let mut asked = Asked::new(file.want(Vec::new()), window);
     asked.add(&mut missing);
     tell(size, partial.done());
-    let errand = Errand::begin(file.trace(), Phase::Bytes, Some(file.tag()));
+    let activity = Activity::begin(file.trace(), Phase::Bytes, Some(file.tag()));
     while let Some(first) = {
-        let _waiting = errand.waiting();
+        let _waiting = activity.waiting();
         asked.wants.next().await
     } {
         let mut grants = vec![first?];

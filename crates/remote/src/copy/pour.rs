@@ -9,7 +9,7 @@ use futures::StreamExt;
 use super::{Asked, WINDOW_BYTES_MAX, pieces};
 use crate::Remote;
 use crate::error::{Error, Result};
-use crate::fetch::errand::Errand;
+use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Grant, Permit};
 
@@ -32,10 +32,10 @@ impl Remote {
         asked.add(&mut missing);
         // What came before its turn; it holds its part of the memory budget.
         let mut early: BTreeMap<u64, (Bytes, Permit)> = BTreeMap::new();
-        let (mut written, errand) =
-            (0, Errand::begin(file.trace(), Phase::Bytes, Some(file.tag())));
+        let (mut written, activity) =
+            (0, Activity::begin(file.trace(), Phase::Bytes, Some(file.tag())));
         while let Some(grant) = {
-            let _waiting = errand.waiting();
+            let _waiting = activity.waiting();
             asked.wants.next().await
         } {
             let Grant { index, bytes, permit } = grant?;

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use crate::address::{Address, Places};
     use crate::config::Config;
-    use crate::fetch::errand::Errand;
+    use crate::fetch::activity::Activity;
     use crate::fetch::ledger::Phase;
     use crate::fetch::{Fetcher, RemoteFile};
     use crate::source::network::Tcp;
@@ -185,8 +185,8 @@ mod tests {
         let places = Places::from(vec![url]);
         let network = Arc::new(Tcp::new(Duration::from_secs(5)));
         let fetcher = Fetcher::start(&Config::default(), network);
-        let errand = Errand::begin(fetcher.trace(), Phase::Opening, None);
-        let remote = fetcher.open(places, 0, 0, &errand).await.unwrap();
+        let activity = Activity::begin(fetcher.trace(), Phase::Opening, None);
+        let remote = fetcher.open(places, 0, 0, &activity).await.unwrap();
         (file, remote)
     }
 

@@ -157,8 +157,8 @@ impl Driver {
     fn take_order(&mut self, order: Order) {
         let now = self.clock.now();
         match order {
-            Order::Open { places, head, tail, errand, early, reply } => {
-                self.open(places, head, tail, early, FileState::new(errand, reply));
+            Order::Open { places, head, tail, activity, early, reply } => {
+                self.open(places, head, tail, early, FileState::new(activity, reply));
             }
             Order::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
             Order::Promote { group, indices } => {
@@ -225,7 +225,7 @@ impl Driver {
         };
         let now = self.clock.now();
         let file = self.scheduler.add_file(now);
-        state.tell(|errand| errand.belongs(file.0));
+        state.tell(|activity| activity.belongs(file.0));
         for (name, error) in &state.errors {
             self.trace.note(Some(file.0), format!("{name} is not used: {error}"));
         }
@@ -261,7 +261,7 @@ impl Driver {
             if !connected && state.opener.is_some() {
                 self.trace.unconnected(file.0);
             }
-            state.tell(|errand| errand.enter(opening(connected)));
+            state.tell(|activity| activity.enter(opening(connected)));
         }
     }
 
@@ -540,8 +540,8 @@ impl Driver {
     fn answer_open(&mut self, id: FileId) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let (Some(info), Some(server)) = (file.info().cloned(), file.first) else { return };
-        let Some((opener, errand)) = file.opener.take() else { return };
-        errand.enter(Phase::Metadata);
+        let Some((opener, activity)) = file.opener.take() else { return };
+        activity.enter(Phase::Metadata);
         let source = self.servers.get(&server);
         let delivered = match &file.early_head {
             // What others wait for stays.

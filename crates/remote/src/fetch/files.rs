@@ -8,9 +8,9 @@ use bytes::Bytes;
 use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantFailure, WantId};
 use tokio::sync::{mpsc, oneshot};
 
+use super::activity::Activity;
 use super::driver::agreement::Agreement;
 use super::driver::search::Search;
-use super::errand::Errand;
 use super::store::Store;
 use super::{Delivery, Opened};
 use crate::error::{Error, ErrorKind, Result};
@@ -24,7 +24,7 @@ pub struct FileState {
     /// from before it is open.
     pub early_head: Option<Range<u64>>,
     /// Who waits for the open, and who is told what it is waiting for.
-    pub opener: Option<(oneshot::Sender<Result<Opened>>, Errand)>,
+    pub opener: Option<(oneshot::Sender<Result<Opened>>, Activity)>,
     /// What each server has said of the file.
     pub infos: BTreeMap<ServerId, FileInfo>,
     /// The server whose answer says what the file is that is read.
@@ -50,11 +50,11 @@ pub struct FileState {
 }
 
 impl FileState {
-    pub fn new(errand: Errand, opener: oneshot::Sender<Result<Opened>>) -> Self {
+    pub fn new(activity: Activity, opener: oneshot::Sender<Result<Opened>>) -> Self {
         FileState {
             store: Store::default(),
             early_head: None,
-            opener: Some((opener, errand)),
+            opener: Some((opener, activity)),
             infos: BTreeMap::new(),
             first: None,
             sources: BTreeMap::new(),
@@ -131,10 +131,10 @@ impl FileState {
         }
     }
 
-    /// Tells the errand of an open that has not been answered.
-    pub fn tell(&self, what: impl FnOnce(&Errand)) {
-        if let Some((_, errand)) = &self.opener {
-            what(errand);
+    /// Tells the activity of an open that has not been answered.
+    pub fn tell(&self, what: impl FnOnce(&Activity)) {
+        if let Some((_, activity)) = &self.opener {
+            what(activity);
         }
     }
 

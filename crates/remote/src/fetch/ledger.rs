@@ -1,8 +1,8 @@
 //! Where a caller's time goes: every moment between the first call and the last answer belongs to
 //! exactly one phase or to the caller, so that the parts sum up to the whole.
 //!
-//! An errand is a piece of work that somebody may wait for: an open, a look at metadata, a read in
-//! batches. It is in one phase at a time. A moment counts for the phase of the errand that is
+//! An activity is a piece of work that somebody may wait for: an open, a look at metadata, a read in
+//! batches. It is in one phase at a time. A moment counts for the phase of the activity that is
 //! waited for; where several are, for the earliest phase among them; where none is, the time is
 //! the caller's own. Pure: the time is an argument.
 
@@ -15,7 +15,7 @@ use serde::Serialize;
 /// Spells kept for the timeline; sums go on beyond them.
 const SPELLS_KEPT: usize = 20_000;
 
-/// What an errand is doing, in the order in which a read goes through it.
+/// What an activity is doing, in the order in which a read goes through it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
@@ -70,7 +70,7 @@ pub struct Spent {
     phases: [Duration; 6],
     /// Times at which a caller found that bytes of its batch were lacking.
     pub stalls: u64,
-    /// From the first errand to the last moment at which somebody waited.
+    /// From the first activity to the last moment at which somebody waited.
     pub span: Option<Range<Duration>>,
 }
 
@@ -104,7 +104,7 @@ impl Spent {
         }
     }
 
-    /// Takes over what an errand has spent before its file was known.
+    /// Takes over what an activity has spent before its file was known.
     fn join(&mut self, other: &Spent) {
         for (mine, theirs) in self.phases.iter_mut().zip(other.phases) {
             *mine += theirs;
@@ -120,7 +120,7 @@ impl Spent {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Errand {
+struct Activity {
     phase: Phase,
     file: Option<u32>,
     waiters: u32,
@@ -134,7 +134,7 @@ struct Errand {
 pub struct Ledger {
     now: Duration,
     last: u64,
-    errands: BTreeMap<u64, Errand>,
+    activities: BTreeMap<u64, Activity>,
     waited_for: BTreeSet<u64>,
     total: Spent,
     files: BTreeMap<u32, Spent>,
@@ -151,45 +151,47 @@ impl Ledger {
             Some(file) => self.files.entry(file).or_default().begin(now),
             None => before_file.begin(now),
         }
-        self.errands
-            .insert(self.last, Errand { phase, file, waiters: 0, is_stalled: false, before_file });
+        self.activities.insert(
+            self.last,
+            Activity { phase, file, waiters: 0, is_stalled: false, before_file },
+        );
         self.last
     }
 
-    /// The errand goes over to another phase.
-    pub fn enter(&mut self, now: Duration, errand: u64, phase: Phase) {
+    /// The activity goes over to another phase.
+    pub fn enter(&mut self, now: Duration, activity: u64, phase: Phase) {
         self.advance(now);
-        let Some(state) = self.errands.get_mut(&errand) else { return };
+        let Some(state) = self.activities.get_mut(&activity) else { return };
         if state.phase != phase {
             state.phase = phase;
             state.is_stalled = false;
         }
     }
 
-    /// The errand turns out to be about this file.
-    pub fn belongs(&mut self, now: Duration, errand: u64, file: u32) {
+    /// The activity turns out to be about this file.
+    pub fn belongs(&mut self, now: Duration, activity: u64, file: u32) {
         self.advance(now);
-        let Some(state) = self.errands.get_mut(&errand) else { return };
+        let Some(state) = self.activities.get_mut(&activity) else { return };
         if state.file.is_none() {
             state.file = Some(file);
             self.files.entry(file).or_default().join(&state.before_file);
         }
     }
 
-    /// Somebody begins to wait for the errand.
-    pub fn wait(&mut self, now: Duration, errand: u64) {
+    /// Somebody begins to wait for the activity.
+    pub fn wait(&mut self, now: Duration, activity: u64) {
         self.advance(now);
-        let Some(state) = self.errands.get_mut(&errand) else { return };
+        let Some(state) = self.activities.get_mut(&activity) else { return };
         self.total.begin(now);
         state.waiters += 1;
-        self.waited_for.insert(errand);
+        self.waited_for.insert(activity);
         state.is_stalled &= state.waiters > 1;
     }
 
     /// Somebody waits no longer.
-    pub fn leave(&mut self, now: Duration, errand: u64) {
+    pub fn leave(&mut self, now: Duration, activity: u64) {
         self.advance(now);
-        let Some(state) = self.errands.get_mut(&errand) else { return };
+        let Some(state) = self.activities.get_mut(&activity) else { return };
         self.total.reach(now);
         match state.file {
             Some(file) => self.files.entry(file).or_default().reach(now),
@@ -197,15 +199,15 @@ impl Ledger {
         }
         state.waiters = state.waiters.saturating_sub(1);
         if state.waiters == 0 {
-            self.waited_for.remove(&errand);
+            self.waited_for.remove(&activity);
         }
     }
 
     /// The piece of work is done or given up.
-    pub fn end(&mut self, now: Duration, errand: u64) {
+    pub fn end(&mut self, now: Duration, activity: u64) {
         self.advance(now);
-        self.waited_for.remove(&errand);
-        self.errands.remove(&errand);
+        self.waited_for.remove(&activity);
+        self.activities.remove(&activity);
     }
 
     /// What has been spent by all, or on one file.
@@ -230,8 +232,8 @@ impl Ledger {
         }
         let mut earliest: Option<(Phase, Option<u32>)> = None;
         let mut by_file: BTreeMap<u32, Phase> = BTreeMap::new();
-        for errand in &self.waited_for {
-            let Some(state) = self.errands.get_mut(errand) else { continue };
+        for activity in &self.waited_for {
+            let Some(state) = self.activities.get_mut(activity) else { continue };
             let stalls = state.phase == Phase::Bytes && !state.is_stalled;
             state.is_stalled |= stalls;
             self.total.stalls += u64::from(stalls);
@@ -342,10 +344,10 @@ mod tests {
     #[test]
     fn what_is_unknown_or_over_changes_nothing() {
         let mut ledger = Ledger::default();
-        let errand = ledger.begin(s(0), Phase::Bytes, None);
-        ledger.end(s(1), errand);
-        ledger.wait(s(1), errand);
-        ledger.enter(s(2), errand, Phase::Decoding);
+        let activity = ledger.begin(s(0), Phase::Bytes, None);
+        ledger.end(s(1), activity);
+        ledger.wait(s(1), activity);
+        ledger.enter(s(2), activity, Phase::Decoding);
         ledger.leave(s(3), 99);
         assert_eq!(ledger.spent(None), Spent::default());
     }

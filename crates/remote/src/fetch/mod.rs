@@ -5,9 +5,9 @@
 //! complete; what is granted is counted against the engine's one memory budget until the
 //! [`Permit`] is dropped, and that is all the back-pressure there is.
 
+pub mod activity;
 mod ahead;
 mod driver;
-pub mod errand;
 mod files;
 pub mod ledger;
 pub mod log;
@@ -31,8 +31,8 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::FileInfo;
 use crate::source::network::Network;
+use activity::Activity;
 use ahead::Ahead;
-use errand::Errand;
 use log::Level;
 use trace::Trace;
 
@@ -112,7 +112,7 @@ enum Order {
         places: Places,
         head: u64,
         tail: u64,
-        errand: Errand,
+        activity: Activity,
         /// Who goes on before the answer is told as soon as wants may come.
         early: Option<oneshot::Sender<Begun>>,
         reply: oneshot::Sender<Result<Opened>>,
@@ -229,19 +229,19 @@ impl Fetcher {
     }
 
     /// Finds a file, which may be at several places, and fetches its first `head` bytes and, where
-    /// a server can answer that before its size is known, the last `tail`. The errand is told what
+    /// a server can answer that before its size is known, the last `tail`. The activity is told what
     /// is waited for.
     pub async fn open(
         &self,
         places: Places,
         head: u64,
         tail: u64,
-        errand: &Errand,
+        activity: &Activity,
     ) -> Result<RemoteFile> {
         let urls: Arc<[Address]> = places.urls.clone().into();
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}"));
-        let answer = self.order_open(places, head, tail, None, errand)?;
+        let answer = self.order_open(places, head, tail, None, activity)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
             file: opened.file,
@@ -263,13 +263,13 @@ impl Fetcher {
         places: Places,
         head: u64,
         info: FileInfo,
-        errand: &Errand,
+        activity: &Activity,
     ) -> Result<(RemoteFile, Answer)> {
         let (begun, beginning) = oneshot::channel();
         let urls: Arc<[Address]> = places.urls.clone().into();
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}, remembered from before"));
-        let opened = self.order_open(places, head, 0, Some(begun), errand)?;
+        let opened = self.order_open(places, head, 0, Some(begun), activity)?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {
             let refused = opened.await.map_err(|_| stopped())?;
@@ -294,10 +294,10 @@ impl Fetcher {
         head: u64,
         tail: u64,
         early: Option<oneshot::Sender<Begun>>,
-        errand: &Errand,
+        activity: &Activity,
     ) -> Result<oneshot::Receiver<Result<Opened>>> {
         let (reply, answer) = oneshot::channel();
-        let order = Order::Open { places, head, tail, errand: errand.clone(), early, reply };
+        let order = Order::Open { places, head, tail, activity: activity.clone(), early, reply };
         self.orders.send(order).map_err(|_| stopped())?;
         Ok(answer)
     }

@@ -7,7 +7,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::columns::Batch;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::errand::Errand;
+use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Fetcher, HandedOut, RemoteFile};
 
@@ -16,7 +16,7 @@ use crate::fetch::{Fetcher, HandedOut, RemoteFile};
 pub struct Batches {
     receiver: mpsc::Receiver<Result<Parcel>>,
     waiting: Arc<Notify>,
-    errand: Errand,
+    activity: Activity,
     /// The batch taken last is thought to be in use until the next one is taken: a loop lets go of
     /// the one only when it has the other.
     in_use: Option<HandedOut>,
@@ -35,7 +35,7 @@ pub(crate) struct Maker {
     pub sender: mpsc::Sender<Result<Parcel>>,
     /// Told when the consumer begins to wait.
     pub waiting: Arc<Notify>,
-    errand: Errand,
+    activity: Activity,
     told: Option<Phase>,
     fetcher: Fetcher,
 }
@@ -51,11 +51,11 @@ impl Batches {
     {
         let (sender, receiver) = mpsc::channel(1);
         let waiting = Arc::new(Notify::new());
-        let errand = Errand::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
+        let activity = Activity::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
         let maker = Maker {
             sender: sender.clone(),
             waiting: waiting.clone(),
-            errand: errand.clone(),
+            activity: activity.clone(),
             told: None,
             fetcher: remote.fetcher().clone(),
         };
@@ -69,7 +69,7 @@ impl Batches {
             };
             let _ = sender.send(Err(error)).await;
         });
-        Batches { receiver, waiting, errand, in_use: None, steps: None }
+        Batches { receiver, waiting, activity, in_use: None, steps: None }
     }
 
     /// The same, of which it is known how many there are in all.
@@ -84,7 +84,7 @@ impl Batches {
 
     /// The next batch; `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<Batch>> {
-        let _waiting = self.errand.waiting();
+        let _waiting = self.activity.waiting();
         self.next_unreported().await
     }
 
@@ -130,7 +130,7 @@ impl Maker {
     /// Tells the report what the consumer waits for, if it does.
     pub fn tell(&mut self, phase: Phase) {
         if self.told.replace(phase) != Some(phase) {
-            self.errand.enter(phase);
+            self.activity.enter(phase);
         }
     }
 }

@@ -19,7 +19,7 @@ use rootfile::{Known, Needs, Progress};
 
 use crate::address::{Address, Places};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::errand::Errand;
+use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Answer, Fetcher, RemoteFile};
 use crate::located::Located;
@@ -77,7 +77,7 @@ pub(super) struct Inner {
 pub(crate) struct Presumed {
     pub file: File,
     answer: Answer,
-    errand: Errand,
+    activity: Activity,
 }
 
 /// One object in a file.
@@ -103,14 +103,14 @@ impl File {
         places: Places,
         guesses: Guesses,
     ) -> Result<Self> {
-        let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
-        let _waiting = errand.waiting();
+        let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
+        let _waiting = activity.waiting();
         let memory = store.map(|store| Memory::of(store, &places.urls[0]));
         // The end of a file that is remembered is there already.
         let is_known = memory.as_ref().is_some_and(Memory::knows);
         let is_dear = matches!(guesses, Guesses::Dear(_));
         let tail = if is_known || is_dear { 0 } else { TAIL_BYTES };
-        let mut remote = fetcher.open(places, HEAD_BYTES, tail, &errand).await?;
+        let mut remote = fetcher.open(places, HEAD_BYTES, tail, &activity).await?;
         let mut known = Known::new(Some(remote.info().size));
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
@@ -144,13 +144,13 @@ impl File {
         let memory = Memory::of(store, &places.urls[0]);
         let Some((info, known)) = memory.presumed() else { return Ok(None) };
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
-        let errand = Errand::within(fetcher.trace(), Phase::Connecting, None);
-        let (remote, answer) = fetcher.open_early(places, HEAD_BYTES, info, &errand).await?;
+        let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
+        let (remote, answer) = fetcher.open_early(places, HEAD_BYTES, info, &activity).await?;
         let profiles = Profiles::new(Some(store.parent()));
         // The connections are there, and nothing else to be done meanwhile.
         let guesses = Guesses::Welcome;
         let file = File::new(remote, decoders, profiles, file, known, Some(memory), guesses);
-        Ok(Some(Presumed { file, answer, errand }))
+        Ok(Some(Presumed { file, answer, activity }))
     }
 
     fn new(
@@ -372,8 +372,8 @@ impl File {
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<T>>,
     ) -> Result<T> {
         let remote = &self.inner.remote;
-        let errand = Errand::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
-        let _waiting = errand.waiting();
+        let activity = Activity::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
+        let _waiting = activity.waiting();
         // A copy shares the bytes; what others have fetched meanwhile stays.
         let mut known = self.known();
         let file = &self.inner.file;
@@ -391,7 +391,7 @@ impl Presumed {
     /// # Errors
     /// Why the file cannot be opened.
     pub async fn confirm(self) -> Result<bool> {
-        let _waiting = self.errand.waiting();
+        let _waiting = self.activity.waiting();
         let (info, delivered) = self.answer.wait().await?;
         let mut known = Known::new(Some(info.size));
         delivered.into_iter().for_each(|(offset, bytes)| known.supply(offset, bytes));

@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::errand::Errand;
+use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::trace::Trace;
 
 /// Tasks under way, in the order in which their results are taken. Dropping it ends them.
 pub struct Ahead<T> {
-    tasks: VecDeque<(Errand, JoinHandle<Result<T>>)>,
+    tasks: VecDeque<(Activity, JoinHandle<Result<T>>)>,
 }
 
 impl<T: Send + 'static> Ahead<T> {
@@ -26,15 +26,15 @@ impl<T: Send + 'static> Ahead<T> {
 
     /// Begins one more, on the present tokio runtime.
     pub fn push(&mut self, trace: &Trace, work: impl Future<Output = Result<T>> + Send + 'static) {
-        let errand = Errand::begin(trace, Phase::Connecting, None);
-        let ahead = errand.clone();
-        self.tasks.push_back((errand, tokio::spawn(async move { ahead.ahead(work).await })));
+        let activity = Activity::begin(trace, Phase::Connecting, None);
+        let ahead = activity.clone();
+        self.tasks.push_back((activity, tokio::spawn(async move { ahead.ahead(work).await })));
     }
 
     /// The result of the oldest; `None` where there is none. Who stops waiting can come again.
     pub async fn next(&mut self) -> Option<Result<T>> {
-        let (errand, task) = self.tasks.front_mut()?;
-        let waiting = errand.waiting();
+        let (activity, task) = self.tasks.front_mut()?;
+        let waiting = activity.waiting();
         let done = task.await;
         drop(waiting);
         self.tasks.pop_front();

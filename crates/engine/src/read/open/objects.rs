@@ -13,7 +13,7 @@ use rootfile::{Known, Needs, Progress};
 
 use crate::Engine;
 use crate::error::Result;
-use crate::fetch::errand::Errand;
+use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, Urgency, Want, Wants};
 use crate::located::Located;
@@ -171,8 +171,8 @@ impl Contents {
     async fn arrived(&mut self, at: usize) -> Result<Option<Bytes>> {
         let Ok(want) = self.wanted.binary_search(&at) else { return Ok(None) };
         let remote = self.file.remote();
-        let errand = Errand::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
-        let _waiting = errand.waiting();
+        let activity = Activity::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
+        let _waiting = activity.waiting();
         if !self.here.contains_key(&at) {
             self.wants.promote(want..want + 1);
         }
@@ -279,8 +279,8 @@ impl File {
             return Ok(record);
         }
         let remote = self.remote();
-        let errand = Errand::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
-        let _waiting = errand.waiting();
+        let activity = Activity::within(remote.trace(), Phase::Metadata, Some(remote.tag()));
+        let _waiting = activity.waiting();
         let mut own = known.within(record_range(key));
         if own.held_bytes() < key.record_len / KNOWN_PART_MIN {
             // All of it in one piece need not be joined.

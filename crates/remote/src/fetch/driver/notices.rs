@@ -116,7 +116,7 @@ impl Driver {
         let Some(server) = self.server_of(connection) else { return };
         for file in self.files.values() {
             if file.sources.values().any(|(of, _)| *of == server) {
-                file.tell(|errand| errand.enter(Phase::Opening));
+                file.tell(|activity| activity.enter(Phase::Opening));
             }
         }
     }

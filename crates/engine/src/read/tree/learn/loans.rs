@@ -13,7 +13,7 @@ use rootfile::{Array, Codecs};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::errand::Errand;
+use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, Urgency, Want, Wants};
 use crate::located::Located;
@@ -101,16 +101,16 @@ pub struct Shelf {
     task: Option<(Task, mpsc::UnboundedReceiver<Command>)>,
     /// Wants ever asked for.
     wants: usize,
-    errand: Errand,
+    activity: Activity,
 }
 
 impl Shelf {
     pub fn new(tree: &Tree) -> Self {
         let (commands, receiver) = mpsc::unbounded_channel();
         let remote = tree.file().remote();
-        let errand = Errand::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
+        let activity = Activity::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
         let task = Task { tree: tree.clone(), wants: remote.want(Vec::new()), asked: Vec::new() };
-        Shelf { tree: tree.clone(), commands, task: Some((task, receiver)), wants: 0, errand }
+        Shelf { tree: tree.clone(), commands, task: Some((task, receiver)), wants: 0, activity }
     }
 
     /// Asks for all of these together.
@@ -162,7 +162,7 @@ impl Shelf {
         let held = match loan.coming.peek() {
             Some(held) => held.clone(),
             None => {
-                let _waiting = self.errand.waiting();
+                let _waiting = self.activity.waiting();
                 loan.coming.clone().await
             }
         };

@@ -1,4 +1,4 @@
-//! Handles to the ledger's errands: what works says what it is doing, who waits says so.
+//! Handles to activities, which the ledger of time accounts: the worker names its phase, the caller counts its wait.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use super::trace::Trace;
 
 tokio::task_local! {
     /// Set around work that is done ahead of its caller.
-    static AHEAD: Errand;
+    static AHEAD: Activity;
 }
 
-/// A piece of work that somebody may wait for; it ends with its last handle.
+/// Work whose time the report accounts for, like a tracing span; it ends with its last handle.
 #[derive(Debug, Clone)]
-pub struct Errand {
+pub struct Activity {
     inner: Arc<Inner>,
     /// Whether waiting inside the work itself is its caller's waiting.
     is_ahead: bool,
@@ -24,36 +24,36 @@ struct Inner {
     number: u64,
 }
 
-/// While it lives somebody waits for an errand.
+/// While it lives a caller waits for an activity.
 #[derive(Debug)]
-#[must_use = "nobody waits any more once it is dropped"]
+#[must_use = "the wait ends when it is dropped"]
 pub struct Waiting {
     inner: Option<Arc<Inner>>,
 }
 
-impl Errand {
-    /// A part of the work that is being done [ahead](Errand::ahead) here, or else a new errand.
+impl Activity {
+    /// A part of the work that is being done [ahead](Activity::ahead) here, or else a new activity.
     pub fn within(trace: &Trace, phase: Phase, file: Option<u32>) -> Self {
-        match AHEAD.try_with(Errand::clone) {
-            Ok(errand) => {
-                errand.enter(phase);
-                errand
+        match AHEAD.try_with(Activity::clone) {
+            Ok(activity) => {
+                activity.enter(phase);
+                activity
             }
-            Err(_) => Errand::begin(trace, phase, file),
+            Err(_) => Activity::begin(trace, phase, file),
         }
     }
 
-    /// A new errand.
+    /// A new activity.
     pub fn begin(trace: &Trace, phase: Phase, file: Option<u32>) -> Self {
         let number = trace.ledger(|ledger, now| ledger.begin(now, phase, file));
-        Errand { inner: Arc::new(Inner { trace: trace.clone(), number }), is_ahead: false }
+        Activity { inner: Arc::new(Inner { trace: trace.clone(), number }), is_ahead: false }
     }
 
-    /// Does work that nobody waits for until somebody calls [`Errand::waiting`] on this handle:
-    /// every errand [`within`](Errand::within) it is this one.
+    /// Does work before its caller waits for it with [`Activity::waiting`] on this handle:
+    /// every activity [`within`](Activity::within) it is this one.
     pub async fn ahead<F: Future>(&self, work: F) -> F::Output {
-        let errand = Errand { is_ahead: true, ..self.clone() };
-        AHEAD.scope(errand, work).await
+        let activity = Activity { is_ahead: true, ..self.clone() };
+        AHEAD.scope(activity, work).await
     }
 
     pub fn enter(&self, phase: Phase) {
