@@ -95,12 +95,12 @@ impl Drop for Permit {
 
 /// Bytes in the hands of a consumer: until it is dropped, so much less is read ahead.
 #[derive(Debug)]
-pub struct HandedOut {
+pub struct LentMemory {
     bytes: u64,
     orders: mpsc::UnboundedSender<Order>,
 }
 
-impl Drop for HandedOut {
+impl Drop for LentMemory {
     fn drop(&mut self) {
         let _ = self.orders.send(Order::TakeBack { bytes: self.bytes });
     }
@@ -222,10 +222,10 @@ impl Fetcher {
     }
 
     /// Tells the memory budget that so many bytes, made of what was wanted, go to a consumer.
-    pub fn hand_out(&self, bytes: u64) -> HandedOut {
+    pub fn hand_out(&self, bytes: u64) -> LentMemory {
         let orders = self.orders.clone();
         let _ = orders.send(Order::HandOut { bytes });
-        HandedOut { bytes, orders }
+        LentMemory { bytes, orders }
     }
 
     /// Finds a file, which may be at several places, and fetches its first `head` bytes and, where

@@ -9,7 +9,7 @@ use super::columns::Batch;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
-use crate::fetch::{Fetcher, HandedOut, RemoteFile};
+use crate::fetch::{Fetcher, LentMemory, RemoteFile};
 
 /// Batches on their way, in order; after an error nothing more comes. Dropping it ends the read.
 #[derive(Debug)]
@@ -19,14 +19,14 @@ pub struct Batches {
     activity: Activity,
     /// The batch taken last is thought to be in use until the next one is taken: a loop lets go of
     /// the one only when it has the other.
-    in_use: Option<HandedOut>,
+    in_use: Option<LentMemory>,
     steps: Option<usize>,
 }
 
 /// A batch, which counts against what is read ahead from the moment it is made.
 pub(crate) struct Parcel {
     batch: Batch,
-    counted: HandedOut,
+    counted: LentMemory,
 }
 
 /// The maker's end.

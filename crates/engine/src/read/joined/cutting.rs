@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use super::run::{self, Reading};
 use super::{Joined, Place};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::HandedOut;
+use crate::fetch::LentMemory;
 use crate::fetch::ledger::Phase;
 use crate::located::unlocated;
 use crate::read::core::batches::{Batches, Maker};
@@ -68,14 +68,14 @@ struct Left {
     runs: Vec<Range<u64>>,
     decided: Vec<Array>,
     /// What it holds of the budget.
-    _counted: Vec<HandedOut>,
+    _counted: Vec<LentMemory>,
 }
 
 /// A window that is put together with others.
 struct Taken {
     runs: Vec<Range<u64>>,
     decided: Vec<Option<Array>>,
-    counted: HandedOut,
+    counted: LentMemory,
 }
 
 /// A window about which all is decided.
@@ -85,7 +85,7 @@ struct Window {
     decided: Vec<Option<Array>>,
     /// Its share of [`WAITING_BYTES`], and what it holds of the budget.
     room: OwnedSemaphorePermit,
-    counted: HandedOut,
+    counted: LentMemory,
 }
 
 pub async fn start(joined: &Joined, cut: &Cut, starts: Vec<u64>, rank: Rank) -> Result<Batches> {
