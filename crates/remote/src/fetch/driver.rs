@@ -1,6 +1,6 @@
 //! The one task that acts on the scheduler's decisions.
 //!
-//! The run-loop law, for this caller of it: take in everything that has happened (orders of
+//! The run-loop law, for this caller of it: take in everything that has happened (commands of
 //! handles, notices of connections, the clock), then ask the scheduler for actions and events
 //! until it has none, then sleep until `poll_timeout` or the next happening.
 
@@ -25,7 +25,7 @@ use super::files::{
 };
 use super::ledger::Phase;
 use super::trace::{RequestKind, RequestRecord, Trace};
-use super::{Begun, Opened, Order, Urgency, Want};
+use super::{Begun, DriverCommand, Opened, Urgency, Want};
 use crate::address::{Address, Places};
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
@@ -101,16 +101,16 @@ impl Driver {
     }
 
     /// Runs until the last handle is gone.
-    pub async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
+    pub async fn run(mut self, mut commands: mpsc::UnboundedReceiver<DriverCommand>) {
         loop {
             self.act();
             let beside = self.next_search().into_iter().chain(self.next_comparison());
             let wake = self.scheduler.poll_timeout().into_iter().chain(beside).min();
             let wake = wake.map(|time| self.clock.instant(time));
             tokio::select! {
-                order = orders.recv() => {
-                    let Some(order) = order else { return };
-                    self.take_order(order);
+                command = commands.recv() => {
+                    let Some(command) = command else { return };
+                    self.take_command(command);
                 }
                 Some((connection, notice)) = self.notices.recv() => {
                     self.take_notice(connection, notice);
@@ -120,8 +120,8 @@ impl Driver {
             }
             for _ in 0..BATCH {
                 let mut idle = true;
-                if let Ok(order) = orders.try_recv() {
-                    self.take_order(order);
+                if let Ok(command) = commands.try_recv() {
+                    self.take_command(command);
                     idle = false;
                 }
                 if let Ok((connection, notice)) = self.notices.try_recv() {
@@ -152,44 +152,44 @@ impl Driver {
         }
     }
 
-    // ---- orders of handles -------------------------------------------------------------------
+    // ---- commands of handles -------------------------------------------------------------------
 
-    fn take_order(&mut self, order: Order) {
+    fn take_command(&mut self, command: DriverCommand) {
         let now = self.clock.now();
-        match order {
-            Order::Open { places, head, tail, activity, early, reply } => {
+        match command {
+            DriverCommand::Open { places, head, tail, activity, early, reply } => {
                 self.open(places, head, tail, early, FileState::new(activity, reply));
             }
-            Order::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
-            Order::Promote { group, indices } => {
+            DriverCommand::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
+            DriverCommand::Promote { group, indices } => {
                 let Some(group) = self.groups.get(&group) else { return };
                 let members = group.members.get(indices).unwrap_or_default();
                 for member in members.iter().filter(|m| m.state == MemberState::Waiting) {
                     self.scheduler.promote(now, member.want);
                 }
             }
-            Order::GiveUp { group, indices } => self.give_up(group, indices),
-            Order::Abandon { group } => self.abandon(group),
-            Order::Resize { group, index, cost } => {
+            DriverCommand::GiveUp { group, indices } => self.give_up(group, indices),
+            DriverCommand::Abandon { group } => self.abandon(group),
+            DriverCommand::Resize { group, index, cost } => {
                 if let Some(want) = self.granted(group, index) {
                     self.scheduler.resize(now, want, cost);
                 }
             }
-            Order::Release { group, index } => {
+            DriverCommand::Release { group, index } => {
                 if let Some(want) = self.granted(group, index) {
                     self.scheduler.release(now, want);
                     self.end_member(group, index);
                 }
             }
-            Order::HandOver { group, index } => {
+            DriverCommand::HandOver { group, index } => {
                 if let Some(want) = self.granted(group, index) {
                     self.scheduler.hand_over(now, want);
                 }
             }
-            Order::HandOut { bytes } => self.scheduler.hand_out(bytes),
-            Order::TakeBack { bytes } => self.scheduler.take_back(now, bytes),
-            Order::Close { file } => self.close(file),
-            Order::Configure { config, network } => {
+            DriverCommand::HandOut { bytes } => self.scheduler.hand_out(bytes),
+            DriverCommand::TakeBack { bytes } => self.scheduler.take_back(now, bytes),
+            DriverCommand::Close { file } => self.close(file),
+            DriverCommand::Configure { config, network } => {
                 self.scheduler.set_budgets(now, budgets(&config));
                 (self.config, self.network) = (*config, network);
                 // Files that are open keep their servers; those to come have others, with these settings.

@@ -72,24 +72,29 @@ pub struct Grant {
 pub struct Permit {
     group: u64,
     index: usize,
-    orders: mpsc::UnboundedSender<Order>,
+    commands: mpsc::UnboundedSender<DriverCommand>,
 }
 
 impl Permit {
     /// Says how many bytes are really held now.
     pub fn resize(&self, cost: u64) {
-        let _ = self.orders.send(Order::Resize { group: self.group, index: self.index, cost });
+        let _ = self.commands.send(DriverCommand::Resize {
+            group: self.group,
+            index: self.index,
+            cost,
+        });
     }
 
     /// Says that the bytes are the consumer's now: they hold back only what is read ahead.
     pub fn hand_over(&self) {
-        let _ = self.orders.send(Order::HandOver { group: self.group, index: self.index });
+        let _ =
+            self.commands.send(DriverCommand::HandOver { group: self.group, index: self.index });
     }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        let _ = self.orders.send(Order::Release { group: self.group, index: self.index });
+        let _ = self.commands.send(DriverCommand::Release { group: self.group, index: self.index });
     }
 }
 
@@ -97,17 +102,17 @@ impl Drop for Permit {
 #[derive(Debug)]
 pub struct LentMemory {
     bytes: u64,
-    orders: mpsc::UnboundedSender<Order>,
+    commands: mpsc::UnboundedSender<DriverCommand>,
 }
 
 impl Drop for LentMemory {
     fn drop(&mut self) {
-        let _ = self.orders.send(Order::TakeBack { bytes: self.bytes });
+        let _ = self.commands.send(DriverCommand::TakeBack { bytes: self.bytes });
     }
 }
 
 /// What handles ask of the driver.
-enum Order {
+enum DriverCommand {
     Open {
         places: Places,
         head: u64,
@@ -184,7 +189,7 @@ struct Begun {
 /// Handle to the driver. Cheap to clone; the driver ends when the last handle is gone.
 #[derive(Debug, Clone)]
 pub struct Fetcher {
-    orders: mpsc::UnboundedSender<Order>,
+    commands: mpsc::UnboundedSender<DriverCommand>,
     groups: Arc<AtomicU64>,
     pipe_bytes: Arc<AtomicU64>,
     memory_bytes_max: Arc<AtomicU64>,
@@ -194,7 +199,7 @@ pub struct Fetcher {
 impl Fetcher {
     /// Starts a driver on the present tokio runtime.
     pub fn start(config: &Config, network: Arc<dyn Network>) -> Self {
-        let (orders, receiver) = mpsc::unbounded_channel();
+        let (commands, receiver) = mpsc::unbounded_channel();
         let clock = Clock::start();
         let trace = Trace::new(clock);
         let pipe_bytes = Arc::new(AtomicU64::new(0));
@@ -202,7 +207,7 @@ impl Fetcher {
             driver::Driver::new(config.clone(), network, clock, trace.clone(), pipe_bytes.clone());
         tokio::spawn(driver.run(receiver));
         let memory_bytes_max = Arc::new(AtomicU64::new(config.memory_bytes_max));
-        Fetcher { orders, groups: Arc::default(), pipe_bytes, memory_bytes_max, trace }
+        Fetcher { commands, groups: Arc::default(), pipe_bytes, memory_bytes_max, trace }
     }
 
     /// The memory budget of all reads.
@@ -213,7 +218,7 @@ impl Fetcher {
     /// Changes the settings: limits at once, those of servers for files that are opened from now on.
     pub fn configure(&self, config: Config, network: Arc<dyn Network>) {
         self.memory_bytes_max.store(config.memory_bytes_max, Ordering::Relaxed);
-        let _ = self.orders.send(Order::Configure { config: Box::new(config), network });
+        let _ = self.commands.send(DriverCommand::Configure { config: Box::new(config), network });
     }
 
     /// What was asked of whom, and when.
@@ -223,9 +228,9 @@ impl Fetcher {
 
     /// Tells the memory budget that so many bytes, made of what was wanted, go to a consumer.
     pub fn hand_out(&self, bytes: u64) -> LentMemory {
-        let orders = self.orders.clone();
-        let _ = orders.send(Order::HandOut { bytes });
-        LentMemory { bytes, orders }
+        let commands = self.commands.clone();
+        let _ = commands.send(DriverCommand::HandOut { bytes });
+        LentMemory { bytes, commands }
     }
 
     /// Finds a file, which may be at several places, and fetches its first `head` bytes and, where
@@ -241,7 +246,7 @@ impl Fetcher {
         let urls: Arc<[Address]> = places.urls.clone().into();
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}"));
-        let answer = self.order_open(places, head, tail, None, activity)?;
+        let answer = self.send_open(places, head, tail, None, activity)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
             file: opened.file,
@@ -269,7 +274,7 @@ impl Fetcher {
         let urls: Arc<[Address]> = places.urls.clone().into();
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}, remembered from before"));
-        let opened = self.order_open(places, head, 0, Some(begun), activity)?;
+        let opened = self.send_open(places, head, 0, Some(begun), activity)?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {
             let refused = opened.await.map_err(|_| stopped())?;
@@ -288,7 +293,7 @@ impl Fetcher {
         Ok((file, Answer { opened, url: shown }))
     }
 
-    fn order_open(
+    fn send_open(
         &self,
         places: Places,
         head: u64,
@@ -297,8 +302,9 @@ impl Fetcher {
         activity: &Activity,
     ) -> Result<oneshot::Receiver<Result<Opened>>> {
         let (reply, answer) = oneshot::channel();
-        let order = Order::Open { places, head, tail, activity: activity.clone(), early, reply };
-        self.orders.send(order).map_err(|_| stopped())?;
+        let command =
+            DriverCommand::Open { places, head, tail, activity: activity.clone(), early, reply };
+        self.commands.send(command).map_err(|_| stopped())?;
         Ok(answer)
     }
 }
@@ -449,7 +455,7 @@ impl RemoteFile {
 
 impl Drop for RemoteFile {
     fn drop(&mut self) {
-        let _ = self.fetcher.orders.send(Order::Close { file: self.file });
+        let _ = self.fetcher.commands.send(DriverCommand::Close { file: self.file });
     }
 }
 
@@ -517,7 +523,8 @@ impl Wants {
         self.total = positions.end;
         let (sink, receiver) = mpsc::unbounded_channel();
         self.deliveries.push(GroupDeliveries { first: positions.start, group, receiver });
-        let _ = self.fetcher.orders.send(Order::Want { file: self.file, group, wants, sink });
+        let _ =
+            self.fetcher.commands.send(DriverCommand::Want { file: self.file, group, wants, sink });
     }
 
     /// Somebody waits for these now, by position.
@@ -525,7 +532,7 @@ impl Wants {
         if let Some(ahead) = &mut self.ahead {
             ahead.promote(&positions);
         }
-        self.each_group(positions, |group, indices| Order::Promote { group, indices });
+        self.each_group(positions, |group, indices| DriverCommand::Promote { group, indices });
     }
 
     /// Nobody wants these after all; those that have come already are not concerned. What is
@@ -535,18 +542,22 @@ impl Wants {
         if let Some(ahead) = &mut self.ahead {
             ahead.give_up(&positions);
         }
-        self.each_group(positions, |group, indices| Order::GiveUp { group, indices });
+        self.each_group(positions, |group, indices| DriverCommand::GiveUp { group, indices });
         self.send_ahead();
     }
 
-    fn each_group(&self, positions: Range<usize>, order: impl Fn(u64, Range<usize>) -> Order) {
+    fn each_group(
+        &self,
+        positions: Range<usize>,
+        command: impl Fn(u64, Range<usize>) -> DriverCommand,
+    ) {
         let first = self.groups.partition_point(|(first, _)| *first <= positions.start);
         for at in first.saturating_sub(1)..self.groups.len() {
             let (start, group) = self.groups[at];
             let end = self.groups.get(at + 1).map_or(self.total, |(next, _)| *next);
             let (from, to) = (positions.start.max(start), positions.end.min(end));
             if from < to {
-                let _ = self.fetcher.orders.send(order(group, from - start..to - start));
+                let _ = self.fetcher.commands.send(command(group, from - start..to - start));
             }
         }
     }
@@ -604,7 +615,7 @@ impl Stream for Wants {
             }
             // Not when asked for: what is given up before it comes was no use to anyone.
             self.fetcher.trace.wanted(self.file.0, bytes.len() as u64, self.metadata);
-            let permit = Permit { group, index, orders: self.fetcher.orders.clone() };
+            let permit = Permit { group, index, commands: self.fetcher.commands.clone() };
             Some(Ok(Grant { index: first + index, bytes, permit }))
         })
     }
@@ -614,7 +625,7 @@ impl Drop for Wants {
     fn drop(&mut self) {
         if self.open > 0 {
             for (_, group) in &self.groups {
-                let _ = self.fetcher.orders.send(Order::Abandon { group: *group });
+                let _ = self.fetcher.commands.send(DriverCommand::Abandon { group: *group });
             }
         }
     }
