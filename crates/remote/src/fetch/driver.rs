@@ -1,11 +1,11 @@
 //! The one task that acts on the scheduler's decisions.
 //!
 //! The run-loop law, for this caller of it: take in everything that has happened (commands of
-//! handles, notices of connections, the clock), then ask the scheduler for actions and events
+//! handles, events of connections, the clock), then ask the scheduler for actions and events
 //! until it has none, then sleep until `poll_timeout` or the next happening.
 
 pub mod agreement;
-mod notices;
+mod events;
 pub mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,12 +31,14 @@ use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
-use crate::source::{self, Command, ConnectionTag, FileRef, Link, Notice, Part, RequestTag};
+use crate::source::{
+    self, Command, ConnectionEvent, ConnectionTag, FileRef, Link, Part, RequestTag,
+};
 
 /// Happenings taken in before the scheduler is asked again, so that neither side starves.
 const BATCH: usize = 256;
 
-type Notices = mpsc::UnboundedReceiver<(ConnectionTag, Notice)>;
+type ConnectionEvents = mpsc::UnboundedReceiver<(ConnectionTag, ConnectionEvent)>;
 
 pub struct Driver {
     config: Config,
@@ -46,8 +48,8 @@ pub struct Driver {
     /// What handles are told of the links.
     pipe_bytes: Arc<AtomicU64>,
     scheduler: Scheduler,
-    notice_sender: mpsc::UnboundedSender<(ConnectionTag, Notice)>,
-    notices: Notices,
+    event_sender: mpsc::UnboundedSender<(ConnectionTag, ConnectionEvent)>,
+    events: ConnectionEvents,
     files: BTreeMap<FileId, FileState>,
     /// Whose sources they are.
     sources: BTreeMap<SourceId, FileId>,
@@ -73,7 +75,7 @@ impl Driver {
         trace: Trace,
         pipe_bytes: Arc<AtomicU64>,
     ) -> Self {
-        let (notice_sender, notices) = mpsc::unbounded_channel();
+        let (event_sender, events) = mpsc::unbounded_channel();
         let (finding_sender, findings) = mpsc::unbounded_channel();
         let scheduler = Scheduler::new(budgets(&config));
         Driver {
@@ -83,8 +85,8 @@ impl Driver {
             trace,
             pipe_bytes,
             scheduler,
-            notice_sender,
-            notices,
+            event_sender,
+            events,
             files: BTreeMap::new(),
             sources: BTreeMap::new(),
             servers: BTreeMap::new(),
@@ -112,8 +114,8 @@ impl Driver {
                     let Some(command) = command else { return };
                     self.take_command(command);
                 }
-                Some((connection, notice)) = self.notices.recv() => {
-                    self.take_notice(connection, notice);
+                Some((connection, event)) = self.events.recv() => {
+                    self.take_connection_event(connection, event);
                 }
                 Some(finding) = self.findings.recv() => self.take_finding(finding),
                 () = sleep_until(wake) => {}
@@ -124,8 +126,8 @@ impl Driver {
                     self.take_command(command);
                     idle = false;
                 }
-                if let Ok((connection, notice)) = self.notices.try_recv() {
-                    self.take_notice(connection, notice);
+                if let Ok((connection, event)) = self.events.try_recv() {
+                    self.take_connection_event(connection, event);
                     idle = false;
                 }
                 if idle {
@@ -416,7 +418,7 @@ impl Driver {
         let link = Link {
             connection: ConnectionTag(connection.0),
             commands: receiver,
-            notices: self.notice_sender.clone(),
+            events: self.event_sender.clone(),
         };
         self.trace.connecting(connection.0, state.name.clone());
         let source = state.name.clone();

@@ -16,7 +16,8 @@ use tokio::time::{Instant, timeout};
 
 use super::network::Network;
 use super::{
-    Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, server_for,
+    Command, ConnectionEvent, ConnectionTag, FileInfo, FileRef, Link, Part, RequestTag, Server,
+    server_for,
 };
 use crate::address::Address;
 use crate::config::Config;
@@ -236,7 +237,7 @@ struct Visit {
     name: String,
     file: FileRef,
     orders: mpsc::UnboundedSender<Command>,
-    inbox: mpsc::UnboundedReceiver<(ConnectionTag, Notice)>,
+    inbox: mpsc::UnboundedReceiver<(ConnectionTag, ConnectionEvent)>,
     info: FileInfo,
 }
 
@@ -245,9 +246,9 @@ impl Visit {
         let server = server_for(url, config, network)?;
         let name = server.name().to_owned();
         let (orders, commands) = mpsc::unbounded_channel();
-        let (notices, inbox) = mpsc::unbounded_channel();
+        let (events, inbox) = mpsc::unbounded_channel();
         // It ends with `orders`.
-        tokio::spawn(server.clone().run(Link { connection: ConnectionTag(0), commands, notices }));
+        tokio::spawn(server.clone().run(Link { connection: ConnectionTag(0), commands, events }));
         let file = FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false };
         Ok(Visit { server, name, file, orders, inbox, info: FileInfo::default() })
     }
@@ -283,8 +284,8 @@ impl Visit {
         let (mut wait, mut heard, mut note) = (None, begun, None);
         loop {
             let left = patience.saturating_sub(begun.elapsed());
-            let notice = match timeout(left, self.next()).await {
-                Ok(notice) => notice?,
+            let event = match timeout(left, self.next()).await {
+                Ok(event) => event?,
                 // One that has only begun hangs; one that goes on is slow.
                 Err(_) if step == Step::Read && heard.elapsed() < patience / 2 => {
                     let text = format!("only {bytes} bytes within {} s", patience.as_secs_f64());
@@ -292,10 +293,10 @@ impl Visit {
                 }
                 Err(_) => return Err(unanswered(patience, wait)),
             };
-            match notice {
-                Notice::Wait(time) => wait = Some(time),
-                Notice::Note(text) if !self.server.traits().local => note = Some(text),
-                Notice::Connected if step == Step::Login => {
+            match event {
+                ConnectionEvent::Wait(time) => wait = Some(time),
+                ConnectionEvent::Note(text) if !self.server.traits().local => note = Some(text),
+                ConnectionEvent::Connected if step == Step::Login => {
                     let traits = self.server.traits();
                     let text = match (traits.local, traits.checksums) {
                         (true, _) => "no server: the file is on this machine",
@@ -304,16 +305,16 @@ impl Visit {
                     };
                     return Ok(Passed::On(text.into()));
                 }
-                Notice::Opened { info, .. } => self.info = info,
-                Notice::Data { bytes: more, .. } => {
+                ConnectionEvent::Opened { info, .. } => self.info = info,
+                ConnectionEvent::Data { bytes: more, .. } => {
                     first.get_or_insert_with(|| begun.elapsed());
                     heard = Instant::now();
                     bytes += more.len() as u64;
                 }
-                Notice::Done { .. } if step == Step::Open => {
+                ConnectionEvent::Done { .. } if step == Step::Open => {
                     return Ok(Passed::On(format!("a file of {} bytes", self.info.size)));
                 }
-                Notice::Done { .. } if step == Step::Ranges => {
+                ConnectionEvent::Done { .. } if step == Step::Ranges => {
                     return match (bytes, self.server.traits().segments_max) {
                         (RANGES, 2..) => Ok(Passed::On(format!("{RANGES} ranges in one answer"))),
                         (RANGES, _) => Ok(Passed::Slowly(ONE_RANGE.into())),
@@ -323,7 +324,7 @@ impl Visit {
                         }
                     };
                 }
-                Notice::Done { .. } => {
+                ConnectionEvent::Done { .. } => {
                     if bytes < size.min(READ_BYTES) {
                         let text = format!("{bytes} bytes came of {}", size.min(READ_BYTES));
                         return Err(Error::new(ErrorKind::Io, text));
@@ -335,8 +336,8 @@ impl Visit {
                         None => Passed::On(text),
                     });
                 }
-                Notice::Redirected { url, .. } => return Ok(Passed::Elsewhere(url)),
-                Notice::Failed { error, .. } => return Err(error),
+                ConnectionEvent::Redirected { url, .. } => return Ok(Passed::Elsewhere(url)),
+                ConnectionEvent::Failed { error, .. } => return Err(error),
                 _ => {}
             }
         }
@@ -347,11 +348,11 @@ impl Visit {
         let _ = self.orders.send(command);
     }
 
-    async fn next(&mut self) -> Result<Notice> {
+    async fn next(&mut self) -> Result<ConnectionEvent> {
         let lost = || Error::new(ErrorKind::Connection, "the server has closed the connection");
         match self.inbox.recv().await {
-            Some((_, Notice::Disconnected { error })) => Err(error.unwrap_or_else(lost)),
-            Some((_, notice)) => Ok(notice),
+            Some((_, ConnectionEvent::Disconnected { error })) => Err(error.unwrap_or_else(lost)),
+            Some((_, event)) => Ok(event),
             None => Err(lost()),
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A connection is a thread that waits for commands and reads with `pread` into the very buffers
 //! that it hands on. It takes everything that is queued at each wake-up, so a request costs one
-//! system call and one notice. The open files are shared by all connections of a server.
+//! system call and one event. The open files are shared by all connections of a server.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
@@ -21,8 +21,8 @@ use tokio::sync::oneshot;
 
 use super::buffers::Buffers;
 use super::{
-    Command, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits, cannot_list,
-    cannot_locate, no_checksum,
+    Command, ConnectionEvent, FileInfo, FileRef, Link, Part, RequestTag, Server, ServerTraits,
+    cannot_list, cannot_locate, no_checksum,
 };
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
@@ -60,7 +60,7 @@ impl LocalServer {
     fn open(&self, file: &FileRef, link: &Link) -> Result<Arc<OpenFile>> {
         let open = Arc::new(open_at(&file.url)?);
         // Before any connection can read from it.
-        link.tell(Notice::Seen { file: file.tag, info: open.info.clone() });
+        link.tell(ConnectionEvent::Seen { file: file.tag, info: open.info.clone() });
         self.files.lock().insert(file.tag, open.clone());
         Ok(open)
     }
@@ -118,7 +118,7 @@ impl Server for LocalServer {
     }
 
     fn run(self: Arc<Self>, link: Link) -> BoxFuture<'static, ()> {
-        let (connection, notices) = (link.connection, link.notices.clone());
+        let (connection, events) = (link.connection, link.events.clone());
         let (alive, ended) = oneshot::channel::<()>();
         let reader =
             Reader { server: self, link, queue: VecDeque::new(), cancelled: BTreeSet::new() };
@@ -131,7 +131,7 @@ impl Server for LocalServer {
                 });
             if let Err(error) = thread {
                 let error = Some(Error::from_io(&error));
-                let _ = notices.send((connection, Notice::Disconnected { error }));
+                let _ = events.send((connection, ConnectionEvent::Disconnected { error }));
             }
             let _ = ended.await;
         })
@@ -151,11 +151,11 @@ struct Ended;
 
 impl Reader {
     fn run(mut self) {
-        self.link.tell(Notice::Connected);
+        self.link.tell(ConnectionEvent::Connected);
         while let Ok(command) = self.next() {
             let Ok(()) = self.execute(command) else { break };
         }
-        self.link.tell(Notice::Disconnected { error: None });
+        self.link.tell(ConnectionEvent::Disconnected { error: None });
     }
 
     fn next(&mut self) -> std::result::Result<Command, Ended> {
@@ -188,7 +188,7 @@ impl Reader {
         match command {
             Command::Open { request, file, part } => match self.server.open(&file, &self.link) {
                 Ok(open) => {
-                    self.link.tell(Notice::Opened { request, info: open.info.clone() });
+                    self.link.tell(ConnectionEvent::Opened { request, info: open.info.clone() });
                     let size = open.info.size;
                     let range = match part {
                         Part::Head(bytes) => 0..bytes.min(size),
@@ -197,7 +197,7 @@ impl Reader {
                     self.read(request, &file, &open, &[range])
                 }
                 Err(error) => {
-                    self.link.tell(Notice::Failed { request, error });
+                    self.link.tell(ConnectionEvent::Failed { request, error });
                     Ok(())
                 }
             },
@@ -205,7 +205,7 @@ impl Reader {
                 match self.server.opened(&file, &self.link) {
                     Ok(open) => self.read(request, &file, &open, &segments),
                     Err(error) => {
-                        self.link.tell(Notice::Failed { request, error });
+                        self.link.tell(ConnectionEvent::Failed { request, error });
                         Ok(())
                     }
                 }
@@ -235,7 +235,7 @@ impl Reader {
     fn check(&self, file: &FileRef, open: &OpenFile) -> Result<()> {
         let now = info_of(&open.file)?;
         open.info.is_still(&now).map_err(|error| {
-            self.link.tell(Notice::Seen { file: file.tag, info: now });
+            self.link.tell(ConnectionEvent::Seen { file: file.tag, info: now });
             error.with_url(file.url.as_str())
         })
     }
@@ -247,20 +247,20 @@ impl Reader {
         open: &OpenFile,
         segments: &[Range<u64>],
     ) -> std::result::Result<(), Ended> {
-        self.link.tell(Notice::Sent { request });
+        self.link.tell(ConnectionEvent::Sent { request });
         for segment in segments {
             let end = segment.end.min(open.info.size);
             let mut at = segment.start;
             while at < end {
                 if self.cancelled.remove(&request) {
-                    self.link.tell(Notice::Done { request });
+                    self.link.tell(ConnectionEvent::Done { request });
                     return Ok(());
                 }
                 let piece = at..end.min(at.saturating_add(PIECE_BYTES));
                 match self.server.buffers.read(&open.file, piece.clone()) {
                     Ok(bytes) => {
                         if let Err(error) = self.check(file, open) {
-                            self.link.tell(Notice::Failed { request, error });
+                            self.link.tell(ConnectionEvent::Failed { request, error });
                             return Ok(());
                         }
                         if bytes.is_empty() {
@@ -268,12 +268,12 @@ impl Reader {
                         }
                         let offset = at;
                         at += bytes.len() as u64;
-                        self.link.tell(Notice::Data { request, offset, bytes });
+                        self.link.tell(ConnectionEvent::Data { request, offset, bytes });
                     }
                     Err(error) => {
                         let error = Error::from_io(&error).with_range(piece);
                         let error = error.with_url(file.url.to_string());
-                        self.link.tell(Notice::Failed { request, error });
+                        self.link.tell(ConnectionEvent::Failed { request, error });
                         return Ok(());
                     }
                 }
@@ -281,7 +281,7 @@ impl Reader {
             }
         }
         self.cancelled.remove(&request);
-        self.link.tell(Notice::Done { request });
+        self.link.tell(ConnectionEvent::Done { request });
         Ok(())
     }
 }

@@ -2,21 +2,21 @@
 //! not ROOT.
 //!
 //! A [`Server`] is one place that serves files. It is asked for connections; each connection is
-//! a task that takes [`Command`]s and gives [`Notice`]s. Which command goes to which connection,
+//! a task that takes [`Command`]s and gives [`ConnectionEvent`]s. Which command goes to which connection,
 //! and when, is not decided here (see `fetch`). The rules that every server's connections keep,
 //! and that the conformance suite (`tests/sources/conformance.rs`) checks:
 //!
 //! 1. Commands may arrive before the connection is up. They leave as early as the protocol
 //!    allows: in the same flight as the handshake where it can be.
-//! 2. Every `Open`, `Fetch`, `List`, `Checksum` and `Locate` is answered by any number of [`Notice::Data`] and then exactly one
-//!    [`Notice::Done`] or [`Notice::Failed`], unless the connection ends before.
+//! 2. Every `Open`, `Fetch`, `List`, `Checksum` and `Locate` is answered by any number of [`ConnectionEvent::Data`] and then exactly one
+//!    [`ConnectionEvent::Done`] or [`ConnectionEvent::Failed`], unless the connection ends before.
 //! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
 //!    is handed on as it arrives. Bytes past the end of the file, and those that were `Damaged` on
 //!    the way, are left out: `Done` after fewer bytes is a short read.
 //! 4. What a connection learns of a file, each time that it opens it and with each answer that says
-//!    anything of it, is told by [`Notice::Seen`] before the `Data` that it is true of. Whether it
+//!    anything of it, is told by [`ConnectionEvent::Seen`] before the `Data` that it is true of. Whether it
 //!    is still the same file is for the driver to say.
-//! 5. The last notice of a connection is one [`Notice::Disconnected`]. A connection ends when its
+//! 5. The last event of a connection is one [`ConnectionEvent::Disconnected`]. A connection ends when its
 //!    commands end (the sender is dropped).
 
 mod buffers;
@@ -96,7 +96,7 @@ pub enum Part {
 
 /// What a connection tells.
 #[derive(Debug)]
-pub enum Notice {
+pub enum ConnectionEvent {
     /// The server has taken the connection; the protocol's handshake follows, if it has one.
     Reached,
     /// Usable: the protocol's handshake and login are through.
@@ -219,36 +219,36 @@ pub struct ServerTraits {
 pub struct Link {
     pub connection: ConnectionTag,
     pub commands: UnboundedReceiver<Command>,
-    pub notices: UnboundedSender<(ConnectionTag, Notice)>,
+    pub events: UnboundedSender<(ConnectionTag, ConnectionEvent)>,
 }
 
 impl Link {
     /// Tells the driver; a driver that is gone needs no telling.
-    pub fn tell(&self, notice: Notice) {
-        let _ = self.notices.send((self.connection, notice));
+    pub fn tell(&self, event: ConnectionEvent) {
+        let _ = self.events.send((self.connection, event));
     }
 }
 
 /// The answer to a `List` where directories cannot be listed.
-fn cannot_list(request: RequestTag, directory: &FileRef) -> Notice {
+fn cannot_list(request: RequestTag, directory: &FileRef) -> ConnectionEvent {
     let error = Error::new(ErrorKind::Unsupported, "directories cannot be listed here")
         .with_url(directory.url.to_string())
         .with_advice("name the files");
-    Notice::Failed { request, error }
+    ConnectionEvent::Failed { request, error }
 }
 
 /// The answer to a `Checksum` where none are kept.
-fn no_checksum(request: RequestTag, file: &FileRef) -> Notice {
+fn no_checksum(request: RequestTag, file: &FileRef) -> ConnectionEvent {
     let error = Error::new(ErrorKind::Unsupported, "no checksums are kept here")
         .with_url(file.url.to_string());
-    Notice::Failed { request, error }
+    ConnectionEvent::Failed { request, error }
 }
 
 /// The answer to a `Locate` by those that know of no others.
-fn cannot_locate(request: RequestTag, file: &FileRef) -> Notice {
+fn cannot_locate(request: RequestTag, file: &FileRef) -> ConnectionEvent {
     let error = Error::new(ErrorKind::Unsupported, "nothing is known here of other servers")
         .with_url(file.url.to_string());
-    Notice::Failed { request, error }
+    ConnectionEvent::Failed { request, error }
 }
 
 /// One place that serves files.

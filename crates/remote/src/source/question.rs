@@ -13,7 +13,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::network::{Counted, Network, Stream};
 use super::{
-    Command, ConnectionTag, FileRef, Link, Notice, Part, Place, RequestTag, Role, server_for,
+    Command, ConnectionEvent, ConnectionTag, FileRef, Link, Part, Place, RequestTag, Role,
+    server_for,
 };
 use crate::address::{Address, Places};
 use crate::checksum::{Algorithm, Checksum};
@@ -42,8 +43,8 @@ pub async fn list(
 ) -> Result<Vec<String>> {
     let question = |directory| Command::List { request: REQUEST, directory };
     let (_, told) = ask(directory, config, network, question).await?;
-    let names = told.into_iter().find_map(|notice| match notice {
-        Notice::Listed { names, .. } => Some(names),
+    let names = told.into_iter().find_map(|event| match event {
+        ConnectionEvent::Listed { names, .. } => Some(names),
         _ => None,
     });
     Ok(names.unwrap_or_default())
@@ -65,8 +66,8 @@ pub async fn checksum(
     let config = Config { silence_timeout, ..config.clone() };
     let question = |file| Command::Checksum { request: REQUEST, file, algorithm };
     let (_, told) = ask(file, &config, network, question).await?;
-    let checksum = told.into_iter().find_map(|notice| match notice {
-        Notice::Checksum { checksum, .. } => Some(checksum),
+    let checksum = told.into_iter().find_map(|event| match event {
+        ConnectionEvent::Checksum { checksum, .. } => Some(checksum),
         _ => None,
     });
     let fits = |checksum: &Checksum| algorithm.is_none_or(|wanted| wanted == checksum.algorithm());
@@ -138,8 +139,8 @@ async fn named(
 ) -> Result<Vec<Place>> {
     let question = |file| Command::Locate { request: REQUEST, file };
     let (_, told) = ask(manager, config, network, question).await?;
-    let places = told.into_iter().filter_map(|notice| match notice {
-        Notice::Located { places, .. } => Some(places),
+    let places = told.into_iter().filter_map(|event| match event {
+        ConnectionEvent::Located { places, .. } => Some(places),
         _ => None,
     });
     Ok(places.flatten().collect())
@@ -151,9 +152,9 @@ async fn described(url: &Address, config: &Config, network: Arc<dyn Network>) ->
     let question = |file| Command::Open { request: REQUEST, file, part };
     let (_, told) = ask(url, config, network, question).await?;
     let mut document = Vec::new();
-    for notice in told {
+    for event in told {
         // From the beginning on, in order; with a gap it is no document.
-        if let Notice::Data { offset, bytes, .. } = notice
+        if let ConnectionEvent::Data { offset, bytes, .. } = event
             && offset == document.len() as u64
         {
             document.extend_from_slice(&bytes);
@@ -205,11 +206,11 @@ async fn ask(
     config: &Config,
     network: Arc<dyn Network>,
     question: impl Fn(FileRef) -> Command,
-) -> Result<(Address, Vec<Notice>)> {
+) -> Result<(Address, Vec<ConnectionEvent>)> {
     let mut at = url.clone();
     for _ in 0..REDIRECTIONS_MAX {
         match ask_one(&at, config, network.clone(), &question).await? {
-            Answer::Told(notices) => return Ok((at, notices)),
+            Answer::Told(events) => return Ok((at, events)),
             Answer::Elsewhere(target) => at = target,
         }
     }
@@ -221,7 +222,7 @@ async fn ask(
 }
 
 enum Answer {
-    Told(Vec<Notice>),
+    Told(Vec<ConnectionEvent>),
     Elsewhere(Address),
 }
 
@@ -236,31 +237,31 @@ async fn ask_one(
     let mut patience = Patience::new(config, come);
     let server = server_for(url, config, network)?;
     let (orders, commands) = mpsc::unbounded_channel();
-    let (notices, mut inbox) = mpsc::unbounded_channel();
+    let (events, mut inbox) = mpsc::unbounded_channel();
     let _ = orders.send(question(FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false }));
     // It ends when the order's sender is dropped, at the latest with this function.
-    tokio::spawn(server.run(Link { connection: ConnectionTag(0), commands, notices }));
+    tokio::spawn(server.run(Link { connection: ConnectionTag(0), commands, events }));
     let mut told = Vec::new();
     let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
     loop {
-        let notice = match timeout_at(patience.ends, inbox.recv()).await {
-            Ok(Some((_, notice))) => notice,
+        let event = match timeout_at(patience.ends, inbox.recv()).await {
+            Ok(Some((_, event))) => event,
             Ok(None) => return Err(lost().with_url(url.to_string())),
             Err(_) => {
                 patience.is_rewarded().map_err(|error| error.with_url(url.to_string()))?;
                 continue;
             }
         };
-        match notice {
-            Notice::Wait(time) => patience.lengthen(time),
-            notice @ (Notice::Listed { .. }
-            | Notice::Checksum { .. }
-            | Notice::Located { .. }
-            | Notice::Data { .. }) => told.push(notice),
-            Notice::Done { .. } => return Ok(Answer::Told(told)),
-            Notice::Redirected { url, .. } => return Ok(Answer::Elsewhere(url)),
-            Notice::Failed { error, .. } => return Err(error),
-            Notice::Disconnected { error } => {
+        match event {
+            ConnectionEvent::Wait(time) => patience.lengthen(time),
+            event @ (ConnectionEvent::Listed { .. }
+            | ConnectionEvent::Checksum { .. }
+            | ConnectionEvent::Located { .. }
+            | ConnectionEvent::Data { .. }) => told.push(event),
+            ConnectionEvent::Done { .. } => return Ok(Answer::Told(told)),
+            ConnectionEvent::Redirected { url, .. } => return Ok(Answer::Elsewhere(url)),
+            ConnectionEvent::Failed { error, .. } => return Err(error),
+            ConnectionEvent::Disconnected { error } => {
                 return Err(error.unwrap_or_else(lost).with_url(url.to_string()));
             }
             _ => {}

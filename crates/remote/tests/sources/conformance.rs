@@ -19,7 +19,8 @@ use tokio::task::JoinHandle;
 
 use remote::address::Address;
 use remote::source::{
-    Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits,
+    Command, ConnectionEvent, ConnectionTag, FileInfo, FileRef, Link, Part, RequestTag, Server,
+    ServerTraits,
 };
 use remote::{Error, ErrorKind};
 
@@ -259,7 +260,7 @@ async fn two_files(place: &Place<'_>) {
 async fn several_connections(place: &Place<'_>) {
     let (file, content) = place.file("large.bin");
     let mut clients: Vec<Client> = (0..3).map(|_| place.connect()).collect();
-    // It may be told on another connection, whose notices are not waited for here.
+    // It may be told on another connection, whose events are not waited for here.
     place.seen.lock().insert(file.tag);
     let share = content.len() as u64 / 3;
     let ranges: Vec<Range<u64>> = (0..3).map(|i| i * share..(i + 1) * share).collect();
@@ -315,18 +316,18 @@ impl Place<'_> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let connection = ConnectionTag(NEXT.fetch_add(1, Ordering::Relaxed));
         let (commands, receiver) = unbounded_channel();
-        let (sender, notices) = unbounded_channel();
+        let (sender, events) = unbounded_channel();
         let client = Client {
             connection,
             commands,
-            notices,
+            events,
             task: None,
             connected: false,
             suffix_refused: false,
             answers: BTreeMap::new(),
             seen: self.seen.clone(),
         };
-        (client, Link { connection, commands: receiver, notices: sender })
+        (client, Link { connection, commands: receiver, events: sender })
     }
 
     fn connect(&self) -> Client {
@@ -341,11 +342,11 @@ fn new_file() -> u32 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The driver's end of a connection; it checks each notice against the rules.
+/// The driver's end of a connection; it checks each event against the rules.
 struct Client {
     connection: ConnectionTag,
     commands: UnboundedSender<Command>,
-    notices: UnboundedReceiver<(ConnectionTag, Notice)>,
+    events: UnboundedReceiver<(ConnectionTag, ConnectionEvent)>,
     task: Option<JoinHandle<()>>,
     connected: bool,
     /// The server has turned out not to deliver the end of a file whose size is not known.
@@ -400,15 +401,15 @@ impl Client {
         request
     }
 
-    /// Takes in notices until the request has been answered.
+    /// Takes in events until the request has been answered.
     async fn wait(&mut self, request: RequestTag) -> Answer {
         while self.answers[&request].end.is_none() {
-            let (connection, notice) = self.notices.recv().await.expect("a last notice");
+            let (connection, event) = self.events.recv().await.expect("a last event");
             assert_eq!(connection, self.connection);
-            if let Notice::Disconnected { error } = notice {
+            if let ConnectionEvent::Disconnected { error } = event {
                 panic!("disconnected before the answer: {error:?}");
             }
-            self.take(notice);
+            self.take(event);
         }
         let answer = self.answers.remove(&request).expect("just seen");
         // A cancelled request may be answered at any time.
@@ -416,13 +417,13 @@ impl Client {
         answer
     }
 
-    fn take(&mut self, notice: Notice) {
-        match notice {
-            Notice::Connected => {
+    fn take(&mut self, event: ConnectionEvent) {
+        match event {
+            ConnectionEvent::Connected => {
                 assert!(!self.connected, "connected twice");
                 self.connected = true;
             }
-            Notice::Opened { request, info } => {
+            ConnectionEvent::Opened { request, info } => {
                 let refused = self.suffix_refused;
                 let answer = self.unanswered(request);
                 assert!(answer.info.is_none() && answer.data.is_empty(), "a late Opened");
@@ -435,44 +436,50 @@ impl Client {
                 }
                 answer.info = Some(info);
             }
-            Notice::Seen { file, .. } => drop(self.seen.lock().insert(file)),
-            Notice::Data { request, offset, bytes } => {
+            ConnectionEvent::Seen { file, .. } => drop(self.seen.lock().insert(file)),
+            ConnectionEvent::Data { request, offset, bytes } => {
                 let file = self.unanswered(request).file;
                 assert!(self.seen.lock().contains(&file), "Data before Seen");
                 self.unanswered(request).add(offset, bytes);
             }
-            Notice::Damaged { range, .. } => panic!("{range:?} has come damaged"),
-            Notice::Done { request } => self.unanswered(request).end = Some(Ok(())),
-            Notice::Failed { request, error } => self.unanswered(request).end = Some(Err(error)),
-            Notice::Traits(traits) => self.suffix_refused |= !traits.suffix,
-            Notice::Note(_) | Notice::Wait(_) | Notice::Reached => {}
-            Notice::Sent { .. } | Notice::Progress { .. } => {}
-            Notice::Redirected { url, .. } => panic!("redirected to {url}"),
-            Notice::Listed { .. } | Notice::Checksum { .. } | Notice::Located { .. } => {
+            ConnectionEvent::Damaged { range, .. } => panic!("{range:?} has come damaged"),
+            ConnectionEvent::Done { request } => self.unanswered(request).end = Some(Ok(())),
+            ConnectionEvent::Failed { request, error } => {
+                self.unanswered(request).end = Some(Err(error))
+            }
+            ConnectionEvent::Traits(traits) => self.suffix_refused |= !traits.suffix,
+            ConnectionEvent::Note(_) | ConnectionEvent::Wait(_) | ConnectionEvent::Reached => {}
+            ConnectionEvent::Sent { .. } | ConnectionEvent::Progress { .. } => {}
+            ConnectionEvent::Redirected { url, .. } => panic!("redirected to {url}"),
+            ConnectionEvent::Listed { .. }
+            | ConnectionEvent::Checksum { .. }
+            | ConnectionEvent::Located { .. } => {
                 panic!("an answer nobody asked for")
             }
-            Notice::Disconnected { .. } => panic!("a Disconnected that is not the last notice"),
+            ConnectionEvent::Disconnected { .. } => {
+                panic!("a Disconnected that is not the last event")
+            }
         }
     }
 
     fn unanswered(&mut self, request: RequestTag) -> &mut Answer {
         let answer = self.answers.get_mut(&request);
-        answer.filter(|answer| answer.end.is_none()).expect("a notice after the answer")
+        answer.filter(|answer| answer.end.is_none()).expect("a event after the answer")
     }
 
     /// Ends the commands: the connection must end too, with one `Disconnected` without an error.
     async fn end(self) {
-        let Client { commands, mut notices, task, .. } = self;
+        let Client { commands, mut events, task, .. } = self;
         drop(commands);
         let mut last = None;
-        while let Some((_, notice)) = notices.recv().await {
+        while let Some((_, event)) = events.recv().await {
             assert!(
-                !matches!(last, Some(Notice::Disconnected { .. })),
-                "a notice after Disconnected: {notice:?}"
+                !matches!(last, Some(ConnectionEvent::Disconnected { .. })),
+                "a event after Disconnected: {event:?}"
             );
-            last = Some(notice);
+            last = Some(event);
         }
-        assert!(matches!(last, Some(Notice::Disconnected { error: None })), "{last:?}");
+        assert!(matches!(last, Some(ConnectionEvent::Disconnected { error: None })), "{last:?}");
         task.expect("started").await.expect("the connection's task panicked");
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use remote::Error;
 use remote::address::Address;
 use remote::source::{
-    Command, ConnectionTag, FileInfo, FileRef, Link, Notice, Part, RequestTag, Server, ServerTraits,
+    Command, ConnectionEvent, ConnectionTag, FileInfo, FileRef, Link, Part, RequestTag, Server,
+    ServerTraits,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -49,17 +50,17 @@ impl Answer {
 
 pub struct Talk {
     commands: UnboundedSender<Command>,
-    notices: UnboundedReceiver<(ConnectionTag, Notice)>,
+    events: UnboundedReceiver<(ConnectionTag, ConnectionEvent)>,
     requests: u64,
 }
 
 impl Talk {
     pub fn with(server: Arc<dyn Server>) -> Self {
         let (commands, receiver) = unbounded_channel();
-        let (sender, notices) = unbounded_channel();
-        let link = Link { connection: ConnectionTag(0), commands: receiver, notices: sender };
+        let (sender, events) = unbounded_channel();
+        let link = Link { connection: ConnectionTag(0), commands: receiver, events: sender };
         tokio::spawn(server.run(link));
-        Talk { commands, notices, requests: 0 }
+        Talk { commands, events, requests: 0 }
     }
 
     pub async fn open(&mut self, file: &FileRef, part: Part) -> Answer {
@@ -89,22 +90,24 @@ impl Talk {
             end: End::Disconnected(None),
         };
         let end = async {
-            while let Some((_, notice)) = self.notices.recv().await {
-                match notice {
-                    Notice::Reached | Notice::Connected | Notice::Seen { .. } => {}
-                    Notice::Sent { .. } | Notice::Progress { .. } => {}
-                    Notice::Opened { info, .. } => answer.info = Some(info),
-                    Notice::Data { offset, bytes, .. } => {
+            while let Some((_, event)) = self.events.recv().await {
+                match event {
+                    ConnectionEvent::Reached
+                    | ConnectionEvent::Connected
+                    | ConnectionEvent::Seen { .. } => {}
+                    ConnectionEvent::Sent { .. } | ConnectionEvent::Progress { .. } => {}
+                    ConnectionEvent::Opened { info, .. } => answer.info = Some(info),
+                    ConnectionEvent::Data { offset, bytes, .. } => {
                         answer.data.push((offset, bytes.to_vec()));
                     }
-                    Notice::Traits(traits) => answer.traits = Some(traits),
-                    Notice::Note(text) => answer.notes.push(text),
-                    Notice::Done { request } if request == expected => return End::Done,
-                    Notice::Failed { request, error } if request == expected => {
+                    ConnectionEvent::Traits(traits) => answer.traits = Some(traits),
+                    ConnectionEvent::Note(text) => answer.notes.push(text),
+                    ConnectionEvent::Done { request } if request == expected => return End::Done,
+                    ConnectionEvent::Failed { request, error } if request == expected => {
                         return End::Failed(error);
                     }
-                    Notice::Redirected { url, .. } => return End::Redirected(url),
-                    Notice::Disconnected { error } => return End::Disconnected(error),
+                    ConnectionEvent::Redirected { url, .. } => return End::Redirected(url),
+                    ConnectionEvent::Disconnected { error } => return End::Disconnected(error),
                     other => panic!("unexpected {other:?}"),
                 }
             }

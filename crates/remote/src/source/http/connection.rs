@@ -14,15 +14,15 @@ use super::exchange::{Exchange, Teller};
 use super::job::{Job, Question};
 use super::transport::Transport;
 use crate::error::Result;
-use crate::source::{Command, Link, Notice, RequestTag, cannot_list};
+use crate::source::{Command, ConnectionEvent, Link, RequestTag, cannot_list};
 
 pub async fn run(server: Arc<HttpServer>, link: Link) {
-    let Link { connection, mut commands, notices } = link;
-    let teller = Teller::new(connection, notices);
+    let Link { connection, mut commands, events } = link;
+    let teller = Teller::new(connection, events);
     let transport = Transport::new(server.clone());
     let exchange = Exchange { server: &server, transport: &transport, teller: &teller };
     let error = work(&exchange, &mut commands).await.err();
-    teller.tell(Notice::Disconnected { error });
+    teller.tell(ConnectionEvent::Disconnected { error });
 }
 
 /// Until the commands end, or the connection does.
@@ -37,7 +37,7 @@ async fn work(exchange: &Exchange<'_>, commands: &mut UnboundedReceiver<Command>
             result = &mut connecting, if !connected => {
                 result?;
                 connected = true;
-                exchange.teller.tell(Notice::Connected);
+                exchange.teller.tell(ConnectionEvent::Connected);
                 running.extend(waiting.drain(..).map(|job| exchange.perform(job)));
             }
             command = commands.recv() => {

@@ -11,7 +11,7 @@ use super::job::{Job, Outcome, Stop};
 use crate::address::{Address, Way};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::Notice;
+use crate::source::ConnectionEvent;
 
 const WANT_DIGEST: HeaderName = HeaderName::from_static("want-digest");
 const DIGEST: HeaderName = HeaderName::from_static("digest");
@@ -38,7 +38,7 @@ impl Exchange<'_> {
                 let checksum = checksum.ok_or_else(|| {
                     Error::new(ErrorKind::Unsupported, "the server gives no checksum of the file")
                 })?;
-                self.teller.tell(Notice::Checksum { request: job.request, checksum });
+                self.teller.tell(ConnectionEvent::Checksum { request: job.request, checksum });
                 Ok(())
             }
         }

@@ -23,7 +23,7 @@ use super::transport::Transport;
 use crate::address::{Address, Way};
 use crate::error::{Error, ErrorKind};
 use crate::source::spool::disk_error;
-use crate::source::{ConnectionTag, FileInfo, Notice, Part, RequestTag, ServerTraits};
+use crate::source::{ConnectionEvent, ConnectionTag, FileInfo, Part, RequestTag, ServerTraits};
 
 /// Rather read than reconnect for: what a cold connection carries in its first round trips.
 const DRAIN_BYTES_MAX: u64 = 256 << 10;
@@ -48,20 +48,20 @@ enum Reading {
 /// Tells the driver.
 pub struct Teller {
     connection: ConnectionTag,
-    notices: UnboundedSender<(ConnectionTag, Notice)>,
+    events: UnboundedSender<(ConnectionTag, ConnectionEvent)>,
 }
 
 impl Teller {
     pub fn new(
         connection: ConnectionTag,
-        notices: UnboundedSender<(ConnectionTag, Notice)>,
+        events: UnboundedSender<(ConnectionTag, ConnectionEvent)>,
     ) -> Self {
-        Teller { connection, notices }
+        Teller { connection, events }
     }
 
     /// A driver that is gone needs no telling.
-    pub fn tell(&self, notice: Notice) {
-        let _ = self.notices.send((self.connection, notice));
+    pub fn tell(&self, event: ConnectionEvent) {
+        let _ = self.events.send((self.connection, event));
     }
 }
 
@@ -87,16 +87,16 @@ impl Exchange<'_> {
 
     pub fn answer(&self, job: &mut Job, outcome: Outcome<()>) -> Result<(), Error> {
         let request = job.request;
-        let notice = match outcome {
-            Ok(()) | Err(Stop::Cancelled) => Notice::Done { request },
+        let event = match outcome {
+            Ok(()) | Err(Stop::Cancelled) => ConnectionEvent::Done { request },
             Err(Stop::Failed(error)) => {
-                Notice::Failed { request, error: error.with_url(job.url().to_string()) }
+                ConnectionEvent::Failed { request, error: error.with_url(job.url().to_string()) }
             }
-            Err(Stop::Redirected(url)) => Notice::Redirected { request, url: *url },
+            Err(Stop::Redirected(url)) => ConnectionEvent::Redirected { request, url: *url },
             Err(Stop::Broken(error)) => return Err(error),
         };
         if !std::mem::replace(&mut job.answered, true) {
-            self.teller.tell(notice);
+            self.teller.tell(event);
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Exchange<'_> {
 
     /// Sends a request for a job, and waits for the head of its answer.
     pub async fn ask(&self, job: &Job, request: &Request<NoBody>) -> Outcome<Response<Incoming>> {
-        self.teller.tell(Notice::Sent { request: job.request });
+        self.teller.tell(ConnectionEvent::Sent { request: job.request });
         self.transport.send(request, job.url()).await.map_err(Stop::Broken)
     }
 
@@ -423,14 +423,14 @@ impl Exchange<'_> {
         }
         let Some(wanted) = &mut job.wanted else { return };
         for (offset, bytes) in wanted.take(offset, bytes) {
-            self.teller.tell(Notice::Data { request: job.request, offset, bytes });
+            self.teller.tell(ConnectionEvent::Data { request: job.request, offset, bytes });
         }
     }
 
     /// Bytes have come that the job will be answered with.
     pub fn tell_progress(&self, job: &Job, bytes: u64) {
         if bytes > 0 {
-            self.teller.tell(Notice::Progress { request: job.request, bytes });
+            self.teller.tell(ConnectionEvent::Progress { request: job.request, bytes });
         }
     }
 
@@ -478,7 +478,7 @@ impl Exchange<'_> {
     // ---- what an answer teaches --------------------------------------------------------------
 
     fn learn(&self, job: &mut Job, seen: FileInfo) -> Outcome<()> {
-        self.server.learn_info(&job.file, seen.clone(), |notice| self.teller.tell(notice))?;
+        self.server.learn_info(&job.file, seen.clone(), |event| self.teller.tell(event))?;
         self.apply(job, seen);
         Ok(())
     }
@@ -494,13 +494,13 @@ impl Exchange<'_> {
             (None, _) => {}
         }
         if job.open.is_some() && !std::mem::replace(&mut job.opened, true) {
-            self.teller.tell(Notice::Opened { request: job.request, info });
+            self.teller.tell(ConnectionEvent::Opened { request: job.request, info });
         }
     }
 
     fn tell_traits(&self, change: impl FnOnce(&mut ServerTraits)) {
         if let Some(traits) = self.server.learn_traits(change) {
-            self.teller.tell(Notice::Traits(traits));
+            self.teller.tell(ConnectionEvent::Traits(traits));
         }
     }
 

@@ -9,7 +9,7 @@ use super::digest;
 use super::exchange::Exchange;
 use super::job::{Job, Outcome};
 use crate::address::{Address, Way};
-use crate::source::{Notice, Place, Role};
+use crate::source::{ConnectionEvent, Place, Role};
 
 /// Links beyond these are left out.
 const LINKS_MAX: usize = 32;
@@ -33,7 +33,7 @@ impl Exchange<'_> {
         {
             places.insert(0, Place { url, role: Role::Server });
         }
-        self.teller.tell(Notice::Located { request: job.request, places });
+        self.teller.tell(ConnectionEvent::Located { request: job.request, places });
         Ok(())
     }
 
@@ -42,10 +42,10 @@ impl Exchange<'_> {
         let request = job.request;
         let places = places(job.url(), headers);
         if !places.is_empty() {
-            self.teller.tell(Notice::Located { request, places });
+            self.teller.tell(ConnectionEvent::Located { request, places });
         }
         if let Some(checksum) = digest::said(headers, None) {
-            self.teller.tell(Notice::Checksum { request, checksum });
+            self.teller.tell(ConnectionEvent::Checksum { request, checksum });
         }
     }
 }

@@ -11,12 +11,12 @@
 //! * from a server without ranges, or that refuses them all, the file is read once as a whole into
 //!   a temporary file, which serves all requests (see [`super::spool`]).
 //!
-//! What has been learnt is shared by all connections of a server and told as [`Notice::Traits`].
+//! What has been learnt is shared by all connections of a server and told as [`ConnectionEvent::Traits`].
 //! [`connection`] runs the jobs of the driver, [`exchange`] does one job in as many rounds as it
 //! needs, [`whole`] those of servers without ranges; [`transport`] sends and receives, [`answer`]
 //! judges the head of an answer, [`range`] and [`multipart`] read ranges.
 //!
-//! [`Notice::Traits`]: super::Notice::Traits
+//! [`ConnectionEvent::Traits`]: super::ConnectionEvent::Traits
 
 mod address;
 mod answer;
@@ -42,7 +42,7 @@ use parking_lot::Mutex;
 
 use super::network::Network;
 use super::spool::Spool;
-use super::{FileInfo, FileRef, Link, Notice, Server, ServerTraits};
+use super::{ConnectionEvent, FileInfo, FileRef, Link, Server, ServerTraits};
 use crate::address::{Address, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -154,13 +154,18 @@ impl HttpServer {
     ///
     /// # Errors
     /// `Changed` where it is another version of the file: the answer is of no use then.
-    fn learn_info(&self, file: &FileRef, seen: FileInfo, tell: impl FnOnce(Notice)) -> Result<()> {
+    fn learn_info(
+        &self,
+        file: &FileRef,
+        seen: FileInfo,
+        tell: impl FnOnce(ConnectionEvent),
+    ) -> Result<()> {
         let mut learnt = self.learnt.lock();
         let known = &mut learnt.files.entry(file.tag).or_default().info;
         if known.as_ref() == Some(&seen) {
             return Ok(());
         }
-        tell(Notice::Seen { file: file.tag, info: seen.clone() });
+        tell(ConnectionEvent::Seen { file: file.tag, info: seen.clone() });
         if let Some(known) = known {
             known.is_still(&seen).map_err(|error| error.with_url(file.url.to_string()))?;
         }

@@ -15,7 +15,7 @@ use super::job::{Job, Outcome, Stop};
 use super::range::Wanted;
 use crate::error::{Error, ErrorKind};
 use crate::source::spool::{Progress, Spool, Writer, disk_error};
-use crate::source::{FileRef, Notice};
+use crate::source::{ConnectionEvent, FileRef};
 
 /// Written to or read from a spool at once.
 const SPOOL_PIECE_BYTES: u64 = 1 << 20;
@@ -25,7 +25,7 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(500);
 impl Exchange<'_> {
     pub fn note_spool(&self, job: &Job, size: Option<u64>) {
         let size = size.map_or_else(|| "unknown size".into(), |size| format!("{size} bytes"));
-        self.teller.tell(Notice::Note(format!(
+        self.teller.tell(ConnectionEvent::Note(format!(
             "{} sends files only as a whole: {} ({size}) is read once into a temporary file",
             self.server.name,
             job.url(),
@@ -103,7 +103,7 @@ impl Exchange<'_> {
 
     fn learn_of(&self, file: &FileRef, headers: &HeaderMap, size: u64) -> Outcome<()> {
         let info = file_info(headers, size)?;
-        Ok(self.server.learn_info(file, info, |notice| self.teller.tell(notice))?)
+        Ok(self.server.learn_info(file, info, |event| self.teller.tell(event))?)
     }
 
     /// Waits until a spool has the bytes up to `end`, and tells how it grows meanwhile.

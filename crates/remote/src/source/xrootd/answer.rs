@@ -9,7 +9,7 @@ use super::session::{Asked, Session};
 use super::{XrootdServer, locate, pages};
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{FileInfo, FileRef, Link, Notice, RequestTag, Server};
+use crate::source::{ConnectionEvent, FileInfo, FileRef, Link, RequestTag, Server};
 
 impl XrootdServer {
     /// Passes on what has become of a request.
@@ -31,19 +31,19 @@ impl XrootdServer {
             Event::Data { request, offset, bytes, .. } => {
                 if let Some(Asked::Read { request, file, .. }) = session.requests.get(&request) {
                     let (request, file) = (*request, file.tag);
-                    session.tell(link, file, Notice::Data { request, offset, bytes });
+                    session.tell(link, file, ConnectionEvent::Data { request, offset, bytes });
                 }
             }
             Event::Damaged { request, range, .. } => {
                 if let Some(Asked::Read { request, file, .. }) = session.requests.get(&request) {
                     let (request, file) = (*request, file.tag);
                     self.pages.damaged(file, range.clone());
-                    session.tell(link, file, Notice::Damaged { request, range });
+                    session.tell(link, file, ConnectionEvent::Damaged { request, range });
                 }
             }
             Event::Done { request } => {
                 if let Some((request, file)) = session.finish(request) {
-                    session.tell(link, file, Notice::Done { request });
+                    session.tell(link, file, ConnectionEvent::Done { request });
                 }
             }
             Event::Failed { request, error } => self.failed(session, link, request, &error),
@@ -61,8 +61,8 @@ impl XrootdServer {
                 session.lost_file(request);
                 if let Some((request, file)) = session.finish_with_file(request) {
                     link.tell(match redirected(&file.url, &target) {
-                        Ok(url) => Notice::Redirected { request, url },
-                        Err(error) => Notice::Failed { request, error },
+                        Ok(url) => ConnectionEvent::Redirected { request, url },
+                        Err(error) => ConnectionEvent::Failed { request, error },
                     });
                 }
             }
@@ -89,7 +89,7 @@ impl XrootdServer {
             };
             let error = error.with_url(file.url.to_string());
             session.drop_held(request);
-            link.tell(Notice::Failed { request, error });
+            link.tell(ConnectionEvent::Failed { request, error });
         }
     }
 
@@ -116,7 +116,7 @@ impl XrootdServer {
         match session.requests.remove(&request) {
             Some(Asked::Limits) => {
                 self.learn(session);
-                link.tell(Notice::Traits(self.traits()));
+                link.tell(ConnectionEvent::Traits(self.traits()));
             }
             Some(Asked::Stat { request, file }) => {
                 if let Answer::Stat(stat) = answer {
@@ -134,29 +134,29 @@ impl XrootdServer {
                 session.tags.remove(&request);
                 if let Answer::Entries(entries) = answer {
                     let names = entries.into_iter().map(|entry| entry.name).collect();
-                    link.tell(Notice::Listed { request, names });
+                    link.tell(ConnectionEvent::Listed { request, names });
                 }
-                link.tell(Notice::Done { request });
+                link.tell(ConnectionEvent::Done { request });
             }
             Some(Asked::Locate { request, file }) => {
                 session.tags.remove(&request);
                 if let Answer::Locations(found) = answer {
                     let places = found.iter().filter_map(|place| locate::place(&file.url, place));
-                    link.tell(Notice::Located { request, places: places.collect() });
+                    link.tell(ConnectionEvent::Located { request, places: places.collect() });
                 }
-                link.tell(Notice::Done { request });
+                link.tell(ConnectionEvent::Done { request });
             }
             Some(Asked::Checksum { request, file }) => {
                 session.tags.remove(&request);
                 link.tell(match checksum_of(&answer) {
                     Ok(checksum) => {
-                        link.tell(Notice::Checksum { request, checksum });
-                        Notice::Done { request }
+                        link.tell(ConnectionEvent::Checksum { request, checksum });
+                        ConnectionEvent::Done { request }
                     }
                     Err(error) => {
                         let url = file.url.to_string();
                         let error = error.with_url(url).with_source(&*self.name);
-                        Notice::Failed { request, error }
+                        ConnectionEvent::Failed { request, error }
                     }
                 });
             }

@@ -10,7 +10,7 @@ use xrootd::message::open::OpenOptions;
 
 use super::pages::How;
 use super::session::{Asked, Session};
-use crate::source::{Command, FileRef, Link, Notice, Part, RequestTag};
+use crate::source::{Command, ConnectionEvent, FileRef, Link, Part, RequestTag};
 
 impl Session {
     pub fn command(&mut self, command: Command, link: &Link) {
@@ -44,7 +44,7 @@ impl Session {
             Command::Cancel { request } => {
                 let was_held = self.drop_held(request);
                 if self.drop_all(request) || was_held {
-                    link.tell(Notice::Done { request });
+                    link.tell(ConnectionEvent::Done { request });
                 }
             }
             Command::Close { file } => self.forget(file.tag),

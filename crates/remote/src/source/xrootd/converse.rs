@@ -11,7 +11,7 @@ use super::session::{Early, Session};
 use crate::clock::sleep_until;
 use crate::error::Result;
 use crate::source::network::Stream;
-use crate::source::{Link, Notice};
+use crate::source::{ConnectionEvent, Link};
 
 /// What one read of the socket takes at the most: several packets a call, and little enough that
 /// a basket seldom lies across two.
@@ -33,7 +33,7 @@ impl XrootdServer {
                 stream = &mut connecting => break stream.map_err(|e| self.unreachable(&e))?,
             }
         };
-        link.tell(Notice::Reached);
+        link.tell(ConnectionEvent::Reached);
         let start = self.start(!early.commands.is_empty());
         let profile = self.profile.lock().clone();
         let client = Client::new(self.config.clone(), profile, start);
@@ -92,7 +92,7 @@ impl XrootdServer {
             match event {
                 Event::SessionUp { .. } => {
                     self.learn(session);
-                    link.tell(Notice::Connected);
+                    link.tell(ConnectionEvent::Connected);
                     if !self.asked_limits.swap(true, Ordering::Relaxed) {
                         session.ask_limits();
                     }
@@ -102,11 +102,11 @@ impl XrootdServer {
                     return Err(self.session_error(&error, retry));
                 }
                 Event::Notice { text } => {
-                    link.tell(Notice::Note(format!("{} says: {text}", self.name)));
+                    link.tell(ConnectionEvent::Note(format!("{} says: {text}", self.name)));
                 }
                 Event::Wait { time, why, .. } => {
-                    link.tell(Notice::Wait(time));
-                    link.tell(Notice::Note(format!(
+                    link.tell(ConnectionEvent::Wait(time));
+                    link.tell(ConnectionEvent::Note(format!(
                         "{} asked to wait {} s: {why}",
                         self.name,
                         time.as_secs()

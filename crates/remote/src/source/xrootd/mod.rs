@@ -23,7 +23,7 @@ use self::pages::Pages;
 use self::remembered::Remembered;
 use self::session::Session;
 use super::network::Network;
-use super::{Link, Notice, Server, ServerTraits};
+use super::{ConnectionEvent, Link, Server, ServerTraits};
 use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -145,7 +145,7 @@ impl Server for XrootdServer {
     fn run(self: Arc<Self>, mut link: Link) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let error = self.converse(&mut link).await.err();
-            link.tell(Notice::Disconnected { error });
+            link.tell(ConnectionEvent::Disconnected { error });
         })
     }
 }

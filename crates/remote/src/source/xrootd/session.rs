@@ -12,7 +12,7 @@ use super::command::path;
 use super::pages::Pages;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::source::{Command, FileInfo, FileRef, Link, Notice, RequestTag};
+use crate::source::{Command, ConnectionEvent, FileInfo, FileRef, Link, RequestTag};
 
 /// Commands that came before the connection was up.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Early {
             _ => true,
         });
         if self.commands.len() < before {
-            link.tell(Notice::Done { request: cancelled });
+            link.tell(ConnectionEvent::Done { request: cancelled });
         }
     }
 }
@@ -59,7 +59,7 @@ pub struct Session {
     pub tags: BTreeMap<RequestTag, Vec<RequestId>>,
     /// What came of files, by the driver's tag, of which it is still to be told what they are: no more
     /// than was asked for meanwhile.
-    held: BTreeMap<u32, Vec<Notice>>,
+    held: BTreeMap<u32, Vec<ConnectionEvent>>,
     /// What files were as their opens told it.
     pub(super) known: BTreeMap<u32, Known>,
     /// The same of those that are opened again, because their handles told something else.
@@ -133,10 +133,10 @@ impl Session {
     }
 
     /// Passes on what has come of a file, once it has been told what the file is.
-    pub fn tell(&mut self, link: &Link, file: u32, notice: Notice) {
+    pub fn tell(&mut self, link: &Link, file: u32, event: ConnectionEvent) {
         match self.held.get_mut(&file) {
-            Some(held) => held.push(notice),
-            None => link.tell(notice),
+            Some(held) => held.push(event),
+            None => link.tell(event),
         }
     }
 
@@ -148,9 +148,9 @@ impl Session {
         info: FileInfo,
         request: Option<RequestTag>,
     ) {
-        link.tell(Notice::Seen { file: file.tag, info: info.clone() });
+        link.tell(ConnectionEvent::Seen { file: file.tag, info: info.clone() });
         if let Some(request) = request {
-            link.tell(Notice::Opened { request, info: info.clone() });
+            link.tell(ConnectionEvent::Opened { request, info: info.clone() });
         }
         if let Some(before) = self.doubted.remove(&file.tag) {
             self.asks_again &= before != info;
@@ -159,7 +159,7 @@ impl Session {
         self.known.insert(file.tag, Known { at, info });
         if !self.asks_stat(file.tag) {
             let held = self.held.remove(&file.tag).unwrap_or_default();
-            held.into_iter().for_each(|notice| link.tell(notice));
+            held.into_iter().for_each(|event| link.tell(event));
         }
     }
 
@@ -250,14 +250,14 @@ impl Session {
             _ => None,
         });
         let mut failed: BTreeSet<RequestTag> = reads.chain(request).collect();
-        for notice in self.held.remove(&file.tag).unwrap_or_default() {
-            if let Notice::Done { request } = notice {
+        for event in self.held.remove(&file.tag).unwrap_or_default() {
+            if let ConnectionEvent::Done { request } = event {
                 failed.insert(request);
             }
         }
         for request in failed {
             self.drop_all(request);
-            link.tell(Notice::Failed { request, error: why.clone() });
+            link.tell(ConnectionEvent::Failed { request, error: why.clone() });
         }
         self.doubted.remove(&file.tag);
         self.forget(file.tag);
@@ -267,14 +267,13 @@ impl Session {
     pub fn drop_held(&mut self, dropped: RequestTag) -> bool {
         let mut was_done = false;
         for held in self.held.values_mut() {
-            held.retain(|notice| match notice {
-                Notice::Done { request } => {
+            held.retain(|event| match event {
+                ConnectionEvent::Done { request } => {
                     was_done |= *request == dropped;
                     *request != dropped
                 }
-                Notice::Data { request, .. } | Notice::Damaged { request, .. } => {
-                    *request != dropped
-                }
+                ConnectionEvent::Data { request, .. }
+                | ConnectionEvent::Damaged { request, .. } => *request != dropped,
                 _ => true,
             });
         }
@@ -351,7 +350,7 @@ impl Session {
                 Some(Asked::Limits) | None => None,
             };
             if let Some(request) = request {
-                link.tell(Notice::Sent { request });
+                link.tell(ConnectionEvent::Sent { request });
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 use crate::fetch::ledger::Phase;
 use crate::fetch::log::Level;
-use crate::source::{ConnectionTag, FileInfo, Notice, Place, Role, ServerTraits};
+use crate::source::{ConnectionEvent, ConnectionTag, FileInfo, Place, Role, ServerTraits};
 
 /// Redirections of one open; what XRootD's own client allows.
 const REDIRECTS_MAX: u32 = 16;
@@ -18,23 +18,27 @@ const REDIRECTS_MAX: u32 = 16;
 const PAGE_BYTES: u64 = 4096;
 
 impl Driver {
-    pub(super) fn take_notice(&mut self, connection: ConnectionTag, notice: Notice) {
+    pub(super) fn take_connection_event(
+        &mut self,
+        connection: ConnectionTag,
+        event: ConnectionEvent,
+    ) {
         let now = self.clock.now();
         let id = ConnectionId(connection.0);
-        match notice {
-            Notice::Sent { request } => self.trace.asked(request.0),
-            Notice::Reached => self.scheduler.handle_reached(now, id),
-            Notice::Progress { request, bytes } => {
+        match event {
+            ConnectionEvent::Sent { request } => self.trace.asked(request.0),
+            ConnectionEvent::Reached => self.scheduler.handle_reached(now, id),
+            ConnectionEvent::Progress { request, bytes } => {
                 self.scheduler.handle_progress(now, RequestId(request.0), bytes);
             }
-            Notice::Connected => {
+            ConnectionEvent::Connected => {
                 self.trace.connected(connection.0);
                 self.tell_openers(id);
                 self.scheduler.handle_connected(now, id);
             }
-            Notice::Seen { file, info } => self.seen(SourceId(file), info),
-            Notice::Opened { request, info } => self.opened(RequestId(request.0), info),
-            Notice::Data { request, offset, bytes } => {
+            ConnectionEvent::Seen { file, info } => self.seen(SourceId(file), info),
+            ConnectionEvent::Opened { request, info } => self.opened(RequestId(request.0), info),
+            ConnectionEvent::Data { request, offset, bytes } => {
                 self.trace.received(request.0, bytes.len() as u64);
                 let request = RequestId(request.0);
                 let Some(state) = self.requests.get(&request) else { return };
@@ -58,35 +62,41 @@ impl Driver {
                     self.trace.hedge(request.0, 0, won);
                 }
             }
-            Notice::Damaged { request, range } => self.damaged(RequestId(request.0), id, range),
-            Notice::Done { request } => {
+            ConnectionEvent::Damaged { request, range } => {
+                self.damaged(RequestId(request.0), id, range)
+            }
+            ConnectionEvent::Done { request } => {
                 self.trace.ended(request.0, false);
                 let request = RequestId(request.0);
                 self.requests.remove(&request);
                 self.scheduler.handle_done(now, request);
             }
-            Notice::Failed { request, error } => self.failed(RequestId(request.0), id, error),
-            Notice::Redirected { request, url } => self.redirected(RequestId(request.0), id, &url),
-            Notice::Traits(traits) => self.learn_traits(id, &traits),
-            Notice::Located { request, places } => {
+            ConnectionEvent::Failed { request, error } => {
+                self.failed(RequestId(request.0), id, error)
+            }
+            ConnectionEvent::Redirected { request, url } => {
+                self.redirected(RequestId(request.0), id, &url)
+            }
+            ConnectionEvent::Traits(traits) => self.learn_traits(id, &traits),
+            ConnectionEvent::Located { request, places } => {
                 if let Some(state) = self.requests.get(&RequestId(request.0)) {
                     self.named(state.file, state.source, places);
                 }
             }
-            Notice::Checksum { request, checksum } => {
+            ConnectionEvent::Checksum { request, checksum } => {
                 if let Some(state) = self.requests.get(&RequestId(request.0)) {
                     self.take_checksum(state.file, state.source, checksum);
                 }
             }
             // Directories are listed beside the driver.
-            Notice::Listed { .. } => {}
-            Notice::Wait(time) => {
+            ConnectionEvent::Listed { .. } => {}
+            ConnectionEvent::Wait(time) => {
                 let text = format!("asks to wait for {:.0} s", time.as_secs_f64());
                 self.say_of(id, Level::Info, &text);
                 self.scheduler.handle_wait(now, id, time);
             }
-            Notice::Note(text) => self.trace.note(None, text),
-            Notice::Disconnected { error } => self.disconnected(id, error),
+            ConnectionEvent::Note(text) => self.trace.note(None, text),
+            ConnectionEvent::Disconnected { error } => self.disconnected(id, error),
         }
     }
 
