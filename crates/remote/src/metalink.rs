@@ -4,7 +4,7 @@
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use crate::address::{Address, Places, Said, Way};
+use crate::address::{Address, Claims, Places, Way};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::check_size;
@@ -28,7 +28,7 @@ pub struct Metalink {
 impl From<Metalink> for Places {
     fn from(metalink: Metalink) -> Self {
         let checksum = metalink.checksums.into_iter().next();
-        let said = Said { size: metalink.size, checksum };
+        let said = Claims { size: metalink.size, checksum };
         Places { urls: metalink.urls, said, is_opaque: false }
     }
 }

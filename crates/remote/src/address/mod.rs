@@ -50,14 +50,14 @@ const SEGMENT: &AsciiSet = &CONTROLS
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     pub urls: Vec<Address>,
-    pub said: Said,
+    pub said: Claims,
     /// Nobody looks into its bytes: they come with checksums where servers offer them.
     pub is_opaque: bool,
 }
 
 /// What somebody else says of a file: a source that has another one is not used.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct Claims {
     /// Bytes.
     pub size: Option<u64>,
     pub checksum: Option<Checksum>,
@@ -74,7 +74,7 @@ impl Places {
 
 impl From<Vec<Address>> for Places {
     fn from(urls: Vec<Address>) -> Self {
-        Places { urls, said: Said::default(), is_opaque: false }
+        Places { urls, said: Claims::default(), is_opaque: false }
     }
 }
 

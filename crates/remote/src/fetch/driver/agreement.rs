@@ -42,7 +42,7 @@ pub struct Agreement {
 }
 
 /// What sources say; the first one's counts where none is known yet.
-pub type Said = Vec<(SourceId, Checksum)>;
+pub type Claims = Vec<(SourceId, Checksum)>;
 
 impl Driver {
     /// A source has said what it has now; whether it is the file that is read. Where it is not,
@@ -130,7 +130,7 @@ impl Driver {
     }
 
     /// Sources have said what they have.
-    pub(super) fn take_checksums(&mut self, id: FileId, said: Said) {
+    pub(super) fn take_checksums(&mut self, id: FileId, said: Claims) {
         let Some(file) = self.files.get_mut(&id) else { return };
         file.agreement.is_planned = false;
         for (source, checksum) in said {
@@ -178,7 +178,7 @@ async fn ask(
     known: Option<Checksum>,
     config: Config,
     network: Arc<dyn Network>,
-) -> Said {
+) -> Claims {
     let mut algorithm = known.map(|known| known.algorithm());
     let mut said = Vec::new();
     for (source, url) in sources {

@@ -16,7 +16,7 @@ use std::time::Duration;
 use scheduler::{FileId, ServerId, SourceId, Time};
 
 use super::Driver;
-use super::agreement::Said;
+use super::agreement::Claims;
 use crate::address::{Address, Places, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -64,7 +64,7 @@ pub enum Finding {
     /// Where else a file is.
     Places(FileId, Result<Places>),
     /// What its sources have.
-    Checksums(FileId, Said),
+    Checksums(FileId, Claims),
 }
 
 impl Search {
