@@ -535,7 +535,7 @@ impl Driver {
         if let (Standing::Disabled { .. }, Some(server)) =
             (standing, self.server_of_source(id, source))
         {
-            self.hurry_search(id, server);
+            self.search_soon(id, server);
         }
     }
 

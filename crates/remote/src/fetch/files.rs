@@ -42,7 +42,7 @@ pub struct FileState {
     /// Whether its sources have the same checksum.
     pub agreement: Agreement,
     /// Sources that have turned out to have another file.
-    pub disowned: BTreeSet<SourceId>,
+    pub rejected: BTreeSet<SourceId>,
     /// Where else it may be, if a redirector has sent its reads on.
     pub search: Option<Search>,
     /// Connections that have been asked anything about this file.
@@ -64,7 +64,7 @@ impl FileState {
             errors: Vec::new(),
             size_said: None,
             agreement: Agreement::default(),
-            disowned: BTreeSet::new(),
+            rejected: BTreeSet::new(),
             search: None,
             touched: Vec::new(),
         }
@@ -78,8 +78,8 @@ impl FileState {
     }
 
     /// Whether what this server has is another file.
-    pub fn has_disowned(&self, server: ServerId) -> bool {
-        self.sources.iter().any(|(source, (of, _))| *of == server && self.disowned.contains(source))
+    pub fn has_rejected(&self, server: ServerId) -> bool {
+        self.sources.iter().any(|(source, (of, _))| *of == server && self.rejected.contains(source))
     }
 
     /// Why it can be had nowhere, as far as that is known.

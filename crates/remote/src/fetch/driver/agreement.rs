@@ -49,7 +49,7 @@ impl Driver {
     /// nothing more is used of it.
     pub(super) fn recognise(&mut self, id: FileId, source: SourceId, info: FileInfo) -> bool {
         let Some(file) = self.files.get_mut(&id) else { return false };
-        if file.disowned.contains(&source) {
+        if file.rejected.contains(&source) {
             return false;
         }
         let Some((server, _)) = file.sources.get(&source) else { return false };
@@ -59,11 +59,11 @@ impl Driver {
         match error {
             Some(error) => {
                 let is_opening = file.opener.is_some();
-                self.disown(id, source, error.retryable(is_opening));
+                self.reject_source(id, source, error.retryable(is_opening));
             }
             None => drop(file.infos.insert(*server, info)),
         }
-        !self.files.get(&id).is_some_and(|file| file.disowned.contains(&source))
+        !self.files.get(&id).is_some_and(|file| file.rejected.contains(&source))
     }
 
     /// A source that is read from has answered: what the first of them says is what the file is, and
@@ -79,7 +79,7 @@ impl Driver {
             Some((*source, other_size(size, info.size)?))
         };
         let others: Vec<(SourceId, Error)> = file.sources.iter().filter_map(said).collect();
-        others.into_iter().for_each(|(source, error)| self.disown(id, source, error));
+        others.into_iter().for_each(|(source, error)| self.reject_source(id, source, error));
     }
 
     /// A read begins, or goes on: if it lasts, its sources are compared.
@@ -144,16 +144,16 @@ impl Driver {
         let right = file.agreement.checksum.get_or_insert_with(|| checksum.clone());
         if right.algorithm() == checksum.algorithm() && *right != checksum {
             let text = format!("it has another file under this name, {checksum}, not {right}");
-            self.disown(id, source, Error::new(ErrorKind::Corrupt, text));
+            self.reject_source(id, source, Error::new(ErrorKind::Corrupt, text));
         }
     }
 
     /// A source has another file: nothing of it is used any more.
-    fn disown(&mut self, id: FileId, source: SourceId, why: Error) {
+    fn reject_source(&mut self, id: FileId, source: SourceId, why: Error) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let Some((server, _)) = file.sources.get(&source) else { return };
         let name = self.servers[server].name.to_string();
-        file.disowned.insert(source);
+        file.rejected.insert(source);
         // One byte shows that it can be read, and is nobody's.
         let used = self.trace.received_from(id.0, &name).saturating_sub(1);
         let used = match file.opener.is_some() || used == 0 {

@@ -49,7 +49,7 @@ impl Driver {
                     // The ends of the file come unasked by anyone but the open itself.
                     self.trace.wanted(state.file.0, bytes.len() as u64, true);
                 }
-                if file.disowned.contains(&state.source) {
+                if file.rejected.contains(&state.source) {
                     return;
                 }
                 if !state.joins {
@@ -183,7 +183,7 @@ impl Driver {
         let Some(there) = self.connections.get(&connection) else { return };
         let Some(file) = self.files.get_mut(&file) else { return };
         // That it has another file says more than what goes wrong there afterwards.
-        if !file.has_disowned(there.server) {
+        if !file.has_rejected(there.server) {
             file.remember(&there.source, error);
         }
     }
@@ -266,7 +266,7 @@ impl Driver {
             for file in concerned {
                 self.remember(file, connection, error.clone());
                 if is_last {
-                    self.hurry_search(file, server);
+                    self.search_soon(file, server);
                 }
             }
         }

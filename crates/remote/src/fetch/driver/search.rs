@@ -30,8 +30,8 @@ const SERVERS_MAX: usize = 4;
 const NAMED_MAX: usize = 16;
 /// A failing server makes the search begin at once, but not sooner than this after the one before;
 /// each time twice as long.
-const HURRY_PAUSE: Duration = Duration::from_secs(2);
-const HURRY_PAUSE_MAX: Duration = Duration::from_secs(60);
+const FAILURE_PAUSE: Duration = Duration::from_secs(2);
+const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// A redirector that says nothing for so long is not waited for; one that has to look for the file
 /// itself takes five seconds.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
@@ -51,12 +51,12 @@ pub struct Search {
     /// The hosts that it has named, and why they are not enough, in its own words.
     tried: BTreeMap<String, &'static str>,
     /// A server has failed, and nobody was found instead.
-    is_vain: bool,
+    no_replica_left: bool,
     /// When it is asked next.
     next: Option<Time>,
     begun: Option<Time>,
     is_running: bool,
-    hurries: u32,
+    failures: u32,
 }
 
 /// What has been found out beside the reads.
@@ -74,11 +74,11 @@ impl Search {
             sends_on: false,
             named: Vec::new(),
             tried: BTreeMap::new(),
-            is_vain: false,
+            no_replica_left: false,
             next: None,
             begun: None,
             is_running: false,
-            hurries: 0,
+            failures: 0,
         }
     }
 
@@ -107,9 +107,9 @@ impl Search {
     }
 
     /// A server has failed: when to look for another one at the soonest.
-    fn hurry(&mut self, now: Time) -> Time {
-        let pause = HURRY_PAUSE.saturating_mul(1 << self.hurries.min(8)).min(HURRY_PAUSE_MAX);
-        self.hurries = self.hurries.saturating_add(1);
+    fn soonest(&mut self, now: Time) -> Time {
+        let pause = FAILURE_PAUSE.saturating_mul(1 << self.failures.min(8)).min(FAILURE_PAUSE_MAX);
+        self.failures = self.failures.saturating_add(1);
         self.begun.map_or(now, |begun| begun.saturating_add(pause)).max(now)
     }
 }
@@ -169,15 +169,15 @@ impl Driver {
             return false;
         };
         let search = self.files.get(&file).and_then(|state| state.search.as_ref());
-        let is_hopeful = search.is_some_and(|search| search.sends_on && !search.is_vain);
+        let is_hopeful = search.is_some_and(|search| search.sends_on && !search.no_replica_left);
         if is_hopeful && self.config.discovery {
-            self.hurry_search(file, server);
+            self.search_soon(file, server);
         }
         is_hopeful && self.config.discovery
     }
 
     /// A server of a file has failed.
-    pub(super) fn hurry_search(&mut self, file: FileId, server: ServerId) {
+    pub(super) fn search_soon(&mut self, file: FileId, server: ServerId) {
         let now = self.clock.now();
         let Some(state) = self.files.get_mut(&file) else { return };
         let urls = state.sources.values().filter(|(of, _)| *of == server);
@@ -189,7 +189,7 @@ impl Driver {
                 *why = FAILED;
             }
         }
-        let at = search.hurry(now);
+        let at = search.soonest(now);
         if self.config.discovery && search.plan(at) {
             self.searches.insert((at, file));
         }
@@ -295,7 +295,7 @@ impl Driver {
         };
         let at = self.clock.now().saturating_add(pause);
         if let Some(search) = self.files.get_mut(&id).and_then(|file| file.search.as_mut()) {
-            search.is_vain = added == 0;
+            search.no_replica_left = added == 0;
             if search.plan(at) {
                 self.searches.insert((at, id));
             }
@@ -397,9 +397,9 @@ mod tests {
     fn failures_hurry_a_search_less_and_less() {
         let mut search = Search::new(Address::parse("root://man//f").unwrap());
         let seconds = Time::from_secs;
-        assert_eq!(search.hurry(seconds(5)), seconds(5), "at once");
+        assert_eq!(search.soonest(seconds(5)), seconds(5), "at once");
         search.begun = Some(seconds(5));
-        let times = [6, 6, 6].map(|now| search.hurry(seconds(now)).as_secs());
+        let times = [6, 6, 6].map(|now| search.soonest(seconds(now)).as_secs());
         assert_eq!(times, [9, 13, 21]);
         assert!(search.plan(seconds(30)) && !search.plan(seconds(40)) && search.plan(seconds(20)));
     }
