@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use remote::display::shown;
-use remote::source::checkup::Step;
+use remote::source::diagnose::Step;
 
 use crate::outcome::Outcome;
 use crate::reading::with_engine;

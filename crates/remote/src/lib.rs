@@ -38,7 +38,7 @@ use fetch::{Fetcher, RemoteFile};
 use live::Settings;
 use report::Report;
 use source::network::Network;
-use source::{checkup, question};
+use source::{diagnose, one_shot};
 
 /// Owns the connections and the one memory budget. Cheap to clone.
 #[derive(Clone)]
@@ -81,9 +81,9 @@ impl Remote {
 
     /// Goes the way to the file at one address step by step, and says what was found; with it,
     /// whether bytes of the file could be read.
-    pub async fn examine(&self, url: &Address) -> (Vec<checkup::Finding>, bool) {
+    pub async fn examine(&self, url: &Address) -> (Vec<diagnose::Finding>, bool) {
         let settings = self.settings();
-        checkup::examine(url, &settings.config, &settings.network).await
+        diagnose::examine(url, &settings.config, &settings.network).await
     }
 
     /// The checksum that a server keeps of a file; without an algorithm, of the kind that it likes
@@ -96,7 +96,7 @@ impl Remote {
         for url in self.places(address).await?.urls {
             let settings = self.settings();
             let Settings { config, network, .. } = &*settings;
-            match question::checksum(&url, algorithm, config, network.clone()).await {
+            match one_shot::checksum(&url, algorithm, config, network.clone()).await {
                 Ok(checksum) => return Ok(checksum),
                 Err(error) => errors.push((url.to_string(), error)),
             }

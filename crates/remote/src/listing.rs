@@ -6,7 +6,7 @@ use crate::Remote;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
-use crate::source::question;
+use crate::source::one_shot;
 
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +33,7 @@ impl Remote {
                 let url = Address::parse(directory)?;
                 let settings = self.settings();
                 let names =
-                    question::list(&url, &settings.config, settings.network.clone()).await?;
+                    one_shot::list(&url, &settings.config, settings.network.clone()).await?;
                 let address = |name: &str| {
                     let child = url.child(name);
                     child.map_or_else(|_| String::new(), |child| child.as_str().to_owned())

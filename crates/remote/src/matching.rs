@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 use crate::source::network::Network;
-use crate::source::question;
+use crate::source::one_shot;
 
 /// Directories that are listed at a time.
 const LISTINGS_MAX: usize = 16;
@@ -182,7 +182,7 @@ async fn on_server(
         let listings = found.iter().map(|directory| {
             let (directory, wanted) = (directory.clone(), wanted.clone());
             async move {
-                let mut names = match question::list(&directory, config, network.clone()).await {
+                let mut names = match one_shot::list(&directory, config, network.clone()).await {
                     // Among what a pattern matches may be files.
                     Err(error) if is_no_directory(&error) => Vec::new(),
                     names => names?,

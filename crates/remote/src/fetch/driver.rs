@@ -4,9 +4,9 @@
 //! handles, events of connections, the clock), then ask the scheduler for actions and events
 //! until it has none, then sleep until `poll_timeout` or the next happening.
 
-pub mod agreement;
+pub mod discovery;
 mod events;
-pub mod search;
+pub mod replica_check;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -19,7 +19,7 @@ use scheduler::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use self::search::Finding;
+use self::discovery::Finding;
 use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState,
 };
@@ -211,7 +211,7 @@ impl Driver {
         let Places { urls, said, is_opaque } = places;
         state.is_opaque = is_opaque;
         state.size_said = said.size;
-        state.agreement.checksum = said.checksum;
+        state.replica_check.checksum = said.checksum;
         let mut places: Vec<(ServerId, Address)> = Vec::new();
         for url in urls {
             match self.server_for(&url) {

@@ -9,8 +9,8 @@ use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantFailure, WantId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::activity::Activity;
-use super::driver::agreement::Agreement;
-use super::driver::search::Search;
+use super::driver::discovery::Search;
+use super::driver::replica_check::ReplicaCheck;
 use super::store::Store;
 use super::{Delivery, Opened};
 use crate::error::{Error, ErrorKind, Result};
@@ -40,7 +40,7 @@ pub struct FileState {
     /// Bytes that it has, as somebody else says.
     pub size_said: Option<u64>,
     /// Whether its sources have the same checksum.
-    pub agreement: Agreement,
+    pub replica_check: ReplicaCheck,
     /// Sources that have turned out to have another file.
     pub rejected: BTreeSet<SourceId>,
     /// Where else it may be, if a redirector has sent its reads on.
@@ -63,7 +63,7 @@ impl FileState {
             is_opaque: false,
             errors: Vec::new(),
             size_said: None,
-            agreement: Agreement::default(),
+            replica_check: ReplicaCheck::default(),
             rejected: BTreeSet::new(),
             search: None,
             touched: Vec::new(),

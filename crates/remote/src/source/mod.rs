@@ -20,12 +20,12 @@
 //!    commands end (the sender is dropped).
 
 mod buffers;
-pub mod checkup;
+pub mod diagnose;
 pub mod http;
 mod identity;
 pub mod local;
 pub mod network;
-pub mod question;
+pub mod one_shot;
 mod spool;
 mod xrootd;
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use remote::address::Address;
 use remote::fetch::RemoteFile;
 use remote::source::network::{Network, Tcp};
-use remote::source::question;
+use remote::source::one_shot;
 use remote::{Config, Remote};
 
 use super::peers::{Process, free_port, own_by_daemon, running_as_root, start, xrd_http};
@@ -64,7 +64,7 @@ fn node(root: &Path, role: &str, name: &str, cluster: u16) -> Option<Node> {
 async fn known_at(manager: &Address, network: &Arc<dyn Network>) -> Vec<Address> {
     let begun = Instant::now();
     loop {
-        let found = question::locate(manager, &Config::default(), network.clone()).await;
+        let found = one_shot::locate(manager, &Config::default(), network.clone()).await;
         match found {
             Ok(places) if places.urls.len() == 2 => return places.urls,
             found => assert!(begun.elapsed() < PATIENCE, "the manager says {found:?}"),

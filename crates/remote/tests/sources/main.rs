@@ -3,9 +3,9 @@
 // A request of one segment is a list of one range.
 #![allow(clippy::single_range_in_vec_init)]
 
-mod checkup;
 mod conformance;
 mod copies;
+mod diagnose;
 mod federation;
 mod http;
 mod http_faults;

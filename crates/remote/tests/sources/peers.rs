@@ -15,7 +15,7 @@ use remote::checksum::{Algorithm, Hasher};
 use remote::fetch::{Urgency, Want};
 use remote::source::Part;
 use remote::source::network::{Network, Tcp};
-use remote::source::question::checksum;
+use remote::source::one_shot::checksum;
 use remote::{Config, ErrorKind};
 
 use super::conformance;

@@ -9,7 +9,7 @@ use crate::Engine;
 use crate::address::{self, Address};
 use crate::error::{ErrorKind, Result};
 use crate::located::Located;
-use crate::source::checkup::{Finding, Step, fault, fine};
+use crate::source::diagnose::{Finding, Step, fault, fine};
 
 /// What a ROOT file begins with.
 const MAGIC: &[u8] = b"root";

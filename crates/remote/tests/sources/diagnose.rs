@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use remote::address::Address;
-use remote::source::checkup::{Finding, Step};
+use remote::source::diagnose::{Finding, Step};
 use remote::source::network::Tcp;
 use remote::{Config, Remote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

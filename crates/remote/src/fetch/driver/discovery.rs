@@ -16,13 +16,13 @@ use std::time::Duration;
 use scheduler::{FileId, ServerId, SourceId, Time};
 
 use super::Driver;
-use super::agreement::Claims;
+use super::replica_check::Claims;
 use crate::address::{Address, Places, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::files::MemberState;
 use crate::source::network::Network;
-use crate::source::{Place, question};
+use crate::source::{Place, one_shot};
 
 /// Servers of one file beyond which none is looked for.
 const SERVERS_MAX: usize = 4;
@@ -275,7 +275,7 @@ impl Driver {
         match found {
             Ok(Places { urls, said, .. }) => {
                 file.size_said = file.size_said.or(said.size);
-                let checksum = &mut file.agreement.checksum;
+                let checksum = &mut file.replica_check.checksum;
                 *checksum = checksum.take().or(said.checksum);
                 urls.into_iter().for_each(|url| added += self.add_found(id, url, &origin));
             }
@@ -360,8 +360,8 @@ impl Question {
     /// knows, else one more.
     async fn ask(self, config: Config, network: Arc<dyn Network>) -> Result<Places> {
         for places in [
-            question::follow(self.named.clone(), &config, network.clone()).await,
-            question::locate(&self.origin, &config, network.clone()).await,
+            one_shot::follow(self.named.clone(), &config, network.clone()).await,
+            one_shot::locate(&self.origin, &config, network.clone()).await,
         ] {
             if let Ok(places) = places.map(|places| self.new_of(places))
                 && !places.urls.is_empty()
@@ -370,7 +370,7 @@ impl Question {
             }
         }
         let Some(tried) = &self.tried else { return Ok(Places::default()) };
-        let another = question::another(&self.origin, tried, &config, network).await?;
+        let another = one_shot::another(&self.origin, tried, &config, network).await?;
         Ok(self.new_of(Places::from(Vec::from_iter(another))))
     }
 

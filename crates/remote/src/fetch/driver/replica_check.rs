@@ -17,14 +17,14 @@ use std::time::Duration;
 use scheduler::{FileId, ServerId, SourceId, Time};
 
 use super::Driver;
-use super::search::Finding;
+use super::discovery::Finding;
 use crate::address::Address;
 use crate::checksum::Checksum;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::report::size;
 use crate::source::network::Network;
-use crate::source::{FileInfo, FileRef, question};
+use crate::source::{FileInfo, FileRef, one_shot};
 
 // The scheduler's offsets reach as far as the largest file that sources let pass.
 const _: () = assert!(crate::source::FILE_BYTES_MAX == scheduler::FILE_BYTES_MAX);
@@ -34,7 +34,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(120);
 
 /// How far the sources of a file have been compared.
 #[derive(Debug, Default)]
-pub struct Agreement {
+pub struct ReplicaCheck {
     is_planned: bool,
     asked: BTreeSet<SourceId>,
     /// What all of them must have.
@@ -85,12 +85,12 @@ impl Driver {
     /// A read begins, or goes on: if it lasts, its sources are compared.
     pub(super) fn expect_comparison(&mut self, id: FileId) {
         let Some(file) = self.files.get_mut(&id) else { return };
-        let is_new = file.sources.keys().any(|source| !file.agreement.asked.contains(source));
-        let counts = file.sources.len() > 1 || file.agreement.checksum.is_some();
-        if file.agreement.is_planned || !is_new || !counts {
+        let is_new = file.sources.keys().any(|source| !file.replica_check.asked.contains(source));
+        let counts = file.sources.len() > 1 || file.replica_check.checksum.is_some();
+        if file.replica_check.is_planned || !is_new || !counts {
             return;
         }
-        file.agreement.is_planned = true;
+        file.replica_check.is_planned = true;
         let at = self.clock.now().saturating_add(self.config.discovery_after);
         self.comparisons.insert((at, id));
     }
@@ -112,15 +112,15 @@ impl Driver {
     fn compare(&mut self, id: FileId) {
         let waits = self.somebody_waits(id);
         let Some(file) = self.files.get_mut(&id) else { return };
-        file.agreement.is_planned = waits;
+        file.replica_check.is_planned = waits;
         if !waits {
             return;
         }
-        let asked = &mut file.agreement.asked;
+        let asked = &mut file.replica_check.asked;
         let new = file.sources.iter().filter(|(source, _)| asked.insert(**source));
         let new: Vec<(SourceId, Arc<Address>)> =
             new.map(|(source, (_, file))| (*source, file.url.clone())).collect();
-        let known = file.agreement.checksum.clone();
+        let known = file.replica_check.checksum.clone();
         let (config, network) = (self.config.clone(), self.network.clone());
         let sender = self.finding_sender.clone();
         tokio::spawn(async move {
@@ -132,7 +132,7 @@ impl Driver {
     /// Sources have said what they have.
     pub(super) fn take_checksums(&mut self, id: FileId, said: Claims) {
         let Some(file) = self.files.get_mut(&id) else { return };
-        file.agreement.is_planned = false;
+        file.replica_check.is_planned = false;
         for (source, checksum) in said {
             self.take_checksum(id, source, checksum);
         }
@@ -141,7 +141,7 @@ impl Driver {
     /// A source has said what it has; the first one counts.
     pub(super) fn take_checksum(&mut self, id: FileId, source: SourceId, checksum: Checksum) {
         let Some(file) = self.files.get_mut(&id) else { return };
-        let right = file.agreement.checksum.get_or_insert_with(|| checksum.clone());
+        let right = file.replica_check.checksum.get_or_insert_with(|| checksum.clone());
         if right.algorithm() == checksum.algorithm() && *right != checksum {
             let text = format!("it has another file under this name, {checksum}, not {right}");
             self.reject_source(id, source, Error::new(ErrorKind::Corrupt, text));
@@ -182,7 +182,7 @@ async fn ask(
     let mut algorithm = known.map(|known| known.algorithm());
     let mut said = Vec::new();
     for (source, url) in sources {
-        let asked = question::checksum(&url, algorithm, &config, network.clone());
+        let asked = one_shot::checksum(&url, algorithm, &config, network.clone());
         let answer = tokio::time::timeout(ANSWER_MAX, asked).await;
         // One that keeps none has to be believed.
         if let Ok(Ok(checksum)) = answer {
