@@ -1,6 +1,7 @@
 # Every command there is. `make` alone lists them; continuous integration runs these and nothing else.
 #
-# All that is made stays inside the checkout: .venv (Python), target (Rust).
+# All that is made stays inside the checkout: .venv (Python), target (Rust), build (files and
+# dictionaries that tests and the demonstration make).
 
 PYTHON ?= python3
 CARGO ?= cargo
@@ -20,7 +21,8 @@ PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml ben
 
 .DEFAULT_GOAL := help
 .PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
-	test-features extension extension-release demo fuzz xrootd clean
+	test-features interop extension extension-release \
+	demo fuzz xrootd clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,7 +60,7 @@ tables: ## write the tables of the documents again, from bench/record
 tables-check:
 	$(PYTHON) bench/tables.py --check
 
-test: test-rust test-python ## every test, Rust and Python
+test: test-rust test-python ## every test, Rust and Python; those against ROOT where it is in .venv
 
 test-rust: xrootd $(VENV)/.ready
 	$(CARGO) test --workspace --no-fail-fast $(LOCKED)
@@ -66,11 +68,15 @@ test-rust: xrootd $(VENV)/.ready
 test-python: xrootd
 ifneq ($(wildcard python/pyproject.toml),)
 	$(MAKE) extension
-	@.ci/ensure-root
 	cd python && $(BIN)/python -m pytest
 else
 	@echo "pytest: no Python package in this checkout, nothing to test"
 endif
+
+interop: $(VENV)/.ready ## the tests that compare with ROOT, which this installs into .venv (600 MB)
+	$(MAKE) extension
+	@.ci/ensure-root
+	cd python && $(BIN)/python -m pytest -m interop
 
 test-features: ## Arrow and Parquet in Rust, which take long to build
 	$(CARGO) test $(LOCKED) -p farroot-engine --features arrow --lib --test arrow -- arrow
@@ -113,4 +119,4 @@ $(VENV)/.bench-ready: bench/requirements.txt $(VENV)/.ready
 
 clean: ## remove all that was built
 	$(CARGO) clean
-	rm -rf $(VENV)
+	rm -rf $(VENV) build

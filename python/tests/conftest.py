@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import uproot
 
-from .corpus import corpus_folder
+from .skips import need_corpus
 
 # Tests count round trips of first reads, and leave nothing in the home of who runs them.
 os.environ["FARROOT_STORE"] = "0"
@@ -98,10 +98,7 @@ def nested(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def corpus() -> Path:
     """The shared corpus of real files."""
-    folder = corpus_folder()
-    if folder is None:
-        pytest.skip("THE CORPUS IS NOT HERE: set FARROOT_CORPUS to test against real files")
-    return folder
+    return need_corpus()
 
 
 @pytest.fixture

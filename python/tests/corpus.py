@@ -6,7 +6,6 @@ ROOT, that of `corpus_root`.
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
 import warnings
@@ -24,8 +23,8 @@ import farroot
 
 from . import corpus_root
 from .same import same_awkward, shared
+from .skips import REPOSITORY, corpus_folder, has_root
 
-REPOSITORY = Path(__file__).parents[2]
 TABLE = REPOSITORY / "docs" / "corpus.md"
 
 OUTCOMES = {
@@ -42,13 +41,6 @@ OUTCOMES = {
 FAULTS = ("different", "failed")
 #: Bytes of address space while files are compared; none needs a tenth.
 MEMORY_MAX = 8 << 30
-
-
-def corpus_folder() -> Path | None:
-    """Where the corpus is, if it is on this machine."""
-    given = os.environ.get("FARROOT_CORPUS")
-    folder = Path(given) if given else REPOSITORY.parent / "shared" / "data" / "corpus"
-    return folder if folder.is_dir() else None
 
 
 @dataclass
@@ -239,7 +231,7 @@ def main() -> int:
     outcomes = compare_all(folder)
     faults = [fault for outcome in outcomes for fault in outcome.faults]
     text = table(outcomes)
-    if corpus_root.has_root():
+    if has_root():
         by_root = [
             corpus_root.compare(folder / outcome.file, outcome.unread)
             for outcome in outcomes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 import os
@@ -32,10 +31,6 @@ ENTRIES_MAX = 20
 MUST_CLEANUP = 1 << 3
 #: Seconds for the branches of one tree; none needs a tenth.
 TIME_MAX = 300
-
-
-def has_root() -> bool:
-    return importlib.util.find_spec("ROOT") is not None
 
 
 @dataclass

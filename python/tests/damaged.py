@@ -27,7 +27,8 @@ import numpy as np
 
 import farroot
 
-REPOSITORY = Path(__file__).parents[2]
+from .skips import REPOSITORY, corpus_folder
+
 TESTDATA = REPOSITORY / "crates" / "rootfile" / "testdata"
 #: Larger files say no more, and take long to read a thousand times.
 SIZE_MAX = 400_000
@@ -48,8 +49,6 @@ class Tally:
 
 def files() -> list[Path]:
     """Files of every writer: those of the repository, and small ones of the corpus."""
-    from .corpus import corpus_folder
-
     folders = [TESTDATA, corpus_folder()]
     found = [path for folder in folders if folder for path in sorted(folder.glob("*.root"))]
     return [path for path in found if path.stat().st_size <= SIZE_MAX]

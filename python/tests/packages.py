@@ -24,7 +24,8 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urljoin
 
 from . import corpus_root
-from .corpus import OUTCOMES, REPOSITORY, Outcome, compare
+from .corpus import OUTCOMES, Outcome, compare
+from .skips import REPOSITORY, has_root
 
 PAGE = REPOSITORY / "docs" / "packages.md"
 INDEX = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/")
@@ -184,7 +185,7 @@ def main() -> int:
             folder.mkdir()
             outcomes = compare_package(package, folder)
             rows.append((package, outcomes))
-            if corpus_root.has_root():
+            if has_root():
                 judged += [by_root(folder, each) for each in outcomes if each.different]
     text = page(rows, judged)
     PAGE.write_text(text)

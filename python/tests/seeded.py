@@ -216,7 +216,7 @@ def _fields_differ(
 
 def write(folder: Path, first: int, seeds: int) -> list[Path]:
     """The files of some seeds."""
-    return written("write_seeded.py", source, folder, first, seeds)
+    return written("write_seeded", source, folder, first, seeds)
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ def _is_zero(value: Any) -> bool:
 
 def write(folder: Path, first: int, seeds: int) -> list[Path]:
     """The files of some seeds."""
-    return written("write_seeded_ntuple.py", source, folder, first, seeds)
+    return written("write_seeded_ntuple", source, folder, first, seeds)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import farroot
 
 from .conftest import ENTRIES
-from .corpus import corpus_folder
 from .same import same_awkward, same_numpy
 
 #: Enough for columns to look for others with the same offsets.
@@ -116,7 +115,6 @@ def test_zip_puts_lists_of_equal_counts_together(tree: farroot.Tree) -> None:
         tree.arrays("int8", how="zip", library="np")
 
 
-@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
 def test_zip_names_are_uproots(corpus: Path) -> None:
     ours = farroot.open(f"{corpus / 'uproot-HZZ.root'}:events")
     assert isinstance(ours, farroot.Tree)
@@ -125,7 +123,6 @@ def test_zip_names_are_uproots(corpus: Path) -> None:
     assert same_awkward(ours.arrays(names, how="zip"), theirs.arrays(names, how="zip"))
 
 
-@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
 def test_branches_that_group_others_come_nested(corpus: Path) -> None:
     name = "uproot-issue-85.root"
     file, ours = uproot.open(corpus / name), farroot.open(corpus / name)
@@ -150,7 +147,6 @@ def opaque(corpus: Path) -> str:
     return f"{corpus / 'uproot-issue407.root'}:KM3NET_EVENT"
 
 
-@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
 def test_what_cannot_be_read_is_left_out_with_a_warning(corpus: Path) -> None:
     tree = farroot.open(opaque(corpus))
     assert isinstance(tree, farroot.Tree)
@@ -168,7 +164,6 @@ def test_what_cannot_be_read_is_left_out_with_a_warning(corpus: Path) -> None:
             tree[name].array()
 
 
-@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
 def test_what_cannot_be_read_is_left_out_of_steps_and_files_and_streams(corpus: Path) -> None:
     tree = farroot.open(opaque(corpus))
     assert isinstance(tree, farroot.Tree)
@@ -193,7 +188,6 @@ def test_what_cannot_be_read_is_left_out_of_steps_and_files_and_streams(corpus: 
     assert not OPAQUE & set(table.column_names)
 
 
-@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
 def test_a_glob_leaves_out_what_a_name_does_not(corpus: Path) -> None:
     tree = farroot.open(opaque(corpus))
     assert isinstance(tree, farroot.Tree)

@@ -10,8 +10,9 @@ import uproot
 import farroot
 
 from . import corpus_root
-from .corpus import TABLE, Outcome, compare_all, corpus_folder, table
+from .corpus import TABLE, Outcome, compare_all, table
 from .same import same_numpy
+from .skips import need_root
 
 #: Files whose branches are compared as NumPy arrays too: all leaf types, strings, vectors.
 NUMPY_FILES = (
@@ -46,12 +47,12 @@ def test_the_documented_table_is_up_to_date(outcomes: list[Outcome]) -> None:
 MANY = 100
 
 
+@pytest.mark.interop
 @pytest.mark.timeout(900)
 def test_what_uproot_does_not_read_is_as_root_reads_it(
     corpus: Path, outcomes: list[Outcome]
 ) -> None:
-    if not corpus_root.has_root():
-        pytest.skip("ROOT IS NOT INSTALLED: what uproot does not read is compared with nothing")
+    need_root()
     documented = TABLE.read_text().splitlines()
     for outcome in outcomes:
         count = sum(map(len, outcome.unread.values()))
@@ -73,7 +74,6 @@ def _some(path: Path, outcome: Outcome) -> dict[str, list[int]]:
     return some
 
 
-@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
 @pytest.mark.parametrize("name", NUMPY_FILES)
 def test_numpy_arrays_are_equal_too(corpus: Path, name: str) -> None:
     ours = farroot.open(corpus / name)

@@ -5,7 +5,6 @@ Only the places differ: the servers that the pages name stand for one on this ma
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shlex
@@ -22,11 +21,14 @@ import uproot
 
 import farroot
 
-from .corpus import corpus_folder
 from .root import written_by
+from .skips import corpus_folder, has_root, need_root
 from .test_remote import serving
 
 ROOT = Path(__file__).parents[2]
+
+#: Also without ROOT, but for some blocks.
+pytestmark = pytest.mark.interop
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 #: Servers of the pages. What follows is looked for at the top of the one that stands for them.
 HOSTS = re.compile(r"(root|http)://(?:eos\.example|a|b)/+(?:store/)?")
@@ -81,9 +83,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with uproot.recreate(folder / "hists.root") as file:
         for name in ("pt", "eta"):
             file[f"muons/{name}"] = np.histogram(random.normal(size=100), bins=20)
-    if importlib.util.find_spec("ROOT") is not None:
-        written = written_by("joined_ntuples.py", tmp_path_factory.mktemp("joined"))
+    if has_root():
+        written = written_by("joined_ntuples", tmp_path_factory.mktemp("joined"))
         (written / "attributes.root").rename(folder / "noted.root")
+        written = written_by("field", tmp_path_factory.mktemp("hits"), "hits")
+        (written / "hits_0_False.root").rename(folder / "hits.root")
     return folder
 
 
@@ -101,9 +105,6 @@ def here(tmp_path: Path, store: Path) -> Path:
     corpus = corpus_folder()
     if corpus is not None:
         (tmp_path / "online.root").symlink_to(corpus / "uproot-issue407.root")
-    if importlib.util.find_spec("ROOT") is not None:
-        written = written_by("field.py", tmp_path, "hits")
-        (tmp_path / "hits.root").symlink_to(written / "hits_0_False.root")
     return tmp_path
 
 
@@ -165,11 +166,10 @@ def test_shell_lines_of_the_pages_run(store: Path, here: Path, host: str) -> Non
 
 def test_the_example_of_a_streamer_written_by_hand(here: Path, host: str) -> None:
     """What it reads is what ROOT has written."""
+    need_root()
     (block,) = [
         block for block in blocks(ROOT / "docs/python.md", "python") if "hits.root" in block
     ]
-    if not is_possible(block, here):
-        pytest.skip("ROOT IS NOT INSTALLED: not tested against files that it writes")
     printing = "\nprint(farroot.open('hits.root:tree')['hits'].array().to_list())"
     code = "import farroot\n" + block + printing
     hits = [[{"channel": i, "charge": i / 2}] * (i % 3) for i in range(30)]

@@ -17,11 +17,13 @@ import farroot
 
 from .root import written_by
 
+pytestmark = pytest.mark.interop
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `unread.py`."""
-    return written_by("unread.py", tmp_path_factory.mktemp("unread"))
+    return written_by("unread", tmp_path_factory.mktemp("unread"))
 
 
 @pytest.fixture(scope="module")

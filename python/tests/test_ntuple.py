@@ -13,7 +13,7 @@ import uproot
 
 import farroot
 
-from .corpus import corpus_folder
+from .skips import corpus_folder
 
 TESTDATA = Path(__file__).parents[2] / "crates" / "rootfile" / "testdata"
 FILES = [

@@ -14,12 +14,12 @@ from farroot import containers
 
 from .root import written_by
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module")
 def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written_by("sets.py", tmp_path_factory.mktemp("sets")) / "sets.root"
+    return written_by("sets", tmp_path_factory.mktemp("sets")) / "sets.root"
 
 
 def test_containers_are_those_of_uproot(sets: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -19,6 +18,7 @@ import pytest
 import farroot
 
 from .same import same_awkward
+from .skips import need_xrootd
 
 NAMES = ["int32", "jagged", "text"]
 
@@ -45,9 +45,7 @@ def served(made: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def real_xrootd(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    program = shutil.which("xrootd")
-    if program is None:
-        pytest.skip("XROOTD IS NOT INSTALLED: not tested against a real server")
+    program = need_xrootd()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

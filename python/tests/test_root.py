@@ -13,6 +13,8 @@ import farroot
 from .root import written_by
 from .test_parquet import cat
 
+pytestmark = pytest.mark.interop
+
 #: By name: what `make.py` makes of them.
 WHOLE = ("whole", "whole_memberwise")
 SPLIT = ("members", "members_memberwise", "split", "split_memberwise")
@@ -25,7 +27,7 @@ ODDS = [(split, memberwise) for split in (0, 1, 99) for memberwise in (False, Tr
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `make.py`."""
-    return written_by("make.py", tmp_path_factory.mktemp("root"))
+    return written_by("make", tmp_path_factory.mktemp("root"))
 
 
 def hit(i: int) -> dict[str, Any]:

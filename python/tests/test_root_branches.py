@@ -11,6 +11,8 @@ import pytest
 from .root import written_by
 from .test_root_field import KINDS, column, opened
 
+pytestmark = pytest.mark.interop
+
 ENTRIES = range(60)
 SPLIT = [kind for kind in KINDS if kind[0] > 0]
 
@@ -18,7 +20,7 @@ SPLIT = [kind for kind in KINDS if kind[0] > 0]
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `branches.h`."""
-    return written_by("field.py", tmp_path_factory.mktemp("branches"), "branches")
+    return written_by("field", tmp_path_factory.mktemp("branches"), "branches")
 
 
 def hit(i: int, k: int) -> dict[str, Any]:

@@ -13,10 +13,12 @@ import farroot
 
 from .root import written_by
 
+pytestmark = pytest.mark.interop
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written_by("errors.py", tmp_path_factory.mktemp("errors"))
+    return written_by("errors", tmp_path_factory.mktemp("errors"))
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,8 @@ import pytest
 from . import seeded
 from .root import written_by
 
+pytestmark = pytest.mark.interop
+
 NAMES = {
     "experiments": ("cms", "atlas", "neutrinos", "objects"),
     "forms": ("forms",),
@@ -22,7 +24,7 @@ KINDS = 6
 def test_shapes_of_experiments(tmp_path: Path, header: str) -> None:
     """What differs from what was filled, or from uproot, is printed with the file's name."""
     names = NAMES[header]
-    files = sorted(written_by("experiments.py", tmp_path, header, *names).glob("*.root"))
+    files = sorted(written_by("experiments", tmp_path, header, *names).glob("*.root"))
     assert len(files) == KINDS * len(names)
     faults = [fault for path in files for fault in seeded.compare(path)]
     assert not faults, "\n".join(faults)

@@ -16,6 +16,8 @@ import farroot
 from .root import written_by
 from .same import same_awkward
 
+pytestmark = pytest.mark.interop
+
 #: Split level, and whether collections are streamed member by member.
 KINDS = [(split, memberwise) for split in (0, 1, 99) for memberwise in (False, True)]
 ENTRIES = range(60)
@@ -26,7 +28,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `field.py`."""
     folder = tmp_path_factory.mktemp("field")
     for arguments in (("field",), ("evolved", 1), ("evolved", 2), ("custom",), ("merge",)):
-        written_by("field.py", folder, *arguments)
+        written_by("field", folder, *arguments)
     return folder
 
 

@@ -12,6 +12,8 @@ import farroot
 
 from .root import written_by
 
+pytestmark = pytest.mark.interop
+
 #: Split level, and whether collections are streamed member by member.
 KINDS = [(split, memberwise) for split in (0, 1, 99) for memberwise in (False, True)]
 SPLIT = [kind for kind in KINDS if kind[0] > 0]
@@ -21,7 +23,7 @@ ENTRIES = range(40)
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `found.py`."""
-    return written_by("found.py", tmp_path_factory.mktemp("found"))
+    return written_by("found", tmp_path_factory.mktemp("found"))
 
 
 def member(written: Path, kind: tuple[int, bool], name: str) -> list[Any]:

@@ -15,11 +15,13 @@ import farroot
 
 from .root import written_by
 
+pytestmark = pytest.mark.interop
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `joined_ntuples.py`."""
-    return written_by("joined_ntuples.py", tmp_path_factory.mktemp("joined"))
+    return written_by("joined_ntuples", tmp_path_factory.mktemp("joined"))
 
 
 def test_clusters_of_a_parallel_writer(written: Path) -> None:

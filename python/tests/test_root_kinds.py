@@ -14,13 +14,13 @@ from farroot.objects import Graph, Object
 
 from .root import written_by
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of `kinds.py`."""
-    return written_by("kinds.py", tmp_path_factory.mktemp("kinds")) / "kinds.root"
+    return written_by("kinds", tmp_path_factory.mktemp("kinds")) / "kinds.root"
 
 
 @pytest.fixture(scope="module")

@@ -14,13 +14,15 @@ import farroot
 from .root import written_by
 from .same import same_awkward
 
+pytestmark = pytest.mark.interop
+
 ENTRIES = range(50)
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `leaves.py`."""
-    return written_by("leaves.py", tmp_path_factory.mktemp("leaves"))
+    return written_by("leaves", tmp_path_factory.mktemp("leaves"))
 
 
 def entry(i: int) -> dict[str, Any]:

@@ -16,11 +16,13 @@ import farroot
 
 from .root import written_by
 
+pytestmark = pytest.mark.interop
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `ntuples.py`."""
-    return written_by("ntuples.py", tmp_path_factory.mktemp("ntuples"))
+    return written_by("ntuples", tmp_path_factory.mktemp("ntuples"))
 
 
 def spot(x: float, number: int) -> dict[str, Any]:

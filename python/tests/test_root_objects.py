@@ -20,7 +20,7 @@ from farroot.objects import Object, make
 from .members import differences
 from .root import written_by
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("ignore")]
 
 #: What ROOT's JSON does not tell as members are told: by hand, or lists of lists by their lengths.
 NOT_AS_MEMBERS = ("graph_multi", "std_nested", "std_map_of_maps", "style", "matrix_symmetric_")
@@ -32,7 +32,7 @@ POLYGONS = ("TH2Poly", "TProfile2Poly")
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the file of `objects.py`, and what ROOT says is in it."""
-    return written_by("objects.py", tmp_path_factory.mktemp("objects"))
+    return written_by("objects", tmp_path_factory.mktemp("objects"))
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,8 @@ import farroot
 
 from .root import written_by
 
+pytestmark = pytest.mark.interop
+
 ENTRIES = 60
 #: Split level, and whether collections are streamed member by member.
 KINDS = [(split, memberwise) for split in (0, 1, 99) for memberwise in (False, True)]
@@ -19,7 +21,7 @@ KINDS = [(split, memberwise) for split in (0, 1, 99) for memberwise in (False, T
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `pointers.py`."""
-    return written_by("pointers.py", tmp_path_factory.mktemp("pointers"))
+    return written_by("pointers", tmp_path_factory.mktemp("pointers"))
 
 
 def thing(i: int) -> dict[str, Any]:

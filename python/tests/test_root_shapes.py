@@ -12,13 +12,15 @@ from .root import written_by
 from .same import same_awkward
 from .test_root_field import KINDS, column, opened
 
+pytestmark = pytest.mark.interop
+
 ENTRIES = range(40)
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `shapes.h`."""
-    return written_by("field.py", tmp_path_factory.mktemp("shapes"), "shapes")
+    return written_by("field", tmp_path_factory.mktemp("shapes"), "shapes")
 
 
 def part(i: int) -> dict[str, Any]:

@@ -16,11 +16,13 @@ import farroot
 from .root import written_by
 from .same import same_awkward
 
+pytestmark = pytest.mark.interop
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files of `trees.py`."""
-    return written_by("trees.py", tmp_path_factory.mktemp("trees"))
+    return written_by("trees", tmp_path_factory.mktemp("trees"))
 
 
 def lists(entries: range) -> list[list[float]]:

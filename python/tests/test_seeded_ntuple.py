@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from . import seeded_ntuple
+
+pytestmark = pytest.mark.interop
 
 #: As many as make a dictionary that ROOT compiles in some seconds.
 SEEDS = 5

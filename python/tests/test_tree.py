@@ -18,7 +18,6 @@ import uproot
 import farroot
 
 from .conftest import ENTRIES
-from .corpus import corpus_folder
 
 #: Files of the corpus with branches below branches.
 NESTED = ("uproot-issue-250.root", "uproot-HZZ-objects.root", "uproot-issue431b.root")
@@ -119,7 +118,6 @@ def test_a_bad_regular_expression_is_an_argument_error(tree: farroot.Tree) -> No
             tree.keys(filter_name=wrong)
 
 
-@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
 @pytest.mark.parametrize("name", NESTED)
 def test_branches_below_branches_are_named_as_by_uproot(corpus: Path, name: str) -> None:
     file = uproot.open(corpus / name)
@@ -253,7 +251,6 @@ def test_registered_sizes_that_are_wrong_are_told(
             farroot.register("int32_t", decode, **options)
 
 
-@pytest.mark.skipif(corpus_folder() is None, reason="THE CORPUS IS NOT HERE")
 def test_what_no_file_describes_is_read_by_who_knows_it(
     corpus: Path, registered: Callable[..., None]
 ) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+from ..skips import need_root
 
+#: Where the scripts are modules of `tests.root`.
+PACKAGE = Path(__file__).parents[2]
 #: ROOT crashes now and then in scripts that are in order, such as fits of RooFit.
 ATTEMPTS = 3
 SIGNALLED = 128
@@ -17,13 +18,12 @@ SIGNALLED = 128
 
 def written_by(script: str, folder: Path, *arguments: object) -> Path:
     """The folder, filled by a script of this one; skips where ROOT is not installed."""
-    if importlib.util.find_spec("ROOT") is None:
-        pytest.skip("ROOT IS NOT INSTALLED: not tested against files that it writes")
-    command = [sys.executable, "-W", "ignore", str(Path(__file__).parent / script), str(folder)]
+    need_root()
+    command = [sys.executable, "-W", "ignore", "-m", f"tests.root.{script}", str(folder)]
     command += map(str, arguments)
     environment = {**os.environ, "PYTHONPATH": ""}
     for _ in range(ATTEMPTS):
-        done = subprocess.run(command, capture_output=True, env=environment)
+        done = subprocess.run(command, capture_output=True, env=environment, cwd=PACKAGE)
         # ROOT leaves with such a number where it was ended by a signal.
         if 0 <= done.returncode < SIGNALLED:
             break

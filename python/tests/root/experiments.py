@@ -11,7 +11,8 @@ import sys
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
+
 COMPRESSIONS = (0, 101, 207, 404, 505)
 #: Split level, and whether collections are streamed member by member.
 KINDS = ((0, False), (0, True), (1, False), (2, True), (99, False), (99, True))
@@ -19,14 +20,7 @@ KINDS = ((0, False), (0, True), (1, False), (2, True), (99, False), (99, True))
 
 def main(folder: str, header: str, *names: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
-    ROOT.gSystem.SetBuildDir(folder, True)
-    ROOT.gSystem.SetFlagsOpt("-O0")
-    ROOT.gSystem.AddIncludePath(f"-I{HERE}")
-    for library in ("Physics", "MathCore", "GenVector"):
-        ROOT.gSystem.Load(f"lib{library}")
-    path = os.path.join(HERE, f"{header}.h")
-    if not ROOT.gSystem.CompileMacro(path, "kfsO", f"farroot_{header}", folder):
-        raise SystemExit("the classes could not be compiled")
+    dictionary.load(dictionary.HERE / f"{header}.h", ("Physics", "MathCore", "GenVector"))
     chosen = random.Random(header)
     for name in names:
         for split, memberwise in KINDS:

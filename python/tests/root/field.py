@@ -14,14 +14,13 @@ import sys
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
+
 SPLITS = (0, 1, 99)
 
 
-def compile_classes(folder: str, header: str, name: str) -> None:
-    ROOT.gSystem.SetBuildDir(folder, True)
-    if not ROOT.gSystem.CompileMacro(os.path.join(HERE, header), "kfs", name, folder):
-        raise SystemExit("the classes could not be compiled")
+def load(header: str, define: str = "") -> None:
+    dictionary.load(dictionary.HERE / header, ("Physics",), define)
 
 
 def write(folder: str, fill: str, name: str) -> None:
@@ -53,23 +52,21 @@ def merge(folder: str) -> None:
 
 def main(folder: str, what: str, *version: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
-    ROOT.gSystem.Load("libPhysics")
     if what == "field":
-        compile_classes(folder, "field.h", "farroot_field")
+        load("field.h")
         write(folder, "fill_products", "products")
         write(folder, "fill_references", "references")
     elif what == "evolved":
-        ROOT.gSystem.AddIncludePath(f"-DVERSION={version[0]}")
-        compile_classes(folder, "evolved.h", f"farroot_evolved{version[0]}")
+        load("evolved.h", f"VERSION={version[0]}")
         write(folder, "fill_evolved", f"evolved{version[0]}")
     elif what in ("custom", "hits"):
-        compile_classes(folder, "custom.h", "farroot_custom")
+        load("custom.h")
         write(folder, f"fill_{what}", what)
     elif what == "shapes":
-        compile_classes(folder, "shapes.h", "farroot_shapes")
+        load("shapes.h")
         write(folder, f"fill_{what}", what)
     elif what == "branches":
-        compile_classes(folder, "branches.h", "farroot_branches")
+        load("branches.h")
         write(folder, "fill_old", "old")
         write(folder, "fill_pointers", "pointers")
     else:

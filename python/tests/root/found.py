@@ -8,15 +8,12 @@ import sys
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
 
 
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gSystem.SetBuildDir(folder, True)
-    header = os.path.join(HERE, "found.h")
-    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_found", folder):
-        raise SystemExit("the classes could not be compiled")
+    dictionary.load(dictionary.HERE / "found.h")
     for split in (0, 1, 99):
         for memberwise in (False, True):
             ROOT.TVirtualStreamerInfo.SetStreamMemberWise(memberwise)

@@ -8,7 +8,7 @@ import sys
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
 
 
 def merge(folder: str, name: str, parts: list[str], mode: str, compression: int | None) -> None:
@@ -28,10 +28,7 @@ def merge(folder: str, name: str, parts: list[str], mode: str, compression: int 
 
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gSystem.SetBuildDir(folder, True)
-    header = os.path.join(HERE, "joined_ntuples.h")
-    if not ROOT.gSystem.CompileMacro(header, "kfsO", "farroot_joined_ntuples", folder):
-        raise SystemExit("the classes could not be compiled")
+    dictionary.load(dictionary.HERE / "joined_ntuples.h")
     write = ROOT.joined_ntuples
     write.parallel(os.path.join(folder, "parallel.root"))
     write.late(os.path.join(folder, "late.root"))

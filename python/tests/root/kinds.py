@@ -9,7 +9,7 @@ from array import array
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
 
 
 def write_odd_ones(file: ROOT.TFile) -> None:
@@ -95,13 +95,8 @@ def write_roofit(file: ROOT.TFile) -> None:
 
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gSystem.SetBuildDir(folder, True)
     ROOT.TH1.AddDirectory(False)
-    for library in ("Hist", "Graf3d", "ASImage", "RooFit"):
-        ROOT.gSystem.Load(f"lib{library}")
-    header = os.path.join(HERE, "kinds.h")
-    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_kinds", folder):
-        raise SystemExit("the classes could not be compiled")
+    dictionary.load(dictionary.HERE / "kinds.h", ("Hist", "Graf3d", "ASImage", "RooFit"))
     file = ROOT.TFile(os.path.join(folder, "kinds.root"), "RECREATE")
     ROOT.kinds.write_users(file)
     ROOT.kinds.write_many(file)

@@ -8,7 +8,8 @@ import sys
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
+
 #: Split level, whether collections are streamed member by member, basket size, entries, cluster.
 KINDS = {
     "whole": (0, False, 32000, 20, 0),
@@ -136,13 +137,9 @@ def write_efficiencies(path: str) -> None:
 
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gSystem.SetBuildDir(folder, True)
-    for library in ("Hist", "Matrix", "Physics", "GenVector"):
-        ROOT.gSystem.Load(f"lib{library}")
     for header in ("classes", "odds", "containers"):
-        path = os.path.join(HERE, f"{header}.h")
-        if not ROOT.gSystem.CompileMacro(path, "kfs", f"farroot_{header}", folder):
-            raise SystemExit("the classes could not be compiled")
+        libraries = ("Hist", "Matrix", "Physics", "GenVector")
+        dictionary.load(dictionary.HERE / f"{header}.h", libraries)
     for name, kind in KINDS.items():
         write(os.path.join(folder, f"{name}.root"), *kind)
     for memberwise in (False, True):

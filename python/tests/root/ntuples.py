@@ -8,15 +8,12 @@ import sys
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
 
 
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gSystem.SetBuildDir(folder, True)
-    header = os.path.join(HERE, "ntuples.h")
-    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_ntuples", folder):
-        raise SystemExit("the classes could not be compiled")
+    dictionary.load(dictionary.HERE / "ntuples.h")
     write = ROOT.write_ntuples
     for compression in (0, 505):
         write.kinds(os.path.join(folder, f"kinds_{compression}.root"), compression)

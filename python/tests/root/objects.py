@@ -9,6 +9,8 @@ import sys
 
 import ROOT
 
+from . import dictionary
+
 
 def write_unclosed(folder: str) -> None:
     """Histograms and graphs in a file that is closed, and in what it was before that."""
@@ -32,12 +34,8 @@ def write_unclosed(folder: str) -> None:
 
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gSystem.SetBuildDir(folder, True)
-    for library in ("Hist", "Matrix", "Physics", "GenVector", "Gpad", "Graf", "MathCore"):
-        ROOT.gSystem.Load(f"lib{library}")
-    header = os.path.join(os.path.dirname(os.path.abspath(__file__)), "objects.h")
-    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_objects", folder):
-        raise SystemExit("what writes the objects could not be compiled")
+    libraries = ("Hist", "Matrix", "Physics", "GenVector", "Gpad", "Graf", "MathCore")
+    dictionary.load(dictionary.HERE / "objects.h", libraries)
     write_unclosed(folder)
     ROOT.objects.write(os.path.join(folder, "objects.root"), os.path.join(folder, "objects.txt"))
 

@@ -8,7 +8,8 @@ import sys
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
+
 ENTRIES = 60
 
 
@@ -32,12 +33,7 @@ def write(path: str, split: int, memberwise: bool) -> None:
 
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gSystem.SetBuildDir(folder, True)
-    for library in ("Hist", "Physics"):
-        ROOT.gSystem.Load(f"lib{library}")
-    header = os.path.join(HERE, "pointers.h")
-    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_pointers", folder):
-        raise SystemExit("the classes could not be compiled")
+    dictionary.load(dictionary.HERE / "pointers.h", ("Hist", "Physics"))
     for split in (0, 1, 99):
         for memberwise in (False, True):
             write(os.path.join(folder, f"pointers_{split}_{memberwise}.root"), split, memberwise)

@@ -11,7 +11,7 @@ from typing import Any
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
 
 
 def custom(number: int) -> Any:
@@ -46,12 +46,8 @@ def owner() -> Any:
 
 def main(folder: str) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kFatal
-    ROOT.gSystem.SetBuildDir(folder, True)
-    for library in ("Hist", "ASImage"):
-        ROOT.gSystem.Load(f"lib{library}")
-    header = os.path.join(HERE, "custom.h")
-    if not ROOT.gSystem.CompileMacro(header, "kfs", "farroot_custom", folder):
-        raise SystemExit("the classes could not be compiled")
+    ROOT.gSystem.Load("libASImage")
+    dictionary.load(dictionary.HERE / "custom.h", ("Hist",))
     path = os.path.join(folder, "unread.root")
     file = ROOT.TFile(path, "RECREATE")
     polygons = ROOT.TH2Poly("polygons", "", 0, 4, 0, 4)

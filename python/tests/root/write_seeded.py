@@ -8,24 +8,19 @@ The classes are in the folder: `generated.h`, which `seeded.py` makes.
 import os
 import random
 import sys
+from pathlib import Path
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
+
 COMPRESSIONS = (0, 101, 207, 404, 505)
 
 
 def main(folder: str, first: int, count: int) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gSystem.SetBuildDir(folder, True)
-    ROOT.gSystem.SetFlagsOpt("-O0")
-    ROOT.gSystem.AddIncludePath(f"-I{HERE}")
-    for library in ("Physics", "MathCore"):
-        ROOT.gSystem.Load(f"lib{library}")
     seeds = list(range(first, first + count))
-    path = os.path.join(folder, "generated.h")
-    if not ROOT.gSystem.CompileMacro(path, "kfsO", "farroot_seeded", folder):
-        raise SystemExit("the classes could not be compiled")
+    dictionary.load(Path(folder, "generated.h"), ("Physics", "MathCore"))
     for seed in seeds:
         chosen = random.Random(seed)
         for split in (0, 1, 2, 99):

@@ -14,7 +14,8 @@ from typing import Any
 
 import ROOT
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from . import dictionary
+
 MEMORY_MAX, SECONDS_MAX = 4 << 30, 20
 COMPRESSIONS = (0, 101, 207, 404, 505)
 
@@ -40,14 +41,7 @@ def options(chosen: random.Random, seed: int, way: int) -> Any:
 
 def main(folder: str, first: int, count: int) -> None:
     ROOT.gErrorIgnoreLevel = ROOT.kError
-    ROOT.gSystem.SetBuildDir(folder, True)
-    ROOT.gSystem.SetFlagsOpt("-O0")
-    ROOT.gSystem.AddIncludePath(f"-I{HERE}")
-    for library in ("Physics", "MathCore", "ROOTNTuple"):
-        ROOT.gSystem.Load(f"lib{library}")
-    path = os.path.join(folder, "generated.h")
-    if not ROOT.gSystem.CompileMacro(path, "kfsO", "farroot_seeded_ntuple", folder):
-        raise SystemExit("the classes could not be compiled")
+    dictionary.load(Path(folder, "generated.h"), ("Physics", "MathCore", "ROOTNTuple"))
     ROOT.gEnv.SetValue("Root.Stacktrace", "no")  # It would describe for seconds where it ends.
     for seed in range(first, first + count):
         chosen = random.Random(seed)

@@ -1,0 +1,45 @@
+"""Why tests are skipped: one reason for each thing that may be missing, printed once."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+def corpus_folder() -> Path | None:
+    """Where the corpus is, if it is on this machine."""
+    given = os.environ.get("FARROOT_CORPUS")
+    folder = Path(given) if given else REPOSITORY.parent / "shared" / "data" / "corpus"
+    return folder if folder.is_dir() else None
+
+
+def has_root() -> bool:
+    return importlib.util.find_spec("ROOT") is not None
+
+
+def need_root() -> None:
+    """Skips without ROOT."""
+    if not has_root():
+        pytest.skip("ROOT IS NOT INSTALLED: not tested against ROOT (make interop installs it)")
+
+
+def need_corpus() -> Path:
+    """The shared corpus of real files; skips without it."""
+    folder = corpus_folder()
+    if folder is None:
+        pytest.skip("THE CORPUS IS NOT HERE: set FARROOT_CORPUS to test against real files")
+    return folder
+
+
+def need_xrootd() -> str:
+    """XRootD's server program; skips without it."""
+    program = shutil.which("xrootd")
+    if program is None:
+        pytest.skip("XROOTD IS NOT INSTALLED: not tested against a real server")
+    return program
