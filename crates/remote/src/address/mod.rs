@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
-use url::Url;
+use url::{ParseError, Url};
 
 pub use follow::Way;
 pub use written::{join, parse, split_tree};
@@ -154,9 +154,7 @@ impl Address {
                 Target::Xrootd(url.map_err(|error| wrong(text, &error.to_string()))?)
             }
             "http" | "https" => {
-                let url = Url::parse(text);
-                let mut url =
-                    url.map_err(|error| wrong(text, &format!("not an address: {error}")))?;
+                let mut url = Url::parse(text).map_err(|error| no_url(text, error))?;
                 url.set_fragment(None);
                 Target::Http(url)
             }
@@ -389,6 +387,17 @@ impl Address {
 
 fn wrong(text: &str, why: &str) -> Error {
     Error::new(ErrorKind::InvalidArgument, why).with_url(shown(text))
+}
+
+fn no_url(text: &str, error: ParseError) -> Error {
+    let wrong = wrong(text, &format!("not an address: {error}"));
+    match error {
+        // The tables of Unicode that turn other letters into these are not compiled in.
+        ParseError::IdnaError => {
+            wrong.with_advice("write a server's name in ASCII: xn--mnchen-3ya.de for münchen.de")
+        }
+        _ => wrong,
+    }
 }
 
 /// The path of a `file` URL (RFC 8089): one without a query, so that `?` is a letter as any other.

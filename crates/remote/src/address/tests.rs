@@ -60,6 +60,18 @@ fn each_protocol_gets_the_path_as_it_wants_it() {
     assert_eq!(address("root://h//f?a=%20b").query(), Some("a=%20b"));
 }
 
+/// The tables of Unicode were a tenth of all crates that a build compiled.
+#[test]
+fn names_of_servers_are_ascii() {
+    for scheme in ["http", "https"] {
+        let error = Address::parse(&format!("{scheme}://münchen.de/a.root")).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+        assert!(error.to_string().contains("xn--mnchen-3ya.de"), "{error}");
+        let address = Address::parse(&format!("{scheme}://xn--mnchen-3ya.de/ä.root"));
+        assert!(address.unwrap().to_string().contains("xn--mnchen-3ya.de"));
+    }
+}
+
 #[test]
 fn what_is_no_address_is_refused() {
     for (text, kind) in [
