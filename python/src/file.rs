@@ -1,5 +1,7 @@
 //! Opening files and finding things in them.
 
+use std::sync::Arc;
+
 use engine::Place;
 use engine::object::Opaque;
 use parking_lot::Mutex;
@@ -193,17 +195,16 @@ fn content(
 }
 
 /// A tree, an RNTuple or a chain of either.
-pub fn object(py: Python<'_>, table: engine::Table) -> PyResult<Py<PyAny>> {
-    use engine::Table::{Chain, Ntuple as OneNtuple, Tree as OneTree};
-    let (first, chain) = match table {
-        Chain(chain) => (chain.first().clone(), Some(chain)),
-        one => (one, None),
-    };
-    Ok(match first {
-        OneTree(tree) => Py::new(py, Tree::new(tree, chain))?.into_any(),
-        OneNtuple(ntuple) => Py::new(py, Ntuple::new(ntuple, chain))?.into_any(),
-        Chain(_) => return Err(invalid(py, "the first table of a chain is a chain")),
-    })
+pub fn object(py: Python<'_>, table: Arc<dyn engine::Table>) -> PyResult<Py<PyAny>> {
+    let chain = table.downcast_ref::<engine::Chain>().cloned();
+    let first = chain.as_ref().map_or(&table, engine::Chain::first);
+    if let Some(tree) = first.downcast_ref::<engine::Tree>() {
+        return Ok(Py::new(py, Tree::new(tree.clone(), chain))?.into_any());
+    }
+    match first.downcast_ref::<engine::Ntuple>() {
+        Some(ntuple) => Ok(Py::new(py, Ntuple::new(ntuple.clone(), chain))?.into_any()),
+        None => Err(invalid(py, "a table that is neither a tree nor an RNTuple")),
+    }
 }
 
 /// Opens a file and the tree or RNTuple in it.
@@ -256,7 +257,7 @@ pub fn chain(py: Python<'_>, places: Vec<Located>) -> PyResult<Py<PyAny>> {
     let places = places.into_iter().map(|place| located(py, place)).collect::<PyResult<_>>()?;
     let engine = engine(py)?;
     let chain = wait(py, &engine, engine.chain(places))?;
-    object(py, engine::Table::Chain(chain.map_err(|error| exception(py, &error))?))
+    object(py, Arc::new(chain.map_err(|error| exception(py, &error))?))
 }
 
 /// The files that a pattern names.

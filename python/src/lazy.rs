@@ -16,7 +16,7 @@ impl Lazy {
     /// Begins to go through entries of some columns.
     pub fn start(
         py: Python<'_>,
-        columns: &engine::Selected,
+        columns: &dyn engine::Columns,
         entries: std::ops::Range<u64>,
         step: engine::Step,
     ) -> PyResult<Self> {

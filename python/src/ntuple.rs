@@ -1,6 +1,8 @@
 //! RNTuples and reading them.
 
-use engine::{Chosen, Cut, FieldColumn, Selected, Table};
+use std::sync::Arc;
+
+use engine::{Chosen, Columns, Cut, FieldColumn, NtupleColumns, Table};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -51,10 +53,10 @@ impl Ntuple {
     }
 
     /// What is read.
-    pub fn table(&self, py: Python<'_>) -> PyResult<Table> {
+    pub fn table(&self, py: Python<'_>) -> PyResult<Arc<dyn Table>> {
         Ok(match &self.chain {
-            Some(chain) => Table::Chain(chain.here(py)?.clone()),
-            None => Table::Ntuple(self.inner(py)?.clone()),
+            Some(chain) => Arc::new(chain.here(py)?.clone()),
+            None => Arc::new(self.inner(py)?.clone()),
         })
     }
 
@@ -81,7 +83,7 @@ impl Ntuple {
         asked: Vec<Key>,
         friends: Vec<NamedFriend>,
         cut: Option<&Cut>,
-    ) -> PyResult<Selected> {
+    ) -> PyResult<Box<dyn Columns>> {
         let ntuple = self.inner(py)?;
         let of_friends = |name: &String| ntuple.find(name).is_none();
         let by_name = self.chain.is_some()
@@ -96,7 +98,7 @@ impl Ntuple {
             Key::Friends(_) => None,
         };
         let columns = asked.iter().filter_map(own).collect::<PyResult<_>>()?;
-        Ok(Selected::Ntuple(ntuple.clone(), columns))
+        Ok(Box::new(NtupleColumns::new(ntuple.clone(), columns)))
     }
 
     fn chosen(&self, py: Python<'_>, key: &Key) -> PyResult<Chosen> {
@@ -256,7 +258,7 @@ impl Ntuple {
         step_bytes: Option<u64>,
     ) -> PyResult<Lazy> {
         let columns = self.selected(py, wanted, friends, None)?;
-        Lazy::start(py, &columns, start..stop, step(step_entries, step_bytes))
+        Lazy::start(py, &*columns, start..stop, step(step_entries, step_bytes))
     }
 
     /// What reading would fetch, table by table.
@@ -269,6 +271,6 @@ impl Ntuple {
         stop: u64,
         friends: Vec<NamedFriend>,
     ) -> PyResult<Vec<OutlineTuple>> {
-        outlines(py, &self.selected(py, wanted, friends, None)?, start..stop)
+        outlines(py, &*self.selected(py, wanted, friends, None)?, start..stop)
     }
 }

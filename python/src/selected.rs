@@ -1,8 +1,9 @@
 //! Columns of a table and of its friends, by name.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use engine::{Chosen, Cut, Friend, Selected, Table, Wanted};
+use engine::{Chosen, Columns, Cut, Friend, Table, Wanted};
 use pyo3::prelude::*;
 
 use crate::error::exception;
@@ -51,11 +52,11 @@ impl OfFriend {
 /// Columns of a table and of friends, by their names.
 pub fn select(
     py: Python<'_>,
-    table: &Table,
+    table: &Arc<dyn Table>,
     friends: Vec<NamedFriend>,
     chosen: Vec<Chosen>,
     cut: Option<&Cut>,
-) -> PyResult<Selected> {
+) -> PyResult<Box<dyn Columns>> {
     let friend = |(name, open): &NamedFriend| Ok(Friend::new(name, open.table(py)?));
     let friends: Vec<Friend> = friends.iter().map(friend).collect::<PyResult<_>>()?;
     let (engine, wanted) = (engine(py)?, Wanted::Chosen(chosen));
@@ -74,7 +75,7 @@ pub fn links(chain: &engine::Chain) -> Vec<LinkTuple> {
 /// What reading would fetch, table by table.
 pub fn outlines(
     py: Python<'_>,
-    selected: &Selected,
+    selected: &dyn Columns,
     entries: Range<u64>,
 ) -> PyResult<Vec<OutlineTuple>> {
     let outlines = wait(py, &engine(py)?, selected.outlines(entries))?;

@@ -135,7 +135,7 @@ pub enum Open {
 }
 
 impl Open {
-    pub fn table(&self, py: Python<'_>) -> PyResult<Table> {
+    pub fn table(&self, py: Python<'_>) -> PyResult<Arc<dyn Table>> {
         match self {
             Open::Tree(tree) => tree.get().table(py),
             Open::Ntuple(ntuple) => ntuple.get().table(py),

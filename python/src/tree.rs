@@ -1,6 +1,8 @@
 //! Trees and reading them.
 
-use engine::{BranchId, Chosen, Column, Cut, Selected, Step, Table};
+use std::sync::Arc;
+
+use engine::{BranchId, Chosen, Column, Columns, Cut, Step, Table, TreeColumns};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
@@ -44,10 +46,10 @@ impl Tree {
     }
 
     /// What is read.
-    pub fn table(&self, py: Python<'_>) -> PyResult<Table> {
+    pub fn table(&self, py: Python<'_>) -> PyResult<Arc<dyn Table>> {
         Ok(match &self.chain {
-            Some(chain) => Table::Chain(chain.here(py)?.clone()),
-            None => Table::Tree(self.inner(py)?.clone()),
+            Some(chain) => Arc::new(chain.here(py)?.clone()),
+            None => Arc::new(self.inner(py)?.clone()),
         })
     }
 
@@ -79,7 +81,7 @@ impl Tree {
         asked: Asked,
         friends: Vec<NamedFriend>,
         cut: Option<&Cut>,
-    ) -> PyResult<Selected> {
+    ) -> PyResult<Box<dyn Columns>> {
         let tree = self.inner(py)?;
         let of_friends = |name: &String| tree.names().find(name).is_none();
         let by_name = self.chain.is_some()
@@ -96,7 +98,7 @@ impl Tree {
             let column = self.columns(py, &[branch])?.into_iter();
             columns.extend(column.map(|column| Column { optional, ..column }));
         }
-        Ok(Selected::Tree(tree.clone(), columns))
+        Ok(Box::new(TreeColumns::new(tree.clone(), columns)))
     }
 
     fn chosen(&self, py: Python<'_>, key: &Key, optional: bool) -> PyResult<Chosen> {
@@ -245,7 +247,7 @@ impl Tree {
     /// Opens a friend.
     fn friend(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         let (table, engine) = (self.table(py)?, engine(py)?);
-        let friend = wait(py, &engine, engine.friend(&table, name))?;
+        let friend = wait(py, &engine, engine.friend(&*table, name))?;
         object(py, friend.map_err(|error| exception(py, &error))?.table)
     }
 
@@ -315,7 +317,7 @@ impl Tree {
     ) -> PyResult<Lazy> {
         let asked = branches.into_iter().map(|key| (key, false)).collect();
         let columns = self.selected(py, asked, friends, None)?;
-        Lazy::start(py, &columns, start..stop, step(step_entries, step_bytes))
+        Lazy::start(py, &*columns, start..stop, step(step_entries, step_bytes))
     }
 
     /// What reading would fetch, table by table.
@@ -328,6 +330,6 @@ impl Tree {
         stop: u64,
         friends: Vec<NamedFriend>,
     ) -> PyResult<Vec<OutlineTuple>> {
-        outlines(py, &self.selected(py, branches, friends, None)?, start..stop)
+        outlines(py, &*self.selected(py, branches, friends, None)?, start..stop)
     }
 }

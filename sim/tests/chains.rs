@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Cut, Engine, Friend, Numbers, Selected, Step, Table, Wanted};
+use engine::{Array, Columns, Cut, Engine, Friend, Numbers, Step, Table, Wanted};
 use sim::link::Link;
 use sim::network::World;
 use sim::round_trips;
@@ -28,12 +28,17 @@ fn world() -> World {
     world
 }
 
-async fn open(engine: &Engine, name: &str) -> Table {
+async fn open(engine: &Engine, name: &str) -> Arc<dyn Table> {
     let url = "root://server:1094//store/chain.root";
     engine.open_table(url, Some(name)).await.expect("opens")
 }
 
-async fn select(engine: &Engine, table: &Table, friends: &[Friend], names: &[&str]) -> Selected {
+async fn select(
+    engine: &Engine,
+    table: &Arc<dyn Table>,
+    friends: &[Friend],
+    names: &[&str],
+) -> Box<dyn Columns> {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     engine.select_for(table, friends, &Wanted::Named(names), None).await.expect("are there")
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Array, Batch, Cut, Engine, Error, ErrorKind, Ntuple, Numbers, Step, Table, Tree, Wanted,
+    Array, Batch, Columns, Cut, Engine, Error, ErrorKind, FieldColumn, Ntuple, NtupleColumns,
+    Numbers, Step, Table, Tree, Wanted,
 };
 use sim::link::Link;
 use sim::network::World;
@@ -45,8 +46,12 @@ fn cut(stays: impl Fn(u64) -> bool + Send + Sync + 'static) -> Cut {
     Cut { columns: vec!["flat_5".into()], predicate: Arc::new(decide) }
 }
 
+fn columns_of(ntuple: &Ntuple, columns: Vec<FieldColumn>) -> Box<dyn Columns> {
+    Box::new(NtupleColumns::new(ntuple.clone(), columns))
+}
+
 /// Reads some columns with a cut in steps, and compares with a read of everything.
-async fn check(table: &Table, step: Step, entries: Range<u64>, stays: fn(u64) -> bool) {
+async fn check(table: &dyn Table, step: Step, entries: Range<u64>, stays: fn(u64) -> bool) {
     let names = ["Muon_*", "flat_5", "flat_0"].map(String::from).to_vec();
     let columns = table.select(&Wanted::Named(names)).expect("are there");
     let all = columns.read(entries.clone()).await.expect("reads");
@@ -78,19 +83,20 @@ async fn check(table: &Table, step: Step, entries: Range<u64>, stays: fn(u64) ->
 fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
     sim::run(async {
         let engine = sim::engine(&world(Link::delay(RTT)));
-        let tree = Table::Tree(open(&engine).await);
-        let ntuple = Table::Ntuple(open_ntuple(&engine).await);
+        let tree: Arc<dyn Table> = Arc::new(open(&engine).await);
+        let ntuple: Arc<dyn Table> = Arc::new(open_ntuple(&engine).await);
         for table in [tree, ntuple] {
             for step in [Step::Whole, Step::Entries(700), Step::Entries(1), Step::Bytes(50_000)] {
                 let entries =
                     if step == Step::Entries(1) { 2_990..3_010 } else { 0..table.num_entries() };
-                check(&table, step, entries.clone(), |entry| entry % 7 == 3).await;
-                check(&table, step, entries.clone(), |entry| entry % 500 < 2).await;
-                check(&table, step, entries.clone(), |entry| (2_995..4_100).contains(&entry)).await;
-                check(&table, step, entries.clone(), |_| true).await;
-                check(&table, step, entries, |_| false).await;
+                check(&*table, step, entries.clone(), |entry| entry % 7 == 3).await;
+                check(&*table, step, entries.clone(), |entry| entry % 500 < 2).await;
+                check(&*table, step, entries.clone(), |entry| (2_995..4_100).contains(&entry))
+                    .await;
+                check(&*table, step, entries.clone(), |_| true).await;
+                check(&*table, step, entries, |_| false).await;
             }
-            check(&table, Step::Entries(999), 1_234..5_321, |entry| entry % 2 == 0).await;
+            check(&*table, Step::Entries(999), 1_234..5_321, |entry| entry % 2 == 0).await;
         }
     });
 }
@@ -101,8 +107,8 @@ fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
 fn no_entries_end_without_an_error() {
     sim::run(async {
         let engine = sim::engine(&world(Link::delay(RTT)));
-        let tree = Table::Tree(open(&engine).await);
-        let ntuple = Table::Ntuple(open_ntuple(&engine).await);
+        let tree: Arc<dyn Table> = Arc::new(open(&engine).await);
+        let ntuple: Arc<dyn Table> = Arc::new(open_ntuple(&engine).await);
         for table in [tree, ntuple] {
             let names = ["Muon_*", "flat_5"].map(String::from).to_vec();
             let columns = table.select(&Wanted::Named(names)).expect("are there");
@@ -128,8 +134,10 @@ fn a_cut_of_an_ntuple_waits_once_and_fetches_pages_with_survivors() {
         let (before, started) = (engine.report().bytes_received, tokio::time::Instant::now());
         let columns = ntuple.columns(&["flat_*".into()]).expect("are there");
         let entries = 0..u64::MAX;
-        let mut batches =
-            ntuple.batches_where(columns, &cut(stays), entries, step).await.expect("plans");
+        let mut batches = columns_of(&ntuple, columns)
+            .batches(entries, step, Some(&cut(stays)))
+            .await
+            .expect("plans");
         while let Some(batch) = batches.next().await {
             batch.expect("reads");
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, BranchId, Config, Engine, Events, Numbers, Selected, Step};
+use engine::{Array, BranchId, Columns, Config, Engine, Events, Numbers, Step, TreeColumns};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -155,7 +155,7 @@ fn lazy_batches_fetch_ahead_what_is_looked_at() {
         let url = "root://server:1094//events.root";
         let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
         let started = tokio::time::Instant::now();
-        let all = Selected::Tree(tree.clone(), tree.all_columns());
+        let all: Box<dyn Columns> = Box::new(TreeColumns::new(tree.clone(), tree.all_columns()));
         let batches = all.lazy_batches(0..u64::MAX, Step::Entries(25)).await.expect("plans");
         let position = |name| all.names().iter().position(|column| *column == name);
         let looked_at =

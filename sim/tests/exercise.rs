@@ -44,7 +44,7 @@ fn it_reads_some_branches_of_each_event_and_all_of_some() {
 
         let engine = engine();
         let table = engine.open_table(ADDRESS, Some("Events")).await.expect("opens");
-        let choice = exercise.choose(&table).await.expect("plans");
+        let choice = exercise.choose(&*table).await.expect("plans");
         assert_eq!(choice.each.names().len() + choice.rest.names().len(), outcome.branches);
         assert_eq!(choice.each.names().len(), outcome.branches_each);
         let each = choice.each.read(0..1_000).await.expect("reads");

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Engine, Exercise, Form, Learning, Ntuple, Outcome, Selected, Step};
+use engine::{
+    Columns, Config, Engine, Exercise, Form, Learning, Ntuple, NtupleColumns, Outcome, Step,
+};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -32,7 +34,8 @@ fn what_is_looked_at_is_read_on() {
         sim::run(async {
             let engine = sim::engine(&world());
             let ntuple = ntuple(&engine).await;
-            let all = Selected::Ntuple(ntuple.clone(), ntuple.all_columns());
+            let all: Box<dyn Columns> =
+                Box::new(NtupleColumns::new(ntuple.clone(), ntuple.all_columns()));
             let batches = all.lazy_batches(7..5_000, step).await.expect("plans");
             let looked_at = ["Muon_pt", "flat_0", "flat_5"]
                 .map(|name| all.names().iter().position(|each| *each == name).expect("is there"));
@@ -68,7 +71,7 @@ fn what_is_no_longer_looked_at_is_let_go() {
         let engine = Engine::within(&config, Arc::new(world())).expect("without threads");
         let ntuple = ntuple(&engine).await;
         let columns = ntuple.columns(&["Muon_pt".into(), "flat_0".into()]).expect("are there");
-        let all = Selected::Ntuple(ntuple, columns);
+        let all: Box<dyn Columns> = Box::new(NtupleColumns::new(ntuple, columns));
         let batches = all.lazy_batches(0..u64::MAX, Step::Entries(300)).await.expect("plans");
         let mut number = 0;
         while let Some(batch) = batches.next().await.transpose().expect("goes on") {

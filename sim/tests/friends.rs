@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Cut, Engine, Friend, Numbers, Selected, Step, Table, Tree, Wanted};
+use engine::{Array, Columns, Cut, Engine, Friend, Numbers, Step, Table, Tree, Wanted};
 use sim::link::Link;
 use sim::network::World;
 use sim::round_trips;
@@ -27,9 +27,14 @@ async fn open(engine: &Engine) -> Tree {
     engine.open_tree(url, Some("events")).await.expect("opens")
 }
 
-async fn select(engine: &Engine, tree: &Tree, names: &[&str], cut: Option<&Cut>) -> Selected {
+async fn select(
+    engine: &Engine,
+    tree: &Tree,
+    names: &[&str],
+    cut: Option<&Cut>,
+) -> Box<dyn Columns> {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    let table = Table::Tree(tree.clone());
+    let table: Arc<dyn Table> = Arc::new(tree.clone());
     engine.select_for(&table, &[], &Wanted::Named(names), cut).await.expect("are there")
 }
 

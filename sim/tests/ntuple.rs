@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Array, Batch, Chosen, Config, Cut, Engine, Numbers, OnError, Place, Step, Wanted, Wish,
+    Array, Batch, Chosen, Columns, Config, Cut, Engine, NtupleColumns, Numbers, OnError, Place,
+    Step, Wanted, Wish,
 };
 use sim::link::Link;
 use sim::network::World;
@@ -319,10 +320,9 @@ fn a_cut_decides_no_further_ahead_than_the_budget_allows() {
         let cut = Cut { columns: names, predicate: Arc::new(all) };
         ntuple.clusters(&(0..u64::MAX)).await.expect("page lists");
         let opened = engine.report().bytes_received;
-        let _batches = ntuple
-            .batches_where(columns, &cut, 0..u64::MAX, Step::Entries(300))
-            .await
-            .expect("plans");
+        let columns: Box<dyn Columns> = Box::new(NtupleColumns::new(ntuple.clone(), columns));
+        let _batches =
+            columns.batches(0..u64::MAX, Step::Entries(300), Some(&cut)).await.expect("plans");
         tokio::time::sleep(Duration::from_secs(60)).await;
         engine.report().bytes_received - opened
     });

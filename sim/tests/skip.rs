@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    Chosen, Engine, Error, ErrorKind, OnError, Part, Place, Skipped, Step, Table, Wanted, Wish,
+    Chosen, Engine, Error, ErrorKind, Ntuple, OnError, Part, Place, Skipped, Step, Tree, Wanted,
+    Wish,
 };
 use parking_lot::Mutex;
 use sim::{engine_beside, numbered};
@@ -19,15 +20,16 @@ async fn spoilt(content: &'static [u8], column: &str, nth: usize) -> (Bytes, Ran
     let engine = engine_beside(&[Bytes::from_static(content)]);
     let table = engine.open_table(&numbered(0), None).await.expect("opens");
     let patterns = [column.to_owned()];
-    let (at, entries) = match &table {
-        Table::Tree(tree) => {
+    let kinds = (table.downcast_ref::<Tree>(), table.downcast_ref::<Ntuple>());
+    let (at, entries) = match kinds {
+        (Some(tree), _) => {
             let columns = tree.columns(&patterns).expect("is there");
             let plan = tree.plan(&columns, 0..u64::MAX, Step::Whole).expect("plans");
             // The length of its record: baskets without compression have no checksum.
             let piece = plan.items[nth].pieces.first().expect("in the file");
             (piece.range.start, plan.items[nth].entries.clone())
         }
-        Table::Ntuple(ntuple) => {
+        (_, Some(ntuple)) => {
             let columns = ntuple.columns(&patterns).expect("is there");
             let plan = ntuple.plan(&columns, 0..u64::MAX, Step::Whole).await.expect("plans");
             let mut pages = Vec::new();
@@ -38,7 +40,7 @@ async fn spoilt(content: &'static [u8], column: &str, nth: usize) -> (Bytes, Ran
             let (range, entries) = pages[nth];
             ((range.start + range.end) / 2, entries.clone())
         }
-        Table::Chain(_) => panic!("is one file"),
+        _ => panic!("is one file"),
     };
     let mut bytes = content.to_vec();
     let at = usize::try_from(at).expect("small");

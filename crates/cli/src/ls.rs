@@ -1,6 +1,7 @@
 //! `farroot ls FILE...`: what is in files, and in directories.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use clap::Args;
 use engine::{Engine, ErrorKind, File, KeyInfo, Table};
@@ -153,9 +154,9 @@ fn is_table(class: &str) -> bool {
 }
 
 async fn described(file: &File, path: &str, is_tree: bool) -> engine::Result<(u64, u64, u64)> {
-    let table = match is_tree {
-        true => Table::Tree(file.tree(path).await?),
-        false => Table::Ntuple(file.ntuple(path).await?),
+    let table: Arc<dyn Table> = match is_tree {
+        true => Arc::new(file.tree(path).await?),
+        false => Arc::new(file.ntuple(path).await?),
     };
     let described = table.describe(&[]).await?;
     Ok((described.entries, described.stored_bytes, described.content_bytes))

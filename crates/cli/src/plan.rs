@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use clap::Args;
-use engine::{Engine, File, Outline, OutlineColumn, Selected};
+use engine::{Engine, File, Outline, OutlineColumn};
 use remote::display::shown_lines;
 use remote::report::size;
 use serde_json::json;
@@ -37,11 +37,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         let selected = arguments.selection.selected(engine, None).await?;
         let entries = arguments.selection.entries(selected.num_entries());
         let outlines = selected.outlines(entries).await?;
-        let pieces = match selected {
-            Selected::Tree(..) => "baskets",
-            Selected::Ntuple(..) => "pages",
-            Selected::Joined(_) | Selected::Chain(_) => "pieces",
-        };
+        let pieces = selected.pieces();
         if arguments.json {
             let time = prediction(engine, selected.file(), &outlines, arguments.rate);
             let line = as_json(engine, &outlines, time);

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use engine::object::Opaque;
-use engine::{Config, Content, Cut, Engine, File, Friend, Selected, Table, Wanted};
+use engine::{Columns, Config, Content, Cut, Engine, File, Friend, Table, Wanted};
 use remote::address::split_tree;
 use remote::display::shown_lines;
 use remote::home::expanded;
@@ -108,14 +109,18 @@ impl Selection {
     }
 
     /// Opens the tree or RNTuple.
-    pub async fn table(&self, engine: &Engine) -> engine::Result<Table> {
+    pub async fn table(&self, engine: &Engine) -> engine::Result<Arc<dyn Table>> {
         let (file, path) = self.place.split();
         engine.open_table(&file, path).await
     }
 
     /// Opens the tree or RNTuple, and chooses the columns that were named, or all that can be
     /// read.
-    pub async fn selected(&self, engine: &Engine, cut: Option<&Cut>) -> engine::Result<Selected> {
+    pub async fn selected(
+        &self,
+        engine: &Engine,
+        cut: Option<&Cut>,
+    ) -> engine::Result<Box<dyn Columns>> {
         let wanted = match self.columns.is_empty() {
             true => Wanted::All,
             false => Wanted::Named(self.columns.clone()),

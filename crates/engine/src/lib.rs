@@ -26,7 +26,7 @@ pub use read::core::footprint::{Outline, OutlineColumn};
 pub use read::core::lazy::{LazyBatches, Learning};
 pub use read::core::pipeline::plan::Plan;
 pub use read::core::skip::{OnError, Skipped};
-pub use read::core::table::{Friend, Joined, JoinedColumn, Selected, Table};
+pub use read::core::{friends::Friend, table::Columns, table::Table};
 pub use read::core::{request::Chosen, request::Wanted, steps::Step};
 #[cfg(feature = "arrow")]
 pub use read::export::arrow::ArrowReader;
@@ -34,12 +34,13 @@ pub use read::file::{File, KeyInfo};
 pub use read::inspect::describe::{Described, DescribedColumn, DescribedFile, DescribedSet};
 pub use read::inspect::exercise::{Exercise, Form, Outcome};
 pub use read::inspect::map::Record;
+pub use read::joined::{Joined, JoinedColumn};
 pub use read::many::chain::{Chain, ChainColumns};
 pub use read::many::parts::{Opens, Part, Parts, Place, PlacedFriend, Wish};
-pub use read::ntuple::{AttributeSet, FieldColumn, Ntuple};
+pub use read::ntuple::{AttributeSet, FieldColumn, Ntuple, columns::NtupleColumns};
 pub use read::open::objects::{Content, Contents};
-pub use read::tree::Tree;
 pub use read::tree::events::{Event, Events, Value};
+pub use read::tree::{Tree, columns::TreeColumns};
 pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
 pub use rootfile::array::{Array, ListRef, Lists, Mark, Numbers, Offsets, Primitive};
 pub use rootfile::array::{RecordRef, ValueRef};
@@ -177,7 +178,7 @@ impl Engine {
     }
 
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.
-    pub async fn open_table(&self, address: &str, path: Option<&str>) -> Result<Table> {
+    pub async fn open_table(&self, address: &str, path: Option<&str>) -> Result<Arc<dyn Table>> {
         self.open_table_with(address, path, Guesses::Welcome).await
     }
 
@@ -186,12 +187,17 @@ impl Engine {
         address: &str,
         path: Option<&str>,
         guesses: Guesses,
-    ) -> Result<Table> {
+    ) -> Result<Arc<dyn Table>> {
         let file = self.open_with(address, guesses).await?;
         self.table_of(&file, address, path).await
     }
 
-    async fn table_of(&self, file: &File, address: &str, path: Option<&str>) -> Result<Table> {
+    async fn table_of(
+        &self,
+        file: &File,
+        address: &str,
+        path: Option<&str>,
+    ) -> Result<Arc<dyn Table>> {
         match path {
             Some(path) => self.table_in(file, path).await,
             None => self.table_in(file, only(&file.table_paths().await?, address)?).await,

@@ -5,9 +5,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{Float32Type, Int32Type};
 use arrow_array::{Array as _, RecordBatch, RecordBatchReader};
-use engine::{ArrowReader, Config, Cut, Engine, Selected, Step, Wanted};
+use engine::{ArrowReader, Columns, Config, Cut, Engine, Step, Wanted};
 
-fn opened(name: &str) -> (Engine, Selected) {
+fn opened(name: &str) -> (Engine, Box<dyn Columns>) {
     let config = Config { store_folder: None, ..Config::default() };
     let engine = Engine::start(config).expect("an engine");
     let path = format!("{}/../rootfile/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -29,7 +29,7 @@ fn i32_of(entry: i32) -> i32 {
 #[test]
 fn batches_have_the_types_that_are_announced() {
     let (engine, columns) = opened("ntuple_fields.root");
-    let reader = engine.arrow_reader(&columns, 10..190, Step::Entries(33), None).expect("reads");
+    let reader = engine.arrow_reader(&*columns, 10..190, Step::Entries(33), None).expect("reads");
     let schema = reader.schema();
     assert_eq!(schema, columns.arrow_schema().expect("types"));
     let nullable: Vec<bool> = schema.fields().iter().map(|field| field.is_nullable()).collect();
@@ -51,7 +51,7 @@ fn a_stream_goes_through_the_c_interface() {
     let (engine, columns) = opened("ntuple_fields.root");
     let cut = Cut::parse("i32 > 0").expect("a cut");
     let reader: ArrowReader =
-        engine.arrow_reader(&columns, 0..u64::MAX, Step::Entries(50), Some(&cut)).expect("reads");
+        engine.arrow_reader(&*columns, 0..u64::MAX, Step::Entries(50), Some(&cut)).expect("reads");
     let stream = FFI_ArrowArrayStream::new(Box::new(reader));
     let taken = RecordBatchStreamReader::try_new(stream).expect("a stream");
     let batches: Vec<RecordBatch> = taken.map(|batch| batch.expect("reads")).collect();
@@ -63,7 +63,7 @@ fn a_stream_goes_through_the_c_interface() {
 #[test]
 fn nothing_has_its_types() {
     let (engine, columns) = opened("ntuple_fields.root");
-    let reader = engine.arrow_reader(&columns, 5..5, Step::Whole, None).expect("reads");
+    let reader = engine.arrow_reader(&*columns, 5..5, Step::Whole, None).expect("reads");
     assert_eq!(reader.schema().fields().len(), 5);
     assert_eq!(reader.map(|batch| batch.expect("reads").num_rows()).sum::<usize>(), 0);
 }

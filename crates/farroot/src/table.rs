@@ -1,6 +1,7 @@
 //! A tree or an RNTuple, and what is read of it at once.
 
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use engine::{Batch, Engine, Place, Wanted};
 use remote::Result;
@@ -12,7 +13,7 @@ use crate::threads::on_threads_of;
 #[derive(Clone)]
 pub struct Table {
     engine: Engine,
-    inner: engine::Table,
+    inner: Arc<dyn engine::Table>,
 }
 
 /// A column that can be read.
@@ -26,7 +27,7 @@ pub struct Column {
 }
 
 impl Table {
-    pub(crate) fn new(engine: Engine, inner: engine::Table) -> Self {
+    pub(crate) fn new(engine: Engine, inner: Arc<dyn engine::Table>) -> Self {
         Table { engine, inner }
     }
 

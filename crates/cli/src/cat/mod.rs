@@ -9,7 +9,7 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use engine::{Batch, Cut, Engine, Selected, Step};
+use engine::{Batch, Columns, Cut, Engine, Step};
 use indicatif::{ProgressBar, ProgressStyle};
 use remote::display;
 use remote::report::size;
@@ -60,19 +60,19 @@ pub fn run(arguments: &Arguments, library: &dyn ParquetLibrary) -> Outcome {
             return Err(format!("no column of {path} was named that can be read").into());
         }
         if let Some(target) = target {
-            target.fill(engine, &arguments.selection, &source, cut.as_ref()).await?;
+            target.fill(engine, &arguments.selection, &*source, cut.as_ref()).await?;
         } else if arguments.json {
-            print_rows(engine, &arguments.selection, &source, cut.as_ref(), json::ROWS).await?;
+            print_rows(engine, &arguments.selection, &*source, cut.as_ref(), json::ROWS).await?;
         } else if arguments.csv || !std::io::stdout().is_terminal() {
-            print_rows(engine, &arguments.selection, &source, cut.as_ref(), csv::ROWS).await?;
+            print_rows(engine, &arguments.selection, &*source, cut.as_ref(), csv::ROWS).await?;
         } else {
-            print_table(&arguments.selection, &source, cut.as_ref()).await?;
+            print_table(&arguments.selection, &*source, cut.as_ref()).await?;
         }
         arguments.account.give(engine, source.file())
     })
 }
 
-async fn print_table(selection: &Selection, source: &Selected, cut: Option<&Cut>) -> Outcome {
+async fn print_table(selection: &Selection, source: &dyn Columns, cut: Option<&Cut>) -> Outcome {
     let mut entries = selection.entries(source.num_entries());
     let rows_max = if selection.has_stop() { u64::MAX } else { TABLE_ENTRIES };
     if cut.is_none() {
@@ -115,7 +115,7 @@ async fn print_table(selection: &Selection, source: &Selected, cut: Option<&Cut>
 async fn print_rows(
     engine: &Engine,
     selection: &Selection,
-    source: &Selected,
+    source: &dyn Columns,
     cut: Option<&Cut>,
     rows: Rows,
 ) -> Outcome {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{Array, Batch, Cut, Engine, Mark, Selected, Step};
+use engine::{Array, Batch, Columns, Cut, Engine, Mark, Step};
 use remote::report::size;
 
 use super::{BATCH_BYTES, progress, warn_of};
@@ -30,7 +30,7 @@ impl<'a> Target<'a> {
         mut self,
         engine: &Engine,
         selection: &Selection,
-        source: &Selected,
+        source: &dyn Columns,
         cut: Option<&Cut>,
     ) -> Outcome {
         let entries = selection.entries(source.num_entries());
@@ -69,7 +69,7 @@ fn cannot_write(path: &Path, error: String) -> Failure {
 }
 
 /// A batch without entries.
-fn empty(source: &Selected) -> Batch {
+fn empty(source: &dyn Columns) -> Batch {
     Batch { entries: 0..0, survivors: None, columns: source.empty(), left_out: Vec::new() }
 }
 

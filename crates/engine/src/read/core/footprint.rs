@@ -2,11 +2,6 @@
 
 use std::ops::Range;
 
-use super::columns::Column;
-use crate::read::ntuple::{FieldColumn, Ntuple, NtuplePlan};
-use crate::read::tree::Tree;
-use crate::read::tree::plan::TreePlan;
-
 /// What a read would fetch, without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
@@ -34,24 +29,7 @@ pub struct OutlineColumn {
 }
 
 impl Outline {
-    pub(crate) fn of_tree(tree: &Tree, columns: &[Column], plan: &TreePlan) -> Self {
-        let names = columns.iter().map(|column| &column.name);
-        let pieces = plan
-            .items
-            .iter()
-            .map(|item| (item.column, item.pieces.first().map(|piece| &piece.range), item.decoded));
-        Outline::new((tree.file().url(), tree.path()), names, pieces)
-    }
-
-    pub(crate) fn of_ntuple(ntuple: &Ntuple, columns: &[FieldColumn], plan: &NtuplePlan) -> Self {
-        let names = columns.iter().map(|column| &column.name);
-        let pieces = plan.items.iter().flat_map(|item| {
-            item.pieces.iter().map(|piece| (item.column, Some(&piece.range), piece.decoded))
-        });
-        Outline::new((ntuple.file().url(), ntuple.path()), names, pieces)
-    }
-
-    fn new<'a>(
+    pub(crate) fn new<'a>(
         (url, path): (&str, &str),
         names: impl Iterator<Item = &'a String>,
         pieces: impl Iterator<Item = (usize, Option<&'a Range<u64>>, u64)>,

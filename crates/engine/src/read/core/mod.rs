@@ -7,6 +7,7 @@ pub(crate) mod decoders;
 pub(crate) mod fill;
 pub mod footprint;
 pub(crate) mod formula;
+pub mod friends;
 pub mod lazy;
 pub mod names;
 pub(crate) mod pipeline;

@@ -8,7 +8,7 @@ const WINDOW_BYTES: f64 = 2e6;
 
 /// Where a read stands among others.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rank {
+pub struct Rank {
     /// Lower comes first.
     pub order: u64,
     /// Somebody waits for the first batch.

@@ -25,7 +25,7 @@ use crate::read::core::batches::Batches;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
 use crate::read::core::steps::Step;
-use crate::read::core::table::Selected;
+use crate::read::core::table::Columns;
 
 /// Record batches as they come: with `arrow_array::ffi_stream::FFI_ArrowArrayStream`, the C stream
 /// interface, by which other libraries and languages take them over without copying.
@@ -42,14 +42,14 @@ impl Engine {
     /// and waits for the first batch.
     ///
     /// # Errors
-    /// As [`Selected::batches`], and those of the first batch; `Unsupported` for a column that Arrow
+    /// As [`Columns::start`], and those of the first batch; `Unsupported` for a column that Arrow
     /// has no type for.
     ///
     /// # Panics
     /// As [`Engine::block_on`], also of the reader.
     pub fn arrow_reader(
         &self,
-        columns: &Selected,
+        columns: &dyn Columns,
         entries: Range<u64>,
         step: Step,
         cut: Option<&Cut>,
@@ -88,7 +88,7 @@ impl RecordBatchReader for ArrowReader {
     }
 }
 
-impl Selected {
+impl dyn Columns {
     /// The types of the columns in Arrow: of all, also of those that a read may leave out.
     ///
     /// # Errors

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rootfile::{File, Known, Needs, Progress};
 
 use super::remembered::add_needed;
-use crate::read::core::table::Table;
 
 /// What lies further from both ends has nothing to do with how the files begin and end.
 const REACH_MAX: u64 = 256 << 10;
@@ -16,7 +15,7 @@ const REACH_GUESS: u64 = 40 << 10;
 
 /// What the files of a series have in common. Copies share it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Series {
+pub struct Series {
     shared: Arc<Shared>,
     /// Few files are opened ahead, and what follows is read of them: else they are only opened.
     is_read: bool,
@@ -97,19 +96,5 @@ impl Series {
         }
         self.shared.reach.fetch_max(reach, Ordering::Relaxed);
         self.shared.is_taught.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Table {
-    /// Tells a series what has been needed to open it and to find its columns.
-    pub(crate) fn teach(&self, series: &Series) {
-        let (file, path) = (self.file(), self.path());
-        match self {
-            Table::Tree(_) => file.teach(series, |file, known| file.has_record(known, path)),
-            Table::Ntuple(ntuple) => {
-                file.teach(series, |file, known| ntuple.all_again(file, known))
-            }
-            Table::Chain(_) => {}
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! Opening a file and finding things in it.
 
-pub(crate) mod layout_hints;
+pub(crate) mod beside;
+pub mod layout_hints;
 pub(crate) mod profile;
 mod recover;
 pub(crate) mod remembered;
@@ -23,9 +24,6 @@ use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Answer, Fetcher, RemoteFile};
 use crate::located::Located;
-use crate::read::core::table::Table;
-use crate::read::ntuple::Ntuple;
-use crate::read::tree::Tree;
 use crate::read::{Decoders, Profiles};
 use crate::report::{Report, timeline};
 use crate::store::Store;
@@ -56,19 +54,19 @@ pub(crate) enum Guesses {
 /// An open ROOT file. Cheap to clone.
 #[derive(Clone)]
 pub struct File {
-    pub(super) inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
-pub(super) struct Inner {
+pub(crate) struct Inner {
     remote: Arc<RemoteFile>,
     decoders: Decoders,
     profiles: Profiles,
     file: rootfile::File,
-    pub(super) known: Mutex<Known>,
+    pub(crate) known: Mutex<Known>,
     /// Bytes of objects among what is known.
-    pub(super) kept_bytes: AtomicU64,
+    pub(crate) kept_bytes: AtomicU64,
     /// Those that have been looked into, by the offset of their records.
-    pub(super) directories: Mutex<BTreeMap<u64, Arc<Directory>>>,
+    pub(crate) directories: Mutex<BTreeMap<u64, Arc<Directory>>>,
     memory: Option<Memory>,
     guesses: Guesses,
 }
@@ -182,7 +180,7 @@ impl File {
     }
 
     /// Where it is, to find what it names: the first of its places.
-    pub(super) fn place(&self) -> Result<&Address> {
+    pub(crate) fn place(&self) -> Result<&Address> {
         self.inner
             .remote
             .urls()
@@ -242,7 +240,7 @@ impl File {
         self.inner.known.lock().clone()
     }
 
-    pub(super) fn profiles(&self) -> &Profiles {
+    pub(crate) fn profiles(&self) -> &Profiles {
         &self.inner.profiles
     }
 
@@ -288,27 +286,8 @@ impl File {
         Ok(found)
     }
 
-    /// The tree at `path` (`directory/name` or `directory/name;cycle`).
-    ///
-    /// # Errors
-    /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
-    pub async fn tree(&self, path: &str) -> Result<Tree> {
-        let metadata = self.reading(|file, known| file.tree(known, path)).await?;
-        self.learn(|file, known| file.has_record(known, path));
-        Ok(Tree::new(self.clone(), path, metadata))
-    }
-
-    /// The RNTuple at `path` (`directory/name` or `directory/name;cycle`).
-    ///
-    /// # Errors
-    /// As [`File::tree`].
-    pub async fn ntuple(&self, path: &str) -> Result<Ntuple> {
-        let metadata = self.reading(|file, known| file.ntuple(known, path)).await?;
-        Ok(Ntuple::new(self.clone(), path, metadata))
-    }
-
     /// Tells the other files of a series what of this one `read` has needed.
-    pub(super) fn teach(
+    pub(crate) fn teach(
         &self,
         series: &Series,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
@@ -317,7 +296,7 @@ impl File {
     }
 
     /// Remembers for the next time what `read` needs.
-    pub(super) fn learn(
+    pub(crate) fn learn(
         &self,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
     ) {
@@ -326,48 +305,8 @@ impl File {
         }
     }
 
-    /// The tree or RNTuple at `path`; `None` for a chain, which [`Engine::table_in`] opens.
-    ///
-    /// # Errors
-    /// As [`File::tree`].
-    ///
-    /// [`Engine::table_in`]: crate::Engine::table_in
-    pub async fn table(&self, path: &str) -> Result<Option<Table>> {
-        let key = self.key(path).await?;
-        Ok(if rootfile::ntuple::is_class(&key.class) {
-            Some(Table::Ntuple(self.ntuple(path).await?))
-        } else if self.inner.file.is_chain(&key) {
-            None
-        } else {
-            Some(Table::Tree(self.tree(path).await?))
-        })
-    }
-
-    /// Paths of the trees, chains and RNTuples in the file, each once.
-    pub async fn table_paths(&self) -> Result<Vec<String>> {
-        let mut paths = self.tree_paths().await?;
-        for key in self.keys(true).await? {
-            if rootfile::ntuple::is_class(&key.class) && !paths.contains(&key.path) {
-                paths.push(key.path);
-            }
-        }
-        Ok(paths)
-    }
-
-    /// Paths of the trees and chains in the file, each once.
-    pub async fn tree_paths(&self) -> Result<Vec<String>> {
-        let streamers = &self.inner.file.classes.streamers;
-        let mut paths = Vec::new();
-        for key in self.keys(true).await? {
-            if streamers.inherits(&key.class, "TTree") && !paths.contains(&key.path) {
-                paths.push(key.path);
-            }
-        }
-        Ok(paths)
-    }
-
     /// Calls a reading function until it has what it needs.
-    pub(super) async fn reading<T>(
+    pub(crate) async fn reading<T>(
         &self,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<T>>,
     ) -> Result<T> {
@@ -401,7 +340,7 @@ impl Presumed {
 }
 
 /// Supplies what `read` lacks until it is ready.
-pub(super) async fn progress<T>(
+pub(crate) async fn progress<T>(
     remote: &RemoteFile,
     known: &mut Known,
     guesses: &Guesses,
@@ -423,7 +362,7 @@ pub(super) async fn progress<T>(
         .with_url(remote.url()))
 }
 
-pub(super) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
+pub(crate) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
     let size = remote.info().size;
     let within = |range: &Range<u64>| range.start.min(size)..range.end.min(size);
     let Needs { required, wished, following } = needs;

@@ -7,8 +7,9 @@ use rootfile::ntuple::Cluster;
 use serde::Serialize;
 
 use super::map::factor;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::table::Table;
+use crate::read::many::chain::Chain;
 use crate::read::ntuple::Ntuple;
 use crate::read::tree::Tree;
 
@@ -74,31 +75,35 @@ pub struct DescribedColumn {
     pub compression: Option<f64>,
 }
 
-impl Table {
+impl dyn Table {
     /// What is in it: of the branches or fields those that `patterns` name, or all.
     ///
     /// # Errors
     /// `NotInFile` for a name that nothing has; of an RNTuple those of reading page lists.
     pub async fn describe(&self, patterns: &[String]) -> Result<Described> {
-        match self {
-            Table::Tree(tree) => branches(tree, patterns),
-            Table::Ntuple(ntuple) => fields(ntuple, patterns).await,
-            Table::Chain(chain) => {
-                let lead = Box::pin(chain.lead().describe(patterns)).await?;
-                let file = |(url, path, entries): (&str, &str, Range<u64>)| DescribedFile {
-                    url: url.to_owned(),
-                    path: path.to_owned(),
-                    entries: entries.end - entries.start,
-                };
-                Ok(Described {
-                    kind: "TChain".into(),
-                    path: chain.name().to_owned(),
-                    entries: chain.num_entries(),
-                    files: chain.links().map(file).collect(),
-                    ..lead
-                })
-            }
+        if let Some(tree) = self.downcast_ref::<Tree>() {
+            return branches(tree, patterns);
         }
+        if let Some(ntuple) = self.downcast_ref::<Ntuple>() {
+            return fields(ntuple, patterns).await;
+        }
+        let Some(chain) = self.downcast_ref::<Chain>() else {
+            let what = format!("{} is of a kind that cannot be described", self.path());
+            return Err(Error::new(ErrorKind::Unsupported, what).with_url(self.file().url()));
+        };
+        let lead = Box::pin(chain.lead().describe(patterns)).await?;
+        let file = |(url, path, entries): (&str, &str, Range<u64>)| DescribedFile {
+            url: url.to_owned(),
+            path: path.to_owned(),
+            entries: entries.end - entries.start,
+        };
+        Ok(Described {
+            kind: "TChain".into(),
+            path: chain.name().to_owned(),
+            entries: chain.num_entries(),
+            files: chain.links().map(file).collect(),
+            ..lead
+        })
     }
 }
 

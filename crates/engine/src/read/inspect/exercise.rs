@@ -15,8 +15,9 @@ use crate::read::core::cut::Cut;
 use crate::read::core::lazy::Learning;
 use crate::read::core::request::Wanted;
 use crate::read::core::steps::Step;
-use crate::read::core::table::{Selected, Table};
+use crate::read::core::table::{Columns, Table};
 use crate::read::tree::Tree;
+use crate::read::tree::columns::TreeColumns;
 use crate::report::Report;
 use crate::{Engine, clock};
 
@@ -47,8 +48,8 @@ pub enum Form {
 /// The columns that are read in each event, and the others.
 #[derive(Clone)]
 pub struct Choice {
-    pub each: Selected,
-    pub rest: Selected,
+    pub each: Box<dyn Columns>,
+    pub rest: Box<dyn Columns>,
     /// The part of the stored bytes that is in `each`.
     pub fraction: f64,
 }
@@ -79,7 +80,7 @@ impl Exercise {
     ///
     /// # Errors
     /// Those of planning.
-    pub async fn choose(&self, table: &Table) -> Result<Choice> {
+    pub async fn choose(&self, table: &dyn Table) -> Result<Choice> {
         let all = table.select(&Wanted::All)?;
         let outline = all.outline(0..u64::MAX).await?;
         let stored: Vec<u64> = outline.columns.iter().map(|column| column.stored_bytes).collect();
@@ -113,18 +114,23 @@ impl Exercise {
         self.check()?;
         let begun = Begun::now(engine.trace());
         let table = engine.open_table(address, path).await?;
-        let choice = self.choose(&table).await?;
+        let choice = self.choose(&*table).await?;
         let events = self.events.min(table.num_entries());
-        let content_bytes = match (self.form, &choice.each, &choice.rest) {
-            (Form::Columns, ..) => self.read_columns(&choice, events).await?,
-            (Form::Events(learning), Selected::Tree(tree, each), Selected::Tree(_, rest)) => {
-                self.read_events(tree, (each, rest), events, learning).await?
+        let trees = choice.each.downcast_ref::<TreeColumns>();
+        let trees = trees.zip(choice.rest.downcast_ref::<TreeColumns>());
+        let content_bytes = match (self.form, trees) {
+            (Form::Columns, _) => self.read_columns(&choice, events).await?,
+            (Form::Events(learning), Some((each, rest))) => {
+                let columns = (each.columns(), rest.columns());
+                self.read_events(each.tree(), columns, events, learning).await?
             }
-            (Form::Events(learning), Selected::Ntuple(ntuple, each), Selected::Ntuple(_, rest)) => {
-                let all = Selected::Ntuple(ntuple.clone(), [&each[..], rest].concat());
-                self.follow_events(&all, each.len(), events, learning).await?
+            (Form::Events(learning), None) => {
+                let (mut all, each) = (choice.each.clone(), choice.each.names().len());
+                for at in 0..choice.rest.names().len() {
+                    all.add(&*choice.rest, at)?;
+                }
+                self.follow_events(&*all, each, events, learning).await?
             }
-            (Form::Events(_), ..) => 0,
         };
         Ok(begun.outcome(self, &choice, events, content_bytes))
     }
@@ -159,7 +165,7 @@ impl Exercise {
     /// Of the columns, the first `each` are read of each event.
     async fn follow_events(
         &self,
-        all: &Selected,
+        all: &dyn Columns,
         each: usize,
         events: u64,
         learning: Learning,

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::map::Record;
 use crate::error::Result;
 use crate::read::core::footprint::{Outline, OutlineColumn, joined};
-use crate::read::core::table::Selected;
+use crate::read::core::table::Columns;
 use crate::report::timeline::svg::{CENTRED, Drawing, NUMBER, PLAIN, Scale, Style, colour};
 use crate::report::{count, size};
 
@@ -37,12 +37,12 @@ const OTHER_DATA: &str = "#d4d4d4";
 const METADATA: &str = "#777";
 const FETCHED_COLOUR: &str = "#111";
 
-impl Selected {
+impl dyn Columns {
     /// Draws where these columns' baskets or pages lie in the file, and what of it has been fetched
     /// so far, as SVG.
     ///
     /// # Errors
-    /// As [`Selected::outline`] and [`crate::read::file::File::map`].
+    /// As [`Columns::outlines`] and [`crate::read::file::File::map`].
     pub async fn map_svg(&self) -> Result<String> {
         let file = self.file();
         let fetched = fetched(self);
@@ -54,7 +54,7 @@ impl Selected {
 }
 
 /// What has come of the file, in its order.
-fn fetched(columns: &Selected) -> Vec<Range<u64>> {
+fn fetched(columns: &dyn Columns) -> Vec<Range<u64>> {
     let remote = columns.file().remote();
     let records = remote.trace().records();
     let whole = records.requests.iter().filter(|each| each.file == remote.tag() && !each.failed);

@@ -21,7 +21,7 @@ use crate::read::core::columns::Batch;
 use crate::read::core::cut::{self, Cut, Predicate};
 use crate::read::core::decoders::AT_ONCE;
 use crate::read::core::steps::{Rank, windows_starts, with_borders};
-use crate::read::core::table::{Selected, Table};
+use crate::read::core::table::{Columns, Table};
 
 /// Bytes of deciding columns that may wait to be handed out, and at most which part of the memory
 /// budget, of which they are.
@@ -32,7 +32,7 @@ const WINDOW_BYTES: u64 = 64 << 10;
 
 /// A read with a cut.
 struct Cutting {
-    table: Table,
+    table: Arc<dyn Table>,
     predicate: Arc<dyn Predicate>,
     /// Where the columns come from that are handed out.
     shown: Vec<(String, Source)>,
@@ -91,33 +91,33 @@ struct Window {
 pub async fn start(joined: &Joined, cut: &Cut, starts: Vec<u64>, rank: Rank) -> Result<Batches> {
     let deciding = joined.deciding(cut)?;
     let windows = windows(&deciding, &starts).await?;
-    let (all, places) = joined.lists();
-    let mut lists: Vec<Selected> = all.iter().map(|list| list.pick(&[])).collect();
-    let (decided_lists, decided_places) = deciding.lists();
+    let (all, places) = joined.lists()?;
+    let mut lists: Vec<Box<dyn Columns>> = all.iter().map(|list| list.pick(&[])).collect();
+    let (decided_lists, decided_places) = deciding.lists()?;
     let mut kept = vec![false; deciding.columns.len()];
-    let mut source = |part: usize, columns: &Selected, at: usize| {
+    let mut source = |part: usize, columns: &dyn Columns, at: usize| -> Result<Source> {
         let decided = decided_lists[part].position(columns, at);
         let decided = decided.map(|at| Place { part, at });
-        match decided.and_then(|place| decided_places.iter().position(|other| *other == place)) {
+        let decided = decided.and_then(|at| decided_places.iter().position(|other| *other == at));
+        Ok(match decided {
             Some(at) => {
                 kept[at] = true;
                 Source::Decided(at)
             }
-            None => Source::Rest(Place { part, at: lists[part].add(columns, at) }),
-        }
+            None => Source::Rest(Place { part, at: lists[part].add(columns, at)? }),
+        })
     };
-    let shown =
-        joined.columns.iter().zip(places).map(|(column, Place { part, at })| {
-            (column.name.clone(), source(part, &all[part], at))
-        });
-    let shown: Vec<(String, Source)> = shown.collect();
+    let mut shown: Vec<(String, Source)> = Vec::with_capacity(places.len());
+    for (column, Place { part, at }) in joined.columns.iter().zip(places) {
+        shown.push((column.name.clone(), source(part, &*all[part], at)?));
+    }
     let mut keys = vec![Vec::new(); joined.parts.len()];
     for (at, part) in joined.parts.iter().enumerate() {
         if !shown.iter().any(|(_, source)| source.is_rest_of(at)) {
             continue;
         }
         for name in part.alignment.columns() {
-            keys[at].push((name.clone(), source(0, &joined.table().the(name)?, 0)));
+            keys[at].push((name.clone(), source(0, &*joined.own().require(name)?, 0)?));
         }
     }
     let (mut readings, mut listeners) = (Vec::new(), Vec::new());
@@ -128,7 +128,7 @@ pub async fn start(joined: &Joined, cut: &Cut, starts: Vec<u64>, rank: Rank) -> 
         listeners.push(Listener { there: part.there(), shift: part.friend.shift, runs });
     }
     let decided = run::start(&deciding, windows.clone(), rank).await?;
-    let table = joined.table().clone();
+    let table = joined.table();
     let remote = table.file().remote().clone();
     let predicate = cut.predicate.clone();
     let empty = deciding.empty_columns().map(|(_, array)| array).collect();
@@ -145,17 +145,16 @@ pub async fn start(joined: &Joined, cut: &Cut, starts: Vec<u64>, rank: Rank) -> 
 async fn windows(deciding: &Joined, starts: &[u64]) -> Result<Vec<u64>> {
     let mut trees_bytes = 0.0;
     let mut windows = starts.to_vec();
-    for ((_, columns), part) in deciding.selections().zip(&deciding.parts) {
-        match &columns {
-            Selected::Ntuple(ntuple, columns) if !columns.is_empty() => {
-                let (Some(first), Some(end)) = (starts.first(), starts.last()) else { break };
-                let (first, end) = (part.friend.own(*first), part.friend.own(*end));
-                let clusters = ntuple.clusters(&(first..end)).await?;
+    for (columns, part) in deciding.lists()?.0.iter().zip(&deciding.parts) {
+        let (Some(first), Some(end)) = (starts.first(), starts.last()) else { break };
+        let (first, end) = (part.friend.own(*first), part.friend.own(*end));
+        match columns.cluster_starts(first..end).await? {
+            Some(clusters) => {
                 let own: Vec<u64> = windows.iter().map(|start| part.friend.own(*start)).collect();
-                let all = with_borders(&own, clusters.iter().map(|cluster| cluster.entries.start));
+                let all = with_borders(&own, clusters.into_iter());
                 windows = all.into_iter().map(|start| part.friend.not_own(start)).collect();
             }
-            columns => trees_bytes += columns.bytes_per_entry().await?,
+            None => trees_bytes += columns.bytes_per_entry().await?,
         }
     }
     match trees_bytes > 0.0 {

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
+use futures::future::{BoxFuture, FutureExt};
 use rootfile::Array;
 
-use super::friends::Alignment;
+use super::alignment::Alignment;
 use super::{Joined, Keys, Part, Place, lookup};
 use crate::error::Result;
-use crate::read::core::lazy::Learning;
-use crate::read::core::lazy::Reader;
-use crate::read::core::table::Selected;
+use crate::read::core::lazy::{LazyColumns, Learning};
+use crate::read::core::table::Columns;
 
 /// Watches what is touched of each table. All go in the same steps.
 pub struct LazyJoined {
@@ -20,8 +20,9 @@ pub struct LazyJoined {
 
 struct LazyPart {
     part: Part,
-    columns: Selected,
-    reader: Reader,
+    columns: Box<dyn Columns>,
+    /// `None` where entries are looked up.
+    reader: Option<Box<dyn LazyColumns>>,
     lacks: bool,
     keys: Keys,
 }
@@ -41,28 +42,31 @@ impl LazyJoined {
             let own = entries.start.min(there)..entries.end.min(there);
             let own = part.friend.own(own.start)..part.friend.own(own.end);
             let reader = match part.alignment {
-                Alignment::Entry => Reader::start(&columns, own, step, learning).await?,
-                Alignment::Index(..) => Reader::Nothing,
+                Alignment::Entry => Some(columns.lazily(own, step, learning).await?),
+                Alignment::Index(..) => None,
             };
-            let lacks = part.lacks(joined.table());
+            let lacks = part.lacks(&*joined.table());
             parts.push(LazyPart { part: part.clone(), columns, reader, lacks, keys });
         }
         Ok(LazyJoined { parts, shown, present: entries.start..entries.start })
     }
 
     /// Goes to the next step; its entries, or `None` after the last one.
-    pub fn advance(&mut self) -> Option<Range<u64>> {
-        let mut parts = self.parts.iter_mut();
-        self.present = parts.next()?.reader.advance()?;
-        // Who has no more entries has none to give.
-        for part in parts {
-            part.reader.advance();
+    async fn next(&mut self) -> Result<Option<Range<u64>>> {
+        let mut readers = self.parts.iter_mut().filter_map(|part| part.reader.as_mut());
+        // The table itself is the first part, and is never looked up.
+        let Some(own) = readers.next() else { return Ok(None) };
+        let Some(present) = own.advance().await.transpose()? else { return Ok(None) };
+        self.present = present;
+        // A friend that has no more entries stays where it is.
+        for reader in readers {
+            reader.advance().await.transpose()?;
         }
-        Some(self.present.clone())
+        Ok(Some(self.present.clone()))
     }
 
     /// The values of a column for the entries of the present step.
-    pub async fn touch(&mut self, column: usize) -> Result<Array> {
+    async fn values(&mut self, column: usize) -> Result<Array> {
         let Place { part, at } = self.shown[column];
         let present = self.present.clone();
         if let Alignment::Index(index, both) = self.parts[part].part.alignment.clone() {
@@ -73,12 +77,21 @@ impl LazyJoined {
             let count = (present.end - present.start) as usize;
             let wanted = lookup::entries_of(&index, &both, numbers, count)?;
             let LazyPart { part, columns, .. } = &self.parts[part];
-            if let Selected::Tree(tree, columns) = columns.pick(&[at]) {
-                let mut read = lookup::read(&part.friend.name, &tree, &columns, &wanted).await?;
-                return Ok(read.swap_remove(0));
-            }
+            let columns = columns.pick(&[at]);
+            let mut read = lookup::read(&part.friend.name, &*columns, &wanted).await?;
+            return Ok(read.swap_remove(0));
         }
         self.parts[part].touch(at, &present).await
+    }
+}
+
+impl LazyColumns for LazyJoined {
+    fn advance(&mut self) -> BoxFuture<'_, Option<Result<Range<u64>>>> {
+        async move { self.next().await.transpose() }.boxed()
+    }
+
+    fn touch(&mut self, column: usize, _entries: Range<u64>) -> BoxFuture<'_, Result<Array>> {
+        self.values(column).boxed()
     }
 }
 
@@ -87,9 +100,9 @@ impl LazyPart {
         let there = self.part.there();
         let own = present.start.min(there)..present.end.min(there);
         let own = self.part.friend.own(own.start)..self.part.friend.own(own.end);
-        let array = match own.is_empty() {
-            true => self.columns.empty_at(at),
-            false => self.reader.touch(&self.columns, at, &own).await?,
+        let array = match &mut self.reader {
+            Some(reader) if !own.is_empty() => reader.touch(at, own).await?,
+            _ => self.columns.empty_at(at),
         };
         let missing = (present.end - present.start) as usize - array.len();
         Ok(if self.lacks { lookup::padded(array, missing) } else { array })

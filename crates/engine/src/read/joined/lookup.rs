@@ -6,14 +6,12 @@ use std::ops::Range;
 use rootfile::Array;
 use rootfile::tree::TreeIndex;
 
-use super::super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
-use crate::read::core::batches::Batches;
-use crate::read::core::columns::{Batch, Column, optional};
+use crate::read::core::columns::{Batch, optional};
 use crate::read::core::formula::Expression;
 use crate::read::core::steps::{Rank, Step};
-use crate::read::tree::plan;
+use crate::read::core::table::Columns;
 
 /// Adds so many missing values.
 pub fn padded(array: Array, missing: usize) -> Array {
@@ -50,24 +48,20 @@ fn numbers(expression: &Expression, batch: &Batch, count: usize) -> Result<Vec<i
 }
 
 /// The columns for these entries of a friend, missing where there is none.
-pub async fn read(
-    name: &str,
-    tree: &Tree,
-    columns: &[Column],
-    wanted: &[Option<u64>],
-) -> Result<Vec<Array>> {
+pub async fn read(name: &str, columns: &dyn Columns, wanted: &[Option<u64>]) -> Result<Vec<Array>> {
     let entries: BTreeSet<u64> = wanted.iter().flatten().copied().collect();
-    if let Some(last) = entries.last().filter(|last| **last >= tree.num_entries()) {
+    if let Some(last) = entries.last().filter(|last| **last >= columns.num_entries()) {
         let what = format!("the index of {name:?} names entry {last}");
-        return Err(Error::new(ErrorKind::Corrupt, what).with_url(tree.file().url()));
+        return Err(Error::new(ErrorKind::Corrupt, what).with_url(columns.file().url()));
     }
-    let runs = runs(tree, columns, &entries);
-    let start = |run: &Range<u64>| {
-        tree.start(columns.to_vec(), None, run.clone(), Step::Whole, Rank::FIRST)
-    };
+    let runs = runs(columns, &entries);
     // All are on their way before the first is waited for.
-    let begun = runs.iter().map(start).collect::<Result<Vec<Batches>>>()?;
-    let mut parts: Vec<Vec<Array>> = vec![Vec::new(); columns.len()];
+    let mut begun = Vec::with_capacity(runs.len());
+    for run in &runs {
+        begun.push(columns.start(run.clone(), Step::Whole, Rank::FIRST).await?);
+    }
+    let empty = columns.empty();
+    let mut parts: Vec<Vec<Array>> = vec![Vec::new(); empty.len()];
     for mut batches in begun {
         let Some(batch) = batches.next_unreported().await.transpose()? else { continue };
         for (parts, (_, array)) in parts.iter_mut().zip(batch.columns) {
@@ -75,28 +69,19 @@ pub async fn read(
         }
     }
     let index = positions(&runs, wanted);
-    let columns = columns.iter().zip(parts).map(|(column, parts)| {
-        let content = Array::concat(parts)
-            .located(tree.file().url())?
-            .unwrap_or_else(|| column.interpretation.empty());
+    let read = empty.into_iter().zip(parts).map(|((_, empty), parts)| {
+        let content = Array::concat(parts).located(columns.file().url())?.unwrap_or(empty);
         Ok(Array::Option { index: index.clone(), content: Box::new(content) })
     });
-    columns.collect()
+    read.collect()
 }
 
 /// Runs of entries that hold all of `entries`, with gaps that spare a basket of each column.
-fn runs(tree: &Tree, columns: &[Column], entries: &BTreeSet<u64>) -> Vec<Range<u64>> {
-    let branches = &tree.metadata().branches;
-    let basket = |column: &Column, entry: u64| {
-        plan::baskets_of(&branches[column.branch.0 as usize], &(entry..entry + 1)).start
-    };
-    let apart = |before: u64, after: u64| {
-        columns.iter().all(|column| basket(column, before) != basket(column, after))
-    };
+fn runs(columns: &dyn Columns, entries: &BTreeSet<u64>) -> Vec<Range<u64>> {
     let mut runs: Vec<Range<u64>> = Vec::new();
     for entry in entries {
         match runs.last_mut() {
-            Some(last) if last.end == *entry || !apart(last.end - 1, *entry) => {
+            Some(last) if last.end == *entry || columns.share_a_piece(last.end - 1, *entry) => {
                 last.end = entry + 1;
             }
             _ => runs.push(*entry..entry + 1),

@@ -5,16 +5,16 @@
 //! numbers of the table's entries say so, one step behind them (`joined/lookup.rs`). A cut decides
 //! window by window, and each pipeline is told what is left (`joined/cutting.rs`).
 
+mod alignment;
 mod cutting;
-pub mod friends;
 mod lazy;
 mod lookup;
 mod run;
 
-pub(super) use lazy::LazyJoined;
-
 use std::ops::Range;
+use std::sync::Arc;
 
+use futures::future::{BoxFuture, FutureExt};
 use rootfile::Array;
 
 use crate::error::Result;
@@ -22,9 +22,12 @@ use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, optional};
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::Outline;
+use crate::read::core::friends::Friend;
+use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::steps::{Rank, Step, borders};
-use crate::read::core::table::{Selected, Table};
-use friends::{Alignment, Friend};
+use crate::read::core::table::{Columns, Table};
+use crate::read::file::File;
+use alignment::Alignment;
 
 /// Columns of a table and of friends. Cheap to clone.
 #[derive(Clone)]
@@ -39,7 +42,7 @@ pub struct Joined {
 struct Part {
     friend: Friend,
     alignment: Alignment,
-    columns: Selected,
+    columns: Box<dyn Columns>,
 }
 
 /// A column of the table itself, or of a friend.
@@ -61,13 +64,16 @@ struct Place {
 /// among what is read of it.
 type Keys = Vec<(String, usize)>;
 
+/// What is read of each part.
+type Lists = Vec<Box<dyn Columns>>;
+
 impl Joined {
-    pub(super) fn new(table: &Table) -> Self {
-        Joined::of(Selected::none(table))
+    pub(super) fn new(table: &dyn Table) -> Self {
+        Joined::of(table.no_columns())
     }
 
     /// Columns of one table alone.
-    pub(super) fn of(columns: Selected) -> Self {
+    pub(super) fn of(columns: Box<dyn Columns>) -> Self {
         let name = |(at, name): (usize, &str)| JoinedColumn {
             name: name.to_owned(),
             place: Place { part: 0, at },
@@ -79,7 +85,7 @@ impl Joined {
     }
 
     /// The table itself.
-    pub fn table(&self) -> &Table {
+    fn own(&self) -> &Arc<dyn Table> {
         &self.parts[0].friend.table
     }
 
@@ -89,12 +95,12 @@ impl Joined {
 
     /// The columns without entries, by name.
     pub(super) fn empty_columns(&self) -> impl Iterator<Item = (String, Array)> {
-        self.columns.iter().map(|column| (column.name.clone(), self.empty(column.place)))
+        self.columns.iter().map(|column| (column.name.clone(), self.empty_of(column.place)))
     }
 
     /// What reading entries would fetch of each table.
-    pub(super) async fn outlines(&self, entries: Range<u64>) -> Result<Vec<Outline>> {
-        let entries = self.there(entries);
+    async fn outlines_of(&self, entries: Range<u64>) -> Result<Vec<Outline>> {
+        let entries = self.within(entries);
         let mut outlines = Vec::with_capacity(self.parts.len());
         for (part, columns) in self.parts.iter().zip(self.lists_with_keys()?.0) {
             let there = part.there();
@@ -105,38 +111,36 @@ impl Joined {
                 }
                 Alignment::Index(..) => 0..u64::MAX,
             };
-            outlines.push(columns.outline(own).await?);
+            outlines.append(&mut columns.outlines(own).await?);
         }
         Ok(outlines)
     }
 
-    /// Names of the friends.
-    pub(super) fn friends(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().skip(1).map(|part| &*part.friend.name)
-    }
-
-    /// What is read of each table: of the table itself, then of the friends.
-    pub(super) fn selections(&self) -> impl Iterator<Item = (&str, Selected)> {
-        let lists = self.lists().0.into_iter();
-        self.parts.iter().zip(lists).map(|(part, columns)| (&*part.friend.name, columns))
-    }
-
     /// Adds columns of the table itself. None is left out here because its data cannot be read.
-    pub(super) fn add_own(&mut self, columns: &Selected) {
+    ///
+    /// # Errors
+    /// `Unsupported` for columns of another kind of table.
+    pub(super) fn add_own(&mut self, columns: &dyn Columns) -> Result<()> {
         for (at, name) in columns.names().into_iter().enumerate() {
-            let place = Place { part: 0, at: self.parts[0].columns.add(columns, at) };
+            let place = Place { part: 0, at: self.parts[0].columns.add(columns, at)? };
             self.columns.push(JoinedColumn { name: name.to_owned(), place });
         }
+        Ok(())
     }
 
     /// Adds columns of a friend, under their own names or with the friend's before them.
     ///
     /// # Errors
     /// Why the friend's index cannot be used.
-    pub(super) fn add(&mut self, friend: &Friend, columns: &Selected, prefix: bool) -> Result<()> {
+    pub(super) fn add_of(
+        &mut self,
+        friend: &Friend,
+        columns: &dyn Columns,
+        prefix: bool,
+    ) -> Result<()> {
         let part = self.part(friend)?;
         for (at, name) in columns.names().into_iter().enumerate() {
-            let place = Place { part, at: self.parts[part].columns.add(columns, at) };
+            let place = Place { part, at: self.parts[part].columns.add(columns, at)? };
             let name = if prefix { format!("{}.{name}", friend.name) } else { name.to_owned() };
             self.columns.push(JoinedColumn { name, place });
         }
@@ -148,8 +152,8 @@ impl Joined {
         if let Some(known) = known {
             return Ok(known + 1);
         }
-        let alignment = Alignment::of(self.table(), friend)?;
-        let columns = Selected::none(&friend.table);
+        let alignment = Alignment::of(&**self.own(), friend)?;
+        let columns = friend.table.no_columns();
         self.parts.push(Part { friend: friend.clone(), alignment, columns });
         Ok(self.parts.len() - 1)
     }
@@ -159,118 +163,53 @@ impl Joined {
         self.part(friend).map(|_| ())
     }
 
-    pub(super) fn pick(&self, positions: &[usize]) -> Joined {
-        let columns = positions.iter().map(|at| self.columns[*at].clone()).collect();
-        Joined { parts: self.parts.clone(), columns }
-    }
-
     /// The columns of each part that something is read of, and the place of each column among them.
-    fn lists(&self) -> (Vec<Selected>, Vec<Place>) {
-        let mut lists: Vec<Selected> =
-            self.parts.iter().map(|part| Selected::none(&part.friend.table)).collect();
+    fn lists(&self) -> Result<(Lists, Vec<Place>)> {
+        let mut lists: Lists =
+            self.parts.iter().map(|part| part.friend.table.no_columns()).collect();
         let place = |column: &JoinedColumn| {
             let Place { part, at } = column.place;
-            Place { part, at: lists[part].add(&self.parts[part].columns, at) }
+            Ok(Place { part, at: lists[part].add(&*self.parts[part].columns, at)? })
         };
-        let places = self.columns.iter().map(place).collect();
-        (lists, places)
+        let places = self.columns.iter().map(place).collect::<Result<_>>()?;
+        Ok((lists, places))
     }
 
     /// As [`Joined::lists`], with what the entries of each part are looked up by.
-    fn lists_with_keys(&self) -> Result<(Vec<Selected>, Vec<Place>, Vec<Keys>)> {
-        let (mut lists, places) = self.lists();
+    fn lists_with_keys(&self) -> Result<(Lists, Vec<Place>, Vec<Keys>)> {
+        let (mut lists, places) = self.lists()?;
         let mut keys = vec![Keys::new(); lists.len()];
         for (at, part) in self.parts.iter().enumerate() {
             if lists[at].names().is_empty() {
                 continue;
             }
             for name in part.alignment.columns() {
-                let column = self.table().the(name)?;
-                keys[at].push((name.clone(), lists[0].add(&column, 0)));
+                let column = self.own().require(name)?;
+                keys[at].push((name.clone(), lists[0].add(&*column, 0)?));
             }
         }
         Ok((lists, places, keys))
     }
 
     /// Bytes that an entry of these columns takes decoded.
-    async fn bytes_per_entry(&self) -> Result<f64> {
+    async fn bytes_of_entry(&self) -> Result<f64> {
         let mut bytes = 0.0;
-        for list in self.lists().0 {
+        for list in self.lists()?.0 {
             bytes += list.bytes_per_entry().await?;
         }
         Ok(bytes)
     }
 
-    /// Entries of a step.
-    ///
-    /// # Errors
-    /// Of RNTuples those of reading page lists.
-    pub(super) async fn step_entries(&self, step: Step, total: u64) -> Result<u64> {
-        let bytes = match step {
-            Step::Bytes(_) => self.bytes_per_entry().await?,
-            Step::Whole | Step::Entries(_) => 0.0,
-        };
-        Ok(step.entries(total, || bytes))
-    }
-
-    /// First entries of the steps and, last, the end.
-    ///
-    /// # Errors
-    /// As [`Joined::step_entries`].
-    pub(super) async fn starts(&self, entries: Range<u64>, step: Step) -> Result<Vec<u64>> {
-        let entries = self.there(entries);
-        let total = entries.end - entries.start;
-        Ok(borders(&entries, self.step_entries(step, total).await?, &[]))
-    }
-
-    fn there(&self, entries: Range<u64>) -> Range<u64> {
-        let end = entries.end.min(self.table().num_entries());
-        entries.start.min(end)..end
-    }
-
-    /// Reads a range of entries (cut to those there are), all at once.
-    ///
-    /// # Errors
-    /// As [`Selected::read_where`].
-    pub async fn read(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
-        let entries = self.there(entries);
-        let nothing = Batch::empty(entries.clone(), cut, self.empty_columns());
-        let mut batches = self.start(cut, entries, Step::Whole, Rank::FIRST).await?;
-        batches.next().await.unwrap_or(Ok(nothing))
-    }
-
-    fn empty(&self, place: Place) -> Array {
+    fn empty_of(&self, place: Place) -> Array {
         let part = &self.parts[place.part];
         let empty = part.columns.empty_at(place.at);
-        if part.lacks(self.table()) { optional(empty) } else { empty }
+        if part.lacks(&**self.own()) { optional(empty) } else { empty }
     }
 
-    /// Starts reading in steps.
-    ///
-    /// # Errors
-    /// As [`Joined::read`].
-    pub(super) async fn start(
-        &self,
-        cut: Option<&Cut>,
-        entries: Range<u64>,
-        step: Step,
-        rank: Rank,
-    ) -> Result<Batches> {
-        let starts = self.starts(entries, step).await?;
-        self.start_at(cut, starts, rank).await
-    }
-
-    /// As [`Joined::start`], in batches that begin at `starts`, whose last is the end.
-    pub(super) async fn start_at(
-        &self,
-        cut: Option<&Cut>,
-        starts: Vec<u64>,
-        rank: Rank,
-    ) -> Result<Batches> {
-        match cut {
-            None => run::start(self, starts, rank).await,
-            Some(cut) => cutting::start(self, cut, starts, rank).await,
-        }
+    /// Entries of the table that can be asked for.
+    fn within(&self, entries: Range<u64>) -> Range<u64> {
+        let end = entries.end.min(self.own().num_entries());
+        entries.start.min(end)..end
     }
 
     /// The columns of names in a cut.
@@ -287,8 +226,8 @@ impl Joined {
                     name.strip_prefix(&format!("{}.", self.parts[part].friend.name)).unwrap_or(name)
                 }
             };
-            let column = self.parts[part].friend.table.the(own)?;
-            let at = deciding.parts[part].columns.add(&column, 0);
+            let column = self.parts[part].friend.table.require(own)?;
+            let at = deciding.parts[part].columns.add(&*column, 0)?;
             let place = Place { part, at };
             deciding.columns.push(JoinedColumn { name: name.clone(), place });
         }
@@ -298,13 +237,154 @@ impl Joined {
     /// The part that a name is about: the table itself where it has such a column, the friend whose
     /// name is before the dot, or the one that has such a column.
     fn part_of(&self, name: &str) -> usize {
-        if self.table().has(name) {
+        if self.own().has(name) {
             return 0;
         }
         let friends = || self.parts.iter().enumerate().skip(1);
         let named = friends().find(|(_, part)| part.friend.behind(name).is_some());
         let having = || friends().find(|(_, part)| part.friend.table.has(name));
         named.or_else(having).map_or(0, |(at, _)| at)
+    }
+}
+
+impl Columns for Joined {
+    fn table(&self) -> Arc<dyn Table> {
+        self.own().clone()
+    }
+
+    fn boxed(&self) -> Box<dyn Columns> {
+        Box::new(self.clone())
+    }
+
+    fn file(&self) -> &File {
+        self.own().file()
+    }
+
+    fn path(&self) -> &str {
+        self.own().path()
+    }
+
+    fn num_entries(&self) -> u64 {
+        self.own().num_entries()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| &*column.name).collect()
+    }
+
+    fn empty(&self) -> Vec<(String, Array)> {
+        self.empty_columns().collect()
+    }
+
+    fn pick(&self, positions: &[usize]) -> Box<dyn Columns> {
+        let columns = positions.iter().map(|at| self.columns[*at].clone()).collect();
+        Box::new(Joined { parts: self.parts.clone(), columns })
+    }
+
+    fn friends(&self) -> Vec<&str> {
+        self.parts.iter().skip(1).map(|part| &*part.friend.name).collect()
+    }
+
+    fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>> {
+        self.outlines_of(entries).boxed()
+    }
+
+    fn step_entries_of(&self, step: Step, total: u64) -> BoxFuture<'_, Result<u64>> {
+        async move {
+            let bytes = match step {
+                Step::Bytes(_) => self.bytes_of_entry().await?,
+                Step::Whole | Step::Entries(_) => 0.0,
+            };
+            Ok(step.entries(total, || bytes))
+        }
+        .boxed()
+    }
+
+    fn steps(&self, entries: Range<u64>, step: Step) -> BoxFuture<'_, Result<Vec<u64>>> {
+        async move {
+            let entries = self.within(entries);
+            let total = entries.end - entries.start;
+            Ok(borders(&entries, self.step_entries_of(step, total).await?, &[]))
+        }
+        .boxed()
+    }
+
+    fn start(&self, entries: Range<u64>, step: Step, rank: Rank) -> BoxFuture<'_, Result<Batches>> {
+        async move { run::start(self, self.steps(entries, step).await?, rank).await }.boxed()
+    }
+
+    fn start_cut<'a>(
+        &'a self,
+        cut: &'a Cut,
+        entries: Range<u64>,
+        step: Step,
+        rank: Rank,
+    ) -> Option<BoxFuture<'a, Result<Batches>>> {
+        let start = async move {
+            let starts = self.steps(entries, step).await?;
+            cutting::start(self, cut, starts, rank).await
+        };
+        Some(start.boxed())
+    }
+
+    fn lazily(
+        &self,
+        entries: Range<u64>,
+        step: u64,
+        learning: Learning,
+    ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
+        async move {
+            let reader = lazy::LazyJoined::start(self, entries, step, learning).await?;
+            Ok(Box::new(reader) as Box<dyn LazyColumns>)
+        }
+        .boxed()
+    }
+}
+
+impl dyn Columns {
+    /// Reads a range of entries (cut to those there are), all at once, or those of them only that
+    /// survive a cut, if there is one.
+    ///
+    /// # Errors
+    /// As [`Columns::batches`](Self::batches), and the predicate's.
+    pub async fn read_where(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
+        let entries = self.there(entries)?;
+        let nothing = Batch::empty(entries.clone(), cut, self.empty().into_iter());
+        let mut batches = self.start_where(cut, entries, Step::Whole, Rank::FIRST).await?;
+        batches.next().await.unwrap_or(Ok(nothing))
+    }
+
+    /// Starts reading in steps, of those entries only that survive a cut, if there is one. Its
+    /// columns are read first, and of the others only the baskets or pages with survivors.
+    ///
+    /// # Errors
+    /// Those of planning; `NotInFile` and `Unsupported` for columns of the cut.
+    pub async fn batches(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+        cut: Option<&Cut>,
+    ) -> Result<Batches> {
+        self.start_where(cut, entries, step, Rank::FIRST).await
+    }
+
+    /// As [`Columns::batches`](Self::batches). Columns that cannot decide for themselves are read
+    /// as a join of one table, whose cut tells its pipelines what is left.
+    pub(crate) async fn start_where(
+        &self,
+        cut: Option<&Cut>,
+        entries: Range<u64>,
+        step: Step,
+        rank: Rank,
+    ) -> Result<Batches> {
+        let Some(cut) = cut else { return self.start(entries, step, rank).await };
+        match self.start_cut(cut, entries.clone(), step, rank) {
+            Some(started) => started.await,
+            None => {
+                let starts = self.steps(entries, step).await?;
+                cutting::start(&Joined::of(self.boxed()), cut, starts, rank).await
+            }
+        }
     }
 }
 
@@ -318,7 +398,7 @@ impl Part {
     }
 
     /// Whether it may lack entries of the table, which are then missing values.
-    fn lacks(&self, table: &Table) -> bool {
+    fn lacks(&self, table: &dyn Table) -> bool {
         match self.alignment {
             Alignment::Entry => self.friend.lacks(table.num_entries()),
             Alignment::Index(..) => true,

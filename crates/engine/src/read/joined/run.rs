@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rootfile::Array;
 
-use super::friends::Alignment;
+use super::alignment::Alignment;
 use super::{Joined, Keys, Part, Place, lookup};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
@@ -12,12 +12,12 @@ use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Told;
 use crate::read::core::steps::Rank;
-use crate::read::core::table::Selected;
+use crate::read::core::table::Columns;
 
 /// What is read of one part.
 pub struct Reading {
     pub part: Part,
-    pub columns: Selected,
+    pub columns: Box<dyn Columns>,
     /// `None` where entries are looked up, and where there are none.
     batches: Option<Batches>,
     /// Whether values may be missing.
@@ -42,7 +42,7 @@ pub async fn start(joined: &Joined, starts: Vec<u64>, rank: Rank) -> Result<Batc
     let shown = joined.columns.iter().map(|column| column.name.clone()).zip(places).collect();
     let steps = starts.len().saturating_sub(1);
     let run = Run { readings, keys, shown, starts };
-    let batches = Batches::start(joined.table().file().remote(), |maker| run.run(maker));
+    let batches = Batches::start(joined.file().remote(), |maker| run.run(maker));
     Ok(batches.in_steps(steps))
 }
 
@@ -52,12 +52,12 @@ impl Reading {
     pub async fn begin(
         joined: &Joined,
         part: &Part,
-        columns: Selected,
+        columns: Box<dyn Columns>,
         starts: &[u64],
         told: Option<(&[u64], Told)>,
         rank: Rank,
     ) -> Result<Self> {
-        let lacks = part.lacks(joined.table());
+        let lacks = part.lacks(&*joined.table());
         let mut reading = Reading { part: part.clone(), columns, batches: None, lacks };
         let starts = reading.own_borders(starts);
         let looks_up = matches!(part.alignment, Alignment::Index(..));
@@ -119,12 +119,11 @@ impl Reading {
         count: usize,
     ) -> Result<Option<Vec<Array>>> {
         let Alignment::Index(index, both) = &self.part.alignment else { return Ok(None) };
-        let Selected::Tree(tree, columns) = &self.columns else { return Ok(None) };
-        if columns.is_empty() {
+        if self.columns.names().is_empty() {
             return Ok(None);
         }
         let wanted = lookup::entries_of(index, both, keys(), count)?;
-        lookup::read(&self.part.friend.name, tree, columns, &wanted).await.map(Some)
+        lookup::read(&self.part.friend.name, &*self.columns, &wanted).await.map(Some)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Tables of many files, one after the other, read as one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
-use futures::future::{BoxFuture, try_join_all};
+use futures::future::{BoxFuture, FutureExt, ready, try_join_all};
 use rootfile::Array;
 use rootfile::tree::Link;
 
@@ -18,13 +18,14 @@ use crate::read::core::columns::optional;
 use crate::read::core::columns::{Batch, LeftOut};
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::Outline;
-use crate::read::core::lazy::LazyBatches;
+use crate::read::core::friends::{Friend, FriendBook};
+use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
 use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::skip::OnError;
-use crate::read::core::steps::Step;
-use crate::read::core::table::{Selected, Table};
+use crate::read::core::steps::{Rank, Step, borders};
+use crate::read::core::table::{Columns, Table};
 use crate::read::file::File;
-use crate::read::joined::friends::{Friend, FriendBook, beside};
+use crate::read::file::beside::beside;
 
 /// Which part of the memory budget the metadata of files may take that were opened to be counted.
 const MEMORY_PART: u64 = 8;
@@ -46,7 +47,7 @@ struct Inner {
     /// First entries of the tables and, last, the end.
     starts: Vec<u64>,
     /// The first of the tables, which says what columns there are.
-    lead: Table,
+    lead: Arc<dyn Table>,
 }
 
 /// Columns of a chain. Cheap to clone.
@@ -57,7 +58,7 @@ pub struct ChainColumns {
     friends: Arc<[Friend]>,
     chosen: Vec<Chosen>,
     /// The same of the first table.
-    lead: Box<Selected>,
+    lead: Box<dyn Columns>,
 }
 
 impl Engine {
@@ -72,17 +73,6 @@ impl Engine {
         };
         let name = first.path.clone().unwrap_or_default();
         self.linked(&name, Vec::new(), FriendBook::default(), places).await
-    }
-
-    /// The tree, RNTuple or chain at a path of a file.
-    ///
-    /// # Errors
-    /// As [`File::tree`] and [`Engine::chain`].
-    pub async fn table_in(&self, file: &File, path: &str) -> Result<Table> {
-        match file.table(path).await? {
-            Some(table) => Ok(table),
-            None => Ok(Table::Chain(self.chain_in(file, path).await?)),
-        }
     }
 
     /// The chain at a path of a file (ROOT: `TChain`).
@@ -127,7 +117,7 @@ impl Engine {
         let mut lead = None;
         for at in unknown {
             let Some(table) = opens.next().await.transpose()? else { break };
-            links[at].expect(&table)?;
+            links[at].expect(&*table)?;
             links[at].count = Some(table.num_entries());
             lead.get_or_insert_with(|| table.clone());
             if let Some(left) = room.checked_sub(table.file().metadata_bytes()) {
@@ -165,7 +155,7 @@ impl Chain {
         aliases: Vec<(String, String)>,
         friends: FriendBook,
         links: Vec<Place>,
-        lead: Table,
+        lead: Arc<dyn Table>,
     ) -> Self {
         let mut starts = vec![0u64];
         for link in &links {
@@ -177,7 +167,7 @@ impl Chain {
     }
 
     /// One table as a chain, to be read with chains.
-    pub(crate) fn of_one(engine: &Engine, table: &Table) -> Self {
+    pub(crate) fn of_one(engine: &Engine, table: &Arc<dyn Table>) -> Self {
         let (url, path) = (table.file().url().to_owned(), Some(table.path().to_owned()));
         let (open, count) = (Some(table.clone()), Some(table.num_entries()));
         let links = vec![Place { url, path, open, count, ..Place::default() }];
@@ -191,15 +181,15 @@ impl Chain {
     }
 
     /// The first of the tables, which says what columns there are.
-    pub fn lead(&self) -> &Table {
+    pub fn lead(&self) -> &Arc<dyn Table> {
         &self.inner.lead
     }
 
     /// As [`Chain::lead`], which of chains of chains is one itself.
-    pub fn first(&self) -> &Table {
-        match &self.inner.lead {
-            Table::Chain(chain) => chain.first(),
-            table => table,
+    pub fn first(&self) -> &Arc<dyn Table> {
+        match self.inner.lead.downcast_ref::<Chain>() {
+            Some(chain) => chain.first(),
+            None => &self.inner.lead,
         }
     }
 
@@ -218,10 +208,6 @@ impl Chain {
         self.inner.links.iter().zip(entries).map(|(place, entries)| {
             (&*place.url, place.path.as_deref().unwrap_or_default(), entries)
         })
-    }
-
-    pub(crate) fn friend_book(&self) -> &FriendBook {
-        &self.inner.friends
     }
 
     /// Chooses columns, by what the first table has.
@@ -244,26 +230,28 @@ impl Chain {
         })
     }
 
-    fn chosen(&self, mut friends: Vec<Friend>, wanted: &Wanted, lead: Selected) -> ChainColumns {
-        let used: Vec<String> = match &lead {
-            Selected::Joined(joined) => joined.friends().map(str::to_owned).collect(),
-            _ => Vec::new(),
-        };
+    fn chosen(
+        &self,
+        mut friends: Vec<Friend>,
+        wanted: &Wanted,
+        lead: Box<dyn Columns>,
+    ) -> ChainColumns {
+        let used: Vec<String> = lead.friends().into_iter().map(str::to_owned).collect();
         friends.retain(|friend| used.contains(&friend.name));
         let chosen = match wanted {
             Wanted::Chosen(chosen) => chosen.clone(),
             _ => lead.chosen(),
         };
-        let (chain, friends, lead) = (self.clone(), friends.into(), Box::new(lead));
+        let (chain, friends) = (self.clone(), friends.into());
         ChainColumns { chain, friends, chosen, lead }
     }
 
     /// A friend as it is beside the first table.
     fn first_of(&self, friend: &Friend) -> Friend {
         let sometimes_lacks = friend.lacks(self.num_entries());
-        let table = match &friend.table {
-            Table::Chain(chain) => chain.lead().clone(),
-            table => table.clone(),
+        let table = match friend.table.downcast_ref::<Chain>() {
+            Some(chain) => chain.lead().clone(),
+            None => friend.table.clone(),
         };
         Friend { table, sometimes_lacks, ..friend.clone() }
     }
@@ -275,17 +263,11 @@ impl ChainColumns {
     }
 
     /// The same columns of the first table.
-    pub fn lead(&self) -> &Selected {
-        &self.lead
+    pub fn lead(&self) -> &dyn Columns {
+        &*self.lead
     }
 
-    pub(crate) fn pick(&self, positions: &[usize]) -> Self {
-        let chosen = positions.iter().map(|at| self.chosen[*at].clone()).collect();
-        let lead = Box::new(self.lead.pick(positions));
-        ChainColumns { chosen, lead, ..self.clone() }
-    }
-
-    pub(crate) fn there(&self, entries: Range<u64>) -> Range<u64> {
+    fn within(&self, entries: Range<u64>) -> Range<u64> {
         let end = entries.end.min(self.chain.num_entries());
         entries.start.min(end)..end
     }
@@ -293,9 +275,9 @@ impl ChainColumns {
     /// The tables with some of the entries, each with its friends, and their first entries.
     pub(crate) fn places(&self, entries: &Range<u64>) -> Vec<(u64, Place)> {
         let Inner { links, starts, .. } = &*self.chain.inner;
-        let of_friends = self.friends.iter().flat_map(|friend| match &friend.table {
-            Table::Chain(chain) => &chain.inner.starts[..],
-            _ => &[],
+        let of_friends = self.friends.iter().flat_map(|friend| {
+            let chain = friend.table.downcast_ref::<Chain>();
+            chain.map_or(&[][..], |chain| &chain.inner.starts)
         });
         let inside = starts.iter().chain(of_friends).copied();
         let inside = inside.filter(|start| entries.start < *start && *start < entries.end);
@@ -316,12 +298,12 @@ impl ChainColumns {
     fn placed(&self, friend: &Friend, first: u64, start: u64) -> PlacedFriend {
         let name = friend.name.clone();
         let lacks = friend.lacks(self.chain.num_entries());
-        let opened = |table: &Table, shift: i64| {
+        let opened = |table: &Arc<dyn Table>, shift: i64| {
             let url = table.file().url().to_owned();
             let place = Place { url, open: Some(table.clone()), ..Place::default() };
             PlacedFriend { name: name.clone(), place, shift, lacks }
         };
-        let Table::Chain(chain) = &friend.table else {
+        let Some(chain) = friend.table.downcast_ref::<Chain>() else {
             return opened(&friend.table, friend.shift.saturating_add_unsigned(first));
         };
         let start = friend.own(start);
@@ -336,23 +318,19 @@ impl ChainColumns {
         PlacedFriend { name, place: chain.inner.links[at].clone(), shift, lacks }
     }
 
-    /// The first of the steps; `None` where there are none.
-    pub(crate) async fn first_step(
-        &self,
-        entries: Range<u64>,
-        step: Step,
-    ) -> Result<Option<Range<u64>>> {
-        let entries = self.there(entries);
+    /// The borders of the steps in the first of the tables.
+    async fn first_steps(&self, entries: Range<u64>, step: Step) -> Result<Vec<u64>> {
+        let entries = self.within(entries);
         let Some((first, place)) = self.places(&entries).into_iter().next() else {
-            return Ok(None);
+            return Ok(vec![entries.start]);
         };
         let end = first + place.entries.map_or(0, |entries| entries.end);
         let count = self.lead.step_entries_of(step, end - entries.start).await?;
-        Ok(Some(entries.start..entries.start.saturating_add(count).min(end)))
+        Ok(borders(&(entries.start..end), count, &[]))
     }
 
     /// The same columns of one of the tables.
-    fn of_table<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<Selected>> {
+    fn of_table<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<Box<dyn Columns>>> {
         Box::pin(async move {
             let (table, friends) = place.open_with_friends(&self.chain.inner.engine).await?;
             let wanted = Wanted::Chosen(self.chosen.clone());
@@ -367,8 +345,8 @@ impl ChainColumns {
     }
 
     /// What reading entries would fetch of each table.
-    pub(crate) async fn outlines(&self, entries: Range<u64>) -> Result<Vec<Outline>> {
-        let places = self.places(&self.there(entries));
+    async fn all_outlines(&self, entries: Range<u64>) -> Result<Vec<Outline>> {
+        let places = self.places(&self.within(entries));
         let outlines = async |(_, place): &(u64, Place)| {
             let columns = self.of_table(place).await?;
             columns.outlines(place.entries.clone().unwrap_or(0..u64::MAX)).await
@@ -376,20 +354,9 @@ impl ChainColumns {
         Ok(try_join_all(places.iter().map(outlines)).await?.concat())
     }
 
-    /// Reads a range of entries (cut to those there are), all at once.
-    ///
-    /// # Errors
-    /// As [`Selected::read_where`].
-    pub(crate) async fn read(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
-        let entries = self.there(entries);
-        let empty = self.lead.empty().into_iter();
-        let nothing = Batch::empty(entries.clone(), cut, empty);
-        self.start(cut, entries, Step::Whole).next().await.unwrap_or(Ok(nothing))
-    }
-
     /// Reads in steps, none of which reaches over the end of a file; whole, all at once.
-    pub(crate) fn start(&self, cut: Option<&Cut>, entries: Range<u64>, step: Step) -> Batches {
-        let entries = self.there(entries);
+    fn read_in_steps(&self, cut: Option<&Cut>, entries: Range<u64>, step: Step) -> Batches {
+        let entries = self.within(entries);
         let (firsts, places): (Vec<u64>, Vec<Place>) = self.places(&entries).into_iter().unzip();
         let wish = Wish {
             wanted: Wanted::Chosen(self.chosen.clone()),
@@ -418,6 +385,167 @@ impl ChainColumns {
                 maker.hand_over(whole.joined()?).await;
             }
             Ok(())
+        })
+    }
+}
+
+impl Table for Chain {
+    fn file(&self) -> &File {
+        self.lead().file()
+    }
+
+    fn path(&self) -> &str {
+        self.name()
+    }
+
+    fn num_entries(&self) -> u64 {
+        Chain::num_entries(self)
+    }
+
+    fn friend_books(&self) -> Vec<&FriendBook> {
+        let mut books = vec![&self.inner.friends];
+        books.extend(self.lead().friend_books());
+        books
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.lead().has(name)
+    }
+
+    fn require(&self, name: &str) -> Result<Box<dyn Columns>> {
+        self.lead().require(name)
+    }
+
+    fn select(&self, wanted: &Wanted) -> Result<Box<dyn Columns>> {
+        Ok(Box::new(self.columns(wanted)?))
+    }
+
+    fn no_columns(&self) -> Box<dyn Columns> {
+        self.lead().no_columns()
+    }
+}
+
+impl Columns for ChainColumns {
+    fn table(&self) -> Arc<dyn Table> {
+        Arc::new(self.chain.clone())
+    }
+
+    fn boxed(&self) -> Box<dyn Columns> {
+        Box::new(self.clone())
+    }
+
+    fn file(&self) -> &File {
+        self.lead.file()
+    }
+
+    fn path(&self) -> &str {
+        self.chain.name()
+    }
+
+    fn num_entries(&self) -> u64 {
+        self.chain.num_entries()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.lead.names()
+    }
+
+    fn empty(&self) -> Vec<(String, Array)> {
+        self.lead.empty()
+    }
+
+    fn pick(&self, positions: &[usize]) -> Box<dyn Columns> {
+        let chosen = positions.iter().map(|at| self.chosen[*at].clone()).collect();
+        Box::new(ChainColumns { chosen, lead: self.lead.pick(positions), ..self.clone() })
+    }
+
+    fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>> {
+        self.all_outlines(entries).boxed()
+    }
+
+    fn step_entries_of(&self, step: Step, total: u64) -> BoxFuture<'_, Result<u64>> {
+        self.lead.step_entries_of(step, total)
+    }
+
+    fn steps(&self, entries: Range<u64>, step: Step) -> BoxFuture<'_, Result<Vec<u64>>> {
+        self.first_steps(entries, step).boxed()
+    }
+
+    /// Each table is read with its place in the chain for its rank.
+    fn start(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+        _rank: Rank,
+    ) -> BoxFuture<'_, Result<Batches>> {
+        async move { Ok(self.read_in_steps(None, entries, step)) }.boxed()
+    }
+
+    fn start_cut<'a>(
+        &'a self,
+        cut: &'a Cut,
+        entries: Range<u64>,
+        step: Step,
+        _rank: Rank,
+    ) -> Option<BoxFuture<'a, Result<Batches>>> {
+        Some(async move { Ok(self.read_in_steps(Some(cut), entries, step)) }.boxed())
+    }
+
+    fn lazily(
+        &self,
+        entries: Range<u64>,
+        step: u64,
+        _learning: Learning,
+    ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
+        let reader: Box<dyn LazyColumns> = Box::new(LazyChain {
+            left: self.places(&entries).into(),
+            columns: self.clone(),
+            step: Step::Entries(step),
+            present: None,
+        });
+        ready(Ok(reader)).boxed()
+    }
+}
+
+/// The tables of a chain, one after the other.
+struct LazyChain {
+    columns: ChainColumns,
+    /// Those to come, with the first entries of their tables.
+    left: VecDeque<(u64, Place)>,
+    step: Step,
+    present: Option<(u64, Box<LazyBatches>)>,
+}
+
+impl LazyColumns for LazyChain {
+    fn advance(&mut self) -> BoxFuture<'_, Option<Result<Range<u64>>>> {
+        Box::pin(async {
+            loop {
+                if let Some((first, present)) = &mut self.present {
+                    // Behind the last step that one stays the present one.
+                    if let Some(next) = present.next().await {
+                        return Some(next.map(|own| own.start + *first..own.end + *first));
+                    }
+                }
+                let (first, place) = self.left.pop_front()?;
+                match self.columns.lazy(place, self.step).await {
+                    Ok(batches) => self.present = Some((first, Box::new(batches))),
+                    Err(error) => {
+                        self.left.clear();
+                        return Some(Err(error));
+                    }
+                }
+            }
+        })
+    }
+
+    fn touch(&mut self, column: usize, entries: Range<u64>) -> BoxFuture<'_, Result<Array>> {
+        Box::pin(async move {
+            match &self.present {
+                Some((first, present)) => {
+                    present.get(column, entries.start - first..entries.end - first).await
+                }
+                None => Ok(self.columns.lead.empty_at(column)),
+            }
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{try_join, try_join_all};
@@ -13,14 +14,14 @@ use crate::read::core::batches::Batches;
 use crate::read::core::columns::too_late;
 use crate::read::core::columns::{Batch, LeftOut};
 use crate::read::core::cut::Cut;
+use crate::read::core::friends::Friend;
 use crate::read::core::request::Wanted;
 use crate::read::core::skip::{OnError, Reach, Skipped};
 use crate::read::core::steps::Rank;
 use crate::read::core::steps::Step;
-use crate::read::core::table::{Selected, Table};
+use crate::read::core::table::{Columns, Table};
 use crate::read::file::Guesses;
 use crate::read::file::layout_hints::Series;
-use crate::read::joined::friends::Friend;
 
 /// One tree or RNTuple in one file.
 #[derive(Clone, Default)]
@@ -29,7 +30,7 @@ pub struct Place {
     /// Path of the table; `None` takes the only one there is.
     pub path: Option<String>,
     /// The table itself, where it is open already.
-    pub open: Option<Table>,
+    pub open: Option<Arc<dyn Table>>,
     /// Which of its entries, where these are others than the wish's.
     pub entries: Option<Range<u64>>,
     /// How many entries it is said to have; it is an error where it has another number.
@@ -62,12 +63,12 @@ impl Place {
         self.entries.clone().unwrap_or_else(|| wish.entries.clone())
     }
 
-    pub(crate) async fn open(&self, engine: &Engine, guesses: Guesses) -> Result<Table> {
+    pub(crate) async fn open(&self, engine: &Engine, guesses: Guesses) -> Result<Arc<dyn Table>> {
         let table = match &self.open {
             Some(table) => table.clone(),
             None => engine.open_table_with(&self.url, self.path.as_deref(), guesses).await?,
         };
-        self.expect(&table)?;
+        self.expect(&*table)?;
         Ok(table)
     }
 
@@ -75,7 +76,7 @@ impl Place {
     ///
     /// # Errors
     /// `Corrupt` where it has another number of entries.
-    pub(crate) fn expect(&self, table: &Table) -> Result<()> {
+    pub(crate) fn expect(&self, table: &dyn Table) -> Result<()> {
         match self.count.filter(|count| *count != table.num_entries()) {
             None => Ok(()),
             Some(count) => {
@@ -89,7 +90,10 @@ impl Place {
     }
 
     /// Opens the table and its friends, all at the same time.
-    pub(crate) async fn open_with_friends(&self, engine: &Engine) -> Result<(Table, Vec<Friend>)> {
+    pub(crate) async fn open_with_friends(
+        &self,
+        engine: &Engine,
+    ) -> Result<(Arc<dyn Table>, Vec<Friend>)> {
         let guesses = Guesses::Welcome;
         let friends = self.open_friends(engine, &guesses);
         try_join(self.open(engine, guesses.clone()), friends).await
@@ -131,7 +135,7 @@ pub struct Part {
 pub struct Opens {
     engine: Engine,
     places: VecDeque<Place>,
-    opening: Ahead<Table>,
+    opening: Ahead<Arc<dyn Table>>,
     series: Series,
 }
 
@@ -142,7 +146,7 @@ impl Opens {
     }
 
     /// The next table; `None` after the last one. Nothing comes after an error.
-    pub async fn next(&mut self) -> Option<Result<Table>> {
+    pub async fn next(&mut self) -> Option<Result<Arc<dyn Table>>> {
         let opens_max = self.engine.config().opens_max;
         while self.opening.len() < opens_max {
             let Some(place) = self.places.pop_front() else { break };
@@ -186,7 +190,7 @@ enum Begun {
 struct Started {
     file: usize,
     url: String,
-    selected: Selected,
+    selected: Box<dyn Columns>,
     /// Entries that have not been handed out.
     left: Range<u64>,
     batches: Batches,
@@ -303,7 +307,7 @@ impl Started {
                 Err(error) => return Some(Err(error)),
             };
             let (cut, end) = (wish.cut.as_ref(), step.end);
-            match self.selected.start(cut, step, Step::Whole, self.rank()).await {
+            match self.selected.start_where(cut, step, Step::Whole, self.rank()).await {
                 Ok(mut batches) => match batches.next().await {
                     // A cut has left nothing.
                     None => self.left.start = end,
@@ -342,7 +346,7 @@ impl Started {
         self.left.start = end;
         self.searching = false;
         let (left, rank) = (self.left.clone(), self.rank());
-        match self.selected.start(wish.cut.as_ref(), left, wish.step, rank).await {
+        match self.selected.start_where(wish.cut.as_ref(), left, wish.step, rank).await {
             Ok(batches) => self.batches = batches,
             // Found again by the next step.
             Err(_) => self.searching = true,
@@ -440,11 +444,11 @@ async fn start_presumed(
     place: &Place,
     wish: &Wish,
     rank: Rank,
-) -> Result<Option<(Selected, Batches)>> {
+) -> Result<Option<(Box<dyn Columns>, Batches)>> {
     let Some(presumed) = engine.open_presumed(&place.url).await? else { return Ok(None) };
     let started = async {
         let table = engine.table_of(&presumed.file, &place.url, place.path.as_deref()).await?;
-        place.expect(&table)?;
+        place.expect(&*table)?;
         read(engine, &table, &[], place, wish, rank).await
     };
     // An error may be the other file's.
@@ -454,14 +458,15 @@ async fn start_presumed(
 
 async fn read(
     engine: &Engine,
-    table: &Table,
+    table: &Arc<dyn Table>,
     friends: &[Friend],
     place: &Place,
     wish: &Wish,
     rank: Rank,
-) -> Result<(Selected, Batches)> {
+) -> Result<(Box<dyn Columns>, Batches)> {
     let selected = engine.select_for(table, friends, &wish.wanted, wish.cut.as_ref()).await;
     let selected = selected.map_err(|error| error.with_url(&*place.url))?;
-    let batches = selected.start(wish.cut.as_ref(), place.entries(wish), wish.step, rank).await?;
+    let (cut, entries) = (wish.cut.as_ref(), place.entries(wish));
+    let batches = selected.start_where(cut, entries, wish.step, rank).await?;
     Ok((selected, batches))
 }

@@ -1,6 +1,7 @@
 //! An RNTuple that can be read.
 
 mod attributes;
+pub mod columns;
 pub(super) mod follow;
 mod pages;
 mod plan;
@@ -17,19 +18,17 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, datashape};
-use crate::read::core::cut::{Cut, Told};
+use crate::read::core::cut::Told;
 use crate::read::core::names::{ColumnKind, ColumnName, NameList};
 use crate::read::core::pipeline::plan::Plan;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::Chosen;
 use crate::read::core::select::is_glob;
 use crate::read::core::steps::{Rank, Step, with_borders};
-use crate::read::core::table::Selected;
 use crate::read::file::File;
-use crate::read::joined::Joined;
 pub use attributes::AttributeSet;
 use pages::{Fields, Shares};
-pub(super) use plan::NtuplePlan;
+use plan::NtuplePlan;
 
 /// An RNTuple of an open file. Cheap to clone.
 #[derive(Clone)]
@@ -231,47 +230,33 @@ impl Ntuple {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Batches> {
-        self.start(columns, None, entries, step, Rank::FIRST).await
-    }
-
-    /// As [`Ntuple::batches`], of those entries only that survive the cut. Its columns are read
-    /// first, and of the others only pages with survivors.
-    ///
-    /// # Errors
-    /// As [`Ntuple::batches`], and for a column of the cut that is not there or cannot be read.
-    pub async fn batches_where(
-        &self,
-        columns: Vec<FieldColumn>,
-        cut: &Cut,
-        entries: Range<u64>,
-        step: Step,
-    ) -> Result<Batches> {
-        self.start(columns, Some(cut), entries, step, Rank::FIRST).await
+        self.start(columns, entries, step, Rank::FIRST).await
     }
 
     pub(super) async fn start(
         &self,
         columns: Vec<FieldColumn>,
-        cut: Option<&Cut>,
         entries: Range<u64>,
         step: Step,
         rank: Rank,
     ) -> Result<Batches> {
-        match cut {
-            None => {
-                let plan = self.plan(&columns, entries, step).await?;
-                Ok(self.run(columns, plan, rank))
-            }
-            Some(_) => {
-                let entries = self.there(entries)?;
-                let clusters = self.clusters(&entries).await?;
-                let schema = &self.inner.ntuple.schema;
-                let starts = plan::starts(schema, &columns, &clusters, &entries, step);
-                Joined::of(Selected::Ntuple(self.clone(), columns))
-                    .start_at(cut, starts, rank)
-                    .await
-            }
-        }
+        let plan = self.plan(&columns, entries, step).await?;
+        Ok(self.run(columns, plan, rank))
+    }
+
+    /// First entries of the steps and, last, the end.
+    ///
+    /// # Errors
+    /// As [`Ntuple::plan`].
+    pub(super) async fn starts(
+        &self,
+        columns: &[FieldColumn],
+        entries: Range<u64>,
+        step: Step,
+    ) -> Result<Vec<u64>> {
+        let entries = self.there(entries)?;
+        let clusters = self.clusters(&entries).await?;
+        Ok(plan::starts(&self.inner.ntuple.schema, columns, &clusters, &entries, step))
     }
 
     /// Reads in batches that begin at `starts`, whose last is the end: all entries or, of windows,
@@ -333,7 +318,7 @@ impl Ntuple {
     }
 
     /// Those of the entries that there are.
-    fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
+    pub(super) fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
         if entries.start > entries.end {
             let what = format!("entries {} to {} run backwards", entries.start, entries.end);
             return Err(Error::new(ErrorKind::InvalidArgument, what));
@@ -347,31 +332,9 @@ impl Ntuple {
     /// # Errors
     /// As [`Ntuple::batches`]; those of fetching and decoding.
     pub async fn read(&self, columns: Vec<FieldColumn>, entries: Range<u64>) -> Result<Batch> {
-        self.read_all(columns, None, entries).await
-    }
-
-    /// As [`Ntuple::read`], of those entries only that survive the cut.
-    ///
-    /// # Errors
-    /// As [`Ntuple::batches_where`]; those of fetching and decoding, and the predicate's.
-    pub async fn read_where(
-        &self,
-        columns: Vec<FieldColumn>,
-        cut: &Cut,
-        entries: Range<u64>,
-    ) -> Result<Batch> {
-        self.read_all(columns, Some(cut), entries).await
-    }
-
-    async fn read_all(
-        &self,
-        columns: Vec<FieldColumn>,
-        cut: Option<&Cut>,
-        entries: Range<u64>,
-    ) -> Result<Batch> {
         let entries = self.there(entries)?;
-        let nothing = Batch::empty(entries.clone(), cut, columns.iter().map(FieldColumn::empty));
-        let mut batches = self.start(columns, cut, entries, Step::Whole, Rank::FIRST).await?;
+        let nothing = Batch::empty(entries.clone(), None, columns.iter().map(FieldColumn::empty));
+        let mut batches = self.start(columns, entries, Step::Whole, Rank::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 

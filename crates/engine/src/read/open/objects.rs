@@ -30,7 +30,7 @@ const KNOWN_PART_MIN: u64 = 16;
 
 /// What is at a path of a file.
 pub enum Content {
-    Table(Table),
+    Table(Arc<dyn Table>),
     Directory,
     Object(Objects),
 }

@@ -1,13 +1,15 @@
 //! Names among a table and its friends.
 
+use std::sync::Arc;
+
 use crate::Engine;
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::cut::Cut;
+use crate::read::core::friends::{Friend, behind};
 use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::select::is_glob;
-use crate::read::core::table::{Selected, Table};
+use crate::read::core::table::{Columns, Table};
 use crate::read::joined::Joined;
-use crate::read::joined::friends::{Friend, behind};
 use crate::read::many::chain::Chain;
 
 impl Engine {
@@ -17,7 +19,11 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Table::select`] and [`Engine::friends`].
-    pub async fn select(&self, table: &Table, wanted: &Wanted) -> Result<Selected> {
+    pub async fn select(
+        &self,
+        table: &Arc<dyn Table>,
+        wanted: &Wanted,
+    ) -> Result<Box<dyn Columns>> {
         self.select_for(table, &[], wanted, None).await
     }
 
@@ -28,11 +34,11 @@ impl Engine {
     /// As [`Engine::select`]; `InvalidArgument` for the name of a column that several friends have.
     pub async fn select_for(
         &self,
-        table: &Table,
+        table: &Arc<dyn Table>,
         friends: &[Friend],
         wanted: &Wanted,
         cut: Option<&Cut>,
-    ) -> Result<Selected> {
+    ) -> Result<Box<dyn Columns>> {
         let patterns: Vec<(&str, Option<&Chosen>)> = match wanted {
             Wanted::All => Vec::new(),
             Wanted::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
@@ -40,25 +46,25 @@ impl Engine {
         };
         let decide = cut.iter().flat_map(|cut| &cut.columns).map(|name| &**name);
         let names: Vec<&str> = patterns.iter().map(|(name, _)| *name).chain(decide).collect();
-        let circle = Circle::around(self, table, friends, &names).await?;
-        if let Table::Chain(chain) = table {
+        let circle = Circle::around(self, &**table, friends, &names).await?;
+        if let Some(chain) = table.downcast_ref::<Chain>() {
             // Of its tables, each has friends of its own.
             let columns = chain.columns_with(circle.friends, wanted, cut).await?;
-            return Ok(Selected::Chain(columns));
+            return Ok(Box::new(columns));
         }
         let mut used = Vec::new();
         for name in &names {
-            used.extend(circle.meant(name)?.map(|meant| &meant.friend.table));
+            used.extend(circle.meant(name)?.map(|meant| &*meant.friend.table));
         }
         if used.is_empty() {
             return table.select(wanted);
         }
-        if used.iter().any(|table| matches!(table, Table::Chain(_))) {
+        if used.iter().any(|table| table.downcast_ref::<Chain>().is_some()) {
             let chain = Chain::of_one(self, table);
             let columns = chain.columns_with(circle.friends, wanted, cut).await?;
-            return Ok(Selected::Chain(columns));
+            return Ok(Box::new(columns));
         }
-        let mut joined = Joined::new(table);
+        let mut joined = Joined::new(&**table);
         for name in &names[patterns.len()..] {
             if let Some(Meant { friend, .. }) = circle.meant(name)? {
                 joined.admit(friend)?;
@@ -67,21 +73,22 @@ impl Engine {
         for (pattern, chosen) in &patterns {
             match circle.meant(pattern)? {
                 Some(Meant { friend, column, prefix }) => {
-                    joined.add(friend, &friend.table.meant(column, *chosen)?, prefix)?;
+                    let columns = friend.table.matching(column, *chosen)?;
+                    joined.add_of(friend, &*columns, prefix)?;
                 }
-                None => joined.add_own(&table.meant(pattern, *chosen)?),
+                None => joined.add_own(&*table.matching(pattern, *chosen)?)?,
             }
         }
         if matches!(wanted, Wanted::All) {
-            joined.add_own(&table.select(wanted)?);
+            joined.add_own(&*table.select(wanted)?)?;
         }
-        Ok(Selected::Joined(joined))
+        Ok(Box::new(joined))
     }
 }
 
 /// A table and those friends of it that names may be about.
 struct Circle<'a> {
-    table: &'a Table,
+    table: &'a dyn Table,
     friends: Vec<Friend>,
     /// Names of all friends, also of those that need not be opened or cannot be.
     all: Vec<String>,
@@ -99,7 +106,7 @@ impl<'a> Circle<'a> {
     /// The friends that names are about, opened side by side.
     async fn around(
         engine: &Engine,
-        table: &'a Table,
+        table: &'a dyn Table,
         given: &[Friend],
         names: &[&str],
     ) -> Result<Self> {
@@ -107,11 +114,8 @@ impl<'a> Circle<'a> {
         circle.all.extend(given.iter().map(|friend| friend.name.clone()));
         let unknown = |name: &&&str| !table.has(name) && circle.friend_at(name).is_none();
         let mut unknown = names.iter().filter(unknown).peekable();
-        let book = match table {
-            Table::Tree(tree) => tree.friend_book(),
-            Table::Chain(chain) => chain.friend_book(),
-            Table::Ntuple(_) => return Ok(circle),
-        };
+        // Of a chain its own: those of its tables are asked for table by table.
+        let Some(&book) = table.friend_books().first() else { return Ok(circle) };
         let places = match book.places() {
             Ok(places) if places.is_empty() => return Ok(circle),
             Ok(places) => places,
@@ -182,7 +186,7 @@ impl<'a> Circle<'a> {
     }
 
     fn nowhere(&self, name: &str) -> Error {
-        let own = self.table.meant(name, None).err();
+        let own = self.table.matching(name, None).err();
         let error = own.unwrap_or_else(|| Error::new(ErrorKind::NotInFile, name));
         let friends = self.all.join(", ");
         error.with_advice(format!(

@@ -1,6 +1,7 @@
 //! A tree that can be read.
 
 mod baskets;
+pub mod columns;
 mod counts;
 pub mod events;
 pub mod learn;
@@ -17,12 +18,12 @@ use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::{Cut, Told};
+use crate::read::core::friends::FriendBook;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::Chosen;
 use crate::read::core::select::Names;
 use crate::read::core::steps::{Rank, Step};
 use crate::read::file::File;
-use crate::read::joined::friends::FriendBook;
 use baskets::Baskets;
 use plan::TreePlan;
 

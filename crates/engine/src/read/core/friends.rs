@@ -1,0 +1,101 @@
+//! Friends of a table: other tables, often in other files, whose entries belong to its own.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rootfile::tree::FriendPlace;
+
+use super::table::Table;
+use crate::error::Result;
+use crate::located::{Located, unlocated};
+use crate::read::file::File;
+
+/// A friend that is open.
+#[derive(Clone)]
+pub struct Friend {
+    /// What comes before the dot in `friend.branch`.
+    pub name: String,
+    pub table: Arc<dyn Table>,
+    /// Number of its entry that belongs to the first of the table.
+    pub(crate) shift: i64,
+    /// It is one of several that are read one after the other, of which some lack entries.
+    pub(crate) sometimes_lacks: bool,
+}
+
+impl Friend {
+    /// A table whose entries belong to those of another one.
+    pub fn new(name: &str, table: Arc<dyn Table>) -> Self {
+        Friend { name: name.to_owned(), table, shift: 0, sometimes_lacks: false }
+    }
+
+    /// What follows its name in `friend.column`.
+    pub(crate) fn behind<'a>(&self, name: &'a str) -> Option<&'a str> {
+        behind(name, &self.name)
+    }
+
+    /// Its entry that belongs to one of the table.
+    pub(crate) fn own(&self, entry: u64) -> u64 {
+        entry.checked_add_signed(self.shift).unwrap_or(0)
+    }
+
+    /// The table's entry that belongs to one of its own.
+    pub(crate) fn not_own(&self, entry: u64) -> u64 {
+        entry.checked_add_signed(self.shift.saturating_neg()).unwrap_or(0)
+    }
+
+    /// Entries of the table before the first that it lacks.
+    pub(crate) fn there(&self) -> u64 {
+        self.not_own(self.table.num_entries())
+    }
+
+    /// Whether it lacks some of the entries of the table.
+    pub(crate) fn lacks(&self, num_entries: u64) -> bool {
+        self.sometimes_lacks || self.there() < num_entries
+    }
+}
+
+/// What follows `friend.`
+pub(crate) fn behind<'a>(name: &'a str, friend: &str) -> Option<&'a str> {
+    name.strip_prefix(friend)?.strip_prefix('.')
+}
+
+/// The friends that a tree's or a chain's file names, and those of them that are open.
+pub struct FriendBook {
+    /// Where the tree is; `None` for one that is in no file.
+    pub(crate) home: Option<(File, Arc<str>)>,
+    places: rootfile::Result<Vec<FriendPlace>>,
+    open: Mutex<Vec<Friend>>,
+}
+
+impl Default for FriendBook {
+    fn default() -> Self {
+        FriendBook { home: None, places: Ok(Vec::new()), open: Mutex::default() }
+    }
+}
+
+impl FriendBook {
+    pub(crate) fn new(file: File, path: &str, places: rootfile::Result<Vec<FriendPlace>>) -> Self {
+        FriendBook { home: Some((file, path.into())), places, open: Mutex::default() }
+    }
+
+    /// # Errors
+    /// Why the file's list of them cannot be read.
+    pub fn places(&self) -> Result<Vec<FriendPlace>> {
+        let home = self.home.as_ref();
+        self.places.clone().map_err(|error| match home {
+            Some((file, _)) => error.located(file.url()),
+            None => unlocated(error),
+        })
+    }
+
+    pub(crate) fn known(&self, name: &str) -> Option<Friend> {
+        self.open.lock().iter().find(|friend| friend.name == name).cloned()
+    }
+
+    pub(crate) fn remember(&self, friend: Friend) {
+        let mut open = self.open.lock();
+        if open.iter().all(|other| other.name != friend.name) {
+            open.push(friend);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! An RNTuple as a table, and columns of it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt, ready};
+use rootfile::Array;
+
+use super::follow::Follower;
+use super::{FieldColumn, Ntuple};
+use crate::error::Result;
+use crate::read::core::batches::Batches;
+use crate::read::core::columns::joined;
+use crate::read::core::cut::Told;
+use crate::read::core::footprint::Outline;
+use crate::read::core::lazy::{LazyColumns, Learning};
+use crate::read::core::request::Wanted;
+use crate::read::core::steps::{Rank, Step};
+use crate::read::core::table::{Columns, Table, not_added};
+use crate::read::file::File;
+use crate::read::file::layout_hints::Series;
+
+/// Columns of one RNTuple.
+#[derive(Clone)]
+pub struct NtupleColumns {
+    ntuple: Ntuple,
+    columns: Vec<FieldColumn>,
+}
+
+impl Table for Ntuple {
+    fn file(&self) -> &File {
+        Ntuple::file(self)
+    }
+
+    fn path(&self) -> &str {
+        Ntuple::path(self)
+    }
+
+    fn num_entries(&self) -> u64 {
+        Ntuple::num_entries(self)
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    fn require(&self, name: &str) -> Result<Box<dyn Columns>> {
+        let column = self.column(self.the(name)?)?;
+        Ok(NtupleColumns::boxed(self, vec![column]))
+    }
+
+    fn select(&self, wanted: &Wanted) -> Result<Box<dyn Columns>> {
+        let columns = match wanted {
+            Wanted::All => self.all_columns(),
+            Wanted::Named(patterns) => self.columns(patterns)?,
+            Wanted::Chosen(chosen) => {
+                chosen.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
+            }
+        };
+        Ok(NtupleColumns::boxed(self, columns))
+    }
+
+    fn no_columns(&self) -> Box<dyn Columns> {
+        NtupleColumns::boxed(self, Vec::new())
+    }
+
+    fn teach(&self, series: &Series) {
+        self.file().teach(series, |file, known| self.all_again(file, known));
+    }
+}
+
+impl File {
+    /// The RNTuple at `path` (`directory/name` or `directory/name;cycle`).
+    ///
+    /// # Errors
+    /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
+    pub async fn ntuple(&self, path: &str) -> Result<Ntuple> {
+        let metadata = self.reading(|file, known| file.ntuple(known, path)).await?;
+        Ok(Ntuple::new(self.clone(), path, metadata))
+    }
+}
+
+impl NtupleColumns {
+    pub fn new(ntuple: Ntuple, columns: Vec<FieldColumn>) -> Self {
+        NtupleColumns { ntuple, columns }
+    }
+
+    fn boxed(ntuple: &Ntuple, columns: Vec<FieldColumn>) -> Box<dyn Columns> {
+        Box::new(NtupleColumns::new(ntuple.clone(), columns))
+    }
+}
+
+impl Columns for NtupleColumns {
+    fn table(&self) -> Arc<dyn Table> {
+        Arc::new(self.ntuple.clone())
+    }
+
+    fn boxed(&self) -> Box<dyn Columns> {
+        Box::new(self.clone())
+    }
+
+    fn file(&self) -> &File {
+        self.ntuple.file()
+    }
+
+    fn path(&self) -> &str {
+        self.ntuple.path()
+    }
+
+    fn num_entries(&self) -> u64 {
+        self.ntuple.num_entries()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| &*column.name).collect()
+    }
+
+    fn pieces(&self) -> &'static str {
+        "pages"
+    }
+
+    fn empty(&self) -> Vec<(String, Array)> {
+        self.columns.iter().map(FieldColumn::empty).collect()
+    }
+
+    fn pick(&self, positions: &[usize]) -> Box<dyn Columns> {
+        let columns = positions.iter().map(|at| self.columns[*at].clone()).collect();
+        NtupleColumns::boxed(&self.ntuple, columns)
+    }
+
+    fn position(&self, others: &dyn Columns, at: usize) -> Option<usize> {
+        let other = &others.downcast_ref::<NtupleColumns>()?.columns[at];
+        self.columns.iter().position(|column| column.interpretation == other.interpretation)
+    }
+
+    fn add(&mut self, others: &dyn Columns, at: usize) -> Result<usize> {
+        if let Some(known) = self.position(others, at) {
+            return Ok(known);
+        }
+        let own = others.downcast_ref::<NtupleColumns>();
+        let other = &own.ok_or_else(|| not_added(self.ntuple.path(), others))?.columns[at];
+        self.columns.push(other.clone());
+        Ok(self.columns.len() - 1)
+    }
+
+    fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
+        self.ntuple.there(entries)
+    }
+
+    fn bytes_per_entry(&self) -> BoxFuture<'_, Result<f64>> {
+        match self.columns.is_empty() {
+            true => ready(Ok(0.0)).boxed(),
+            false => self.ntuple.bytes_per_entry(&self.columns).boxed(),
+        }
+    }
+
+    fn cluster_starts(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Option<Vec<u64>>>> {
+        async move {
+            if self.columns.is_empty() {
+                return Ok(None);
+            }
+            let clusters = self.ntuple.clusters(&entries).await?;
+            Ok(Some(clusters.iter().map(|cluster| cluster.entries.start).collect()))
+        }
+        .boxed()
+    }
+
+    fn start_at<'a>(
+        &'a self,
+        starts: &'a [u64],
+        told: Option<(&'a [u64], Told)>,
+        rank: Rank,
+    ) -> BoxFuture<'a, Result<Batches>> {
+        self.ntuple.start_at(self.columns.clone(), starts, told, rank).boxed()
+    }
+
+    fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>> {
+        async move {
+            let plan = self.ntuple.plan(&self.columns, entries, Step::Whole).await?;
+            let names = self.columns.iter().map(|column| &column.name);
+            let pieces = plan.items.iter().flat_map(|item| {
+                item.pieces.iter().map(|piece| (item.column, Some(&piece.range), piece.decoded))
+            });
+            Ok(vec![Outline::new((self.file().url(), self.path()), names, pieces)])
+        }
+        .boxed()
+    }
+
+    fn step_entries_of(&self, step: Step, total: u64) -> BoxFuture<'_, Result<u64>> {
+        self.ntuple.step_entries(&self.columns, step, total).boxed()
+    }
+
+    fn steps(&self, entries: Range<u64>, step: Step) -> BoxFuture<'_, Result<Vec<u64>>> {
+        self.ntuple.starts(&self.columns, entries, step).boxed()
+    }
+
+    fn start(&self, entries: Range<u64>, step: Step, rank: Rank) -> BoxFuture<'_, Result<Batches>> {
+        self.ntuple.start(self.columns.clone(), entries, step, rank).boxed()
+    }
+
+    fn lazily(
+        &self,
+        entries: Range<u64>,
+        step: u64,
+        learning: Learning,
+    ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
+        async move {
+            let clusters = self.ntuple.clusters(&entries).await?;
+            let columns = self.columns.clone();
+            let follower = Follower::new(&self.ntuple, columns, clusters, entries, step, learning);
+            let reader: Box<dyn LazyColumns> = Box::new(Lazy { follower, columns: self.clone() });
+            Ok(reader)
+        }
+        .boxed()
+    }
+}
+
+/// Columns of an RNTuple that are read when they are looked at.
+struct Lazy {
+    follower: Follower,
+    columns: NtupleColumns,
+}
+
+impl LazyColumns for Lazy {
+    fn advance(&mut self) -> BoxFuture<'_, Option<Result<Range<u64>>>> {
+        ready(self.follower.advance().map(Ok)).boxed()
+    }
+
+    fn touch(&mut self, column: usize, entries: Range<u64>) -> BoxFuture<'_, Result<Array>> {
+        async move {
+            let pieces = self.follower.touch(column).await?;
+            let empty = || self.columns.columns[column].empty().1;
+            Ok(joined(&pieces, &entries)?.unwrap_or_else(empty))
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,286 @@
+//! A tree as a table, and columns of it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt, ready};
+use rootfile::Array;
+use rootfile::tree::TreeIndex;
+
+use super::learn::Learner;
+use super::{Tree, plan};
+use crate::error::{Error, ErrorKind, Result};
+use crate::read::core::batches::Batches;
+use crate::read::core::columns::{Column, joined};
+use crate::read::core::cut::{Cut, Told};
+use crate::read::core::footprint::Outline;
+use crate::read::core::friends::FriendBook;
+use crate::read::core::lazy::{LazyColumns, Learning};
+use crate::read::core::request::{Chosen, Wanted};
+use crate::read::core::steps::{Rank, Step};
+use crate::read::core::table::{Columns, Table, not_added};
+use crate::read::file::File;
+use crate::read::file::layout_hints::Series;
+
+/// Columns of one tree.
+#[derive(Clone)]
+pub struct TreeColumns {
+    tree: Tree,
+    columns: Vec<Column>,
+}
+
+impl Table for Tree {
+    fn file(&self) -> &File {
+        Tree::file(self)
+    }
+
+    fn path(&self) -> &str {
+        Tree::path(self)
+    }
+
+    fn num_entries(&self) -> u64 {
+        Tree::num_entries(self)
+    }
+
+    fn friend_books(&self) -> Vec<&FriendBook> {
+        vec![self.friend_book()]
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names().find(name).is_some()
+    }
+
+    fn require(&self, name: &str) -> Result<Box<dyn Columns>> {
+        let column = self.column(self.names().the(name)?)?;
+        Ok(TreeColumns::boxed(self, vec![column]))
+    }
+
+    fn select(&self, wanted: &Wanted) -> Result<Box<dyn Columns>> {
+        let columns = match wanted {
+            Wanted::All => self.all_columns(),
+            Wanted::Named(patterns) => self.columns(patterns)?,
+            Wanted::Chosen(chosen) if chosen.iter().any(|each| each.keep.is_some()) => {
+                let what =
+                    format!("{} is a tree, not an RNTuple as what is read with it", self.path());
+                return Err(
+                    Error::new(ErrorKind::InvalidArgument, what).with_url(self.file().url())
+                );
+            }
+            Wanted::Chosen(chosen) => {
+                chosen.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
+            }
+        };
+        Ok(TreeColumns::boxed(self, columns))
+    }
+
+    fn no_columns(&self) -> Box<dyn Columns> {
+        TreeColumns::boxed(self, Vec::new())
+    }
+
+    fn index(&self) -> Result<Option<Arc<TreeIndex>>> {
+        Tree::index(self)
+    }
+
+    fn teach(&self, series: &Series) {
+        self.file().teach(series, |file, known| file.has_record(known, self.path()));
+    }
+}
+
+impl File {
+    /// The tree at `path` (`directory/name` or `directory/name;cycle`).
+    ///
+    /// # Errors
+    /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
+    pub async fn tree(&self, path: &str) -> Result<Tree> {
+        let metadata = self.reading(|file, known| file.tree(known, path)).await?;
+        self.learn(|file, known| file.has_record(known, path));
+        Ok(Tree::new(self.clone(), path, metadata))
+    }
+}
+
+impl TreeColumns {
+    pub fn new(tree: Tree, columns: Vec<Column>) -> Self {
+        TreeColumns { tree, columns }
+    }
+
+    fn boxed(tree: &Tree, columns: Vec<Column>) -> Box<dyn Columns> {
+        Box::new(TreeColumns::new(tree.clone(), columns))
+    }
+
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+}
+
+impl Columns for TreeColumns {
+    fn table(&self) -> Arc<dyn Table> {
+        Arc::new(self.tree.clone())
+    }
+
+    fn boxed(&self) -> Box<dyn Columns> {
+        Box::new(self.clone())
+    }
+
+    fn file(&self) -> &File {
+        self.tree.file()
+    }
+
+    fn path(&self) -> &str {
+        self.tree.path()
+    }
+
+    fn num_entries(&self) -> u64 {
+        self.tree.num_entries()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.columns.iter().map(|column| &*column.name).collect()
+    }
+
+    fn pieces(&self) -> &'static str {
+        "baskets"
+    }
+
+    fn empty(&self) -> Vec<(String, Array)> {
+        let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
+        self.columns.iter().map(empty).collect()
+    }
+
+    fn pick(&self, positions: &[usize]) -> Box<dyn Columns> {
+        TreeColumns::boxed(
+            &self.tree,
+            positions.iter().map(|at| self.columns[*at].clone()).collect(),
+        )
+    }
+
+    fn chosen(&self) -> Vec<Chosen> {
+        let chosen = |column: &Column| Chosen {
+            name: column.name.clone(),
+            optional: column.optional,
+            as_bytes: false,
+            keep: None,
+        };
+        self.columns.iter().map(chosen).collect()
+    }
+
+    fn position(&self, others: &dyn Columns, at: usize) -> Option<usize> {
+        let other = &others.downcast_ref::<TreeColumns>()?.columns[at];
+        self.columns.iter().position(|column| column.branch == other.branch)
+    }
+
+    fn add(&mut self, others: &dyn Columns, at: usize) -> Result<usize> {
+        if let Some(known) = self.position(others, at) {
+            return Ok(known);
+        }
+        let own = others.downcast_ref::<TreeColumns>();
+        let other = &own.ok_or_else(|| not_added(self.tree.path(), others))?.columns[at];
+        self.columns.push(Column { optional: false, ..other.clone() });
+        Ok(self.columns.len() - 1)
+    }
+
+    fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
+        let end = entries.end.min(plan::entries_there(self.tree.metadata(), &self.columns));
+        Ok(entries.start.min(end)..end)
+    }
+
+    fn bytes_per_entry(&self) -> BoxFuture<'_, Result<f64>> {
+        let bytes = |column| plan::decoded_bytes_per_entry(self.tree.metadata(), column);
+        ready(Ok(self.columns.iter().map(bytes).sum())).boxed()
+    }
+
+    fn share_a_piece(&self, before: u64, after: u64) -> bool {
+        let branches = &self.tree.metadata().branches;
+        self.columns.iter().any(|column| {
+            let branch = &branches[column.branch.0 as usize];
+            let basket = |entry: u64| plan::baskets_of(branch, &(entry..entry + 1)).start;
+            basket(before) == basket(after)
+        })
+    }
+
+    fn start_at<'a>(
+        &'a self,
+        starts: &'a [u64],
+        told: Option<(&'a [u64], Told)>,
+        rank: Rank,
+    ) -> BoxFuture<'a, Result<Batches>> {
+        async move { self.tree.start_at(self.columns.clone(), starts, told, rank) }.boxed()
+    }
+
+    fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>> {
+        async move {
+            let plan = self.tree.plan(&self.columns, entries, Step::Whole)?;
+            let names = self.columns.iter().map(|column| &column.name);
+            let pieces = plan.items.iter().map(|item| {
+                (item.column, item.pieces.first().map(|piece| &piece.range), item.decoded)
+            });
+            Ok(vec![Outline::new((self.file().url(), self.path()), names, pieces)])
+        }
+        .boxed()
+    }
+
+    fn step_entries_of(&self, step: Step, total: u64) -> BoxFuture<'_, Result<u64>> {
+        let entries = plan::step_entries(self.tree.metadata(), &self.columns, step, total);
+        ready(Ok(entries)).boxed()
+    }
+
+    fn steps(&self, entries: Range<u64>, step: Step) -> BoxFuture<'_, Result<Vec<u64>>> {
+        async move {
+            let plan = self.tree.plan(&self.columns, entries, step)?;
+            let end = plan.batches.last().map(|batch| batch.entries.end);
+            Ok(plan.batches.iter().map(|batch| batch.entries.start).chain(end).collect())
+        }
+        .boxed()
+    }
+
+    fn start(&self, entries: Range<u64>, step: Step, rank: Rank) -> BoxFuture<'_, Result<Batches>> {
+        async move { self.tree.start(self.columns.clone(), None, entries, step, rank) }.boxed()
+    }
+
+    fn start_cut<'a>(
+        &'a self,
+        cut: &'a Cut,
+        entries: Range<u64>,
+        step: Step,
+        rank: Rank,
+    ) -> Option<BoxFuture<'a, Result<Batches>>> {
+        let start =
+            async move { self.tree.start(self.columns.clone(), Some(cut), entries, step, rank) };
+        Some(start.boxed())
+    }
+
+    fn lazily(
+        &self,
+        entries: Range<u64>,
+        step: u64,
+        learning: Learning,
+    ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
+        let learner = Learner::new(&self.tree, entries, step, learning);
+        let reader: Box<dyn LazyColumns> = Box::new(Lazy { learner, columns: self.clone() });
+        ready(Ok(reader)).boxed()
+    }
+}
+
+/// Columns of a tree that are read when they are looked at.
+struct Lazy {
+    learner: Learner,
+    columns: TreeColumns,
+}
+
+impl LazyColumns for Lazy {
+    fn advance(&mut self) -> BoxFuture<'_, Option<Result<Range<u64>>>> {
+        ready(self.learner.advance().map(Ok)).boxed()
+    }
+
+    fn touch(&mut self, column: usize, entries: Range<u64>) -> BoxFuture<'_, Result<Array>> {
+        async move {
+            let column = &self.columns.columns[column];
+            let pieces = self.learner.touch(column.branch).await?;
+            Ok(joined(&pieces, &entries)?.unwrap_or_else(|| column.interpretation.empty()))
+        }
+        .boxed()
+    }
+}
