@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::serve::shaped::Shape;
-use ::serve::{Config, Limits, Server};
+use ::serve::{Config, Limits, Server, Shape};
 use clap::Args;
 
 use crate::outcome::Outcome;
@@ -20,7 +19,7 @@ use crate::units::{parse_rate, parse_time};
 ///
 /// No client keeps others out, or takes memory by not reading: --help has the limits.
 #[derive(Debug, Args)]
-#[command(after_long_help = Limits::help())]
+#[command(after_long_help = help_on_limits())]
 pub struct Arguments {
     /// The folder
     dir: PathBuf,
@@ -54,6 +53,48 @@ pub struct Arguments {
     /// Files open in all
     #[arg(long, default_value_t = Limits::default().files)]
     files: usize,
+}
+
+/// What `farroot serve --help` says of the numbers that no option changes.
+fn help_on_limits() -> String {
+    let Limits {
+        requests,
+        request_bytes,
+        answer_bytes,
+        shared_bytes,
+        answer_bytes_max,
+        files_per_connection,
+        threads,
+        opening,
+        idle,
+        stalled,
+        stalled_when_full,
+        ..
+    } = Limits::default();
+    let (kib, mib) = (|bytes| bytes >> 10, |bytes| bytes >> 20);
+    format!(
+        "Limits:
+- Connections: a new one beyond --connections or --connections-per-address takes the place of one that has not \
+logged in, is idle, or has taken nothing of its answers for {} s; the oldest, of the address with the most. Where \
+there is none it is refused in words.
+- Files: one address has at most half of --files, a connection {files_per_connection}. Where there are no more, the \
+connection with most files ends.
+- Requests: {requests} of a connection wait for their answers, further ones are not read; a request or HTTP header has \
+{} KiB.
+- Memory: answers of a connection have {} KiB, up to {} MiB while all connections together have less than {} MiB \
+beyond that. Files are read as fast as clients take them.
+- Threads: {threads} wait for the file system, in turn for each address.
+- Time: connections end without a login or a complete HTTP request after {} s, idle after {} min, and when they take \
+less than 16 KiB of their answers in {} s.",
+        stalled_when_full.as_secs(),
+        kib(request_bytes),
+        kib(answer_bytes),
+        mib(answer_bytes_max),
+        mib(shared_bytes),
+        opening.as_secs(),
+        idle.as_secs() / 60,
+        stalled.as_secs(),
+    )
 }
 
 /// Serves until Ctrl-C.

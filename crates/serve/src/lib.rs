@@ -8,7 +8,7 @@ mod files;
 mod http;
 mod limits;
 mod memory;
-pub mod shaped;
+mod shaped;
 mod stream;
 mod turns;
 mod xrootd;
@@ -25,10 +25,11 @@ use tokio::sync::Semaphore;
 
 use self::clients::{Client, Clients};
 use self::files::Files;
-use self::shaped::{Link, Shape};
+use self::shaped::Link;
 use self::stream::{Stream, Watched};
 
 pub use self::limits::Limits;
+pub use self::shaped::Shape;
 
 /// Pause after a refused accept (no file descriptors left): trying at once would only burn time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -73,48 +73,6 @@ impl Limits {
         self.threads = self.threads.max(1);
         self
     }
-
-    /// For `farroot serve --help`.
-    pub fn help() -> String {
-        let Limits {
-            requests,
-            request_bytes,
-            answer_bytes,
-            shared_bytes,
-            answer_bytes_max,
-            files_per_connection,
-            threads,
-            opening,
-            idle,
-            stalled,
-            stalled_when_full,
-            ..
-        } = Limits::default();
-        let (kib, mib) = (|bytes| bytes >> 10, |bytes| bytes >> 20);
-        format!(
-            "Limits:
-- Connections: a new one beyond --connections or --connections-per-address takes the place of one that has not \
-logged in, is idle, or has taken nothing of its answers for {} s; the oldest, of the address with the most. Where \
-there is none it is refused in words.
-- Files: one address has at most half of --files, a connection {files_per_connection}. Where there are no more, the \
-connection with most files ends.
-- Requests: {requests} of a connection wait for their answers, further ones are not read; a request or HTTP header has \
-{} KiB.
-- Memory: answers of a connection have {} KiB, up to {} MiB while all connections together have less than {} MiB \
-beyond that. Files are read as fast as clients take them.
-- Threads: {threads} wait for the file system, in turn for each address.
-- Time: connections end without a login or a complete HTTP request after {} s, idle after {} min, and when they take \
-less than 16 KiB of their answers in {} s.",
-            stalled_when_full.as_secs(),
-            kib(request_bytes),
-            kib(answer_bytes),
-            mib(answer_bytes_max),
-            mib(shared_bytes),
-            opening.as_secs(),
-            idle.as_secs() / 60,
-            stalled.as_secs(),
-        )
-    }
 }
 
 /// File descriptors that this process may have, where the system tells (Linux); otherwise what the most

@@ -8,8 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-use farroot_serve::shaped::Shape;
-use farroot_serve::{Config, Limits, Server};
+use farroot_serve::{Config, Limits, Server, Shape};
 
 /// A served folder with one file whose bytes tell their offsets.
 struct Served {

@@ -9,8 +9,7 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use farroot_serve::shaped::Shape;
-use farroot_serve::{Config, Limits, Server};
+use farroot_serve::{Config, Limits, Server, Shape};
 use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, RequestId};
 use xrootd::error::{ErrorCode, RequestError};
 use xrootd::message::dirlist::DirlistOptions;
