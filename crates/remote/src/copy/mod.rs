@@ -25,7 +25,7 @@ use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
 use crate::fetch::{RemoteFile, Urgency, Want, Wants};
 use partial::Partial;
-use target::Job;
+use target::CopyJob;
 
 /// What is asked for and written at a time: small enough to be spread over many connections up to
 /// the end.
@@ -135,7 +135,7 @@ impl Remote {
 
     async fn copy_one(
         &self,
-        job: &Job,
+        job: &CopyJob,
         options: CopyOptions,
         tell: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Copied> {

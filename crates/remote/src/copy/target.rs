@@ -12,12 +12,12 @@ use crate::home::expanded;
 
 /// One file's way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub struct CopyJob {
     pub source: String,
     pub target: PathBuf,
 }
 
-impl Job {
+impl CopyJob {
     /// # Errors
     /// `InvalidArgument` where there is no directory for the target.
     fn check_directory(&self) -> Result<()> {
@@ -78,14 +78,14 @@ fn local(target: &Path) -> Result<PathBuf> {
 /// # Errors
 /// `InvalidArgument` for several files and a target that is no directory, for sources of the same
 /// name, and for those whose address ends without one.
-pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<Job>> {
+pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<CopyJob>> {
     let wrong = |text: String| Error::new(ErrorKind::InvalidArgument, text);
     let target = &*local(target)?;
     let is_there = target.is_dir();
     if !is_there && !target.as_os_str().to_string_lossy().ends_with('/') {
         return match <[String; 1]>::try_from(sources) {
             Ok([source]) => {
-                let job = Job { source, target: target.to_owned() };
+                let job = CopyJob { source, target: target.to_owned() };
                 job.check_directory()?;
                 Ok(vec![job])
             }
@@ -102,7 +102,7 @@ pub fn jobs(sources: Vec<String>, target: &Path) -> Result<Vec<Job>> {
             let text = format!("two of the files are called {name:?}");
             return Err(wrong(text).with_advice("copy them into different directories"));
         }
-        jobs.push(Job { source, target: target.join(name) });
+        jobs.push(CopyJob { source, target: target.join(name) });
     }
     if !is_there {
         std::fs::create_dir_all(target).map_err(|error| {
@@ -133,7 +133,7 @@ fn name_of(source: &str) -> Result<OsString> {
 mod tests {
     use super::*;
 
-    fn of(sources: &[&str], target: &Path) -> Result<Vec<Job>> {
+    fn of(sources: &[&str], target: &Path) -> Result<Vec<CopyJob>> {
         jobs(sources.iter().map(|source| (*source).to_owned()).collect(), target)
     }
 

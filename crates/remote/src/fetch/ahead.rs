@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::{Urgency, Want};
+use super::command::{Urgency, Want};
 
 /// Bytes on their way from the disk, or waiting for a decoder, at the most: some long requests on
 /// each connection, and some baskets for each thread.

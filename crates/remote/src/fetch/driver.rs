@@ -19,13 +19,13 @@ use scheduler::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use self::discovery::Finding;
+use self::discovery::Discovered;
+use super::command::{Begun, Delivery, DriverCommand, Opened, Urgency, Want};
 use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState,
 };
 use super::ledger::Phase;
 use super::trace::{RequestKind, RequestRecord, Trace};
-use super::{Begun, DriverCommand, Opened, Urgency, Want};
 use crate::address::{Address, Places};
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
@@ -63,8 +63,8 @@ pub struct Driver {
     searches: BTreeSet<(scheduler::Time, FileId)>,
     /// When to compare the sources of a file.
     comparisons: BTreeSet<(scheduler::Time, FileId)>,
-    finding_sender: mpsc::UnboundedSender<Finding>,
-    findings: mpsc::UnboundedReceiver<Finding>,
+    finding_sender: mpsc::UnboundedSender<Discovered>,
+    findings: mpsc::UnboundedReceiver<Discovered>,
 }
 
 impl Driver {
@@ -272,7 +272,7 @@ impl Driver {
         if let Some(id) = self.server_names.get(&key) {
             return Ok(*id);
         }
-        let server = source::server_for(url, &self.config, self.network.clone())?;
+        let server = source::servers::server_for(url, &self.config, self.network.clone())?;
         let id = self.scheduler.add_server(self.clock.now(), scheduler_traits(&server.traits()));
         let name = Arc::from(server.name());
         self.servers.insert(id, ServerState { server, name });
@@ -285,7 +285,7 @@ impl Driver {
         file: FileId,
         group: u64,
         wants: Vec<Want>,
-        sink: mpsc::UnboundedSender<super::Delivery>,
+        sink: mpsc::UnboundedSender<Delivery>,
     ) {
         let now = self.clock.now();
         let mut members = Vec::with_capacity(wants.len());

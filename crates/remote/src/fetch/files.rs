@@ -5,21 +5,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use scheduler::{ConnectionId, FileId, ServerId, SourceId, WantFailure, WantId};
+use scheduler::{ConnectionId, FileId, ServerId, SourceId, Time, WantFailure, WantId};
 use tokio::sync::{mpsc, oneshot};
 
 use super::activity::Activity;
-use super::driver::discovery::Search;
-use super::driver::replica_check::ReplicaCheck;
-use super::store::Store;
-use super::{Delivery, Opened};
+use super::command::{Delivery, Opened};
+use super::store::ByteStore;
+use crate::address::Address;
+use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::report::count;
-use crate::source::{Command, FileInfo, FileRef, Server};
+use crate::source::{Command, FileInfo, FileRef, Place, Server};
 
 /// A file somebody holds a handle to.
 pub struct FileState {
-    pub store: Store,
+    pub store: ByteStore,
     /// The first bytes, which the open brings and others may want as well, of a file that is read
     /// from before it is open.
     pub early_head: Option<Range<u64>>,
@@ -52,7 +52,7 @@ pub struct FileState {
 impl FileState {
     pub fn new(activity: Activity, opener: oneshot::Sender<Result<Opened>>) -> Self {
         FileState {
-            store: Store::default(),
+            store: ByteStore::default(),
             early_head: None,
             opener: Some((opener, activity)),
             infos: BTreeMap::new(),
@@ -146,6 +146,34 @@ impl FileState {
     pub fn file_ref(&self, source: SourceId) -> Option<&FileRef> {
         self.sources.get(&source).map(|(_, file)| file)
     }
+}
+
+/// What is known of where else a file may be.
+pub struct Search {
+    /// The redirector, as it was named.
+    pub origin: Address,
+    /// It has sent the read to another server, and can be told which have been tried.
+    pub sends_on: bool,
+    /// What has been named unasked.
+    pub named: Vec<Place>,
+    /// The hosts that it has named, and why they are not enough, in its own words.
+    pub tried: BTreeMap<String, &'static str>,
+    /// A server has failed, and nobody was found instead.
+    pub no_replica_left: bool,
+    /// When it is asked next.
+    pub next: Option<Time>,
+    pub begun: Option<Time>,
+    pub is_running: bool,
+    pub failures: u32,
+}
+
+/// How far the sources of a file have been compared.
+#[derive(Debug, Default)]
+pub struct ReplicaCheck {
+    pub is_planned: bool,
+    pub asked: BTreeSet<SourceId>,
+    /// What all of them must have.
+    pub checksum: Option<Checksum>,
 }
 
 /// A server that has been named by some file.

@@ -7,6 +7,7 @@
 
 pub mod activity;
 mod ahead;
+mod command;
 mod driver;
 mod files;
 pub mod ledger;
@@ -33,30 +34,10 @@ use crate::source::FileInfo;
 use crate::source::network::Network;
 use activity::Activity;
 use ahead::Ahead;
+use command::{Begun, Delivery, DriverCommand, FileTag, Opened};
+pub use command::{Urgency, Want};
 use log::Level;
 use trace::Trace;
-
-/// How soon bytes are wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Urgency {
-    /// Somebody waits.
-    Demand,
-    /// Somebody will, unless they stop early.
-    Hint,
-}
-
-/// One range that is wanted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Want {
-    /// Half open, in the file.
-    pub range: Range<u64>,
-    /// Bytes of memory that this holds from being asked for until its permit is dropped:
-    /// what arrives and what becomes of it.
-    pub cost: u64,
-    pub urgency: Urgency,
-    /// Lower comes first.
-    pub order: u64,
-}
 
 /// A range that has arrived.
 #[derive(Debug)]
@@ -109,81 +90,6 @@ impl Drop for LentMemory {
     fn drop(&mut self) {
         let _ = self.commands.send(DriverCommand::TakeBack { bytes: self.bytes });
     }
-}
-
-/// What handles ask of the driver.
-enum DriverCommand {
-    Open {
-        places: Places,
-        head: u64,
-        tail: u64,
-        activity: Activity,
-        /// Who goes on before the answer is told as soon as wants may come.
-        early: Option<oneshot::Sender<Begun>>,
-        reply: oneshot::Sender<Result<Opened>>,
-    },
-    Want {
-        file: FileTag,
-        group: u64,
-        wants: Vec<Want>,
-        sink: mpsc::UnboundedSender<Delivery>,
-    },
-    Promote {
-        group: u64,
-        indices: Range<usize>,
-    },
-    /// These are not wanted any more, unless they have come.
-    GiveUp {
-        group: u64,
-        indices: Range<usize>,
-    },
-    Abandon {
-        group: u64,
-    },
-    Resize {
-        group: u64,
-        index: usize,
-        cost: u64,
-    },
-    Release {
-        group: u64,
-        index: usize,
-    },
-    HandOver {
-        group: u64,
-        index: usize,
-    },
-    HandOut {
-        bytes: u64,
-    },
-    TakeBack {
-        bytes: u64,
-    },
-    Close {
-        file: FileTag,
-    },
-    Configure {
-        config: Box<Config>,
-        network: Arc<dyn Network>,
-    },
-}
-
-type FileTag = scheduler::FileId;
-type Delivery = (usize, Result<Bytes>);
-
-#[derive(Debug)]
-struct Opened {
-    file: FileTag,
-    info: FileInfo,
-    delivered: Vec<(u64, Bytes)>,
-    source: String,
-}
-
-/// A file that is being opened.
-#[derive(Debug)]
-struct Begun {
-    file: FileTag,
-    source: String,
 }
 
 /// Handle to the driver. Cheap to clone; the driver ends when the last handle is gone.

@@ -7,11 +7,11 @@ use bytes::Bytes;
 
 /// Delivered bytes by offset; pieces never overlap.
 #[derive(Debug, Default)]
-pub struct Store {
+pub struct ByteStore {
     pieces: BTreeMap<u64, Bytes>,
 }
 
-impl Store {
+impl ByteStore {
     /// Adds bytes at `offset`; where bytes are held already, those stay.
     pub fn insert(&mut self, offset: u64, bytes: Bytes) {
         let end = offset + bytes.len() as u64;
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn pieces_join_and_the_first_delivery_stays() {
-        let mut store = Store::default();
+        let mut store = ByteStore::default();
         store.insert(10, Bytes::from_static(b"cde"));
         store.insert(8, Bytes::from_static(b"ab??f"));
         store.insert(8, Bytes::from_static(b"??????g"));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn forgetting_cuts_pieces() {
-        let mut store = Store::default();
+        let mut store = ByteStore::default();
         store.insert(0, Bytes::from_static(b"0123456789"));
         store.forget(3..5);
         store.forget(8..20);

@@ -12,8 +12,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::local::read_piece;
-
 /// Length of a buffer: longer than nearly all requests. What does not fit gets memory of its own.
 const BUFFER_BYTES: usize = 5 << 18;
 /// Shorter pieces get memory of their own, or small ones would hold large buffers.
@@ -72,9 +70,38 @@ impl Buffers {
     }
 }
 
+/// The bytes of `range` that the file has, into a buffer that is not cleared first; fewer at its
+/// end.
+pub(super) fn read_piece(file: &File, range: Range<u64>) -> io::Result<Bytes> {
+    let wanted = usize::try_from(range.end.saturating_sub(range.start))
+        .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut buffer = Vec::new();
+    buffer.try_reserve_exact(wanted)?;
+    while buffer.len() < wanted {
+        let at = range.start + buffer.len() as u64;
+        match rustix::io::pread(file, rustix::buffer::spare_capacity(&mut buffer), at) {
+            Ok(0) => break,
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // The allocator may have given more room than asked for.
+    buffer.truncate(wanted);
+    Ok(Bytes::from(buffer))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_piece_ends_where_the_file_ends() {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, b"0123456789").unwrap();
+        assert_eq!(read_piece(&file, 2..5).unwrap(), &b"234"[..]);
+        assert_eq!(read_piece(&file, 8..100).unwrap(), &b"89"[..]);
+        assert_eq!(read_piece(&file, 10..11).unwrap(), &b""[..]);
+    }
 
     #[test]
     fn a_buffer_serves_again_when_the_last_of_it_is_gone() {

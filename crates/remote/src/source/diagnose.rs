@@ -15,9 +15,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
 use super::network::Network;
+use super::servers::server_for;
 use super::{
     Command, ConnectionEvent, ConnectionTag, FileInfo, FileRef, Link, Part, RequestTag, Server,
-    server_for,
 };
 use crate::address::Address;
 use crate::config::Config;

@@ -6,14 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
-use std::io;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::mpsc::error::TryRecvError;
@@ -297,26 +295,6 @@ fn request_of(command: &Command) -> Option<RequestTag> {
     }
 }
 
-/// The bytes of `range` that the file has, into a buffer that is not cleared first; fewer at its
-/// end.
-pub(super) fn read_piece(file: &File, range: Range<u64>) -> io::Result<Bytes> {
-    let wanted = usize::try_from(range.end.saturating_sub(range.start))
-        .map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let mut buffer = Vec::new();
-    buffer.try_reserve_exact(wanted)?;
-    while buffer.len() < wanted {
-        let at = range.start + buffer.len() as u64;
-        match rustix::io::pread(file, rustix::buffer::spare_capacity(&mut buffer), at) {
-            Ok(0) => break,
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    // The allocator may have given more room than asked for.
-    buffer.truncate(wanted);
-    Ok(Bytes::from(buffer))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -333,14 +311,5 @@ mod tests {
         let odd = directory.path().join("50% of #1?.root");
         std::fs::write(&odd, b"root").unwrap();
         assert_eq!(kind(&odd), Ok(4));
-    }
-
-    #[test]
-    fn a_piece_ends_where_the_file_ends() {
-        let mut file = tempfile::tempfile().unwrap();
-        io::Write::write_all(&mut file, b"0123456789").unwrap();
-        assert_eq!(read_piece(&file, 2..5).unwrap(), &b"234"[..]);
-        assert_eq!(read_piece(&file, 8..100).unwrap(), &b"89"[..]);
-        assert_eq!(read_piece(&file, 10..11).unwrap(), &b""[..]);
     }
 }

@@ -26,6 +26,7 @@ mod identity;
 pub mod local;
 pub mod network;
 pub mod one_shot;
+pub mod servers;
 mod spool;
 mod xrootd;
 
@@ -33,14 +34,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::address::{Address, Scheme};
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use crate::address::Address;
 use crate::checksum::{Algorithm, Checksum};
-use crate::config::Config;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind};
 
 use identity::seconds_since_1970;
 pub use identity::{FILE_BYTES_MAX, FileInfo, check_size};
@@ -261,26 +261,4 @@ pub trait Server: Send + Sync + 'static {
 
     /// Runs one connection until its commands end or it fails.
     fn run(self: Arc<Self>, link: Link) -> BoxFuture<'static, ()>;
-}
-
-/// The server that a file's address names.
-///
-/// # Errors
-/// `Unsupported` for schemes that this version does not speak.
-pub fn server_for(
-    url: &Address,
-    config: &Config,
-    network: Arc<dyn network::Network>,
-) -> Result<Arc<dyn Server>> {
-    match url.scheme() {
-        Scheme::Local => Ok(Arc::new(local::LocalServer::new())),
-        Scheme::Http => Ok(Arc::new(http::HttpServer::new(url, config, network)?)),
-        Scheme::Root => Ok(Arc::new(xrootd::XrootdServer::new(url, config, network)?)),
-        // To be wrapped around the network's stream.
-        encrypted @ (Scheme::Roots | Scheme::Https) => {
-            let what = format!("{} is not supported by this version", encrypted.name());
-            let error = Error::new(ErrorKind::Unsupported, what).with_url(url.to_string());
-            Err(error.with_advice("use root:// or http:// where the server has it"))
-        }
-    }
 }

@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use super::network::{Counted, Network, Stream};
+use super::servers::server_for;
 use super::{
     Command, ConnectionEvent, ConnectionTag, FileRef, Link, Part, Place, RequestTag, Role,
-    server_for,
 };
 use crate::address::{Address, Places};
 use crate::checksum::{Algorithm, Checksum};

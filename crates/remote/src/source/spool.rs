@@ -13,19 +13,19 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::watch;
 
-use super::local::read_piece;
+use super::buffers::read_piece;
 use crate::error::{Error, ErrorKind};
 
 /// See the module's description.
 #[derive(Debug)]
 pub struct Spool {
     file: Arc<File>,
-    progress: watch::Sender<Progress>,
+    progress: watch::Sender<Spooled>,
 }
 
 /// How far the file is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
+pub struct Spooled {
     /// Bytes from the start that can be read.
     pub written: u64,
     /// All of the file is there.
@@ -41,7 +41,7 @@ impl Spool {
     /// Where the temporary file cannot be made.
     pub fn new() -> io::Result<Self> {
         let file = Arc::new(tempfile::tempfile()?);
-        let nothing = Progress { written: 0, complete: false, writing: false, given_up: false };
+        let nothing = Spooled { written: 0, complete: false, writing: false, given_up: false };
         Ok(Spool { file, progress: watch::Sender::new(nothing) })
     }
 
@@ -50,7 +50,7 @@ impl Spool {
         let free = self.progress.send_if_modified(|progress| {
             let free = !progress.writing && !progress.complete;
             if free {
-                *progress = Progress { written: 0, writing: true, ..*progress };
+                *progress = Spooled { written: 0, writing: true, ..*progress };
             }
             free
         });
@@ -63,12 +63,12 @@ impl Spool {
     }
 
     /// How far the file is there now.
-    pub fn progress(&self) -> Progress {
+    pub fn progress(&self) -> Spooled {
         *self.progress.borrow()
     }
 
     /// Waits until the bytes up to `end` are there, all are there, or nobody writes.
-    pub async fn reached(&self, end: u64) -> Progress {
+    pub async fn reached(&self, end: u64) -> Spooled {
         let mut progress = self.progress.subscribe();
         let reached =
             progress.wait_for(|now| now.written >= end || now.complete || !now.writing).await;
@@ -101,7 +101,7 @@ impl Writer {
     /// # Errors
     /// Those of the disk; `Interrupted` where nobody will read.
     pub async fn append(&mut self, pieces: Vec<Bytes>) -> io::Result<()> {
-        let Progress { written: start, given_up, .. } = *self.spool.progress.borrow();
+        let Spooled { written: start, given_up, .. } = *self.spool.progress.borrow();
         if given_up {
             return Err(io::ErrorKind::Interrupted.into());
         }

@@ -417,8 +417,9 @@ async fn a_whole_file_that_breaks_off_is_begun_again_by_who_waits() {
 async fn https_is_refused_clearly() {
     let url = "https://me:secret@host/f".parse().unwrap();
     let network = std::sync::Arc::new(remote::source::network::Tcp::new(Duration::from_secs(1)));
-    let error =
-        remote::source::server_for(&url, &Config::default(), network).err().expect("refused");
+    let error = remote::source::servers::server_for(&url, &Config::default(), network)
+        .err()
+        .expect("refused");
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(!error.to_string().contains("secret"), "{error}");
 }

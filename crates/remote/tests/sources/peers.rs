@@ -157,7 +157,7 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     for checksums in [Checksums::Never, Checksums::Auto, Checksums::Always] {
         let network = Arc::new(Tcp::new(Duration::from_secs(5)));
         let config = Config { checksums, ..Config::default() };
-        let server = remote::source::server_for(&origin, &config, network).unwrap();
+        let server = remote::source::servers::server_for(&origin, &config, network).unwrap();
         conformance::check(server, |name| Address::parse(&format!("{origin}{name}")).unwrap())
             .await;
     }

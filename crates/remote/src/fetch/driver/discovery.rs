@@ -20,7 +20,7 @@ use super::replica_check::Claims;
 use crate::address::{Address, Places, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::files::MemberState;
+use crate::fetch::files::{Member, MemberState, Search};
 use crate::source::network::Network;
 use crate::source::{Place, one_shot};
 
@@ -40,27 +40,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(30);
 const FAILED: &str = "ioerr";
 const MORE_WANTED: &str = "resel";
 
-/// What is known of where else a file may be.
-pub struct Search {
-    /// The redirector, as it was named.
-    origin: Address,
-    /// It has sent the read to another server, and can be told which have been tried.
-    sends_on: bool,
-    /// What has been named unasked.
-    named: Vec<Place>,
-    /// The hosts that it has named, and why they are not enough, in its own words.
-    tried: BTreeMap<String, &'static str>,
-    /// A server has failed, and nobody was found instead.
-    no_replica_left: bool,
-    /// When it is asked next.
-    next: Option<Time>,
-    begun: Option<Time>,
-    is_running: bool,
-    failures: u32,
-}
-
 /// What has been found out beside the reads.
-pub enum Finding {
+pub enum Discovered {
     /// Where else a file is.
     Places(FileId, Result<Places>),
     /// What its sources have.
@@ -219,7 +200,7 @@ impl Driver {
 
     pub(super) fn somebody_waits(&self, file: FileId) -> bool {
         let opens = self.files.get(&file).is_some_and(|state| state.opener.is_some());
-        let waits = |member: &super::Member| member.state == MemberState::Waiting;
+        let waits = |member: &Member| member.state == MemberState::Waiting;
         opens || self.groups.values().any(|g| g.file == file && g.members.iter().any(waits))
     }
 
@@ -254,14 +235,14 @@ impl Driver {
             let found = tokio::time::timeout(ANSWER_MAX, found)
                 .await
                 .unwrap_or_else(|_| Err(Error::new(ErrorKind::TimedOut, "no answer")));
-            let _ = sender.send(Finding::Places(id, found));
+            let _ = sender.send(Discovered::Places(id, found));
         });
     }
 
-    pub(super) fn take_finding(&mut self, finding: Finding) {
+    pub(super) fn take_finding(&mut self, finding: Discovered) {
         match finding {
-            Finding::Places(file, found) => self.take_places(file, found),
-            Finding::Checksums(file, said) => self.take_checksums(file, said),
+            Discovered::Places(file, found) => self.take_places(file, found),
+            Discovered::Checksums(file, said) => self.take_checksums(file, said),
         }
     }
 

@@ -10,14 +10,13 @@
 //!
 //! [`FileInfo::is_still`]: crate::source::FileInfo::is_still
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use scheduler::{FileId, ServerId, SourceId, Time};
 
 use super::Driver;
-use super::discovery::Finding;
+use super::discovery::Discovered;
 use crate::address::Address;
 use crate::checksum::Checksum;
 use crate::config::Config;
@@ -31,15 +30,6 @@ const _: () = assert!(crate::source::FILE_BYTES_MAX == scheduler::FILE_BYTES_MAX
 
 /// A server that has to make its checksum is not waited for longer.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
-
-/// How far the sources of a file have been compared.
-#[derive(Debug, Default)]
-pub struct ReplicaCheck {
-    is_planned: bool,
-    asked: BTreeSet<SourceId>,
-    /// What all of them must have.
-    pub checksum: Option<Checksum>,
-}
 
 /// What sources say; the first one's counts where none is known yet.
 pub type Claims = Vec<(SourceId, Checksum)>;
@@ -125,7 +115,7 @@ impl Driver {
         let sender = self.finding_sender.clone();
         tokio::spawn(async move {
             let said = ask(new, known, config, network).await;
-            let _ = sender.send(Finding::Checksums(id, said));
+            let _ = sender.send(Discovered::Checksums(id, said));
         });
     }
 

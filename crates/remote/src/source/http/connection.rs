@@ -9,9 +9,9 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::HttpServer;
 use super::exchange::{Exchange, Teller};
 use super::job::{Job, Question};
+use super::server::HttpServer;
 use super::transport::Transport;
 use crate::error::Result;
 use crate::source::{Command, ConnectionEvent, Link, RequestTag, cannot_list};

@@ -13,12 +13,12 @@ use hyper::header::HeaderMap;
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::HttpServer;
 use super::address::{NoBody, get};
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
 use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, Wanted};
+use super::server::HttpServer;
 use super::transport::Transport;
 use crate::address::{Address, Way};
 use crate::error::{Error, ErrorKind};

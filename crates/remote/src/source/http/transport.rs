@@ -13,8 +13,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::task::AbortHandle;
 
-use super::HttpServer;
 use super::address::NoBody;
+use super::server::HttpServer;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Counted;

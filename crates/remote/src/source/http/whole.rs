@@ -14,7 +14,7 @@ use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
 use super::range::Wanted;
 use crate::error::{Error, ErrorKind};
-use crate::source::spool::{Progress, Spool, Writer, disk_error};
+use crate::source::spool::{Spool, Spooled, Writer, disk_error};
 use crate::source::{ConnectionEvent, FileRef};
 
 /// Written to or read from a spool at once.
@@ -107,7 +107,7 @@ impl Exchange<'_> {
     }
 
     /// Waits until a spool has the bytes up to `end`, and tells how it grows meanwhile.
-    async fn follow(&self, job: &Job, spool: &Spool, end: u64) -> Progress {
+    async fn follow(&self, job: &Job, spool: &Spool, end: u64) -> Spooled {
         let mut seen = None;
         loop {
             let reached = tokio::time::timeout(FOLLOW_EVERY, spool.reached(end)).await;

@@ -9,7 +9,7 @@ use xrootd::message::locate::LocateOptions;
 use xrootd::message::open::OpenOptions;
 
 use super::pages::How;
-use super::session::{Asked, Session};
+use super::session::{Asked, Session, path};
 use crate::source::{Command, ConnectionEvent, FileRef, Link, Part, RequestTag};
 
 impl Session {
@@ -145,10 +145,4 @@ impl Session {
         let request = self.client.query_config(self.clock.now(), &keys);
         self.requests.insert(request, Asked::Limits);
     }
-}
-
-/// What requests name a file by.
-pub fn path(file: &FileRef) -> String {
-    // No other address comes to this server, which refuses an empty path.
-    file.url.to_xrootd().map(xrootd::url::Url::full_path).unwrap_or_default()
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use xrootd::client::{Client, FileId, RequestId};
 
-use super::command::path;
 use super::pages::Pages;
 use crate::clock::Clock;
 use crate::error::Error;
@@ -367,4 +366,10 @@ impl Session {
             self.held.remove(&tag);
         }
     }
+}
+
+/// What requests name a file by.
+pub fn path(file: &FileRef) -> String {
+    // No other address comes to this server, which refuses an empty path.
+    file.url.to_xrootd().map(xrootd::url::Url::full_path).unwrap_or_default()
 }

@@ -1,0 +1,111 @@
+//! What handles ask of the driver, and what it answers.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+
+use super::activity::Activity;
+use crate::address::Places;
+use crate::config::Config;
+use crate::error::Result;
+use crate::source::FileInfo;
+use crate::source::network::Network;
+
+/// How soon bytes are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// Somebody waits.
+    Demand,
+    /// Somebody will, unless they stop early.
+    Hint,
+}
+
+/// One range that is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Want {
+    /// Half open, in the file.
+    pub range: Range<u64>,
+    /// Bytes of memory that this holds from being asked for until its permit is dropped:
+    /// what arrives and what becomes of it.
+    pub cost: u64,
+    pub urgency: Urgency,
+    /// Lower comes first.
+    pub order: u64,
+}
+
+/// What handles ask of the driver.
+pub enum DriverCommand {
+    Open {
+        places: Places,
+        head: u64,
+        tail: u64,
+        activity: Activity,
+        /// Who goes on before the answer is told as soon as wants may come.
+        early: Option<oneshot::Sender<Begun>>,
+        reply: oneshot::Sender<Result<Opened>>,
+    },
+    Want {
+        file: FileTag,
+        group: u64,
+        wants: Vec<Want>,
+        sink: mpsc::UnboundedSender<Delivery>,
+    },
+    Promote {
+        group: u64,
+        indices: Range<usize>,
+    },
+    /// These are not wanted any more, unless they have come.
+    GiveUp {
+        group: u64,
+        indices: Range<usize>,
+    },
+    Abandon {
+        group: u64,
+    },
+    Resize {
+        group: u64,
+        index: usize,
+        cost: u64,
+    },
+    Release {
+        group: u64,
+        index: usize,
+    },
+    HandOver {
+        group: u64,
+        index: usize,
+    },
+    HandOut {
+        bytes: u64,
+    },
+    TakeBack {
+        bytes: u64,
+    },
+    Close {
+        file: FileTag,
+    },
+    Configure {
+        config: Box<Config>,
+        network: Arc<dyn Network>,
+    },
+}
+
+pub type FileTag = scheduler::FileId;
+pub type Delivery = (usize, Result<Bytes>);
+
+#[derive(Debug)]
+pub struct Opened {
+    pub file: FileTag,
+    pub info: FileInfo,
+    pub delivered: Vec<(u64, Bytes)>,
+    pub source: String,
+}
+
+/// A file that is being opened.
+#[derive(Debug)]
+pub struct Begun {
+    pub file: FileTag,
+    pub source: String,
+}

@@ -1,0 +1,170 @@
+//! What is known of one HTTP server, by its configuration and from its answers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use parking_lot::Mutex;
+
+use crate::address::{Address, Scheme};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::network::Network;
+use crate::source::spool::Spool;
+use crate::source::{ConnectionEvent, FileInfo, FileRef, ServerTraits};
+
+/// Multi-range requests of more would not fit into the header lines that servers take.
+const SEGMENTS_MAX: u32 = 256;
+
+/// One HTTP server: a host and a port.
+pub struct HttpServer {
+    pub(super) name: String,
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) http2: bool,
+    pub(super) silence_timeout: Duration,
+    pub(super) network: Arc<dyn Network>,
+    learnt: Mutex<Learnt>,
+}
+
+struct Learnt {
+    traits: ServerTraits,
+    /// It answers requests for ranges otherwise than by refusing them.
+    knows_ranges: bool,
+    /// How often it has failed to serve several ranges at once and then served one of them.
+    failures_of_several: u32,
+    /// By the driver's tag for the file.
+    files: BTreeMap<u32, FileState>,
+}
+
+#[derive(Default)]
+struct FileState {
+    info: Option<FileInfo>,
+    spool: Option<Arc<Spool>>,
+}
+
+impl HttpServer {
+    /// The server of a file's address; nothing is sent yet.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an address of another protocol.
+    pub fn new(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
+        let (Scheme::Http, Some(host), Some(port)) = (url.scheme(), url.host(), url.port()) else {
+            let error = Error::new(ErrorKind::InvalidArgument, "not an http:// address");
+            return Err(error.with_url(url.to_string()));
+        };
+        let traits = ServerTraits {
+            segments_max: SEGMENTS_MAX,
+            // Parts are held back until their end has been seen.
+            segment_bytes_max: 1 << 20,
+            request_bytes_max: 64 << 20,
+            pipelined: config.http2,
+            suffix: true,
+            request_overhead: Duration::from_micros(300),
+            local: false,
+            connections_max: None,
+            checksums: false,
+            one_range: false,
+        };
+        Ok(HttpServer {
+            name: format!("http://{host}:{port}"),
+            host: host.to_owned(),
+            port,
+            http2: config.http2,
+            silence_timeout: config.silence_timeout,
+            network,
+            learnt: Mutex::new(Learnt {
+                traits,
+                knows_ranges: true,
+                failures_of_several: 0,
+                files: BTreeMap::new(),
+            }),
+        })
+    }
+
+    pub(super) fn traits_now(&self) -> ServerTraits {
+        self.learnt.lock().traits.clone()
+    }
+
+    pub(super) fn segments_max(&self) -> u32 {
+        self.learnt.lock().traits.segments_max
+    }
+
+    /// Notes a limit of the server; the traits now, if they were others before.
+    pub(super) fn learn_traits(
+        &self,
+        change: impl FnOnce(&mut ServerTraits),
+    ) -> Option<ServerTraits> {
+        let traits = &mut self.learnt.lock().traits;
+        let before = traits.clone();
+        change(traits);
+        (*traits != before).then(|| traits.clone())
+    }
+
+    pub(super) fn knows_ranges(&self) -> bool {
+        self.learnt.lock().knows_ranges
+    }
+
+    pub(super) fn learn_no_ranges(&self) {
+        self.learnt.lock().knows_ranges = false;
+    }
+
+    /// Several ranges were refused by this status, and one of them alone was served; whether that
+    /// is how the server is. An internal error may have passed meanwhile, and counts when repeated.
+    pub(super) fn learn_refusal(&self, status: StatusCode) -> bool {
+        let says_so = status.is_client_error() || status == StatusCode::NOT_IMPLEMENTED;
+        let failures = &mut self.learnt.lock().failures_of_several;
+        *failures += 1;
+        says_so || *failures > 1
+    }
+
+    pub(super) fn info(&self, file: &FileRef) -> Option<FileInfo> {
+        self.learnt.lock().files.get(&file.tag)?.info.clone()
+    }
+
+    /// Notes what an answer says of a file, and tells it before anybody acts on it, unless it is
+    /// what was said before.
+    ///
+    /// # Errors
+    /// `Changed` where it is another version of the file: the answer is of no use then.
+    pub(super) fn learn_info(
+        &self,
+        file: &FileRef,
+        seen: FileInfo,
+        tell: impl FnOnce(ConnectionEvent),
+    ) -> Result<()> {
+        let mut learnt = self.learnt.lock();
+        let known = &mut learnt.files.entry(file.tag).or_default().info;
+        if known.as_ref() == Some(&seen) {
+            return Ok(());
+        }
+        tell(ConnectionEvent::Seen { file: file.tag, info: seen.clone() });
+        if let Some(known) = known {
+            known.is_still(&seen).map_err(|error| error.with_url(file.url.to_string()))?;
+        }
+        *known = Some(seen);
+        Ok(())
+    }
+
+    pub(super) fn spool(&self, file: &FileRef) -> Option<Arc<Spool>> {
+        self.learnt.lock().files.get(&file.tag)?.spool.clone()
+    }
+
+    /// The file's spool, made where there is none; true where it is new.
+    pub(super) fn start_spool(&self, file: &FileRef) -> std::io::Result<(Arc<Spool>, bool)> {
+        let state = &mut self.learnt.lock().files;
+        let spool = &mut state.entry(file.tag).or_default().spool;
+        match spool {
+            Some(spool) => Ok((spool.clone(), false)),
+            None => Ok((spool.insert(Arc::new(Spool::new()?)).clone(), true)),
+        }
+    }
+
+    pub(super) fn forget(&self, file: &FileRef) {
+        let state = self.learnt.lock().files.remove(&file.tag);
+        if let Some(spool) = state.and_then(|state| state.spool) {
+            spool.give_up();
+        }
+    }
+}
