@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bytes::Bytes;
 use scheduler::{ConnectionId, Failure, FileId, RequestId, ServerId, SourceId};
 
 use super::{Driver, scheduler_traits};
@@ -39,28 +40,7 @@ impl Driver {
             ConnectionEvent::Seen { file, info } => self.seen(SourceId(file), info),
             ConnectionEvent::Opened { request, info } => self.opened(RequestId(request.0), info),
             ConnectionEvent::Data { request, offset, bytes } => {
-                self.trace.received(request.0, bytes.len() as u64);
-                let request = RequestId(request.0);
-                let Some(state) = self.requests.get(&request) else { return };
-                let Some(file) = self.files.get_mut(&state.file) else { return };
-                let range = offset..offset + bytes.len() as u64;
-                // Of what is no ROOT file an open brings a byte, to be asked for anything.
-                if state.is_open && file.opener.is_some() && !state.joins && !file.is_opaque {
-                    // The ends of the file come unasked by anyone but the open itself.
-                    self.trace.wanted(state.file.0, bytes.len() as u64, true);
-                }
-                if file.rejected.contains(&state.source) {
-                    return;
-                }
-                if !state.joins {
-                    file.store.insert(offset, bytes);
-                }
-                let before = self.scheduler.hedge_won_bytes();
-                self.scheduler.handle_data(now, request, range);
-                let won = self.scheduler.hedge_won_bytes() - before;
-                if won > 0 {
-                    self.trace.hedge(request.0, 0, won);
-                }
+                self.take_data(RequestId(request.0), offset, bytes);
             }
             ConnectionEvent::Damaged { request, range } => {
                 self.damaged(RequestId(request.0), id, range)
@@ -97,6 +77,31 @@ impl Driver {
             }
             ConnectionEvent::Note(text) => self.trace.note(None, text),
             ConnectionEvent::Disconnected { error } => self.disconnected(id, error),
+        }
+    }
+
+    /// Bytes that a request has brought.
+    fn take_data(&mut self, request: RequestId, offset: u64, bytes: Bytes) {
+        self.trace.received(request.0, bytes.len() as u64);
+        let Some(state) = self.requests.get(&request) else { return };
+        let Some(file) = self.files.get_mut(&state.file) else { return };
+        let range = offset..offset + bytes.len() as u64;
+        // An open brings one byte of an opaque file, since some byte has to be asked for.
+        if state.is_open && file.opener.is_some() && !state.joins && !file.is_opaque {
+            // The open alone asks for the ends of the file.
+            self.trace.wanted(state.file.0, bytes.len() as u64, true);
+        }
+        if file.rejected.contains(&state.source) {
+            return;
+        }
+        if !state.joins {
+            file.store.insert(offset, bytes);
+        }
+        let before = self.scheduler.hedge_won_bytes();
+        self.scheduler.handle_data(self.clock.now(), request, range);
+        let won = self.scheduler.hedge_won_bytes() - before;
+        if won > 0 {
+            self.trace.hedge(request.0, 0, won);
         }
     }
 
