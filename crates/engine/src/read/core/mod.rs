@@ -14,5 +14,6 @@ pub(crate) mod pipeline;
 pub mod request;
 pub mod select;
 pub mod skip;
+pub(crate) mod stepping;
 pub mod steps;
 pub mod table;

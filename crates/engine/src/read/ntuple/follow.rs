@@ -20,8 +20,8 @@ use crate::error::Result;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
+use crate::read::core::stepping::{Steps, allowance};
 use crate::read::core::steps::Rank;
-use crate::read::tree::learn::ALLOWANCE_BYTES;
 
 /// Goes through an RNTuple step by step, fetching what is touched and what will be.
 pub(crate) struct Follower {
@@ -30,7 +30,7 @@ pub(crate) struct Follower {
     clusters: Vec<Arc<Cluster>>,
     /// First entries of the windows, the shares of clusters in the entries, and, last, the end.
     starts: Vec<u64>,
-    step_entries: u64,
+    steps: Steps,
     /// The entries of the present step.
     present: Range<u64>,
     /// The window in which the present step begins.
@@ -73,8 +73,8 @@ impl Follower {
             columns,
             clusters,
             starts,
-            step_entries: step_entries.max(1),
             present: entries.start..entries.start,
+            steps: Steps::new(entries, step_entries),
             window: 0,
             learning,
             begun: false,
@@ -84,9 +84,8 @@ impl Follower {
 
     /// Goes to the next step; its entries, or `None` after the last.
     pub fn advance(&mut self) -> Option<Range<u64>> {
-        let end = self.starts.last().copied().unwrap_or_default();
         let start = self.present.end;
-        let next = start..start.saturating_add(self.step_entries).min(end);
+        let next = self.steps.from(start);
         // Behind the last step that one stays the present one.
         if next.is_empty() {
             return None;
@@ -163,12 +162,7 @@ impl Follower {
             return Ok(());
         }
         let pipe_bytes = self.ntuple.file().remote().pipe_bytes();
-        let mut allowance = match startup {
-            true => {
-                pipe_bytes.saturating_mul(2).clamp(*ALLOWANCE_BYTES.start(), *ALLOWANCE_BYTES.end())
-            }
-            false => 0,
-        };
+        let mut allowance = if startup { allowance(pipe_bytes) } else { 0 };
         let mut others: Vec<(u64, usize)> = (0..self.columns.len())
             .filter(|other| self.read[*other].is_none())
             .map(|other| (self.stored(other, windows), other))

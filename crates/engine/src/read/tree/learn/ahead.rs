@@ -55,7 +55,7 @@ impl Learner {
 
     fn is_expected(&self, branch: usize) -> bool {
         let baskets = self.branch(branch).baskets.len().max(1) as u64;
-        let steps = self.branch(branch).entries / baskets / self.step_entries;
+        let steps = self.branch(branch).entries / baskets / self.steps.length;
         self.habits.is_expected(branch, steps.max(1))
     }
 

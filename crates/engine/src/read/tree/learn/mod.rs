@@ -36,14 +36,12 @@ use crate::located::Located;
 use crate::read::core::columns::Column;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
+use crate::read::core::stepping::{Steps, allowance};
 use crate::read::file::profile::Profile;
 use crowd::Crowds;
 use habits::{Habits, Prior};
 use loans::{Basket, Loan, Order, Shelf};
 
-/// Bytes that guesses with nothing to go by may cost, before any of them proves right: a round
-/// trip's worth, which is what a wrong single guess would have cost.
-pub(crate) const ALLOWANCE_BYTES: std::ops::RangeInclusive<u64> = 2 << 20..=8 << 20;
 /// Steps after which a habit counts as known. Before, the reader looks as many steps ahead as
 /// doubling with each step gives.
 const KNOWN_AFTER: u64 = 6;
@@ -59,9 +57,8 @@ type Key = (usize, usize);
 pub(crate) struct Learner {
     tree: Tree,
     shelf: Shelf,
-    /// All entries, and how many make a step.
-    entries: Range<u64>,
-    step_entries: u64,
+    steps: Steps,
+    /// The present one.
     step: u64,
     habits: Habits,
     columns: BTreeMap<usize, Arc<Column>>,
@@ -100,8 +97,7 @@ impl Learner {
         Learner {
             shelf: Shelf::new(tree),
             tree: tree.clone(),
-            entries: entries.start.min(end)..end,
-            step_entries: step_entries.max(1),
+            steps: Steps::new(entries.start.min(end)..end, step_entries),
             step: 0,
             habits,
             profile,
@@ -112,9 +108,7 @@ impl Learner {
             next: BTreeMap::new(),
             ahead_bytes: 0,
             low_water: None,
-            allowance: pipe_bytes
-                .saturating_mul(2)
-                .clamp(*ALLOWANCE_BYTES.start(), *ALLOWANCE_BYTES.end()),
+            allowance: allowance(pipe_bytes),
             crowds: Crowds::default(),
             learning,
         }
@@ -158,9 +152,7 @@ impl Learner {
     }
 
     fn window(&self, step: u64) -> Range<u64> {
-        let start = self.entries.start.saturating_add(step.saturating_mul(self.step_entries));
-        let start = start.min(self.entries.end);
-        start..start.saturating_add(self.step_entries).min(self.entries.end)
+        self.steps.nth(step)
     }
 
     fn branch(&self, branch: usize) -> &Branch {
@@ -327,7 +319,7 @@ impl Learner {
     fn rank(&self, entry: u64) -> u64 {
         let entry = entry.max(self.window(self.step).start);
         match &self.tree.metadata().cluster_starts[..] {
-            [] => entry.saturating_sub(self.entries.start) / self.step_entries,
+            [] => entry.saturating_sub(self.steps.entries.start) / self.steps.length,
             starts => starts.partition_point(|start| *start <= entry) as u64,
         }
     }
