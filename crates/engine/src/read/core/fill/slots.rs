@@ -15,7 +15,7 @@ use rootfile::{Array, Result};
 use super::filling::Filling;
 
 /// One column of one batch.
-pub struct Shelf {
+pub struct ColumnAssembler {
     state: Mutex<State>,
 }
 
@@ -30,8 +30,8 @@ struct State {
 
 /// Where some of an item's entries go.
 pub struct Place {
-    pub shelf: Arc<Shelf>,
-    /// Where they are in the column, counted as in [`Shelf::new`].
+    pub assembler: Arc<ColumnAssembler>,
+    /// Where they are in the column, counted as in [`ColumnAssembler::new`].
     pub position: Range<u64>,
     /// Which they are, in entries of the table; ascending.
     pub runs: Vec<Range<u64>>,
@@ -49,10 +49,10 @@ pub fn put(
     own: impl Fn() -> Array,
     fill: impl FnOnce(&mut Filling) -> Result<()>,
 ) -> Result<usize> {
-    if let [Place { shelf, position, runs }] = places
+    if let [Place { assembler, position, runs }] = places
         && runs[..] == [decoded.clone()]
     {
-        return shelf.put(position.clone(), own, fill);
+        return assembler.put(position.clone(), own, fill);
     }
     let mut whole = Filling::alone(own());
     fill(&mut whole)?;
@@ -60,19 +60,19 @@ pub fn put(
     let index =
         |run: &Range<u64>| (run.start - decoded.start) as usize..(run.end - decoded.start) as usize;
     let mut nbytes = 0;
-    for Place { shelf, position, runs } in places {
+    for Place { assembler, position, runs } in places {
         let share = whole.gather(&runs.iter().map(index).collect::<Vec<_>>());
         let own = || whole.empty_like();
-        nbytes += shelf.put(position.clone(), own, |column| column.append(&share))?;
+        nbytes += assembler.put(position.clone(), own, |column| column.append(&share))?;
     }
     Ok(nbytes)
 }
 
-impl Shelf {
+impl ColumnAssembler {
     /// A column whose entries count from `first`.
     pub fn new(first: u64, column: Filling) -> Self {
         let state = State { next: first, column: Some(column), early: BTreeMap::new() };
-        Shelf { state: Mutex::new(state) }
+        ColumnAssembler { state: Mutex::new(state) }
     }
 
     /// Puts the entries that `fill` appends to the column it is given, which is a new one from
@@ -149,40 +149,40 @@ mod tests {
         Array::Numbers { numbers: Numbers::U8(numbers.to_vec()), shape: Vec::new() }
     }
 
-    fn shelf() -> Shelf {
-        Shelf::new(10, Filling::alone(numbers(&[])))
+    fn assembler() -> ColumnAssembler {
+        ColumnAssembler::new(10, Filling::alone(numbers(&[])))
     }
 
-    fn put(shelf: &Shelf, first: u64, values: &[u8]) -> usize {
+    fn put(assembler: &ColumnAssembler, first: u64, values: &[u8]) -> usize {
         let entries = first..first + values.len() as u64;
-        shelf.put(entries, || numbers(&[]), |column| column.append(&numbers(values))).unwrap()
+        assembler.put(entries, || numbers(&[]), |column| column.append(&numbers(values))).unwrap()
     }
 
     #[test]
     fn entries_end_up_in_order_however_they_come() {
-        let shelf = shelf();
-        assert_eq!(put(&shelf, 14, &[4, 5]), 2);
-        assert_eq!(put(&shelf, 12, &[2, 3]), 2);
-        assert_eq!(put(&shelf, 10, &[0, 1]), 2);
-        assert_eq!(put(&shelf, 16, &[6]), 1);
-        assert_eq!(shelf.take().unwrap(), numbers(&[0, 1, 2, 3, 4, 5, 6]));
+        let assembler = assembler();
+        assert_eq!(put(&assembler, 14, &[4, 5]), 2);
+        assert_eq!(put(&assembler, 12, &[2, 3]), 2);
+        assert_eq!(put(&assembler, 10, &[0, 1]), 2);
+        assert_eq!(put(&assembler, 16, &[6]), 1);
+        assert_eq!(assembler.take().unwrap(), numbers(&[0, 1, 2, 3, 4, 5, 6]));
     }
 
     #[test]
     fn what_comes_while_another_is_being_put_is_appended_by_that_one() {
-        let shelf = shelf();
+        let assembler = assembler();
         let fill = |column: &mut Filling| {
-            put(&shelf, 11, &[1]);
+            put(&assembler, 11, &[1]);
             column.append(&numbers(&[0]))
         };
-        assert_eq!(shelf.put(10..11, || unreachable!("it is its turn"), fill).unwrap(), 1);
-        assert_eq!(shelf.take().unwrap(), numbers(&[0, 1]));
+        assert_eq!(assembler.put(10..11, || unreachable!("it is its turn"), fill).unwrap(), 1);
+        assert_eq!(assembler.take().unwrap(), numbers(&[0, 1]));
     }
 
     #[test]
     fn a_column_with_a_gap_is_an_error() {
-        let shelf = shelf();
-        put(&shelf, 11, &[1]);
-        assert!(shelf.take().is_err());
+        let assembler = assembler();
+        put(&assembler, 11, &[1]);
+        assert!(assembler.take().is_err());
     }
 }

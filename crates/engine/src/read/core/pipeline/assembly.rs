@@ -9,19 +9,19 @@ use super::Source;
 use super::plan::{Item, Plan, Survivors};
 use crate::read::core::fill::filling::{Company, Filling};
 use crate::read::core::fill::prefault::Helper;
-use crate::read::core::fill::slots::{Place, Shelf};
+use crate::read::core::fill::slots::{ColumnAssembler, Place};
 
 /// The arrays of the batches of one read that are being filled.
 pub struct Assembly {
-    /// By batch; one shelf a column.
-    shelves: BTreeMap<usize, Vec<Arc<Shelf>>>,
+    /// By batch, one for each column.
+    assemblers: BTreeMap<usize, Vec<Arc<ColumnAssembler>>>,
     helper: Option<Helper>,
 }
 
 impl Assembly {
     /// No arrays yet; a `helper` makes their memory ready.
     pub fn new(helper: Option<Helper>) -> Self {
-        Assembly { shelves: BTreeMap::new(), helper }
+        Assembly { assemblers: BTreeMap::new(), helper }
     }
 
     /// Where the entries of an item of one of the first columns go, in order.
@@ -33,15 +33,15 @@ impl Assembly {
         item: &Item<S::Part>,
     ) -> Vec<Place> {
         let place = |batch: usize| {
-            let new = || new_shelves(plan, source, columns, batch, self.helper.as_ref());
-            let shelf = self.shelves.entry(batch).or_insert_with(new)[item.column].clone();
+            let new = || new_assemblers(plan, source, columns, batch, self.helper.as_ref());
+            let assembler = self.assemblers.entry(batch).or_insert_with(new)[item.column].clone();
             let there = &plan.batches[batch].entries;
             let entries = item.entries.start.max(there.start)..item.entries.end.min(there.end);
             match &item.survivors {
-                None => Place { shelf, position: entries.clone(), runs: vec![entries] },
+                None => Place { assembler, position: entries.clone(), runs: vec![entries] },
                 Some(Survivors { position, runs }) => {
                     let count: u64 = runs.iter().map(|run| run.end - run.start).sum();
-                    Place { shelf, position: *position..position + count, runs: runs.clone() }
+                    Place { assembler, position: *position..position + count, runs: runs.clone() }
                 }
             }
         };
@@ -57,19 +57,22 @@ impl Assembly {
         batch: usize,
         shown: impl Iterator<Item = usize>,
     ) -> Result<Vec<(String, Array)>> {
-        let shelves = self.shelves.remove(&batch);
-        let shelves = shelves.unwrap_or_else(|| new_shelves(plan, source, columns, batch, None));
-        shown.map(|column| Ok((source.name(column).to_owned(), shelves[column].take()?))).collect()
+        let assemblers = self.assemblers.remove(&batch);
+        let assemblers =
+            assemblers.unwrap_or_else(|| new_assemblers(plan, source, columns, batch, None));
+        shown
+            .map(|column| Ok((source.name(column).to_owned(), assemblers[column].take()?)))
+            .collect()
     }
 }
 
-fn new_shelves<S: Source>(
+fn new_assemblers<S: Source>(
     plan: &Plan<S::Part>,
     source: &S,
     columns: usize,
     batch: usize,
     helper: Option<&Helper>,
-) -> Vec<Arc<Shelf>> {
+) -> Vec<Arc<ColumnAssembler>> {
     let batch = &plan.batches[batch];
     let mut items: Vec<Vec<&Item<S::Part>>> = vec![Vec::new(); columns];
     for item in batch.items.iter().map(|at| &plan.items[*at]) {
@@ -80,11 +83,11 @@ fn new_shelves<S: Source>(
     }
     let entries = usize::try_from(batch.entries.end - batch.entries.start).unwrap_or(0);
     let company = Company::of(entries, helper);
-    let shelf = |(column, items): (usize, Vec<&Item<S::Part>>)| {
+    let assembler = |(column, items): (usize, Vec<&Item<S::Part>>)| {
         let mut array = source.empty(column);
         source.reserve(&items, entries, company.is_some(), &mut array);
         let filling = Filling::new(array, company.as_ref(), helper);
-        Arc::new(Shelf::new(batch.entries.start, filling))
+        Arc::new(ColumnAssembler::new(batch.entries.start, filling))
     };
-    items.into_iter().enumerate().map(shelf).collect()
+    items.into_iter().enumerate().map(assembler).collect()
 }
