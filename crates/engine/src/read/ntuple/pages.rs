@@ -12,7 +12,7 @@ use super::plan::{Pages, cluster_items, local};
 use crate::error::Result;
 use crate::located::Located;
 use crate::read::core::cut::{add, within};
-use crate::read::core::fill::filling::Filling;
+use crate::read::core::fill::builder::Filling;
 use crate::read::core::fill::slots;
 use crate::read::core::pipeline::plan::Item;
 use crate::read::core::pipeline::{Arrived, Decoded, Decoder, Source};

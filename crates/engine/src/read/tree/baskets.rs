@@ -10,7 +10,7 @@ use rootfile::{Array, Codecs, Error, Known, Result};
 use super::counts::Counting;
 use crate::located::Located;
 use crate::read::core::columns::Column;
-use crate::read::core::fill::filling::Filling;
+use crate::read::core::fill::builder::Filling;
 use crate::read::core::fill::slots;
 use crate::read::core::pipeline::plan::Item;
 use crate::read::core::pipeline::slot::Counts;

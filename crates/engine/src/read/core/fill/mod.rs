@@ -1,5 +1,5 @@
 //! Columns that are filled basket by basket, or page by page, as the bytes arrive.
 
-pub(crate) mod filling;
+pub(crate) mod builder;
 pub(crate) mod prefault;
 pub(crate) mod slots;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rootfile::{Array, Result};
 
-use super::filling::Filling;
+use super::builder::Filling;
 
 /// One column of one batch.
 pub struct ColumnAssembler {

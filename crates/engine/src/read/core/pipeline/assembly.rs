@@ -7,7 +7,7 @@ use rootfile::{Array, Result};
 
 use super::Source;
 use super::plan::{Item, Plan, Survivors};
-use crate::read::core::fill::filling::{Company, Filling};
+use crate::read::core::fill::builder::{Company, Filling};
 use crate::read::core::fill::prefault::Helper;
 use crate::read::core::fill::slots::{ColumnAssembler, Place};
 
