@@ -12,7 +12,7 @@ use super::plan::{Pages, cluster_items, local};
 use crate::error::Result;
 use crate::located::Located;
 use crate::read::core::cut::{add, within};
-use crate::read::core::fill::builder::Filling;
+use crate::read::core::fill::builder::ColumnBuilder;
 use crate::read::core::fill::slots;
 use crate::read::core::pipeline::plan::Item;
 use crate::read::core::pipeline::{Arrived, Decoded, Decoder, Source};
@@ -93,7 +93,7 @@ impl Source for Fields {
                 array
             };
             let memory = how.decoded_bytes(&ntuple.schema, &cluster) as usize;
-            let fill = |column: &mut Filling| {
+            let fill = |column: &mut ColumnBuilder| {
                 column.expect(memory);
                 let entries = local(&cluster, &entries);
                 column.fill(|array| {

@@ -10,7 +10,7 @@ use rootfile::{Array, Codecs, Error, Known, Result};
 use super::counts::Counting;
 use crate::located::Located;
 use crate::read::core::columns::Column;
-use crate::read::core::fill::builder::Filling;
+use crate::read::core::fill::builder::ColumnBuilder;
 use crate::read::core::fill::slots;
 use crate::read::core::pipeline::plan::Item;
 use crate::read::core::pipeline::slot::Counts;
@@ -128,7 +128,7 @@ impl OneBasket<'_> {
                 array.map(|array| Decoded::Array(Arc::new(array)))
             }
             Some(places) => self.with_basket(basket, &counts, codecs, |basket, held| {
-                let fill = |column: &mut Filling| {
+                let fill = |column: &mut ColumnBuilder| {
                     let entries = within(self.entries, held);
                     column.decode(&self.column.interpretation, basket, entries)
                 };

@@ -42,7 +42,7 @@ struct Held {
 }
 
 /// A column as far as it has been filled.
-pub struct Filling {
+pub struct ColumnBuilder {
     /// Stops before the array goes.
     ready: Ready,
     array: Array,
@@ -137,10 +137,10 @@ impl Common {
     }
 }
 
-impl Filling {
+impl ColumnBuilder {
     /// A column on its own.
     pub fn alone(array: Array) -> Self {
-        Filling { array, whose: Whose::Own, lists: 0, added: 0, ready: Ready::default() }
+        ColumnBuilder { array, whose: Whose::Own, lists: 0, added: 0, ready: Ready::default() }
     }
 
     /// A column without entries, which may have offsets in common with others.
@@ -151,7 +151,7 @@ impl Filling {
         };
         let mut ready = Ready::new(helper.cloned());
         ready.make_ahead(array.spare(), 1);
-        Filling { whose, ready, ..Filling::alone(array) }
+        ColumnBuilder { whose, ready, ..ColumnBuilder::alone(array) }
     }
 
     /// Bytes that it takes.
@@ -314,9 +314,9 @@ mod tests {
         Array::List { offsets: offsets.into(), content }
     }
 
-    fn columns<const N: usize>() -> [Filling; N] {
+    fn columns<const N: usize>() -> [ColumnBuilder; N] {
         let company = Arc::new(Company { found: Mutex::default(), lists: 1, helper: None });
-        std::array::from_fn(|_| Filling::new(lists(&[]), Some(&company), None))
+        std::array::from_fn(|_| ColumnBuilder::new(lists(&[]), Some(&company), None))
     }
 
     fn offsets(array: &Array) -> &Offsets {
@@ -362,7 +362,7 @@ mod tests {
         let helper = Helper::start().unwrap();
         let company = Company::of(LISTS_MIN, Some(&helper));
         let part = lists(&vec![3; LISTS_MIN]);
-        let mut column = Filling::new(lists(&[]), company.as_ref(), Some(&helper));
+        let mut column = ColumnBuilder::new(lists(&[]), company.as_ref(), Some(&helper));
         for _ in 0..20 {
             column.expect(part.nbytes());
             column.append(&part).unwrap();

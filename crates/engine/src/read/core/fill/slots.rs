@@ -12,7 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rootfile::{Array, Result};
 
-use super::builder::Filling;
+use super::builder::ColumnBuilder;
 
 /// One column of one batch.
 pub struct ColumnAssembler {
@@ -23,7 +23,7 @@ struct State {
     /// The first entry of the table that is not yet in the array, where there is no cut.
     next: u64,
     /// `None` while somebody fills it.
-    column: Option<Filling>,
+    column: Option<ColumnBuilder>,
     /// What came early, by its position.
     early: BTreeMap<u64, (u64, Array)>,
 }
@@ -47,14 +47,14 @@ pub fn put(
     places: &[Place],
     decoded: &Range<u64>,
     own: impl Fn() -> Array,
-    fill: impl FnOnce(&mut Filling) -> Result<()>,
+    fill: impl FnOnce(&mut ColumnBuilder) -> Result<()>,
 ) -> Result<usize> {
     if let [Place { assembler, position, runs }] = places
         && runs[..] == [decoded.clone()]
     {
         return assembler.put(position.clone(), own, fill);
     }
-    let mut whole = Filling::alone(own());
+    let mut whole = ColumnBuilder::alone(own());
     fill(&mut whole)?;
     let whole = whole.whole();
     let index =
@@ -70,7 +70,7 @@ pub fn put(
 
 impl ColumnAssembler {
     /// A column whose entries count from `first`.
-    pub fn new(first: u64, column: Filling) -> Self {
+    pub fn new(first: u64, column: ColumnBuilder) -> Self {
         let state = State { next: first, column: Some(column), early: BTreeMap::new() };
         ColumnAssembler { state: Mutex::new(state) }
     }
@@ -84,7 +84,7 @@ impl ColumnAssembler {
         &self,
         entries: Range<u64>,
         own: impl FnOnce() -> Array,
-        fill: impl FnOnce(&mut Filling) -> Result<()>,
+        fill: impl FnOnce(&mut ColumnBuilder) -> Result<()>,
     ) -> Result<usize> {
         let mut state = self.state.lock();
         if state.next == entries.start
@@ -98,7 +98,7 @@ impl ColumnAssembler {
             return Ok(bytes);
         }
         drop(state);
-        let mut part = Filling::alone(own());
+        let mut part = ColumnBuilder::alone(own());
         fill(&mut part)?;
         let bytes = part.nbytes();
         let mut state = self.state.lock();
@@ -112,7 +112,7 @@ impl ColumnAssembler {
     }
 
     /// Puts the column back, with what came early and now has its turn.
-    fn close_gap(&self, mut column: Filling, mut next: u64) -> Result<()> {
+    fn close_gap(&self, mut column: ColumnBuilder, mut next: u64) -> Result<()> {
         loop {
             let mut state = self.state.lock();
             let Some((end, part)) = state.early.remove(&next) else {
@@ -135,7 +135,7 @@ impl ColumnAssembler {
         let whole = state.early.is_empty();
         let column = state.column.take().filter(|_| whole);
         column
-            .map(Filling::whole)
+            .map(ColumnBuilder::whole)
             .ok_or_else(|| rootfile::Error::corrupt("baskets of a column overlap"))
     }
 }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     fn assembler() -> ColumnAssembler {
-        ColumnAssembler::new(10, Filling::alone(numbers(&[])))
+        ColumnAssembler::new(10, ColumnBuilder::alone(numbers(&[])))
     }
 
     fn put(assembler: &ColumnAssembler, first: u64, values: &[u8]) -> usize {
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn what_comes_while_another_is_being_put_is_appended_by_that_one() {
         let assembler = assembler();
-        let fill = |column: &mut Filling| {
+        let fill = |column: &mut ColumnBuilder| {
             put(&assembler, 11, &[1]);
             column.append(&numbers(&[0]))
         };

@@ -7,7 +7,7 @@ use rootfile::{Array, Result};
 
 use super::Source;
 use super::plan::{Item, Plan, Survivors};
-use crate::read::core::fill::builder::{Company, Filling};
+use crate::read::core::fill::builder::{ColumnBuilder, Company};
 use crate::read::core::fill::prefault::Helper;
 use crate::read::core::fill::slots::{ColumnAssembler, Place};
 
@@ -86,8 +86,8 @@ fn new_assemblers<S: Source>(
     let assembler = |(column, items): (usize, Vec<&Item<S::Part>>)| {
         let mut array = source.empty(column);
         source.reserve(&items, entries, company.is_some(), &mut array);
-        let filling = Filling::new(array, company.as_ref(), helper);
-        Arc::new(ColumnAssembler::new(batch.entries.start, filling))
+        let builder = ColumnBuilder::new(array, company.as_ref(), helper);
+        Arc::new(ColumnAssembler::new(batch.entries.start, builder))
     };
     items.into_iter().enumerate().map(assembler).collect()
 }
