@@ -64,7 +64,7 @@ impl Source for Fields {
         self.columns[column].interpretation.empty()
     }
 
-    fn reserve(&self, items: &[&Item<Pages>], _entries: usize, _common: bool, array: &mut Array) {
+    fn reserve(&self, items: &[&Item<Pages>], _entries: usize, _shared: bool, array: &mut Array) {
         let Some(column) = items.first().map(|item| item.column) else { return };
         // Of others only a share goes in, and how large it is shows when they are decoded.
         let whole = items.iter().filter(|item| item.survivors.is_none() && item.batches.len() == 1);

@@ -44,14 +44,14 @@ impl Source for Baskets {
         self.columns[column].interpretation.empty()
     }
 
-    fn reserve(&self, items: &[&Item<usize>], entries: usize, common: bool, array: &mut Array) {
+    fn reserve(&self, items: &[&Item<usize>], entries: usize, shared: bool, array: &mut Array) {
         let room =
             |item: &&Item<usize>| item.decoded.min(item.stored().saturating_mul(EXPANSION_TRUSTED));
         let room = items.iter().map(room).fold(0, u64::saturating_add);
         let room = usize::try_from(room).unwrap_or(0);
         let is_list = matches!(array, Array::List { .. });
         let offsets = if is_list { entries.saturating_mul(size_of::<i64>()) } else { 0 };
-        let lists = if common && is_list { 0 } else { entries.min(room) };
+        let lists = if shared && is_list { 0 } else { entries.min(room) };
         array.reserve(lists, room.saturating_sub(offsets));
     }
 

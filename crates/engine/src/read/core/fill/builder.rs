@@ -1,4 +1,4 @@
-//! A column that is being filled, whose offsets may be those of other columns, too.
+//! A column that is being filled. Columns with lists of the same lengths share their offsets.
 //!
 //! Columns of lists often have the same lengths: those of one counter, the members of one
 //! collection. The first to reach an entry adds its offset for all; those that follow verify that they
@@ -14,30 +14,30 @@ use rootfile::array::{Offsets, agree};
 use rootfile::tree::{Basket, Interpretation};
 use rootfile::{Array, Result, memory};
 
-/// Batches of fewer entries are not worth looking for companions.
+/// Batches of fewer entries are not worth looking for columns to share offsets with.
 const LISTS_MIN: usize = 4096;
 /// Lists that have to be alike: fewer are by chance.
 const ALIKE_MIN: usize = 256;
 /// Different lengths that are kept for others to be compared with.
-const COMMON_MAX: usize = 64;
+const SHARED_MAX: usize = 64;
 
-/// The offsets that columns of one batch have in common.
-pub struct Company {
-    found: Mutex<Vec<Arc<Common>>>,
+/// The offsets that columns of one batch share.
+pub struct SharedOffsetsPool {
+    found: Mutex<Vec<Arc<SharedOffsets>>>,
     /// Lists of each column.
     lists: usize,
     helper: Option<Helper>,
 }
 
 /// The offsets of some columns.
-struct Common {
+struct SharedOffsets {
     held: Mutex<Held>,
 }
 
 struct Held {
     /// Stops before the offsets go.
     ready: Ready,
-    /// Not shared with anybody before the batch is complete.
+    /// No other holder before the batch is complete.
     offsets: Arc<Vec<i64>>,
 }
 
@@ -46,45 +46,46 @@ pub struct ColumnBuilder {
     /// Stops before the array goes.
     ready: Ready,
     array: Array,
-    whose: Whose,
+    owner: OffsetsOwner,
     /// Lists whose offsets are not in the array.
     lists: usize,
-    /// Bytes that it has added to what it has in common with others.
+    /// Bytes that it has added to the shared offsets.
     added: usize,
 }
 
 /// Where a column's offsets are.
-enum Whose {
+enum OffsetsOwner {
     /// In the array.
     Own,
-    /// It has none yet, and may find companions.
-    Open(Arc<Company>),
-    Common(Arc<Common>),
+    /// It has none yet, and may find columns to share them with.
+    Open(Arc<SharedOffsetsPool>),
+    Shared(Arc<SharedOffsets>),
 }
 
-impl Company {
+impl SharedOffsetsPool {
     /// For columns of so many entries; a `helper` makes the memory of offsets ready.
     pub fn of(lists: usize, helper: Option<&Helper>) -> Option<Arc<Self>> {
-        let new = || Company { found: Mutex::default(), lists, helper: helper.cloned() };
+        let new = || SharedOffsetsPool { found: Mutex::default(), lists, helper: helper.cloned() };
         (lists >= LISTS_MIN).then(|| Arc::new(new()))
     }
 
-    /// Those among whom there are lists like these, the first of a column; they are joined.
+    /// The offsets of lists like these, the first of a column, with these added; `None` where there are
+    /// too many different ones.
     fn join(
         &self,
         lists: usize,
         mut agree: impl FnMut(&mut Vec<i64>) -> Result<bool>,
-    ) -> Result<Option<Arc<Common>>> {
+    ) -> Result<Option<Arc<SharedOffsets>>> {
         let mut found = self.found.lock();
-        for common in &*found {
-            let mut held = common.held.lock();
+        for shared in &*found {
+            let mut held = shared.held.lock();
             let alike = lists.min(held.offsets.len() - 1);
             if alike >= ALIKE_MIN.min(self.lists) && held.agree(lists, &mut agree)? {
                 drop(held);
-                return Ok(Some(common.clone()));
+                return Ok(Some(shared.clone()));
             }
         }
-        if found.len() == COMMON_MAX {
+        if found.len() == SHARED_MAX {
             return Ok(None);
         }
         let mut offsets = Vec::new();
@@ -96,9 +97,9 @@ impl Company {
         if !held.agree(lists, &mut agree)? {
             return Ok(None);
         }
-        let common = Arc::new(Common { held: Mutex::new(held) });
-        found.push(common.clone());
-        Ok(Some(common))
+        let shared = Arc::new(SharedOffsets { held: Mutex::new(held) });
+        found.push(shared.clone());
+        Ok(Some(shared))
     }
 }
 
@@ -112,7 +113,7 @@ impl Held {
         let bytes = lists * size_of::<i64>();
         self.ready.stop();
         self.ready.make(spare(&self.offsets), bytes);
-        // A batch is complete when it is shared: nobody adds to it.
+        // Offsets have other holders only in a complete batch, to which no column is added.
         let agreed = agree(Arc::make_mut(&mut self.offsets))?;
         self.ready.make_ahead(spare(&self.offsets), bytes);
         Ok(agreed)
@@ -125,7 +126,7 @@ fn spare(offsets: &Vec<i64>) -> Range<usize> {
     first + size_of_val(&offsets[..])..first + offsets.capacity() * size_of::<i64>()
 }
 
-impl Common {
+impl SharedOffsets {
     /// The offsets of the first lists.
     fn of(&self, lists: usize) -> Offsets {
         let offsets = &self.held.lock().offsets;
@@ -140,18 +141,28 @@ impl Common {
 impl ColumnBuilder {
     /// A column on its own.
     pub fn alone(array: Array) -> Self {
-        ColumnBuilder { array, whose: Whose::Own, lists: 0, added: 0, ready: Ready::default() }
+        ColumnBuilder {
+            array,
+            owner: OffsetsOwner::Own,
+            lists: 0,
+            added: 0,
+            ready: Ready::default(),
+        }
     }
 
-    /// A column without entries, which may have offsets in common with others.
-    pub fn new(array: Array, company: Option<&Arc<Company>>, helper: Option<&Helper>) -> Self {
-        let whose = match (&array, company) {
-            (Array::List { .. }, Some(company)) => Whose::Open(company.clone()),
-            _ => Whose::Own,
+    /// A column without entries, which may share offsets with others.
+    pub fn new(
+        array: Array,
+        pool: Option<&Arc<SharedOffsetsPool>>,
+        helper: Option<&Helper>,
+    ) -> Self {
+        let owner = match (&array, pool) {
+            (Array::List { .. }, Some(pool)) => OffsetsOwner::Open(pool.clone()),
+            _ => OffsetsOwner::Own,
         };
         let mut ready = Ready::new(helper.cloned());
         ready.make_ahead(array.spare(), 1);
-        ColumnBuilder { whose, ready, ..ColumnBuilder::alone(array) }
+        ColumnBuilder { owner, ready, ..ColumnBuilder::alone(array) }
     }
 
     /// Bytes that it takes.
@@ -208,8 +219,8 @@ impl ColumnBuilder {
         if !interpretation.has_bare_lists() {
             return self.fill(|array| interpretation.decode(basket, entries, array));
         }
-        let agree = |first, common: &mut Vec<i64>| {
-            interpretation.agree(basket, entries.clone(), first, common)
+        let agree = |first, shared: &mut Vec<i64>| {
+            interpretation.agree(basket, entries.clone(), first, shared)
         };
         let agreed = self.agreed(entries.len(), agree)?;
         match (agreed, &mut self.array) {
@@ -225,7 +236,7 @@ impl ColumnBuilder {
     pub fn fill(&mut self, fill: impl FnOnce(&mut Array) -> Result<()>) -> Result<()> {
         self.ready.stop();
         let (Array::List { offsets, content }, false) =
-            (&mut self.array, matches!(self.whose, Whose::Own))
+            (&mut self.array, matches!(self.owner, OffsetsOwner::Own))
         else {
             return fill(&mut self.array);
         };
@@ -233,7 +244,7 @@ impl ColumnBuilder {
         fill(&mut self.array)?;
         let Array::List { offsets, .. } = &mut self.array else { return Ok(()) };
         let ends = std::mem::replace(offsets, Offsets::none()).into_vec();
-        if !self.agreed(ends.len() - 1, |first, common| Ok(agree(common, first, &ends)))?
+        if !self.agreed(ends.len() - 1, |first, shared| Ok(agree(shared, first, &ends)))?
             && let Array::List { offsets, .. } = self.on_its_own()
         {
             offsets.to_mut().extend_from_slice(&ends[1..]);
@@ -248,18 +259,21 @@ impl ColumnBuilder {
 
     /// The whole column.
     pub fn whole(mut self) -> Array {
-        if let (Whose::Common(common), Array::List { offsets, .. }) = (&self.whose, &mut self.array)
+        if let (OffsetsOwner::Shared(shared), Array::List { offsets, .. }) =
+            (&self.owner, &mut self.array)
         {
-            *offsets = common.of(self.lists);
+            *offsets = shared.of(self.lists);
         }
         self.array
     }
 
     /// The array with offsets of its own.
     fn on_its_own(&mut self) -> &mut Array {
-        let whose = std::mem::replace(&mut self.whose, Whose::Own);
-        if let (Whose::Common(common), Array::List { offsets, .. }) = (whose, &mut self.array) {
-            *offsets = common.of(self.lists).into_vec().into();
+        let owner = std::mem::replace(&mut self.owner, OffsetsOwner::Own);
+        if let (OffsetsOwner::Shared(shared), Array::List { offsets, .. }) =
+            (owner, &mut self.array)
+        {
+            *offsets = shared.of(self.lists).into_vec().into();
         }
         &mut self.array
     }
@@ -271,22 +285,22 @@ impl ColumnBuilder {
         agree: impl Fn(usize, &mut Vec<i64>) -> Result<bool>,
     ) -> Result<bool> {
         let added = |before: usize, offsets: &Vec<i64>| (offsets.len() - before) * size_of::<i64>();
-        match &self.whose {
-            Whose::Own => return Ok(false),
-            Whose::Open(company) => {
+        match &self.owner {
+            OffsetsOwner::Own => return Ok(false),
+            OffsetsOwner::Open(pool) => {
                 let mut grown = 0;
-                let joined = company.join(lists, |offsets| {
+                let joined = pool.join(lists, |offsets| {
                     let before = offsets.len();
                     let agreed = agree(0, offsets)?;
                     grown = added(before, offsets);
                     Ok(agreed)
                 })?;
-                let Some(common) = joined else { return Ok(false) };
+                let Some(shared) = joined else { return Ok(false) };
                 self.added += grown;
-                self.whose = Whose::Common(common);
+                self.owner = OffsetsOwner::Shared(shared);
             }
-            Whose::Common(common) => {
-                let mut held = common.held.lock();
+            OffsetsOwner::Shared(shared) => {
+                let mut held = shared.held.lock();
                 let before = held.offsets.len();
                 if !held.agree(lists, |offsets| agree(self.lists, offsets))? {
                     return Ok(false);
@@ -315,8 +329,8 @@ mod tests {
     }
 
     fn columns<const N: usize>() -> [ColumnBuilder; N] {
-        let company = Arc::new(Company { found: Mutex::default(), lists: 1, helper: None });
-        std::array::from_fn(|_| ColumnBuilder::new(lists(&[]), Some(&company), None))
+        let pool = Arc::new(SharedOffsetsPool { found: Mutex::default(), lists: 1, helper: None });
+        std::array::from_fn(|_| ColumnBuilder::new(lists(&[]), Some(&pool), None))
     }
 
     fn offsets(array: &Array) -> &Offsets {
@@ -360,9 +374,9 @@ mod tests {
     #[test]
     fn a_column_may_grow_while_a_helper_makes_it_ready() {
         let helper = Helper::start().unwrap();
-        let company = Company::of(LISTS_MIN, Some(&helper));
+        let pool = SharedOffsetsPool::of(LISTS_MIN, Some(&helper));
         let part = lists(&vec![3; LISTS_MIN]);
-        let mut column = ColumnBuilder::new(lists(&[]), company.as_ref(), Some(&helper));
+        let mut column = ColumnBuilder::new(lists(&[]), pool.as_ref(), Some(&helper));
         for _ in 0..20 {
             column.expect(part.nbytes());
             column.append(&part).unwrap();

@@ -7,7 +7,7 @@ use rootfile::{Array, Result};
 
 use super::Source;
 use super::plan::{Item, Plan, Survivors};
-use crate::read::core::fill::builder::{ColumnBuilder, Company};
+use crate::read::core::fill::builder::{ColumnBuilder, SharedOffsetsPool};
 use crate::read::core::fill::prefault::Helper;
 use crate::read::core::fill::slots::{ColumnAssembler, Place};
 
@@ -82,11 +82,11 @@ fn new_assemblers<S: Source>(
         }
     }
     let entries = usize::try_from(batch.entries.end - batch.entries.start).unwrap_or(0);
-    let company = Company::of(entries, helper);
+    let pool = SharedOffsetsPool::of(entries, helper);
     let assembler = |(column, items): (usize, Vec<&Item<S::Part>>)| {
         let mut array = source.empty(column);
-        source.reserve(&items, entries, company.is_some(), &mut array);
-        let builder = ColumnBuilder::new(array, company.as_ref(), helper);
+        source.reserve(&items, entries, pool.is_some(), &mut array);
+        let builder = ColumnBuilder::new(array, pool.as_ref(), helper);
         Arc::new(ColumnAssembler::new(batch.entries.start, builder))
     };
     items.into_iter().enumerate().map(assembler).collect()

@@ -60,9 +60,9 @@ pub trait Source: Sized + Send + 'static {
     /// A column without entries.
     fn empty(&self, column: usize) -> Array;
 
-    /// Makes room in an empty column for `items` of it, `entries` in all: none for offsets that it
-    /// may have in common with other columns.
-    fn reserve(&self, items: &[&Item<Self::Part>], entries: usize, common: bool, array: &mut Array);
+    /// Makes room in an empty column for `items` of it, `entries` in all. Where offsets are `shared`
+    /// with other columns, they take no room in it.
+    fn reserve(&self, items: &[&Item<Self::Part>], entries: usize, shared: bool, array: &mut Array);
 
     /// Whether a column that this version cannot read is left out of what is handed out.
     fn may_leave_out(&self, _column: usize) -> bool {
