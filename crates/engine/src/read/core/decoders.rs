@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rootfile::Codecs;
 use rootfile::content::{self, Workers};
 
-use super::fill::prefault::{Helper, Ready};
+use super::fill::prefault::{PrefaultThread, Ready};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::trace::Trace;
 
@@ -22,7 +22,7 @@ pub struct Decoders {
     pool: Option<Arc<rayon::ThreadPool>>,
     waiting: Arc<Mutex<Waiting>>,
     /// Where there are fewer threads than processors.
-    helper: Option<Helper>,
+    prefault: Option<PrefaultThread>,
     trace: Trace,
 }
 
@@ -54,13 +54,14 @@ impl Decoders {
         let pool = if threads == 0 { None } else { Some(build()?) };
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         // Decoders do without.
-        let helper = if (1..processors).contains(&threads) { Helper::start().ok() } else { None };
-        Ok(Decoders { pool, waiting: Arc::default(), helper, trace })
+        let prefault =
+            if (1..processors).contains(&threads) { PrefaultThread::start().ok() } else { None };
+        Ok(Decoders { pool, waiting: Arc::default(), prefault, trace })
     }
 
     /// Who makes memory ready for them.
-    pub fn helper(&self) -> Option<&Helper> {
-        self.helper.as_ref()
+    pub fn prefault(&self) -> Option<&PrefaultThread> {
+        self.prefault.as_ref()
     }
 
     /// Runs `work` for a file on some decoding thread, with that thread's codecs. Of what waits for a

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::prefault::{Helper, Ready};
+use super::prefault::{PrefaultThread, Ready};
 use parking_lot::Mutex;
 use rootfile::array::{Offsets, agree};
 use rootfile::tree::{Basket, Interpretation};
@@ -26,7 +26,7 @@ pub struct SharedOffsetsPool {
     found: Mutex<Vec<Arc<SharedOffsets>>>,
     /// Lists of each column.
     lists: usize,
-    helper: Option<Helper>,
+    prefault: Option<PrefaultThread>,
 }
 
 /// The offsets of some columns.
@@ -63,9 +63,10 @@ enum OffsetsOwner {
 }
 
 impl SharedOffsetsPool {
-    /// For columns of so many entries; a `helper` makes the memory of offsets ready.
-    pub fn of(lists: usize, helper: Option<&Helper>) -> Option<Arc<Self>> {
-        let new = || SharedOffsetsPool { found: Mutex::default(), lists, helper: helper.cloned() };
+    /// For columns of so many entries; a `prefault` thread populates the memory of offsets.
+    pub fn of(lists: usize, prefault: Option<&PrefaultThread>) -> Option<Arc<Self>> {
+        let new =
+            || SharedOffsetsPool { found: Mutex::default(), lists, prefault: prefault.cloned() };
         (lists >= LISTS_MIN).then(|| Arc::new(new()))
     }
 
@@ -92,7 +93,7 @@ impl SharedOffsetsPool {
         // Only a hint: where there is no room, adding will say so.
         let _ = offsets.try_reserve(self.lists + 1);
         offsets.push(0);
-        let ready = Ready::new(self.helper.clone());
+        let ready = Ready::new(self.prefault.clone());
         let mut held = Held { ready, offsets: Arc::new(offsets) };
         if !held.agree(lists, &mut agree)? {
             return Ok(None);
@@ -154,13 +155,13 @@ impl ColumnBuilder {
     pub fn new(
         array: Array,
         pool: Option<&Arc<SharedOffsetsPool>>,
-        helper: Option<&Helper>,
+        prefault: Option<&PrefaultThread>,
     ) -> Self {
         let owner = match (&array, pool) {
             (Array::List { .. }, Some(pool)) => OffsetsOwner::Open(pool.clone()),
             _ => OffsetsOwner::Own,
         };
-        let mut ready = Ready::new(helper.cloned());
+        let mut ready = Ready::new(prefault.cloned());
         ready.make_ahead(array.spare(), 1);
         ColumnBuilder { owner, ready, ..ColumnBuilder::alone(array) }
     }
@@ -329,7 +330,8 @@ mod tests {
     }
 
     fn columns<const N: usize>() -> [ColumnBuilder; N] {
-        let pool = Arc::new(SharedOffsetsPool { found: Mutex::default(), lists: 1, helper: None });
+        let pool =
+            Arc::new(SharedOffsetsPool { found: Mutex::default(), lists: 1, prefault: None });
         std::array::from_fn(|_| ColumnBuilder::new(lists(&[]), Some(&pool), None))
     }
 
@@ -373,10 +375,10 @@ mod tests {
 
     #[test]
     fn a_column_may_grow_while_a_helper_makes_it_ready() {
-        let helper = Helper::start().unwrap();
-        let pool = SharedOffsetsPool::of(LISTS_MIN, Some(&helper));
+        let prefault = PrefaultThread::start().unwrap();
+        let pool = SharedOffsetsPool::of(LISTS_MIN, Some(&prefault));
         let part = lists(&vec![3; LISTS_MIN]);
-        let mut column = ColumnBuilder::new(lists(&[]), pool.as_ref(), Some(&helper));
+        let mut column = ColumnBuilder::new(lists(&[]), pool.as_ref(), Some(&prefault));
         for _ in 0..20 {
             column.expect(part.nbytes());
             column.append(&part).unwrap();

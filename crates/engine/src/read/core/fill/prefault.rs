@@ -1,4 +1,4 @@
-//! Fresh memory made ready before it is written to.
+//! Fresh memory populated before it is written to: prefaulted.
 
 use std::io;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 
 use parking_lot::Mutex;
 
-/// So much is made ready at a time: the kernel is asked once for many pages, and little is in
+/// Bytes that are populated at a time: the kernel is asked once for many pages, and little is in
 /// memory before it is needed.
 const BYTES_TOGETHER: usize = 256 << 10;
 /// Less is not worth asking for: small blocks have been used before, ends of large ones are few.
@@ -14,17 +14,17 @@ const BYTES_MIN: usize = 64 << 10;
 /// Pieces end where pages do, however large these are.
 const PAGE_BYTES_MAX: usize = 64 << 10;
 
-/// Addresses that another thread makes ready, from the first to the last, unless it is stopped.
+/// Addresses that another thread populates, from the first to the last, unless it is stopped.
 type Ahead = Arc<Mutex<Range<usize>>>;
 
-/// A thread that makes memory ready which decoders will write to soon: while one decodes, the kernel clears
-/// the pages of what comes next on another processor.
+/// A thread that populates memory which decoders will write to soon: while one decodes, the kernel
+/// clears the pages of the next basket on another processor.
 #[derive(Clone)]
-pub struct Helper(mpsc::Sender<Ahead>);
+pub struct PrefaultThread(mpsc::Sender<Ahead>);
 
-impl Helper {
+impl PrefaultThread {
     /// # Errors
-    /// Where there is no thread to be had.
+    /// Where no thread can be started.
     pub fn start() -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel::<Ahead>();
         std::thread::Builder::new().name("farroot-memory".into()).spawn(move || {
@@ -32,11 +32,11 @@ impl Helper {
                 while step(&mut ahead.lock()) {}
             }
         })?;
-        Ok(Helper(sender))
+        Ok(PrefaultThread(sender))
     }
 }
 
-/// Makes some of the addresses ready; whether there are more.
+/// Populates some of the addresses; whether there are more.
 fn step(ahead: &mut Range<usize>) -> bool {
     let until = ahead.end.min(ahead.start.saturating_add(BYTES_TOGETHER));
     populate(ahead.start..until);
@@ -44,21 +44,21 @@ fn step(ahead: &mut Range<usize>) -> bool {
     until < ahead.end
 }
 
-/// How much of an array's memory is ready.
+/// How much of an array's memory is populated.
 #[derive(Default)]
 pub struct Ready {
     until: usize,
-    /// What the helper is making ready before that. The array stays where it is meanwhile.
+    /// What the thread is populating before that. The array stays where it is meanwhile.
     ahead: Option<Ahead>,
-    helper: Option<Helper>,
+    prefault: Option<PrefaultThread>,
 }
 
 impl Ready {
-    pub fn new(helper: Option<Helper>) -> Self {
-        Ready { until: 0, ahead: None, helper }
+    pub fn new(prefault: Option<PrefaultThread>) -> Self {
+        Ready { until: 0, ahead: None, prefault }
     }
 
-    /// Makes the memory ready that the next `bytes` go to, of the addresses that are free.
+    /// Populates the memory of the next `bytes`, of the addresses that are free.
     pub fn make(&mut self, free: Range<usize>, bytes: usize) {
         // A page that is asked for costs two thirds of one that is written to unasked. Where it is
         // not given, writing takes care of it.
@@ -69,15 +69,15 @@ impl Ready {
         }
     }
 
-    /// Has the helper, if there is one, make the memory ready that `bytes` go to which come later. The
-    /// array must stay where it is until it is told to [`Ready::stop`].
+    /// Has the thread, if there is one, populate the memory of `bytes` that come later. The array
+    /// must stay where it is until [`Ready::stop`].
     pub fn make_ahead(&mut self, free: Range<usize>, bytes: usize) {
         self.stop();
-        let Some(helper) = &self.helper else { return };
+        let Some(prefault) = &self.prefault else { return };
         let (from, until) = self.lacking(&free, bytes);
         if until.saturating_sub(from) >= BYTES_MIN {
             let ahead = Ahead::new(Mutex::new(from..until));
-            if helper.0.send(ahead.clone()).is_ok() {
+            if prefault.0.send(ahead.clone()).is_ok() {
                 self.until = until;
                 self.ahead = Some(ahead);
             }
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn what_a_helper_has_made_ready_is_not_asked_for_again() {
-        let mut ready = Ready::new(Some(Helper::start().unwrap()));
+        let mut ready = Ready::new(Some(PrefaultThread::start().unwrap()));
         let array = vec![7u8; 4 << 20];
         let free = array.as_ptr().addr()..array.as_ptr().addr() + array.len();
         ready.make_ahead(free.clone(), 2 << 20);
@@ -187,13 +187,13 @@ mod tests {
     #[test]
     fn a_helper_that_is_stopped_asks_for_nothing_more() {
         let ahead = Ahead::new(Mutex::new(200..300));
-        let mut ready = Ready { until: 300, ahead: Some(ahead.clone()), helper: None };
+        let mut ready = Ready { until: 300, ahead: Some(ahead.clone()), prefault: None };
         ready.stop();
         assert_eq!(ready.until, 200, "the rest is still to be done");
         assert!(!step(&mut ahead.lock()));
         assert_eq!(*ahead.lock(), 0..0);
         let ahead = Ahead::new(Mutex::new(200..300));
-        drop(Ready { until: 300, ahead: Some(ahead.clone()), helper: None });
+        drop(Ready { until: 300, ahead: Some(ahead.clone()), prefault: None });
         assert_eq!(*ahead.lock(), 0..0);
     }
 }

@@ -8,20 +8,20 @@ use rootfile::{Array, Result};
 use super::Source;
 use super::plan::{Item, Plan, Survivors};
 use crate::read::core::fill::builder::{ColumnBuilder, SharedOffsetsPool};
-use crate::read::core::fill::prefault::Helper;
+use crate::read::core::fill::prefault::PrefaultThread;
 use crate::read::core::fill::slots::{ColumnAssembler, Place};
 
 /// The arrays of the batches of one read that are being filled.
 pub struct Assembly {
     /// By batch, one for each column.
     assemblers: BTreeMap<usize, Vec<Arc<ColumnAssembler>>>,
-    helper: Option<Helper>,
+    prefault: Option<PrefaultThread>,
 }
 
 impl Assembly {
-    /// No arrays yet; a `helper` makes their memory ready.
-    pub fn new(helper: Option<Helper>) -> Self {
-        Assembly { assemblers: BTreeMap::new(), helper }
+    /// No arrays yet; a `prefault` thread populates their memory.
+    pub fn new(prefault: Option<PrefaultThread>) -> Self {
+        Assembly { assemblers: BTreeMap::new(), prefault }
     }
 
     /// Where the entries of an item of one of the first columns go, in order.
@@ -33,7 +33,7 @@ impl Assembly {
         item: &Item<S::Part>,
     ) -> Vec<Place> {
         let place = |batch: usize| {
-            let new = || new_assemblers(plan, source, columns, batch, self.helper.as_ref());
+            let new = || new_assemblers(plan, source, columns, batch, self.prefault.as_ref());
             let assembler = self.assemblers.entry(batch).or_insert_with(new)[item.column].clone();
             let there = &plan.batches[batch].entries;
             let entries = item.entries.start.max(there.start)..item.entries.end.min(there.end);
@@ -71,7 +71,7 @@ fn new_assemblers<S: Source>(
     source: &S,
     columns: usize,
     batch: usize,
-    helper: Option<&Helper>,
+    prefault: Option<&PrefaultThread>,
 ) -> Vec<Arc<ColumnAssembler>> {
     let batch = &plan.batches[batch];
     let mut items: Vec<Vec<&Item<S::Part>>> = vec![Vec::new(); columns];
@@ -82,11 +82,11 @@ fn new_assemblers<S: Source>(
         }
     }
     let entries = usize::try_from(batch.entries.end - batch.entries.start).unwrap_or(0);
-    let pool = SharedOffsetsPool::of(entries, helper);
+    let pool = SharedOffsetsPool::of(entries, prefault);
     let assembler = |(column, items): (usize, Vec<&Item<S::Part>>)| {
         let mut array = source.empty(column);
         source.reserve(&items, entries, pool.is_some(), &mut array);
-        let builder = ColumnBuilder::new(array, pool.as_ref(), helper);
+        let builder = ColumnBuilder::new(array, pool.as_ref(), prefault);
         Arc::new(ColumnAssembler::new(batch.entries.start, builder))
     };
     items.into_iter().enumerate().map(assembler).collect()

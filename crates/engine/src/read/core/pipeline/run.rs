@@ -127,7 +127,7 @@ impl<S: Source> Pipeline<S> {
             None => job.remote.want_in_order(Vec::new()),
         };
         let awaited = usize::from(job.rank.urgent);
-        let assembly = Assembly::new(job.decoders.helper().cloned());
+        let assembly = Assembly::new(job.decoders.prefault().cloned());
         Pipeline {
             source,
             job,
