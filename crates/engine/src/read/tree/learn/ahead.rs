@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::habits::Prior;
+use super::stats::Prior;
 use super::{KNOWN_AFTER, Key, Learner};
 use crate::fetch::Urgency;
 

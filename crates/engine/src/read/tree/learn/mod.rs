@@ -1,7 +1,7 @@
 //! A reader that does not say beforehand what it reads.
 //!
 //! It goes through a tree in steps (an entry, or a batch of them) and touches branches as it likes.
-//! What it touches in one step it mostly touches in the next ones ([`habits`]), so that their baskets are
+//! What it touches in one step it mostly touches in the next ones ([`stats`]), so that their baskets are
 //! fetched ahead, as far as the byte budget goes; how sure the guess is decides how far. Three more
 //! rules keep the round trips few where the guess has nothing to go by:
 //!
@@ -14,12 +14,12 @@
 //! What a reader touched is kept for the next one of such a tree ([`crate::read::file::profile`]), which then needs
 //! none of the three.
 //!
-//! [`shelf`] fetches and decodes; this module decides.
+//! [`cache`] fetches and decodes; this module decides.
 
 mod ahead;
-mod crowd;
-pub(crate) mod habits;
-mod loans;
+mod burst;
+mod cache;
+pub(crate) mod stats;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -38,9 +38,9 @@ use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
 use crate::read::core::stepping::{Steps, allowance};
 use crate::read::file::profile::Profile;
-use crowd::Crowds;
-use habits::{Habits, Prior};
-use loans::{Basket, Loan, Order, Shelf};
+use burst::Crowds;
+use cache::{Basket, Loan, Order, Shelf};
+use stats::{Habits, Prior};
 
 /// Steps after which a habit counts as known. Before, the reader looks as many steps ahead as
 /// doubling with each step gives.
