@@ -87,7 +87,7 @@ impl Learner {
                     (self.keys(branch, &entries), following)
                 }
             };
-            for key in baskets.into_iter().filter(|key| !self.loans.contains_key(key)) {
+            for key in baskets.into_iter().filter(|key| !self.handles.contains_key(key)) {
                 bytes += self.stored(key);
                 asked.push(key);
             }
@@ -126,10 +126,10 @@ impl Learner {
     /// What was asked for ahead and has not come is not wanted.
     fn give_up(&mut self, branch: usize, start: u64) {
         let late: Vec<Key> = self
-            .loans
+            .handles
             .range((branch, 0)..(branch + 1, 0))
-            .filter(|(key, loan)| {
-                self.branch(branch).baskets[key.1].entries.start > start && !loan.is_here()
+            .filter(|(key, handle)| {
+                self.branch(branch).baskets[key.1].entries.start > start && !handle.is_here()
             })
             .map(|(key, _)| *key)
             .collect();

@@ -1,6 +1,6 @@
-//! Baskets on loan: asked for, fetched and decoded in the background, given back.
+//! Baskets that are fetched and decoded in the background, and kept while a handle of them lives.
 //!
-//! One task a shelf receives and has decoded while the reader works on what it has.
+//! One task for each cache receives baskets and has them decoded while the reader works.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub enum Order {
     },
 }
 
-/// What the task is told.
+/// What the task is to do.
 enum Command {
     Ask(Vec<(Order, oneshot::Sender<Result<Held>>)>),
     Promote(usize),
@@ -66,8 +66,8 @@ struct Held {
     permit: Arc<Mutex<Option<Permit>>>,
 }
 
-/// A basket that was asked for; dropping it gives it back once it has come.
-pub struct Loan {
+/// A basket that was asked for; dropping the handle frees it once it has come.
+pub struct BasketHandle {
     basket: Basket,
     /// Its number among the wants; `None` where nothing is fetched.
     want: Option<usize>,
@@ -77,13 +77,13 @@ pub struct Loan {
     bytes: u64,
 }
 
-impl Loan {
-    /// Stored bytes that nobody has touched.
+impl BasketHandle {
+    /// Stored bytes, as long as the reader has not used it.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Somebody uses it; returns what was untouched before.
+    /// The reader uses it; returns the stored bytes that were untouched before.
     pub fn touch(&mut self) -> u64 {
         std::mem::take(&mut self.bytes)
     }
@@ -94,28 +94,34 @@ impl Loan {
 }
 
 /// Asks for baskets of one tree.
-pub struct Shelf {
+pub struct BasketCache {
     tree: Tree,
     commands: mpsc::UnboundedSender<Command>,
-    /// The task, until somebody waits: then there is a runtime to run it.
+    /// The task, before the reader waits for the first time: then there is a runtime to run it.
     task: Option<(Task, mpsc::UnboundedReceiver<Command>)>,
     /// Wants ever asked for.
     wants: usize,
     activity: Activity,
 }
 
-impl Shelf {
+impl BasketCache {
     pub fn new(tree: &Tree) -> Self {
         let (commands, receiver) = mpsc::unbounded_channel();
         let remote = tree.file().remote();
         let activity = Activity::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
         let task = Task { tree: tree.clone(), wants: remote.want(Vec::new()), asked: Vec::new() };
-        Shelf { tree: tree.clone(), commands, task: Some((task, receiver)), wants: 0, activity }
+        BasketCache {
+            tree: tree.clone(),
+            commands,
+            task: Some((task, receiver)),
+            wants: 0,
+            activity,
+        }
     }
 
     /// Asks for all of these together.
-    pub fn ask(&mut self, orders: Vec<Order>, urgency: Urgency) -> Vec<Loan> {
-        let mut loans = Vec::with_capacity(orders.len());
+    pub fn ask(&mut self, orders: Vec<Order>, urgency: Urgency) -> Vec<BasketHandle> {
+        let mut handles = Vec::with_capacity(orders.len());
         let mut commands = Vec::with_capacity(orders.len());
         for order in orders {
             let (sender, coming) = oneshot::channel();
@@ -127,43 +133,43 @@ impl Shelf {
                 Order::Decode { basket, .. } => (basket, None, 0),
             };
             let (basket, coming) = (basket.clone(), coming.shared());
-            loans.push(Loan { basket, want, coming, urgency, bytes });
+            handles.push(BasketHandle { basket, want, coming, urgency, bytes });
             commands.push((order, sender));
         }
         if !commands.is_empty() {
             let _ = self.commands.send(Command::Ask(commands));
         }
-        loans
+        handles
     }
 
-    /// Somebody waits for it; returns whether nobody did before and it has not come.
-    pub fn promote(&self, loan: &mut Loan) -> bool {
-        let late = loan.want.filter(|_| loan.urgency == Urgency::Hint && !loan.is_here());
+    /// The reader waits for it; returns whether it was only a hint before and has not come.
+    pub fn promote(&self, handle: &mut BasketHandle) -> bool {
+        let late = handle.want.filter(|_| handle.urgency == Urgency::Hint && !handle.is_here());
         if let Some(want) = late {
-            loan.urgency = Urgency::Demand;
+            handle.urgency = Urgency::Demand;
             let _ = self.commands.send(Command::Promote(want));
         }
         late.is_some()
     }
 
-    /// Nobody will.
-    pub fn give_up(&self, loan: &Loan) {
-        if let Some(want) = loan.want.filter(|_| !loan.is_here()) {
+    /// The reader will not use it.
+    pub fn give_up(&self, handle: &BasketHandle) {
+        if let Some(want) = handle.want.filter(|_| !handle.is_here()) {
             let _ = self.commands.send(Command::GiveUp(want));
         }
     }
 
-    /// Waits for a basket; `None` where it cannot be decoded without counts. What somebody waits
-    /// for is theirs, and no part of the memory budget.
-    pub async fn wait(&mut self, loan: &Loan) -> Result<Option<Arc<Array>>> {
+    /// Waits for a basket; `None` where it cannot be decoded without counts. A basket that has been
+    /// waited for belongs to the reader, and is no part of the memory budget.
+    pub async fn wait(&mut self, handle: &BasketHandle) -> Result<Option<Arc<Array>>> {
         if let Some((task, commands)) = self.task.take() {
             tokio::spawn(task.run(commands));
         }
-        let held = match loan.coming.peek() {
+        let held = match handle.coming.peek() {
             Some(held) => held.clone(),
             None => {
                 let _waiting = self.activity.waiting();
-                loan.coming.clone().await
+                handle.coming.clone().await
             }
         };
         let held = held.map_err(|_| Error::new(ErrorKind::Cancelled, "the reader was ended"))??;
@@ -175,14 +181,14 @@ impl Shelf {
     }
 
     /// Decodes a basket that has come, with counts.
-    pub fn decode_with(&self, loan: &Loan, counts: Vec<Counts>) -> Result<Arc<Array>> {
-        let Some(Ok(Ok(held))) = loan.coming.peek() else {
+    pub fn decode_with(&self, handle: &BasketHandle, counts: Vec<Counts>) -> Result<Arc<Array>> {
+        let Some(Ok(Ok(held))) = handle.coming.peek() else {
             return Err(Error::new(ErrorKind::Cancelled, "the basket has not come"));
         };
         let mut outcome = held.outcome.lock();
         if let Outcome::LacksCounts(bytes) = &*outcome {
             let bytes = bytes.clone();
-            *outcome = decode(&self.tree, &loan.basket, &bytes, &counts, &mut Codecs::new())?;
+            *outcome = decode(&self.tree, &handle.basket, &bytes, &counts, &mut Codecs::new())?;
         }
         match &*outcome {
             Outcome::Array(array) => Ok(array.clone()),
@@ -216,7 +222,7 @@ struct Asked {
     basket: Basket,
     /// Where it is in the file.
     range: Range<u64>,
-    /// Who is told.
+    /// Where the decoded basket goes.
     sender: oneshot::Sender<Result<Held>>,
 }
 
@@ -259,7 +265,7 @@ impl Task {
         }
     }
 
-    /// Tells those who asked for the range that an error names; where it names none, everyone.
+    /// Ends the waits for the range that an error names; where it names none, all of them.
     fn fail(&mut self, error: &Error) {
         for asked in &mut self.asked {
             let concerned =

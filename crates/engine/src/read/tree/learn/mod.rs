@@ -39,7 +39,7 @@ use crate::read::core::lazy::Learning;
 use crate::read::core::stepping::{Steps, allowance};
 use crate::read::file::profile::Profile;
 use burst::Crowds;
-use cache::{Basket, Loan, Order, Shelf};
+use cache::{Basket, BasketCache, BasketHandle, Order};
 use stats::{Habits, Prior};
 
 /// Steps after which a habit counts as known. Before, the reader looks as many steps ahead as
@@ -56,7 +56,7 @@ type Key = (usize, usize);
 /// Goes through a tree step by step, fetching what is touched and what will be.
 pub(crate) struct Learner {
     tree: Tree,
-    shelf: Shelf,
+    cache: BasketCache,
     steps: Steps,
     /// The present one.
     step: u64,
@@ -64,12 +64,12 @@ pub(crate) struct Learner {
     columns: BTreeMap<usize, Arc<Column>>,
     /// Those of which others need the counts.
     counters: BTreeMap<usize, Arc<Column>>,
-    loans: BTreeMap<Key, Loan>,
+    handles: BTreeMap<Key, BasketHandle>,
     /// The same baskets by their last entry.
     ends: BTreeSet<(u64, Key)>,
     /// For branches that are fetched ahead, the next basket.
     next: BTreeMap<usize, usize>,
-    /// Stored bytes of baskets on loan that nobody has touched.
+    /// Stored bytes of baskets with handles that the reader has not used.
     ahead_bytes: u64,
     /// Reading ahead goes on when these are fewer than so many; `None`: at every step.
     low_water: Option<u64>,
@@ -95,7 +95,7 @@ impl Learner {
         remember(&mut habits, tree, profile.as_ref());
         let pipe_bytes = tree.file().remote().pipe_bytes();
         Learner {
-            shelf: Shelf::new(tree),
+            cache: BasketCache::new(tree),
             tree: tree.clone(),
             steps: Steps::new(entries.start.min(end)..end, step_entries),
             step: 0,
@@ -103,7 +103,7 @@ impl Learner {
             profile,
             columns: BTreeMap::new(),
             counters: BTreeMap::new(),
-            loans: BTreeMap::new(),
+            handles: BTreeMap::new(),
             ends: BTreeSet::new(),
             next: BTreeMap::new(),
             ahead_bytes: 0,
@@ -172,15 +172,15 @@ impl Learner {
         Ok(column)
     }
 
-    /// Somebody waits for these baskets, which were touched last at step `before`.
+    /// The reader waits for these baskets, whose branch was touched last at step `before`.
     fn demand(&mut self, keys: &[Key], before: Option<u64>) {
         let missing: Vec<Key> =
-            keys.iter().filter(|key| !self.loans.contains_key(key)).copied().collect();
+            keys.iter().filter(|key| !self.handles.contains_key(key)).copied().collect();
         let mut late = false;
         for key in keys {
-            if let Some(loan) = self.loans.get_mut(key) {
-                self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
-                late |= self.shelf.promote(loan);
+            if let Some(handle) = self.handles.get_mut(key) {
+                self.ahead_bytes -= handle.touch().min(self.ahead_bytes);
+                late |= self.cache.promote(handle);
             }
         }
         if let Some(step) = before.filter(|_| late && self.learning.together) {
@@ -202,8 +202,8 @@ impl Learner {
         });
         self.ask(&baskets, Urgency::Demand);
         for key in keys {
-            if let Some(loan) = self.loans.get_mut(key) {
-                self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
+            if let Some(handle) = self.handles.get_mut(key) {
+                self.ahead_bytes -= handle.touch().min(self.ahead_bytes);
             }
         }
     }
@@ -214,8 +214,8 @@ impl Learner {
         let entries = self.window(self.step);
         for branch in self.habits.last_touched_at(step).collect::<Vec<_>>() {
             for key in self.keys(branch, &entries) {
-                if let Some(loan) = self.loans.get_mut(&key) {
-                    self.shelf.promote(loan);
+                if let Some(handle) = self.handles.get_mut(&key) {
+                    self.cache.promote(handle);
                 }
             }
         }
@@ -245,7 +245,7 @@ impl Learner {
                 .untouched()
                 .chain(self.habits.last_touched_at(self.step))
                 .flat_map(|branch| self.keys(branch, &entries))
-                .filter(|key| !self.loans.contains_key(key) && seen.insert(*key))
+                .filter(|key| !self.handles.contains_key(key) && seen.insert(*key))
                 .map(|key| (self.stored(key), key))
                 .collect();
             of_step.sort_unstable();
@@ -275,19 +275,19 @@ impl Learner {
     }
 
     fn end(&mut self, key: Key) {
-        let Some(mut loan) = self.loans.remove(&key) else { return };
+        let Some(mut handle) = self.handles.remove(&key) else { return };
         self.ends.remove(&(self.branch(key.0).baskets[key.1].entries.end, key));
-        self.ahead_bytes -= loan.touch().min(self.ahead_bytes);
-        self.shelf.give_up(&loan);
+        self.ahead_bytes -= handle.touch().min(self.ahead_bytes);
+        self.cache.give_up(&handle);
     }
 
-    /// Asks the shelf for baskets that are not on loan and whose branches can be read.
+    /// Asks the cache for baskets without handles whose branches can be read.
     fn ask(&mut self, keys: &[Key], urgency: Urgency) {
         let mut orders = Vec::new();
         for key in keys {
             let counter = self.counters.get(&key.0).cloned();
             let Some(column) = counter.or_else(|| self.column(key.0).ok()) else { continue };
-            if self.loans.contains_key(key) {
+            if self.handles.contains_key(key) {
                 continue;
             }
             let reference = &self.branch(key.0).baskets[key.1];
@@ -307,9 +307,9 @@ impl Learner {
         }
         let (keys, orders): (Vec<_>, Vec<_>) =
             orders.into_iter().map(|(key, end, order)| ((end, key), order)).unzip();
-        for ((end, key), loan) in keys.into_iter().zip(self.shelf.ask(orders, urgency)) {
-            self.ahead_bytes += loan.bytes();
-            self.loans.insert(key, loan);
+        for ((end, key), handle) in keys.into_iter().zip(self.cache.ask(orders, urgency)) {
+            self.ahead_bytes += handle.bytes();
+            self.handles.insert(key, handle);
             self.ends.insert((end, key));
         }
     }
@@ -341,8 +341,8 @@ impl Learner {
         let mut pieces = Vec::with_capacity(keys.len());
         let mut covered = entries.start;
         for key in keys {
-            let Some(loan) = self.loans.get(&key) else { continue };
-            let array = match self.shelf.wait(loan).await {
+            let Some(handle) = self.handles.get(&key) else { continue };
+            let array = match self.cache.wait(handle).await {
                 Ok(Some(array)) => array,
                 Ok(None) => self.with_counts(column, key).await?,
                 Err(error) => {
@@ -378,14 +378,14 @@ impl Learner {
         self.ask(&counts, Urgency::Demand);
         let mut held = Vec::with_capacity(counts.len());
         for counts in counts {
-            let Some(loan) = self.loans.get_mut(&counts) else { continue };
-            self.shelf.promote(loan);
-            if let Some(array) = self.shelf.wait(loan).await? {
+            let Some(handle) = self.handles.get_mut(&counts) else { continue };
+            self.cache.promote(handle);
+            if let Some(array) = self.cache.wait(handle).await? {
                 held.push((self.branch(counts.0).baskets[counts.1].entries.clone(), array));
             }
         }
-        match self.loans.get_mut(&key) {
-            Some(loan) => self.shelf.decode_with(loan, held),
+        match self.handles.get_mut(&key) {
+            Some(handle) => self.cache.decode_with(handle, held),
             None => Err(Error::new(ErrorKind::Cancelled, "the basket was given up")),
         }
     }
