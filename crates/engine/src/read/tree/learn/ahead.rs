@@ -39,7 +39,7 @@ impl Learner {
     /// The steps from one touch of a branch to the next and how often they were as many, where it is
     /// expected at those steps alone.
     fn regular(&self, branch: usize) -> Option<(u64, u32)> {
-        let regular = self.habits.regular(branch).filter(|_| self.learning.together)?;
+        let regular = self.stats.regular(branch).filter(|_| self.learning.together)?;
         (!self.is_expected(branch)).then_some(regular)
     }
 
@@ -47,7 +47,7 @@ impl Learner {
     /// it did: the more often it was so, the further ahead that may be believed.
     fn regular_touch(&self, branch: usize, nth: u64) -> Option<Range<u64>> {
         let (gap, times) = self.regular(branch)?;
-        let next = self.habits.last(branch)?.saturating_add(gap);
+        let next = self.stats.last(branch)?.saturating_add(gap);
         let believed = next >= self.step && nth < 1 << times.min(REGULAR_AHEAD_MAX);
         let entries = self.window(next.saturating_add(gap.saturating_mul(nth)));
         (believed && !entries.is_empty()).then_some(entries)
@@ -56,13 +56,13 @@ impl Learner {
     fn is_expected(&self, branch: usize) -> bool {
         let baskets = self.branch(branch).baskets.len().max(1) as u64;
         let steps = self.branch(branch).entries / baskets / self.steps.length;
-        self.habits.is_expected(branch, steps.max(1))
+        self.stats.is_expected(branch, steps.max(1))
     }
 
     /// Asks for the baskets of expected branches, the nearest first.
     pub(super) fn read_ahead(&mut self) {
-        let known = self.habits.steps() >= KNOWN_AFTER || self.habits.has_prior();
-        let steps = if known { u64::MAX } else { 1 << self.habits.steps() };
+        let known = self.stats.steps() >= KNOWN_AFTER || self.stats.has_prior();
+        let steps = if known { u64::MAX } else { 1 << self.stats.steps() };
         let horizon = self.window(self.step.saturating_add(steps)).start;
         let pipe_bytes = self.tree.file().remote().pipe_bytes();
         let bytes_max = AHEAD_BYTES.max(pipe_bytes.saturating_mul(AHEAD_PIPES));
@@ -102,7 +102,7 @@ impl Learner {
     fn next_of_each(&mut self) -> BinaryHeap<Reverse<(u64, usize, Coming)>> {
         let start = self.window(self.step).start;
         let mut nearest = BinaryHeap::new();
-        let candidates = self.habits.touched().chain(self.habits.remembered(Prior::Steady));
+        let candidates = self.stats.touched().chain(self.stats.remembered(Prior::Steady));
         for branch in candidates.collect::<Vec<_>>() {
             if !self.is_expected(branch) {
                 if self.next.remove(&branch).is_some() {

@@ -40,10 +40,10 @@ use crate::read::core::stepping::{Steps, allowance};
 use crate::read::file::profile::Profile;
 use burst::Crowds;
 use cache::{Basket, BasketCache, BasketHandle, Order};
-use stats::{Habits, Prior};
+use stats::{AccessStats, Prior};
 
-/// Steps after which a habit counts as known. Before, the reader looks as many steps ahead as
-/// doubling with each step gives.
+/// Steps after which the pattern of accesses counts as known. Before, the number of steps that are
+/// read ahead doubles with each step.
 const KNOWN_AFTER: u64 = 6;
 
 /// Of so many branches touched in a step, one more comes with the next that was never touched, at
@@ -60,7 +60,7 @@ pub(crate) struct Learner {
     steps: Steps,
     /// The present one.
     step: u64,
-    habits: Habits,
+    stats: AccessStats,
     columns: BTreeMap<usize, Arc<Column>>,
     /// Those of which others need the counts.
     counters: BTreeMap<usize, Arc<Column>>,
@@ -89,17 +89,17 @@ impl Learner {
         learning: Learning,
     ) -> Self {
         let end = entries.end.min(tree.num_entries());
-        let mut habits = Habits::new(tree.metadata().branches.len());
+        let mut stats = AccessStats::new(tree.metadata().branches.len());
         let believed = learning == Learning::default();
         let profile = if believed { tree.file().profiles().load(tree.metadata()) } else { None };
-        remember(&mut habits, tree, profile.as_ref());
+        remember(&mut stats, tree, profile.as_ref());
         let pipe_bytes = tree.file().remote().pipe_bytes();
         Learner {
             cache: BasketCache::new(tree),
             tree: tree.clone(),
             steps: Steps::new(entries.start.min(end)..end, step_entries),
             step: 0,
-            habits,
+            stats,
             profile,
             columns: BTreeMap::new(),
             counters: BTreeMap::new(),
@@ -120,13 +120,13 @@ impl Learner {
 
     /// Goes to the next step; its entries, or `None` after the last.
     pub(crate) fn advance(&mut self) -> Option<Range<u64>> {
-        let step = self.habits.steps();
+        let step = self.stats.steps();
         let entries = self.window(step);
         if entries.is_empty() {
             return None;
         }
         self.step = step;
-        self.habits.begin_step();
+        self.stats.begin_step();
         self.let_go(entries.start);
         if self.low_water.is_none_or(|bytes| self.ahead_bytes < bytes) {
             self.read_ahead();
@@ -141,8 +141,8 @@ impl Learner {
     pub(crate) async fn touch(&mut self, branch: BranchId) -> Result<Vec<Piece>> {
         let column = self.column(branch.0 as usize)?;
         let entries = self.window(self.step);
-        let before = self.habits.last(branch.0 as usize);
-        let first_time = self.habits.touch(branch.0 as usize);
+        let before = self.stats.last(branch.0 as usize);
+        let first_time = self.stats.touch(branch.0 as usize);
         let keys = self.keys(branch.0 as usize, &entries);
         self.demand(&keys, before);
         if first_time {
@@ -192,10 +192,10 @@ impl Learner {
         let mut baskets = missing;
         baskets.extend(match before {
             Some(step) if self.learning.together => {
-                self.companions(self.habits.last_touched_at(step).collect())
+                self.companions(self.stats.last_touched_at(step).collect())
             }
-            None if self.habits.prior(keys[0].0).is_some() => {
-                self.companions(self.habits.remembered(Prior::Rare).collect())
+            None if self.stats.prior(keys[0].0).is_some() => {
+                self.companions(self.stats.remembered(Prior::Rare).collect())
             }
             None if self.learning.startup || self.step > 0 => self.strangers(),
             _ => Vec::new(),
@@ -212,7 +212,7 @@ impl Learner {
     /// would be a round trip.
     fn promote_companions(&mut self, step: u64) {
         let entries = self.window(self.step);
-        for branch in self.habits.last_touched_at(step).collect::<Vec<_>>() {
+        for branch in self.stats.last_touched_at(step).collect::<Vec<_>>() {
             for key in self.keys(branch, &entries) {
                 if let Some(handle) = self.handles.get_mut(&key) {
                     self.cache.promote(handle);
@@ -233,7 +233,7 @@ impl Learner {
         let steps = if self.step == 0 { KNOWN_AFTER } else { 1 };
         // Without an allowance a step that touches ever more finds what it touches in growing
         // crowds, or each would be a round trip.
-        let touched = self.habits.last_touched_at(self.step).count();
+        let touched = self.stats.last_touched_at(self.step).count();
         let crowd = touched / CROWD;
         let mut crowd_bytes = self.crowds.bytes(self.step, self.tree.file().remote().pipe_bytes());
         let mut found = Vec::new();
@@ -241,9 +241,9 @@ impl Learner {
         for step in self.step..self.step + steps {
             let entries = self.window(step);
             let mut of_step: Vec<(u64, Key)> = self
-                .habits
+                .stats
                 .untouched()
-                .chain(self.habits.last_touched_at(self.step))
+                .chain(self.stats.last_touched_at(self.step))
                 .flat_map(|branch| self.keys(branch, &entries))
                 .filter(|key| !self.handles.contains_key(key) && seen.insert(*key))
                 .map(|key| (self.stored(key), key))
@@ -391,13 +391,13 @@ impl Learner {
     }
 }
 
-/// Tells habits what the last reader touched.
-fn remember(habits: &mut Habits, tree: &Tree, profile: Option<&Profile>) {
+/// Puts what the last reader touched into the statistics.
+fn remember(stats: &mut AccessStats, tree: &Tree, profile: Option<&Profile>) {
     let Some(Profile { steady, rare }) = profile else { return };
     for (names, prior) in [(steady, Prior::Steady), (rare, Prior::Rare)] {
         for name in names {
             if let Some(branch) = tree.names().find(name) {
-                habits.set_prior(branch.0 as usize, prior);
+                stats.set_prior(branch.0 as usize, prior);
             }
         }
     }
@@ -406,11 +406,11 @@ fn remember(habits: &mut Habits, tree: &Tree, profile: Option<&Profile>) {
 impl Drop for Learner {
     /// Keeps what was touched for the next reader, where that is known.
     fn drop(&mut self) {
-        if self.habits.steps() < KNOWN_AFTER || self.learning != Learning::default() {
+        if self.stats.steps() < KNOWN_AFTER || self.learning != Learning::default() {
             return;
         }
         let mut profile = Profile::default();
-        for (branch, prior) in self.habits.made_of() {
+        for (branch, prior) in self.stats.made_of() {
             let name = self.tree.names().path(BranchId(branch as u32)).to_owned();
             match prior {
                 Prior::Steady => profile.steady.push(name),

@@ -1,4 +1,4 @@
-//! What is touched, learnt from what has been touched. Knows steps and branches, no bytes.
+//! How often branches are accessed, and which accesses that lets expect. Knows steps and branches, no bytes.
 
 /// Steps that are remembered one by one.
 const REMEMBERED: u64 = 64;
@@ -9,8 +9,8 @@ const EARLY: u64 = 2;
 
 /// How often each branch is touched, and when last.
 #[derive(Debug)]
-pub struct Habits {
-    branches: Vec<Habit>,
+pub struct AccessStats {
+    branches: Vec<BranchAccess>,
     /// Steps begun.
     steps: u64,
     /// Branches touched at some step, in order.
@@ -19,7 +19,7 @@ pub struct Habits {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Habit {
+struct BranchAccess {
     /// Bit `k`: touched `k` steps before `last`.
     recent: u64,
     last: Option<u64>,
@@ -40,10 +40,10 @@ pub enum Prior {
     Rare,
 }
 
-impl Habits {
+impl AccessStats {
     pub fn new(branches: usize) -> Self {
-        let branches = vec![Habit::default(); branches];
-        Habits { branches, steps: 0, touched: Vec::new(), has_prior: false }
+        let branches = vec![BranchAccess::default(); branches];
+        AccessStats { branches, steps: 0, touched: Vec::new(), has_prior: false }
     }
 
     /// What the last reader made of a branch.
@@ -71,9 +71,10 @@ impl Habits {
 
     /// Branches of a kind that the last reader touched and this one has not yet.
     pub fn remembered(&self, prior: Prior) -> impl Iterator<Item = usize> + '_ {
-        let still = move |habit: &Habit| habit.prior == Some(prior) && habit.last.is_none();
+        let still =
+            move |access: &BranchAccess| access.prior == Some(prior) && access.last.is_none();
         let branches = self.branches.iter().enumerate();
-        branches.filter(move |(_, habit)| self.has_prior && still(habit)).map(|(at, _)| at)
+        branches.filter(move |(_, access)| self.has_prior && still(access)).map(|(at, _)| at)
     }
 
     /// Steps begun.
@@ -92,21 +93,21 @@ impl Habits {
     /// A branch is touched in the present step; whether for the first time in it.
     pub fn touch(&mut self, branch: usize) -> bool {
         let step = self.step();
-        let habit = &mut self.branches[branch];
-        match habit.last {
+        let access = &mut self.branches[branch];
+        match access.last {
             Some(last) if last == step => return false,
             Some(last) => {
                 let gap = step - last;
-                habit.regular = if gap == habit.gap { habit.regular + 1 } else { 0 };
-                habit.gap = gap;
-                habit.recent =
-                    habit.recent.checked_shl(gap as u32).filter(|_| gap < REMEMBERED).unwrap_or(0);
+                access.regular = if gap == access.gap { access.regular + 1 } else { 0 };
+                access.gap = gap;
+                access.recent =
+                    access.recent.checked_shl(gap as u32).filter(|_| gap < REMEMBERED).unwrap_or(0);
             }
             None => self.touched.push(branch),
         }
-        habit.recent |= 1;
-        habit.touches += 1;
-        habit.last = Some(step);
+        access.recent |= 1;
+        access.touches += 1;
+        access.last = Some(step);
         true
     }
 
@@ -122,7 +123,7 @@ impl Habits {
 
     /// Branches that were never touched.
     pub fn untouched(&self) -> impl Iterator<Item = usize> + '_ {
-        let none = |(_, habit): &(usize, &Habit)| habit.last.is_none();
+        let none = |(_, access): &(usize, &BranchAccess)| access.last.is_none();
         self.branches.iter().enumerate().filter(none).map(|(at, _)| at)
     }
 
@@ -132,26 +133,26 @@ impl Habits {
     }
 
     /// Whether a branch will be touched within `steps` steps, more likely than not; not where it is
-    /// known more [exactly](Habits::regular).
+    /// known more [exactly](AccessStats::regular).
     pub fn is_expected(&self, branch: usize, steps: u64) -> bool {
-        let habit = &self.branches[branch];
-        let Some(last) = habit.last else {
-            return habit.prior == Some(Prior::Steady) && self.steps <= PRIOR_HOLDS;
+        let access = &self.branches[branch];
+        let Some(last) = access.last else {
+            return access.prior == Some(Prior::Steady) && self.steps <= PRIOR_HOLDS;
         };
         let remembered = self.steps.min(REMEMBERED);
         let age = self.step() - last;
-        let recent = if age < REMEMBERED { habit.recent << age } else { 0 };
+        let recent = if age < REMEMBERED { access.recent << age } else { 0 };
         let touches = u64::from(recent.count_ones());
         let enough = touches > 1 || remembered <= EARLY;
-        let exactly = habit.regular > 0 && habit.gap > steps;
+        let exactly = access.regular > 0 && access.gap > steps;
         enough && !exactly && touches.saturating_mul(steps.saturating_add(1)) >= remembered
     }
 
     /// The steps from one touch of a branch to the next, if the last ones were evenly spaced, and
     /// how often they were.
     pub fn regular(&self, branch: usize) -> Option<(u64, u32)> {
-        let habit = &self.branches[branch];
-        (habit.regular > 0 && habit.gap > 1).then_some((habit.gap, habit.regular))
+        let access = &self.branches[branch];
+        (access.regular > 0 && access.gap > 1).then_some((access.gap, access.regular))
     }
 }
 
@@ -159,27 +160,27 @@ impl Habits {
 mod tests {
     use super::*;
 
-    /// Habits after so many steps, in which `touches` says what is touched.
-    fn after(steps: u64, touches: impl Fn(u64, usize) -> bool) -> Habits {
-        let mut habits = Habits::new(3);
+    /// The statistics of so many steps, in which `touches` says what is touched.
+    fn after(steps: u64, touches: impl Fn(u64, usize) -> bool) -> AccessStats {
+        let mut stats = AccessStats::new(3);
         for step in 0..steps {
-            habits.begin_step();
+            stats.begin_step();
             for branch in 0..3 {
                 if touches(step, branch) {
-                    assert!(habits.touch(branch));
-                    assert!(!habits.touch(branch), "once a step");
+                    assert!(stats.touch(branch));
+                    assert!(!stats.touch(branch), "once a step");
                 }
             }
         }
-        habits
+        stats
     }
 
     #[test]
     fn what_is_touched_mostly_is_expected() {
-        let habits = after(40, |step, branch| branch == 0 || branch == 1 && step % 3 != 0);
-        assert!(habits.is_expected(0, 1) && habits.is_expected(1, 1));
-        assert!(!habits.is_expected(2, 1000), "never touched");
-        assert_eq!(habits.untouched().collect::<Vec<_>>(), [2]);
+        let stats = after(40, |step, branch| branch == 0 || branch == 1 && step % 3 != 0);
+        assert!(stats.is_expected(0, 1) && stats.is_expected(1, 1));
+        assert!(!stats.is_expected(2, 1000), "never touched");
+        assert_eq!(stats.untouched().collect::<Vec<_>>(), [2]);
     }
 
     /// The first event of a job often is one of those in which everything is looked at.
@@ -194,9 +195,9 @@ mod tests {
 
     #[test]
     fn rare_touches_make_a_long_basket_worth_it() {
-        let habits = after(120, |step, branch| branch == 0 && step % 20 == 0);
-        assert!(!habits.is_expected(0, 5));
-        assert!(habits.is_expected(0, 1000));
+        let stats = after(120, |step, branch| branch == 0 && step % 20 == 0);
+        assert!(!stats.is_expected(0, 5));
+        assert!(stats.is_expected(0, 1000));
     }
 
     #[test]
@@ -212,22 +213,22 @@ mod tests {
 
     #[test]
     fn the_last_reader_is_believed_for_a_while() {
-        let mut habits = Habits::new(3);
-        habits.set_prior(0, Prior::Steady);
-        habits.set_prior(1, Prior::Rare);
-        assert!(habits.is_expected(0, 1) && !habits.is_expected(1, 1000));
-        assert_eq!(habits.remembered(Prior::Rare).collect::<Vec<_>>(), [1]);
-        (0..20).for_each(|_| habits.begin_step());
-        habits.touch(1);
-        assert!(!habits.is_expected(0, 1));
-        assert_eq!(habits.remembered(Prior::Rare).count(), 0);
-        assert_eq!(habits.made_of().collect::<Vec<_>>(), [(1, Prior::Rare)]);
+        let mut stats = AccessStats::new(3);
+        stats.set_prior(0, Prior::Steady);
+        stats.set_prior(1, Prior::Rare);
+        assert!(stats.is_expected(0, 1) && !stats.is_expected(1, 1000));
+        assert_eq!(stats.remembered(Prior::Rare).collect::<Vec<_>>(), [1]);
+        (0..20).for_each(|_| stats.begin_step());
+        stats.touch(1);
+        assert!(!stats.is_expected(0, 1));
+        assert_eq!(stats.remembered(Prior::Rare).count(), 0);
+        assert_eq!(stats.made_of().collect::<Vec<_>>(), [(1, Prior::Rare)]);
     }
 
     #[test]
     fn habits_change() {
-        let habits = after(200, |step, branch| (step < 100) == (branch == 0));
-        assert!(!habits.is_expected(0, 1) && habits.is_expected(1, 1));
-        assert_eq!(habits.last_touched_at(99).collect::<Vec<_>>(), [0]);
+        let stats = after(200, |step, branch| (step < 100) == (branch == 0));
+        assert!(!stats.is_expected(0, 1) && stats.is_expected(1, 1));
+        assert_eq!(stats.last_touched_at(99).collect::<Vec<_>>(), [0]);
     }
 }
