@@ -1,22 +1,22 @@
-//! What a branch that was never touched brings along beside itself.
+//! What is fetched beside a branch that is touched for the first time.
 //!
 //! Where one such branch is touched, more may follow, each of which would cost a round trip of its
 //! own. So it brings as many bytes as the link delivers in half a round trip; that is less than what
 //! a guess saves if it is right, and not much where it is wrong. The next one in the same step brings
-//! twice as many, and so on. Where nothing followed, the next crowd is half as large.
+//! twice as many, and so on. Where nothing followed, the next burst is half as large.
 
-/// How large the next crowd is.
+/// How many bytes of branches never touched before come with one of them.
 #[derive(Debug, Default)]
-pub struct Crowds {
+pub struct ColdStartBurst {
     /// The step of the last one, and how many there were in it.
     step: u64,
     in_step: u32,
-    /// How many crowds more came for nothing than for something.
+    /// Bursts that brought nothing the reader used, less those that did.
     doubt: u32,
 }
 
-impl Crowds {
-    /// Bytes of a further crowd in a step, on links that hold `pipe_bytes`.
+impl ColdStartBurst {
+    /// Bytes of a further burst in a step, on links that hold `pipe_bytes`.
     pub fn bytes(&mut self, step: u64, pipe_bytes: u64) -> u64 {
         if self.in_step > 0 && step == self.step {
             self.in_step += 1;
@@ -34,18 +34,18 @@ impl Crowds {
 mod tests {
     use super::*;
 
-    fn crowds(steps: &[u64]) -> Vec<u64> {
-        let mut crowds = Crowds::default();
-        steps.iter().map(|step| crowds.bytes(*step, 1600)).collect()
+    fn burst(steps: &[u64]) -> Vec<u64> {
+        let mut burst = ColdStartBurst::default();
+        steps.iter().map(|step| burst.bytes(*step, 1600)).collect()
     }
 
     #[test]
     fn they_grow_while_more_is_touched_and_shrink_where_nothing_follows() {
-        assert_eq!(crowds(&[5, 5, 5, 5]), [800, 1600, 3200, 6400]);
-        assert_eq!(crowds(&[5, 6, 7, 9]), [800, 400, 200, 100]);
-        assert_eq!(crowds(&[5, 6, 6, 7]), [800, 400, 1600, 800]);
-        assert_eq!(crowds(&[5; 200]).last(), Some(&u64::MAX));
+        assert_eq!(burst(&[5, 5, 5, 5]), [800, 1600, 3200, 6400]);
+        assert_eq!(burst(&[5, 6, 7, 9]), [800, 400, 200, 100]);
+        assert_eq!(burst(&[5, 6, 6, 7]), [800, 400, 1600, 800]);
+        assert_eq!(burst(&[5; 200]).last(), Some(&u64::MAX));
         let lonely: Vec<u64> = (0..100).collect();
-        assert_eq!(crowds(&lonely).last(), Some(&0));
+        assert_eq!(burst(&lonely).last(), Some(&0));
     }
 }

@@ -38,7 +38,7 @@ use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
 use crate::read::core::stepping::{Steps, allowance};
 use crate::read::file::profile::Profile;
-use burst::Crowds;
+use burst::ColdStartBurst;
 use cache::{Basket, BasketCache, BasketHandle, Order};
 use stats::{AccessStats, Prior};
 
@@ -48,7 +48,7 @@ const KNOWN_AFTER: u64 = 6;
 
 /// Of so many branches touched in a step, one more comes with the next that was never touched, at
 /// least.
-const CROWD: usize = 4;
+const BURST_PART: usize = 4;
 
 /// Branch and basket, by number.
 type Key = (usize, usize);
@@ -74,7 +74,7 @@ pub(crate) struct Learner {
     /// Reading ahead goes on when these are fewer than so many; `None`: at every step.
     low_water: Option<u64>,
     allowance: u64,
-    crowds: Crowds,
+    burst: ColdStartBurst,
     learning: Learning,
     /// What the last reader touched.
     profile: Option<Profile>,
@@ -109,7 +109,7 @@ impl Learner {
             ahead_bytes: 0,
             low_water: None,
             allowance: allowance(pipe_bytes),
-            crowds: Crowds::default(),
+            burst: ColdStartBurst::default(),
             learning,
         }
     }
@@ -184,7 +184,7 @@ impl Learner {
             }
         }
         if let Some(step) = before.filter(|_| late && self.learning.together) {
-            self.promote_companions(step);
+            self.promote_co_accessed(step);
         }
         if missing.is_empty() {
             return;
@@ -192,12 +192,12 @@ impl Learner {
         let mut baskets = missing;
         baskets.extend(match before {
             Some(step) if self.learning.together => {
-                self.companions(self.stats.last_touched_at(step).collect())
+                self.co_accessed(self.stats.last_touched_at(step).collect())
             }
             None if self.stats.prior(keys[0].0).is_some() => {
-                self.companions(self.stats.remembered(Prior::Rare).collect())
+                self.co_accessed(self.stats.remembered(Prior::Rare).collect())
             }
-            None if self.learning.startup || self.step > 0 => self.strangers(),
+            None if self.learning.startup || self.step > 0 => self.cold_branches(),
             _ => Vec::new(),
         });
         self.ask(&baskets, Urgency::Demand);
@@ -210,7 +210,7 @@ impl Learner {
 
     /// What was touched with it the last time will be waited for next: asked for one by one, each
     /// would be a round trip.
-    fn promote_companions(&mut self, step: u64) {
+    fn promote_co_accessed(&mut self, step: u64) {
         let entries = self.window(self.step);
         for branch in self.stats.last_touched_at(step).collect::<Vec<_>>() {
             for key in self.keys(branch, &entries) {
@@ -222,20 +222,20 @@ impl Learner {
     }
 
     /// Baskets for the present step of branches that were touched together the last time.
-    fn companions(&self, branches: Vec<usize>) -> Vec<Key> {
+    fn co_accessed(&self, branches: Vec<usize>) -> Vec<Key> {
         let entries = self.window(self.step);
         branches.into_iter().flat_map(|branch| self.keys(branch, &entries)).collect()
     }
 
     /// Baskets of branches that were never touched before, for the present step and, at the
     /// beginning, for the next ones: smallest first, as far as the allowance goes.
-    fn strangers(&mut self) -> Vec<Key> {
+    fn cold_branches(&mut self) -> Vec<Key> {
         let steps = if self.step == 0 { KNOWN_AFTER } else { 1 };
-        // Without an allowance a step that touches ever more finds what it touches in growing
-        // crowds, or each would be a round trip.
+        // Without an allowance, a step that touches more and more branches fetches them in growing
+        // bursts, or each would be a round trip.
         let touched = self.stats.last_touched_at(self.step).count();
-        let crowd = touched / CROWD;
-        let mut crowd_bytes = self.crowds.bytes(self.step, self.tree.file().remote().pipe_bytes());
+        let least = touched / BURST_PART;
+        let mut burst_bytes = self.burst.bytes(self.step, self.tree.file().remote().pipe_bytes());
         let mut found = Vec::new();
         let mut seen = BTreeSet::new();
         for step in self.step..self.step + steps {
@@ -252,9 +252,9 @@ impl Learner {
             for (bytes, key) in of_step {
                 if bytes <= self.allowance {
                     self.allowance -= bytes;
-                } else if bytes <= crowd_bytes {
-                    crowd_bytes -= bytes;
-                } else if found.len() >= crowd {
+                } else if bytes <= burst_bytes {
+                    burst_bytes -= bytes;
+                } else if found.len() >= least {
                     return found;
                 }
                 found.push(key);
