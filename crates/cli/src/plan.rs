@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use engine::{Engine, File, Outline, OutlineColumn};
+use remote::LinkModel;
 use remote::display::shown_lines;
 use remote::report::size;
 use serde_json::json;
@@ -166,14 +167,11 @@ fn prediction(engine: &Engine, file: &File, outlines: &[Outline], rate: u64) -> 
     Some(Prediction { time: predicted(bytes, rtt, rate, connections), rtt, connections })
 }
 
-/// What a TCP connection sends before the first acknowledgement (RFC 6928), bytes.
-const FIRST_FLIGHT_BYTES: u64 = 10 * 1448;
-
 /// Time for so many bytes whose ranges are all known, on connections just made: one round trip,
 /// one more for each doubling that TCP needs, and the link's own time for the rest.
 fn predicted(bytes: u64, rtt: Duration, rate: u64, connections: u32) -> Duration {
     let (mut time, mut sent) = (rtt, 0u64);
-    let mut flight = FIRST_FLIGHT_BYTES.saturating_mul(connections.max(1).into());
+    let mut flight = LinkModel::USUAL.window().saturating_mul(connections.max(1).into());
     let link = |bytes: u64| Duration::from_secs_f64(bytes as f64 / rate.max(1) as f64);
     while link(flight) < rtt && sent.saturating_add(flight) < bytes {
         sent += flight;

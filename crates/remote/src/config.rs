@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use etcetera::BaseStrategy;
+use scheduler::LinkModel;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::{settings, user};
@@ -113,7 +114,7 @@ impl Default for Config {
         Config {
             memory_bytes_max: 1 << 30,
             decode_threads: std::thread::available_parallelism().map_or(1, usize::from),
-            connections_initial: 16,
+            connections_initial: LinkModel::USUAL.connections,
             connections_max: 16,
             coalescing: true,
             opens_max: 256,

@@ -29,6 +29,7 @@ pub use config::{Checksums, Config};
 pub use copy::{Copied, CopyOptions, Progress};
 pub use error::{Error, ErrorKind, Reader, Result};
 pub use listing::Listed;
+pub use scheduler::LinkModel;
 
 use address::{Address, Places};
 use fetch::activity::Activity;

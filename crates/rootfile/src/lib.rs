@@ -30,13 +30,14 @@
 //!
 //! ```
 //! # use bytes::Bytes;
-//! use rootfile::{File, Known, Progress};
+//! use rootfile::{File, Known, Progress, RequestSizes};
 //!
 //! # fn fetch(file: &Bytes, range: std::ops::Range<u64>) -> Bytes {
 //! #     file.slice(range.start as usize..range.end.min(file.len() as u64) as usize)
 //! # }
 //! # let bytes = Bytes::from_static(include_bytes!("../testdata/clustered.root"));
-//! let mut known = Known::new(None);
+//! let sizes = RequestSizes { head: 4 << 10, flight: 180 << 10 };
+//! let mut known = Known::new(None).asking_for(sizes);
 //! let mut round_trips = 0;
 //! let file = loop {
 //!     match File::open(&known)? {
@@ -86,4 +87,4 @@ pub use array::{Array, Numbers};
 pub use codec::Codecs;
 pub use error::{Error, ErrorKind, Result};
 pub use file::File;
-pub use known::{Known, Needs, Progress};
+pub use known::{Known, Needs, Progress, RequestSizes};

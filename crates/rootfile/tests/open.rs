@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use rootfile::file::Recovery;
 use rootfile::tree::{BasketPlace, BranchKind, Tree};
-use rootfile::{ErrorKind, File, Known, Progress, Result};
+use rootfile::{ErrorKind, File, Known, Progress, RequestSizes, Result};
 
 #[path = "support/feed.rs"]
 mod feed;
@@ -45,7 +45,8 @@ fn without_streamer_infos(file: &Bytes) -> Bytes {
 
 /// One line for each step: what is required, and what is wished for.
 fn steps(file: &Bytes, size: Option<u64>, path: &str) -> Vec<String> {
-    let mut known = Known::new(size);
+    let sizes = RequestSizes { head: 4 << 10, flight: 180 << 10 };
+    let mut known = Known::new(size).asking_for(sizes);
     let mut opened = None;
     let mut lines = Vec::new();
     loop {
@@ -92,7 +93,8 @@ fn a_tree_in_directories_needs_only_what_the_wishes_left_out() {
 fn key_lists_that_come_with_the_head_say_where_the_trees_are() {
     let file = testdata("by_uproot.root");
     let size = file.len() as u64;
-    let mut known = Known::new(Some(size));
+    let sizes = RequestSizes { head: 4 << 10, flight: 180 << 10 };
+    let mut known = Known::new(Some(size)).asking_for(sizes);
     known.supply(0, file.slice(..1_024));
     let Ok(Progress::NeedsData(needs)) = File::open(&known) else { panic!("it lacks the infos") };
     let wanted: u64 = needs.wished.iter().map(|range| range.end - range.start).sum();

@@ -1,6 +1,7 @@
 //! Every limit there is, with its owner and its reason.
 
 use crate::ids::Time;
+use crate::link::LinkModel;
 
 /// The limits of one scheduler, over all its files and servers. The default suits a laptop and a
 /// polite client; nothing needs tuning for speed.
@@ -78,7 +79,7 @@ impl Default for Budgets {
         Budgets {
             memory_bytes_max: 256 * MIB,
             connections_per_server_max: 16,
-            connections_initial: 16,
+            connections_initial: LinkModel::USUAL.connections,
             requests_in_flight_per_connection_max: 32,
             request_bytes_max: 4 * MIB,
             readahead_bytes_max: 128 * MIB,

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use crate::budget::Budgets;
 use crate::estimate::{Meter, Plateau, RoundTrip, bytes_in};
 use crate::ids::{RequestId, ServerId, Time};
+use crate::link::LinkModel;
 use crate::split::Pipe;
 
-/// What a cold connection sends before the first acknowledgement: ten segments of 1,448 bytes (RFC
-/// 6928), of which the answers to an open and to a question about limits take one each.
-pub(crate) const WINDOW_INITIAL: u64 = 8 * 1448;
+/// What a cold connection sends before the first acknowledgement, behind the first answers.
+pub(crate) const WINDOW_INITIAL: u64 = LinkModel::USUAL.free_window();
 /// What a receiver's buffer allows at most on usual systems.
 const WINDOW_MAX: u64 = 16 << 20;
 /// After an idle time of one retransmission time-out (at least this, beyond the round trip) a

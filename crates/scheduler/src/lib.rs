@@ -15,6 +15,7 @@
 //! * `progress`: how long what is owed is waited for;
 //! * `silence`, `trouble`: what becomes of the work of those that fail;
 //! * `estimate`: what the link is like, on which all the others rest;
+//! * `link`: what it is taken for before that;
 //! * `budget`: every limit.
 //!
 //! # The run-loop law
@@ -71,6 +72,7 @@ mod growth;
 mod handle;
 mod hedge;
 mod ids;
+mod link;
 mod listing;
 mod message;
 mod progress;
@@ -88,6 +90,7 @@ mod want;
 
 pub use budget::Budgets;
 pub use ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
+pub use link::LinkModel;
 pub use message::{Action, Event, Failure, Part, Urgency, WantFailure};
 pub use scheduler::{FILE_BYTES_MAX, Scheduler};
 pub use server::ServerTraits;

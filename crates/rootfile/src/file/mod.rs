@@ -23,7 +23,6 @@ use crate::ntuple;
 use crate::object::{Objects, Opaque, read_object_at};
 use crate::tree::{self, Chain, ClassTable, Tree};
 
-pub use open::{HEAD_LEN, TREE_LEN_GUESS};
 pub use recover::Recovery;
 
 /// Directories in directories; paths and cycles end here.

@@ -28,20 +28,6 @@ use crate::object::read_object;
 use crate::streamer::Streamers;
 use crate::types::framing::BYTE_COUNT;
 
-/// Bytes to ask for while nothing is known: the header and the top directory, usually within 300
-/// bytes, and the records of directories that were made first, of about 100 bytes each. It is well
-/// below what a new TCP connection carries in its first round trip.
-pub const HEAD_LEN: u64 = 4096;
-
-/// What sixteen new TCP connections surely carry in their first round trip: ten segments of 1,448 bytes
-/// each, of which two may be answers to other questions. A byte more would take a second round
-/// trip, in which the rest of a longer record comes as well.
-const FLIGHT_LEN: u64 = 180 * 1024;
-
-/// Bytes to wish for where a tree's record may lie, if there are two such places. Records of trees
-/// are 4 to 20 kB for a hundred branches, 100 to 400 kB for 1,600.
-pub const TREE_LEN_GUESS: u64 = FLIGHT_LEN / 2;
-
 impl File {
     /// Opens a file from the bytes that are there, or says which ones are needed.
     ///
@@ -120,11 +106,11 @@ pub(super) fn header(known: &Known) -> Result<Progress<Header>> {
     match known.get(0..HEADER_LEN.min(size)) {
         Some(bytes) => Ok(Progress::Ready(Header::read(&bytes)?)),
         None => {
+            let (head, record) = (known.sizes().head, known.sizes().record());
             let mut needs =
-                Needs { required: known.missing(0..HEAD_LEN.min(size)), ..Needs::default() };
-            if known.size().is_some() && size > HEAD_LEN {
-                needs.wished =
-                    known.missing(size.saturating_sub(TREE_LEN_GUESS).max(HEAD_LEN)..size);
+                Needs { required: known.missing(0..head.min(size)), ..Needs::default() };
+            if known.size().is_some() && size > head {
+                needs.wished = known.missing(size.saturating_sub(record).max(head)..size);
             }
             Ok(Progress::NeedsData(needs))
         }
@@ -166,7 +152,7 @@ fn trees_of(
     required: &[Range<u64>],
 ) -> Vec<Range<u64>> {
     let mut wished = Vec::new();
-    let mut room = TREE_LEN_GUESS;
+    let mut room = known.sizes().record();
     // Which classes derive from TTree is not known yet; these three are what ROOT brings.
     let trees = ["TTree", "TNtuple", "TNtupleD"];
     for key in top.keys.iter().filter(|key| trees.contains(&&*key.class)) {
@@ -191,17 +177,17 @@ fn wishes(
     required: &[Range<u64>],
 ) -> Vec<Range<u64>> {
     let infos_in_front =
-        (keys.start.saturating_sub(TREE_LEN_GUESS)..keys.start).contains(&header.seek_info);
+        (keys.start.saturating_sub(known.sizes().record())..keys.start).contains(&header.seek_info);
     let tail = if infos_in_front { header.seek_info } else { keys.start };
     let end = header.end.min(known.size().unwrap_or(u64::MAX));
-    let room = FLIGHT_LEN.saturating_sub(length(required));
+    let room = known.sizes().flight.saturating_sub(length(required));
     let wished = |range: Range<u64>| {
         let mut wished = Vec::new();
         known.missing(range).into_iter().for_each(|gap| subtract(gap, required, &mut wished));
         wished
     };
     // Where much lies behind the key list, it has moved: what was written last is at the end.
-    let has_moved = end.saturating_sub(keys.end) > FLIGHT_LEN;
+    let has_moved = end.saturating_sub(keys.end) > known.sizes().flight;
     let at_end = if has_moved { room } else { room / 2 };
     let last = wished(end.saturating_sub(at_end).max(keys.end)..end);
     let in_front = if has_moved { 0 } else { room.saturating_sub(length(&last)) };
@@ -244,6 +230,7 @@ fn without_room(content: Bytes) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::known::RequestSizes;
 
     /// Files of RNTuples that uproot had written were refused as corrupt: their list of streamer
     /// infos is followed by zeros.
@@ -273,7 +260,9 @@ mod tests {
             info_len: infos.end - infos.start,
             uuid: None,
         };
-        wishes(&Known::new(Some(end)), &header, &keys, &[keys.clone(), infos])
+        let sizes = RequestSizes { head: 4 << 10, flight: 180 << 10 };
+        let known = Known::new(Some(end)).asking_for(sizes);
+        wishes(&known, &header, &keys, &[keys.clone(), infos])
     }
 
     #[test]

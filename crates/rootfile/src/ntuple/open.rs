@@ -19,7 +19,7 @@ use super::records::{self, Several};
 use super::schema::{self, Schema};
 use crate::directory::Directory;
 use crate::error::{Error, Result};
-use crate::file::{File, TREE_LEN_GUESS, bytes_of, ready};
+use crate::file::{File, bytes_of, ready};
 use crate::key::Key;
 use crate::known::{Known, Needs, Progress};
 
@@ -87,7 +87,8 @@ impl Ntuple {
                 let required = [lacks(&header), needs.required].concat();
                 // The last page list mostly lies right in front of the footer.
                 let end = anchor.footer.range.start;
-                let front = end.saturating_sub(TREE_LEN_GUESS).max(anchor.header.range.end)..end;
+                let front =
+                    end.saturating_sub(known.sizes().record()).max(anchor.header.range.end)..end;
                 let wished = known.missing(front);
                 return Ok(Progress::NeedsData(Needs { required, wished, ..Needs::default() }));
             }

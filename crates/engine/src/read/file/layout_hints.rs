@@ -5,14 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rootfile::{File, Known, Needs, Progress};
 
+use super::link::LINK;
 use super::remembered::add_needed;
 
 /// What lies further from both ends has nothing to do with how the files begin and end.
 const REACH_MAX: u64 = 256 << 10;
-/// What is asked for of the end before any file has told: the key list, the streamer information, an
-/// RNTuple's footer and a small tree's record.
-const REACH_GUESS: u64 = 40 << 10;
-
 /// What the files of a series have in common. Copies share it.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
@@ -51,7 +48,7 @@ impl Series {
         let Shared { head, reach, is_taught } = &*self.shared;
         let mut reach = reach.load(Ordering::Relaxed);
         if self.is_read && !is_taught.load(Ordering::Relaxed) {
-            reach = reach.max(REACH_GUESS);
+            reach = reach.max(LINK.tail());
         }
         let begin = size.saturating_sub(reach + reach / 16);
         needs.wished.iter_mut().for_each(|wish| wish.start = wish.start.max(begin));
@@ -77,7 +74,7 @@ impl Series {
         if self.is_one || self.shared.is_taught.load(Ordering::Relaxed) {
             return;
         }
-        let mut needed = Known::new(known.size());
+        let mut needed = known.without_bytes();
         if add_needed(file, known, &mut needed, read).is_none() {
             return;
         }

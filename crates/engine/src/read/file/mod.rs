@@ -2,6 +2,7 @@
 
 pub(crate) mod beside;
 pub mod layout_hints;
+mod link;
 pub(crate) mod profile;
 mod recover;
 pub(crate) mod remembered;
@@ -28,16 +29,10 @@ use crate::read::{Decoders, Profiles};
 use crate::report::{Report, timeline};
 use crate::store::Store;
 use layout_hints::Series;
+use link::{LINK, known_of};
 use recover::recover;
 use remembered::Memory;
 
-/// First bytes asked for with the open. The header and the top directory's record need about
-/// 400; this is what a cold TCP connection brings along in its first flight for nothing.
-const HEAD_BYTES: u64 = 4 << 10;
-/// Last bytes asked for where a server can answer that before its size is known: enough for the
-/// key list, the streamer information and most trees' records, and little enough to come in the
-/// second flight of a cold TCP connection.
-const TAIL_BYTES: u64 = 40 << 10;
 /// Steps of asking and supplying before a file counts as leading in circles.
 const STEPS_MAX: usize = 64;
 
@@ -107,9 +102,9 @@ impl File {
         // The end of a file that is remembered is there already.
         let is_known = memory.as_ref().is_some_and(Memory::knows);
         let is_dear = matches!(guesses, Guesses::Dear(_));
-        let tail = if is_known || is_dear { 0 } else { TAIL_BYTES };
-        let mut remote = fetcher.open(places, HEAD_BYTES, tail, &activity).await?;
-        let mut known = Known::new(Some(remote.info().size));
+        let tail = if is_known || is_dear { 0 } else { LINK.tail() };
+        let mut remote = fetcher.open(places, LINK.head(), tail, &activity).await?;
+        let mut known = known_of(remote.info().size);
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
         }
@@ -143,7 +138,7 @@ impl File {
         let Some((info, known)) = memory.presumed() else { return Ok(None) };
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
-        let (remote, answer) = fetcher.open_early(places, HEAD_BYTES, info, &activity).await?;
+        let (remote, answer) = fetcher.open_early(places, LINK.head(), info, &activity).await?;
         let profiles = Profiles::new(Some(store.parent()));
         // The connections are there, and nothing else to be done meanwhile.
         let guesses = Guesses::Welcome;
@@ -292,7 +287,7 @@ impl File {
         series: &Series,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
     ) {
-        series.learn(&self.inner.file, &self.known(), HEAD_BYTES, read);
+        series.learn(&self.inner.file, &self.known(), LINK.head(), read);
     }
 
     /// Remembers for the next time what `read` needs.
@@ -332,7 +327,7 @@ impl Presumed {
     pub async fn confirm(self) -> Result<bool> {
         let _waiting = self.activity.waiting();
         let (info, delivered) = self.answer.wait().await?;
-        let mut known = Known::new(Some(info.size));
+        let mut known = known_of(info.size);
         delivered.into_iter().for_each(|(offset, bytes)| known.supply(offset, bytes));
         let Inner { remote, memory, .. } = &*self.file.inner;
         Ok(memory.as_ref().is_some_and(|memory| memory.recall(remote, &info, &mut known)))

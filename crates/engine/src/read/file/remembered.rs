@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 use rootfile::{File, Known, Progress};
 
+use super::link::known_of;
 use crate::address::Address;
 use crate::fetch::RemoteFile;
 use crate::source::FileInfo;
@@ -50,7 +51,7 @@ impl Memory {
     pub fn presumed(&self) -> Option<(FileInfo, Known)> {
         let found = self.found.lock();
         let entry = found.as_ref()?;
-        let mut known = Known::new(Some(entry.info.size));
+        let mut known = known_of(entry.info.size);
         entry.pieces.iter().for_each(|(at, piece)| known.supply(*at, piece.clone()));
         Some((entry.info.clone(), known))
     }
@@ -93,7 +94,7 @@ impl Memory {
         {
             return;
         }
-        let mut needed = Known::new(known.size());
+        let mut needed = known.without_bytes();
         if self.is_true.load(Ordering::Relaxed)
             && let Some(before) = self.store.find(&self.url)
         {

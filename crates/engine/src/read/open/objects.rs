@@ -284,7 +284,7 @@ impl File {
         let mut own = known.within(record_range(key));
         if own.held_bytes() < key.record_len / KNOWN_PART_MIN {
             // All of it in one piece need not be joined.
-            own = Known::new(known.size());
+            own = known.without_bytes();
         }
         let lacking = own.missing(record_range(key));
         // What is shared would be copied as soon as more comes.

@@ -1,0 +1,15 @@
+//! How much of a file is asked for before it is known how much is needed.
+
+use remote::LinkModel;
+use rootfile::{Known, RequestSizes};
+
+/// What the link is taken for: with the open comes the beginning of the file (the header and the top
+/// directory's record need about 400 bytes), and its end where the server can answer that before its
+/// size is known (the key list, the streamer information and most trees' records).
+pub const LINK: LinkModel = LinkModel::USUAL;
+
+/// A file of so many bytes, of which none is here.
+pub fn known_of(size: u64) -> Known {
+    let sizes = RequestSizes { head: LINK.head(), flight: LINK.flight() };
+    Known::new(Some(size)).asking_for(sizes)
+}
