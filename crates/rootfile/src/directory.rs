@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::header::seek;
+use crate::header::read_offset;
 use crate::key::{KEY_LEN_MIN, Key};
 
 /// Bytes of a directory's content up to the end of its offsets, at most.
@@ -19,12 +19,12 @@ pub const DIRECTORY_LEN: u64 = 42;
 pub struct DirectoryRecord {
     /// Offset and length of the record of the key list (`fSeekKeys`, `fNbytesKeys`); zero where
     /// the directory was never closed.
-    pub seek_keys: u64,
+    pub keys_offset: u64,
     pub keys_len: u64,
     /// Bytes in front of this in the directory's own record (`fNbytesName`), and its offset
     /// (`fSeekDir`).
     pub name_len: u64,
-    pub seek_directory: u64,
+    pub directory_offset: u64,
 }
 
 impl DirectoryRecord {
@@ -38,26 +38,26 @@ impl DirectoryRecord {
         let keys_len = u64::from(cursor.u32()?);
         let name_len = u64::from(cursor.u32()?);
         let big = version > 1000;
-        let seek_directory = seek(cursor, big)?;
-        let _parent = seek(cursor, big)?;
-        let seek_keys = seek(cursor, big)?;
-        Ok(DirectoryRecord { seek_keys, keys_len, name_len, seek_directory })
+        let directory_offset = read_offset(cursor, big)?;
+        let _parent = read_offset(cursor, big)?;
+        let keys_offset = read_offset(cursor, big)?;
+        Ok(DirectoryRecord { keys_offset, keys_len, name_len, directory_offset })
     }
 
     /// Compares what the directory says of its own place with where it is: `name_len` bytes
-    /// behind `seek`.
+    /// behind `offset`.
     ///
     /// # Errors
     /// `Corrupt` where they differ.
-    pub fn check(&self, seek: u64, name_len: u64) -> Result<()> {
-        if (self.seek_directory, self.name_len) == (seek, name_len) {
+    pub fn check(&self, offset: u64, name_len: u64) -> Result<()> {
+        if (self.directory_offset, self.name_len) == (offset, name_len) {
             return Ok(());
         }
         let what = format!(
-            "a directory at {seek}, its names {name_len} bytes long, that says {} and {}",
-            self.seek_directory, self.name_len
+            "a directory at {offset}, its names {name_len} bytes long, that says {} and {}",
+            self.directory_offset, self.name_len
         );
-        Err(Error::corrupt(what).at(seek))
+        Err(Error::corrupt(what).at(offset))
     }
 }
 
@@ -117,14 +117,14 @@ fn listed_keys(record: &Bytes, offset: u64) -> Result<Vec<Key>> {
     let own = Key::of_record(record, offset)?;
     // A writer that knows neither place nor length when it writes the key leaves the place empty
     // and a wrong fNbytes; its fObjlen is right.
-    let is_here = own.seek == offset || own.seek == 0;
+    let is_here = own.offset == offset || own.offset == 0;
     if !is_here || own.key_len.checked_add(own.content_len) != Some(record.len() as u64) {
         let what = format!(
             "a list of {} bytes at {offset} whose key says {} + {} at {}",
             record.len(),
             own.key_len,
             own.content_len,
-            own.seek
+            own.offset
         );
         return Err(Error::corrupt(what).at(offset));
     }
@@ -203,8 +203,12 @@ mod tests {
     fn a_directory_record() {
         let buffer = Bytes::from_static(DIRECTORY);
         let record = DirectoryRecord::read(&mut Cursor::new(&buffer, 0)).unwrap();
-        let expected =
-            DirectoryRecord { seek_keys: 512, keys_len: 200, name_len: 58, seek_directory: 100 };
+        let expected = DirectoryRecord {
+            keys_offset: 512,
+            keys_len: 200,
+            name_len: 58,
+            directory_offset: 100,
+        };
         assert_eq!(record, expected);
         record.check(100, 58).unwrap();
         assert!(record.check(100, 59).is_err() && record.check(0, 58).is_err());

@@ -1,11 +1,11 @@
 //! The first record of a file (ROOT: `TFile`).
 //!
 //! ```text
-//! "root"  version:i32  begin:u32  end  seek_free  nbytes_free:u32  free_count:u32
-//! nbytes_name:u32  units:u8  compress:u32  seek_info  nbytes_info:u32  uuid
+//! "root"  version:i32  begin:u32  end  free_offset  nbytes_free:u32  free_count:u32
+//! nbytes_name:u32  units:u8  compress:u32  infos_offset  nbytes_info:u32  uuid
 //! ```
 //!
-//! `end`, `seek_free` and `seek_info` have four bytes, or eight where the version is at least
+//! `end`, `free_offset` and `infos_offset` have four bytes, or eight where the version is at least
 //! 1,000,000, which ROOT writes once a file has passed 2 GB.
 //! Where uproot adds to a small file, it takes that number from its version, which is then negative.
 //! (Source: ROOT, `io/doc/TFile/header.md`.)
@@ -37,14 +37,14 @@ pub struct Header {
     /// Offset behind the last record (`fEND`).
     pub end: u64,
     /// The record of what is free in the file (`fSeekFree`, `fNbytesFree`).
-    pub seek_free: u64,
+    pub free_offset: u64,
     pub free_len: u64,
     /// Bytes from `begin` to the top directory's content (`fNbytesName`).
     pub name_len: u64,
     /// Algorithm * 100 + level (`fCompress`).
     pub compress: i32,
     /// The record of the streamer infos (`fSeekInfo`, `fNbytesInfo`); empty where there is none.
-    pub seek_info: u64,
+    pub infos_offset: u64,
     pub info_len: u64,
     /// The file's own number (`fUUID`); `None` where the bytes end before it.
     pub uuid: Option<u128>,
@@ -71,13 +71,13 @@ impl Header {
             return Err(cursor.unsupported(format!("file of ROOT version {version}, before 3.00")));
         }
         let begin = u64::from(cursor.u32()?);
-        let end = seek(&mut cursor, big)?;
-        let (seek_free, free_len, _free) =
-            (seek(&mut cursor, big)?, u64::from(cursor.u32()?), cursor.u32()?);
+        let end = read_offset(&mut cursor, big)?;
+        let (free_offset, free_len, _free) =
+            (read_offset(&mut cursor, big)?, u64::from(cursor.u32()?), cursor.u32()?);
         let name_len = u64::from(cursor.u32()?);
         let _units = cursor.u8()?;
         let compress = cursor.i32()?;
-        let seek_info = seek(&mut cursor, big)?;
+        let infos_offset = read_offset(&mut cursor, big)?;
         let info_len = u64::from(cursor.u32()?);
         let uuid = uuid(&mut cursor).ok();
         let header = Header {
@@ -85,11 +85,11 @@ impl Header {
             big,
             begin,
             end,
-            seek_free,
+            free_offset,
             free_len,
             name_len,
             compress,
-            seek_info,
+            infos_offset,
             info_len,
             uuid,
         };
@@ -101,12 +101,13 @@ impl Header {
             let what = format!("first record at {}, end at {}", self.begin, self.end);
             return Err(Error::corrupt(what).at(8));
         }
-        let some = self.seek_info != 0 && self.info_len != 0;
-        let fits = self.seek_info.checked_add(self.info_len).is_some_and(|stop| stop <= self.end);
-        if some && (!fits || self.seek_info < self.begin) {
+        let some = self.infos_offset != 0 && self.info_len != 0;
+        let fits =
+            self.infos_offset.checked_add(self.info_len).is_some_and(|stop| stop <= self.end);
+        if some && (!fits || self.infos_offset < self.begin) {
             let what = format!(
                 "streamer infos of {} bytes at {} in a file that ends at {}",
-                self.info_len, self.seek_info, self.end
+                self.info_len, self.infos_offset, self.end
             );
             return Err(Error::corrupt(what).at(8));
         }
@@ -122,7 +123,7 @@ fn uuid(cursor: &mut Cursor<'_>) -> Result<u128> {
 }
 
 /// An offset of four or eight bytes.
-pub(crate) fn seek(cursor: &mut Cursor<'_>, big: bool) -> Result<u64> {
+pub(crate) fn read_offset(cursor: &mut Cursor<'_>, big: bool) -> Result<u64> {
     if big { cursor.u64() } else { Ok(cursor.u32()?.into()) }
 }
 
@@ -135,11 +136,11 @@ mod tests {
         0, 0, 0xf5, 0x56, // version 62806
         0, 0, 0, 100, // begin
         0, 0, 0x10, 0, // end
-        0, 0, 0x0f, 0, 0, 0, 0, 61, 0, 0, 0, 1, // free list: seek, length, count
+        0, 0, 0x0f, 0, 0, 0, 0, 61, 0, 0, 0, 1, // free list: offset, length, count
         0, 0, 0, 58, // name_len
         4,  // units
         0, 0, 1, 245, // compress: 501
-        0, 0, 8, 0, // seek_info
+        0, 0, 8, 0, // infos_offset
         0, 0, 2, 0, // info_len
         0, 1, 0, 0, // the UUID starts
     ];
@@ -152,11 +153,11 @@ mod tests {
             big: false,
             begin: 100,
             end: 4096,
-            seek_free: 3840,
+            free_offset: 3840,
             free_len: 61,
             name_len: 58,
             compress: 501,
-            seek_info: 2048,
+            infos_offset: 2048,
             info_len: 512,
             uuid: None,
         };
@@ -176,11 +177,11 @@ mod tests {
         raw.extend(58u32.to_be_bytes());
         raw.push(8);
         raw.extend(101u32.to_be_bytes());
-        raw.extend((4u64 << 32).to_be_bytes()); // seek_info
+        raw.extend((4u64 << 32).to_be_bytes()); // infos_offset
         raw.extend(300u32.to_be_bytes());
         let header = Header::read(&Bytes::from(raw)).unwrap();
         assert!(header.big);
-        assert_eq!((header.version, header.end, header.seek_info), (62806, 5 << 32, 4 << 32));
+        assert_eq!((header.version, header.end, header.infos_offset), (62806, 5 << 32, 4 << 32));
     }
 
     /// It was taken for a big file, and refused as one that is cut.
@@ -199,7 +200,7 @@ mod tests {
             assert!(Header::read(&Bytes::from_static(&SMALL[..len])).is_err(), "{len} bytes");
         }
         let mut behind = SMALL.to_vec();
-        behind[37] = 0x7f; // seek_info behind the end
+        behind[37] = 0x7f; // infos_offset behind the end
         assert!(Header::read(&Bytes::from(behind)).is_err());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! nbytes:i32  version:u16  objlen:u32  datime:u32  keylen:u16  cycle:u16
-//! seek  seek_directory  class:string  name:string  title:string
+//! offset  directory_offset  class:string  name:string  title:string
 //! ```
 //!
 //! The two offsets have eight bytes where the version is above 1000, else four.
@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::header::seek;
+use crate::header::read_offset;
 use crate::hole;
 
 /// Bytes of a key without names and with short offsets: no key is shorter.
@@ -32,9 +32,9 @@ pub struct Key {
     /// When it was written, packed as ROOT does (`fDatime`).
     pub datime: u32,
     /// Offset of the record (`fSeekKey`).
-    pub seek: u64,
+    pub offset: u64,
     /// Offset of the directory that the object is in (`fSeekPdir`).
-    pub seek_directory: u64,
+    pub directory_offset: u64,
     pub class: String,
     pub name: String,
     pub title: String,
@@ -55,8 +55,8 @@ impl Key {
         let key_len = u64::from(cursor.u16()?);
         let cycle = cursor.u16()?;
         let big = version > 1000;
-        let seek_key = seek(cursor, big)?;
-        let seek_directory = seek(cursor, big)?;
+        let offset = read_offset(cursor, big)?;
+        let directory_offset = read_offset(cursor, big)?;
         Ok(Key {
             record_len: u64::try_from(record_len)
                 .map_err(|_| at.corrupt(format!("a key of a record of {record_len} bytes")))?,
@@ -64,8 +64,8 @@ impl Key {
             key_len,
             cycle,
             datime,
-            seek: seek_key,
-            seek_directory,
+            offset,
+            directory_offset,
             class: cursor.string()?,
             name: cursor.string()?,
             title: cursor.string()?,
@@ -103,7 +103,7 @@ impl Key {
         if self.key_len == 0 {
             return Ok(());
         }
-        let own = Key::of_record(record, self.seek)?;
+        let own = Key::of_record(record, self.offset)?;
         let number = |name, own: u64, listed: u64| {
             (own != listed).then(|| format!("{name} {own}, the list of keys says {listed}"))
         };
@@ -111,7 +111,7 @@ impl Key {
             (own != listed).then(|| format!("{name} \"{own}\", the list of keys says \"{listed}\""))
         };
         let same_class = self.is_directory() && own.is_directory();
-        let difference = number("fSeekKey", own.seek, self.seek)
+        let difference = number("fSeekKey", own.offset, self.offset)
             .or_else(|| number("fNbytes", own.record_len, self.record_len))
             .or_else(|| number("fObjlen", own.content_len, self.content_len))
             .or_else(|| number("fKeylen", own.key_len, self.key_len))
@@ -120,7 +120,7 @@ impl Key {
             .or_else(|| text("name", &own.name, &self.name))
             .or_else(|| text("title", &own.title, &self.title));
         match difference {
-            Some(what) => Err(Error::corrupt(format!("a record of {what}")).at(self.seek)),
+            Some(what) => Err(Error::corrupt(format!("a record of {what}")).at(self.offset)),
             None => Ok(()),
         }
     }
@@ -143,7 +143,7 @@ mod tests {
         0x6e, 0x12, 0, 0,       // datime
         0, 43,                  // keylen
         0, 2,                   // cycle
-        0, 0, 0x10, 0,          // seek
+        0, 0, 0x10, 0,          // offset
         0, 0, 0, 100,           // directory
         5, b'T', b'T', b'r', b'e', b'e',
         6, b'E', b'v', b'e', b'n', b't', b's',
@@ -158,7 +158,7 @@ mod tests {
         let mut cursor = Cursor::new(&buffer, 0);
         let key = Key::read(&mut cursor).unwrap();
         assert_eq!((key.record_len, key.content_len, key.key_len), (256, 1024, 43));
-        assert_eq!((key.seek, key.seek_directory, key.cycle), (4096, 100, 2));
+        assert_eq!((key.offset, key.directory_offset, key.cycle), (4096, 100, 2));
         assert_eq!((&*key.class, &*key.name, &*key.title), ("TTree", "Events", "all"));
         assert_eq!(cursor.u8().unwrap(), 77);
     }
@@ -170,7 +170,7 @@ mod tests {
         raw.splice(18..26, [0, 0, 0, 9, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 100]);
         let buffer = Bytes::from(raw);
         let key = Key::read(&mut Cursor::new(&buffer, 0)).unwrap();
-        assert_eq!((key.seek, &*key.name), ((9 << 32) + 1, "Events"));
+        assert_eq!((key.offset, &*key.name), ((9 << 32) + 1, "Events"));
     }
 
     #[test]

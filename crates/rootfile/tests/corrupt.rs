@@ -99,7 +99,7 @@ fn every_wrong_number_at_every_place_of_a_tree_is_survived() {
     known.supply(0, Bytes::from(file.clone()));
     let Ok(Progress::Ready(opened)) = File::open(&known) else { panic!("a good file") };
     let Ok(Progress::Ready(key)) = opened.find(&known, "events") else { panic!("a good tree") };
-    let (start, stop) = (key.seek as usize, (key.seek + key.record_len) as usize);
+    let (start, stop) = (key.offset as usize, (key.offset + key.record_len) as usize);
     for at in start..stop - 4 {
         let evil = EVIL[at % EVIL.len()].to_be_bytes();
         let mut file = file.clone();
@@ -129,8 +129,8 @@ proptest! {
     #[test]
     fn wrong_streamer_infos_are_survived(mutations in mutations()) {
         let file = testdata("plain.root");
-        let seek_info = u32::from_be_bytes([file[37], file[38], file[39], file[40]]) as usize;
-        let (front, infos) = file.split_at(seek_info);
+        let infos_offset = u32::from_be_bytes([file[37], file[38], file[39], file[40]]) as usize;
+        let (front, infos) = file.split_at(infos_offset);
         let infos = mutated(infos.to_vec(), mutations);
         read_all([front, &infos].concat());
     }

@@ -234,7 +234,7 @@ fn what_a_dead_writer_had_saved_is_found() {
     let opened = recovered(&file).unwrap();
     assert!(opened.is_recovered);
     let places: Vec<(&str, u16, u64)> =
-        opened.keys().iter().map(|key| (&*key.name, key.cycle, key.seek)).collect();
+        opened.keys().iter().map(|key| (&*key.name, key.cycle, key.offset)).collect();
     assert_eq!(places, [("outer", 1, 2042), ("events", 2, 12111)]);
     let mut known = Known::new(Some(file.len() as u64));
     let tree = feed::until_ready(&file, &mut known, |known| opened.tree(known, "events")).unwrap();
@@ -251,7 +251,7 @@ fn pages_of_ntuples_that_were_never_closed_are_no_objects() {
     let class = 12111 + file[12111..].windows(5).position(|at| at == b"TTree").unwrap();
     file[class..class + 5].copy_from_slice(b"RBlob");
     let opened = recovered(&file.into()).unwrap();
-    assert!(opened.keys().iter().all(|key| key.seek != 12111), "{:?}", opened.keys());
+    assert!(opened.keys().iter().all(|key| key.offset != 12111), "{:?}", opened.keys());
     assert!(!opened.keys().is_empty());
 }
 
@@ -290,7 +290,7 @@ fn a_dead_writers_file_cut_anywhere_gives_what_is_whole_before_the_cut() {
             Ok(opened) => {
                 assert!(opened.keys().len() >= most, "{len}");
                 most = opened.keys().len();
-                assert!(opened.keys().iter().all(|k| k.seek + k.record_len <= len as u64));
+                assert!(opened.keys().iter().all(|k| k.offset + k.record_len <= len as u64));
             }
             Err(error) => assert!(matches!(error.kind, ErrorKind::NotFound(_)), "{error}"),
         }
@@ -350,7 +350,7 @@ fn a_directory_that_was_never_written_is_empty() {
     let opened = opened.unwrap();
     let outer = feed::until_ready(&file, &mut known, |known| opened.find(known, "outer")).unwrap();
     const SEEK_KEYS: u64 = 26;
-    let place = (outer.seek + outer.key_len + SEEK_KEYS) as usize;
+    let place = (outer.offset + outer.key_len + SEEK_KEYS) as usize;
     let empty = patched(&file, place, &[0; 4]);
     let mut known = Known::new(Some(empty.len() as u64));
     let list = feed::until_ready(&empty, &mut known, |known| opened.directory(known, "outer"));
@@ -368,7 +368,7 @@ fn a_corrupt_directory_does_not_hide_the_others() {
     let path = "outer/inner";
     let inner = feed::until_ready(&file, &mut known, |known| opened.find(known, path)).unwrap();
     const SEEK_KEYS: u64 = 26;
-    let place = (inner.seek + inner.key_len + SEEK_KEYS) as usize;
+    let place = (inner.offset + inner.key_len + SEEK_KEYS) as usize;
     let corrupt = patched(&file, place, &u32::MAX.to_be_bytes());
     let mut known = Known::new(Some(corrupt.len() as u64));
     let all = feed::until_ready(&corrupt, &mut known, |known| opened.directories(known)).unwrap();
@@ -388,7 +388,7 @@ fn directories_that_contain_themselves_end() {
     let list = list.readable;
     assert_eq!(list.len(), 3);
     let [outer, inner] = ["outer", "inner"].map(|name| {
-        list.iter().find_map(|directory| directory.key(name, None)).expect(name).seek as u32
+        list.iter().find_map(|directory| directory.key(name, None)).expect(name).offset as u32
     });
     // In the key list of `outer`, the key of `inner` is now that of `outer` itself.
     let names = position(&file, inner as usize + 60, b"\x0aTDirectory\x05inner");

@@ -107,7 +107,7 @@ impl File {
             let subdirectories: Vec<Key> =
                 directory.keys.iter().filter(|key| key.is_directory()).cloned().collect();
             for key in subdirectories {
-                if !seen.insert(key.seek) {
+                if !seen.insert(key.offset) {
                     continue;
                 }
                 if seen.len() > DIRECTORIES_MAX {
@@ -200,7 +200,7 @@ impl File {
         }
         let objects = ready!(self.object_of(known, &key)?);
         let tree = tree::read_tree(&objects, self.header.end);
-        Ok(Progress::Ready(tree.map_err(|error| error.within(path).at(key.seek))?))
+        Ok(Progress::Ready(tree.map_err(|error| error.within(path).at(key.offset))?))
     }
 
     /// Whether the key's object is a tree with data. A `TChain` is one by name only.
@@ -220,7 +220,7 @@ impl File {
         }
         let objects = ready!(self.object_of(known, &key)?);
         let chain = tree::read_chain(&objects);
-        Ok(Progress::Ready(chain.map_err(|error| error.within(path).at(key.seek))?))
+        Ok(Progress::Ready(chain.map_err(|error| error.within(path).at(key.offset))?))
     }
 
     /// Whether the key's object names trees of many files.
@@ -259,7 +259,7 @@ impl File {
         opaque: &Opaque,
     ) -> Result<Objects> {
         let read = || {
-            let offset = key.seek.saturating_add(key.key_len);
+            let offset = key.offset.saturating_add(key.key_len);
             let (payload, len) = payload(record, key)?;
             let located = |error: Error| error.at(offset);
             let read = |content: Cursor<'_>| {
@@ -293,7 +293,7 @@ impl File {
     /// `Corrupt` where it does not lie in the file.
     pub fn record(&self, known: &Known, key: &Key) -> Result<Progress<Bytes>> {
         let what = format!("record of {} \"{}\"", key.class, key.name);
-        let range = self.header.range(key.seek, key.record_len, &what)?;
+        let range = self.header.range(key.offset, key.record_len, &what)?;
         bytes_of(known, range, &what)
     }
 
@@ -323,21 +323,21 @@ impl File {
         let read = || {
             let what = "directory";
             let stop = key.record_len.min(key.key_len.saturating_add(DIRECTORY_LEN));
-            let range = self.header.range(key.seek, stop, what)?;
+            let range = self.header.range(key.offset, stop, what)?;
             let record = ready!(bytes_of(known, range, what)?);
             key.check_record(&record)?;
-            let mut cursor = Cursor::new(&record, key.seek);
+            let mut cursor = Cursor::new(&record, key.offset);
             cursor.skip(usize::try_from(key.key_len).unwrap_or(usize::MAX))?;
             let place = DirectoryRecord::read(&mut cursor)?;
-            place.check(key.seek, key.key_len)?;
-            if place.seek_keys == 0 || place.keys_len == 0 {
+            place.check(key.offset, key.key_len)?;
+            if place.keys_offset == 0 || place.keys_len == 0 {
                 // It was made and never written to, or never closed.
-                let keys = self.unlisted.get(&key.seek).cloned().unwrap_or_default();
+                let keys = self.unlisted.get(&key.offset).cloned().unwrap_or_default();
                 return Ok(Progress::Ready(Directory::new(path, keys, 0..0)));
             }
-            let range = self.header.range(place.seek_keys, place.keys_len, "key list")?;
+            let range = self.header.range(place.keys_offset, place.keys_len, "key list")?;
             let list = ready!(bytes_of(known, range, "key list")?);
-            Ok(Progress::Ready(Directory::read(path, &list, place.seek_keys)?))
+            Ok(Progress::Ready(Directory::read(path, &list, place.keys_offset)?))
         };
         read().map_err(|error: Error| error.within(path))
     }
@@ -345,11 +345,11 @@ impl File {
 
 impl Header {
     /// The range of a record, if it lies between the first one and the end.
-    fn range(&self, seek: u64, len: u64, what: &str) -> Result<Range<u64>> {
-        match seek.checked_add(len) {
-            Some(end) if seek >= self.begin && len > 0 && end <= self.end => Ok(seek..end),
+    fn range(&self, offset: u64, len: u64, what: &str) -> Result<Range<u64>> {
+        match offset.checked_add(len) {
+            Some(end) if offset >= self.begin && len > 0 && end <= self.end => Ok(offset..end),
             _ => Err(Error::corrupt(format!(
-                "{what} of {len} bytes at {seek} in a file from {} to {}",
+                "{what} of {len} bytes at {offset} in a file from {} to {}",
                 self.begin, self.end
             ))),
         }
@@ -379,7 +379,7 @@ pub(crate) fn bytes_of(known: &Known, range: Range<u64>, what: &str) -> Result<P
 /// A record's content, decompressed.
 fn content(record: &Bytes, key: &Key) -> Result<Bytes> {
     let (payload, len) = payload(record, key)?;
-    decompressed(payload, len).map_err(|error| error.at(key.seek.saturating_add(key.key_len)))
+    decompressed(payload, len).map_err(|error| error.at(key.offset.saturating_add(key.key_len)))
 }
 
 /// A record's content as it is stored, and its length when it is decompressed.
@@ -391,10 +391,10 @@ fn payload(record: &Bytes, key: &Key) -> Result<(Bytes, usize)> {
     };
     if key.content_len > OBJECT_LEN_MAX {
         let what = format!("an object of {} bytes", key.content_len);
-        return Err(Error::limit(what).at(key.seek));
+        return Err(Error::limit(what).at(key.offset));
     }
     if key_len > record.len() || key.record_len != record.len() as u64 {
-        return Err(Error::corrupt("a record of another length than its key's").at(key.seek));
+        return Err(Error::corrupt("a record of another length than its key's").at(key.offset));
     }
     Ok((record.slice(key_len..), content_len))
 }

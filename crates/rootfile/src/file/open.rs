@@ -72,11 +72,11 @@ impl Opening {
     fn of(known: &Known) -> Result<Progress<Opening>> {
         let header = ready!(header(known)?);
         let place = ready!(top_directory(known, &header)?);
-        if place.seek_keys == 0 || place.keys_len == 0 {
+        if place.keys_offset == 0 || place.keys_len == 0 {
             return Err(Error::new(ErrorKind::Unclosed));
         }
-        let keys = header.range(place.seek_keys, place.keys_len, "key list")?;
-        let infos = header.seek_info..header.seek_info + header.info_len;
+        let keys = header.range(place.keys_offset, place.keys_len, "key list")?;
+        let infos = header.infos_offset..header.infos_offset + header.info_len;
         let list = bytes_of(known, keys.clone(), "key list")?;
         let infos = match infos.start {
             0 => Progress::Ready(Bytes::new()),
@@ -124,8 +124,8 @@ fn top_directory(known: &Known, header: &Header) -> Result<Progress<DirectoryRec
     let bytes = ready!(bytes_of(known, range, "top directory")?);
     let read = || {
         let own = Key::of_record(&bytes, start)?;
-        if own.seek != start && own.seek != 0 {
-            let what = format!("a record at {start} that says it is at {}", own.seek);
+        if own.offset != start && own.offset != 0 {
+            let what = format!("a record at {start} that says it is at {}", own.offset);
             return Err(Error::corrupt(what).at(start));
         }
         let mut cursor = Cursor::new(&bytes, start);
@@ -156,7 +156,7 @@ fn trees_of(
     // Which classes derive from TTree is not known yet; these three are what ROOT brings.
     let trees = ["TTree", "TNtuple", "TNtupleD"];
     for key in top.keys.iter().filter(|key| trees.contains(&&*key.class)) {
-        let Ok(range) = header.range(key.seek, key.record_len, "tree") else { continue };
+        let Ok(range) = header.range(key.offset, key.record_len, "tree") else { continue };
         if key.record_len > room {
             continue;
         }
@@ -176,9 +176,9 @@ fn wishes(
     keys: &Range<u64>,
     required: &[Range<u64>],
 ) -> Vec<Range<u64>> {
-    let infos_in_front =
-        (keys.start.saturating_sub(known.sizes().record())..keys.start).contains(&header.seek_info);
-    let tail = if infos_in_front { header.seek_info } else { keys.start };
+    let infos_in_front = (keys.start.saturating_sub(known.sizes().record())..keys.start)
+        .contains(&header.infos_offset);
+    let tail = if infos_in_front { header.infos_offset } else { keys.start };
     let end = header.end.min(known.size().unwrap_or(u64::MAX));
     let room = known.sizes().flight.saturating_sub(length(required));
     let wished = |range: Range<u64>| {
@@ -203,16 +203,16 @@ pub(super) fn streamers(record: &Bytes, header: &Header) -> Result<Streamers> {
     if record.is_empty() {
         return Ok(Streamers::default());
     }
-    let key = Key::of_record(record, header.seek_info)?;
-    if key.seek != header.seek_info || key.record_len != header.info_len {
+    let key = Key::of_record(record, header.infos_offset)?;
+    if key.offset != header.infos_offset || key.record_len != header.info_len {
         let what = format!(
             "a record of {} bytes at {}, the header says {} at {}",
-            key.record_len, key.seek, header.info_len, header.seek_info
+            key.record_len, key.offset, header.info_len, header.infos_offset
         );
-        return Err(Error::corrupt(what).at(header.seek_info));
+        return Err(Error::corrupt(what).at(header.infos_offset));
     }
     let content = without_room(content(record, &key)?);
-    let offset = header.seek_info + key.key_len;
+    let offset = header.infos_offset + key.key_len;
     let list = read_object(Streamers::builtin(), &key.class, &content, key.key_len, offset)?;
     Streamers::of_list(&list)
 }
@@ -252,11 +252,11 @@ mod tests {
             big: false,
             begin: 100,
             end,
-            seek_free: 0,
+            free_offset: 0,
             free_len: 0,
             name_len: 58,
             compress: 101,
-            seek_info: infos.start,
+            infos_offset: infos.start,
             info_len: infos.end - infos.start,
             uuid: None,
         };

@@ -112,7 +112,7 @@ impl Recovery {
         };
         if length > 0 {
             match Key::of_record(bytes, self.at) {
-                Ok(key) if key.seek == self.at => self.take(key, next)?,
+                Ok(key) if key.offset == self.at => self.take(key, next)?,
                 // No record begins here: the writer stopped amid something.
                 _ => self.is_over = true,
             }
@@ -123,21 +123,21 @@ impl Recovery {
 
     fn take(&mut self, key: Key, next: u64) -> Result<()> {
         // Lists of keys and of gaps are written under the class of their directory.
-        let is_list = key.class == "TFile" || key.seek_directory == key.seek;
+        let is_list = key.class == "TFile" || key.directory_offset == key.offset;
         // Pages of RNTuples have no name.
         let is_part = matches!(&*key.class, "TBasket" | "RBlob");
-        if is_part || is_list || key.seek == self.header.begin {
+        if is_part || is_list || key.offset == self.header.begin {
             return Ok(());
         }
         if key.name == "StreamerInfo" {
-            self.infos = Some(key.seek..next);
+            self.infos = Some(key.offset..next);
             return Ok(());
         }
         self.count += 1;
         if self.count > KEYS_MAX {
             return Err(Error::limit(format!("more than {KEYS_MAX} objects in a file")));
         }
-        self.keys.entry(key.seek_directory).or_default().push(key);
+        self.keys.entry(key.directory_offset).or_default().push(key);
         Ok(())
     }
 
@@ -153,7 +153,7 @@ impl Recovery {
         let mut header = self.header.clone();
         let infos = match &self.infos {
             Some(infos) => {
-                header.seek_info = infos.start;
+                header.infos_offset = infos.start;
                 header.info_len = infos.end - infos.start;
                 ready!(bytes_of(known, infos.clone(), "streamer infos")?)
             }

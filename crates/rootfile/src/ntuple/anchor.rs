@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! byte count:u32  version:u16
-//! epoch major minor patch:u16   seek, stored and uncompressed length of header and of footer:u64
+//! epoch major minor patch:u16   offset, stored and uncompressed length of header and of footer:u64
 //! max key size:u64              checksum:u64, XXH3 from epoch on; big-endian as in any object
 //! ```
 
@@ -80,10 +80,10 @@ impl Anchor {
 
 fn link(cursor: &mut Cursor<'_>) -> Result<Link> {
     let at = cursor.clone();
-    let (seek, stored, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
-    match seek.checked_add(stored) {
-        Some(end) => Ok(Link { range: seek..end, length }),
-        None => Err(at.corrupt(format!("{stored} bytes at {seek}"))),
+    let (offset, stored, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
+    match offset.checked_add(stored) {
+        Some(end) => Ok(Link { range: offset..end, length }),
+        None => Err(at.corrupt(format!("{stored} bytes at {offset}"))),
     }
 }
 

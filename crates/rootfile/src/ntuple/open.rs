@@ -52,7 +52,7 @@ impl File {
             return Err(Error::unsupported(what).within(path));
         }
         let content = ready!(self.content_of(known, &key)?);
-        let anchor = Anchor::read(&content, key.seek.saturating_add(key.key_len))
+        let anchor = Anchor::read(&content, key.offset.saturating_add(key.key_len))
             .map_err(|error| error.within(path))?;
         Ntuple::read(known, anchor).map_err(|error| error.within(path))
     }
@@ -65,7 +65,7 @@ impl File {
         path: &str,
     ) -> Result<Progress<Directory>> {
         let content = ready!(self.content_of(known, key)?);
-        let anchor = Anchor::read(&content, key.seek.saturating_add(key.key_len))
+        let anchor = Anchor::read(&content, key.offset.saturating_add(key.key_len))
             .map_err(|error| error.within(path))?;
         let footer = ready!(footer(known, &anchor).map_err(|error| error.within(path))?);
         let keys = footer.attribute_sets.iter().filter_map(AttributeSet::key).collect();

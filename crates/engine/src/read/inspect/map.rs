@@ -42,11 +42,11 @@ impl File {
         let header = &self.format().header;
         let mut records = vec![record(0..header.begin, "header", String::new(), None)];
         if header.info_len > 0 {
-            let range = header.seek_info..header.seek_info.saturating_add(header.info_len);
+            let range = header.infos_offset..header.infos_offset.saturating_add(header.info_len);
             records.push(record(range, "TList", "StreamerInfo".into(), None));
         }
         if header.free_len > 0 {
-            let range = header.seek_free..header.seek_free.saturating_add(header.free_len);
+            let range = header.free_offset..header.free_offset.saturating_add(header.free_len);
             records.push(record(range, "free list", String::new(), None));
         }
         if let Ok(range) = self.reading(|file, known| file.top_record(known)).await {
@@ -69,7 +69,7 @@ impl File {
                     ntuples.push(path.clone());
                 }
                 let content = key.record_len.saturating_sub(key.key_len);
-                let range = key.seek..key.seek.saturating_add(key.record_len);
+                let range = key.offset..key.offset.saturating_add(key.record_len);
                 records.push(record(range, &key.class, path, factor(key.content_len, content)));
             }
         }

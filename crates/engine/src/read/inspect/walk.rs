@@ -138,7 +138,7 @@ fn step(bytes: &Bytes, at: u64, end: u64) -> Option<Record> {
         return Some(record(at..at + free, "free", String::new(), None));
     }
     let key = Key::read(&mut cursor).ok()?;
-    let is_here = key.seek == at || key.seek == 0;
+    let is_here = key.offset == at || key.offset == 0;
     if !is_here || key.record_len < key.key_len || key.key_len < rootfile::key::KEY_LEN_MIN as u64 {
         return None;
     }

@@ -106,7 +106,7 @@ impl Engine {
             return Ok(Content::Object(file.object_in(key, &record, opaque)?));
         }
         if let Some(record) = record {
-            file.supply(key.seek, record);
+            file.supply(key.offset, record);
         }
         Ok(Content::Table(self.table_in(file, path).await?))
     }
@@ -192,7 +192,7 @@ impl Contents {
 }
 
 fn record_range(key: &Key) -> Range<u64> {
-    key.seek..key.seek.saturating_add(key.record_len)
+    key.offset..key.offset.saturating_add(key.record_len)
 }
 
 impl File {
@@ -260,12 +260,12 @@ impl File {
     fn find(&self, known: &Known, path: &str) -> rootfile::Result<Progress<Key>> {
         let directories = &self.inner.directories;
         self.format().find_through(path, |key, path| {
-            if let Some(directory) = directories.lock().get(&key.seek) {
+            if let Some(directory) = directories.lock().get(&key.offset) {
                 return Ok(Progress::Ready(directory.clone()));
             }
             let progress = self.format().subdirectory(known, key, path)?.map(Arc::new);
             if let Progress::Ready(directory) = &progress {
-                directories.lock().insert(key.seek, directory.clone());
+                directories.lock().insert(key.offset, directory.clone());
             }
             Ok(progress)
         })
@@ -293,12 +293,12 @@ impl File {
             own.supply(offset, bytes);
         }
         let record = own.get(record_range(key)).ok_or_else(|| {
-            located(rootfile::Error::corrupt("a record that ends behind the file").at(key.seek))
+            located(rootfile::Error::corrupt("a record that ends behind the file").at(key.offset))
         })?;
         let kept = &self.inner.kept_bytes;
         let kept_before = kept.fetch_add(key.record_len, Ordering::Relaxed);
         if kept_before.saturating_add(key.record_len) <= KEPT_BYTES_MAX {
-            self.supply(key.seek, record.clone());
+            self.supply(key.offset, record.clone());
         } else {
             kept.fetch_sub(key.record_len, Ordering::Relaxed);
         }

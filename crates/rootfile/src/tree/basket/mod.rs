@@ -179,7 +179,7 @@ struct Header {
     /// `fKeylen`
     key_len: usize,
     /// `fSeekKey`, of which short keys have four bytes.
-    seek: u64,
+    offset: u64,
     is_large: bool,
     is_basket: bool,
     /// Version of TBasket, not of TKey.
@@ -203,7 +203,7 @@ impl Header {
             .map_err(|_| Error::corrupt(format!("basket's key has length {key_len}")))?;
         fields.take(2)?; // fCycle
         let is_large = key_version > KEY_VERSION_LARGE;
-        let seek = match is_large {
+        let offset = match is_large {
             true => u64::from_be_bytes(fields.bytes()?),
             false => u32::from_be_bytes(fields.bytes()?).into(),
         };
@@ -223,7 +223,7 @@ impl Header {
             record_len,
             content_len,
             key_len,
-            seek,
+            offset,
             is_large,
             is_basket,
             version,
@@ -249,12 +249,12 @@ impl Header {
     fn check_place(&self, at: u64) -> Result<()> {
         let at = if self.is_large { at } else { at & u64::from(u32::MAX) };
         // Zero where the writer did not know it yet.
-        if self.is_basket && (self.seek == at || self.seek == 0) {
+        if self.is_basket && (self.offset == at || self.offset == 0) {
             return Ok(());
         }
         let what = if self.is_basket { "a basket" } else { "another record" };
-        let seek = self.seek;
-        Err(Error::corrupt(format!("{what} that says it is at byte {seek} where one should be")))
+        let offset = self.offset;
+        Err(Error::corrupt(format!("{what} that says it is at byte {offset} where one should be")))
     }
 
     /// The entry offsets behind the entries, and perhaps displacements: nothing else may be there.

@@ -340,12 +340,12 @@ fn baskets(
             _ => i64::try_from(first_entry.saturating_add(entries)).unwrap_or(i64::MAX),
         };
         let (Ok(start), Ok(end)) = (u64::try_from(start), u64::try_from(end)) else { break };
-        let stored = seeks.get(n).is_some_and(|seek| *seek != 0);
+        let stored = seeks.get(n).is_some_and(|offset| *offset != 0);
         // Versions of `TBranch` below 5 do not say how long baskets are: up to the next one.
         let room = || {
-            let seek = *seeks.get(n).filter(|_| sizes.is_empty())?;
-            let next = seeks.iter().filter(|other| **other > seek).min();
-            next.copied().or(i64::try_from(file_end).ok())?.checked_sub(seek)
+            let offset = *seeks.get(n).filter(|_| sizes.is_empty())?;
+            let next = seeks.iter().filter(|other| **other > offset).min();
+            next.copied().or(i64::try_from(file_end).ok())?.checked_sub(offset)
         };
         let place = match embedded.get(n) {
             // A tree saved while it was filled has baskets in both places, with the same content.
@@ -376,10 +376,10 @@ fn file_name(object: ObjectRef<'_>) -> Result<String> {
 }
 
 /// The range of a basket's record, where there is one.
-fn stored_range(seek: Option<&i64>, size: Option<i64>) -> Option<Range<u64>> {
-    let seek = u64::try_from(*seek?).ok().filter(|seek| *seek > 0)?;
+fn stored_range(offset: Option<&i64>, size: Option<i64>) -> Option<Range<u64>> {
+    let offset = u64::try_from(*offset?).ok().filter(|offset| *offset > 0)?;
     let size = u64::try_from(size?).ok().filter(|size| *size > 0)?;
-    Some(seek..seek.checked_add(size)?)
+    Some(offset..offset.checked_add(size)?)
 }
 
 fn clusters(tree: ObjectRef<'_>, entries: u64, baskets_max: usize) -> Result<Vec<u64>> {
