@@ -243,10 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn every_beginning_of_one_is_read_or_refused() {
+    fn every_beginning_of_one_is_read_as_the_whole_or_refused() {
         for document in [VERSION_3, VERSION_4] {
+            let whole = parse(document.as_bytes()).unwrap();
             for end in 0..document.len() {
-                let _ = parse(&document.as_bytes()[..end]);
+                match parse(&document.as_bytes()[..end]) {
+                    Ok(read) => assert_eq!(read, whole, "the first {end} bytes"),
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}"),
+                }
             }
         }
     }

@@ -3,35 +3,70 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use rootfile::tree::BranchKind;
-use rootfile::{File, Known, Progress};
+use rootfile::key::Key;
+use rootfile::object::Objects;
+use rootfile::tree::{BranchKind, Tree};
+use rootfile::{File, Known, Progress, Result};
 
 fn testdata(name: &str) -> Vec<u8> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/");
     std::fs::read(format!("{folder}{name}")).expect(name)
 }
 
-/// Reads everything that can be read. Gives how many trees there were.
-fn read_all(file: Vec<u8>) -> usize {
-    let mut known = Known::new(Some(file.len() as u64));
-    known.supply(0, Bytes::from(file));
-    let Ok(Progress::Ready(file)) = File::open(&known) else { return 0 };
-    let Ok(Progress::Ready(directories)) = file.directories(&known) else { return 0 };
-    let mut trees = 0;
+/// What a file holds, as far as it can be read.
+struct Read {
+    bytes: Vec<u8>,
+    file: File,
+    objects: Vec<(Key, Result<Progress<Objects>>)>,
+    trees: Vec<(Key, Tree)>,
+}
+
+/// Reads everything that can be read; nothing where the file cannot be opened.
+fn read_all(bytes: Vec<u8>) -> Option<Read> {
+    let mut known = Known::new(Some(bytes.len() as u64));
+    known.supply(0, Bytes::from(bytes.clone()));
+    let Ok(Progress::Ready(file)) = File::open(&known) else { return None };
+    let Ok(Progress::Ready(directories)) = file.directories(&known) else { return None };
+    let (mut objects, mut trees) = (Vec::new(), Vec::new());
     for directory in directories.readable {
         for key in &directory.keys {
-            let _ = file.object_of(&known, key);
+            objects.push((key.clone(), file.object_of(&known, key)));
             let path = format!("{}/{};{}", directory.path, key.name, key.cycle);
             if let Ok(Progress::Ready(tree)) = file.tree(&known, &path) {
-                trees += 1;
                 for basket in tree.branches.iter().flat_map(|branch| &branch.baskets) {
                     assert!(basket.entries.start < basket.entries.end);
                 }
                 assert!(tree.cluster_starts.windows(2).all(|two| two[0] < two[1]));
+                trees.push((key.clone(), tree));
             }
         }
     }
-    trees
+    Some(Read { bytes, file, objects, trees })
+}
+
+/// Objects and trees whose own bytes are as they were, in a file whose header and streamer infos are so
+/// too, have to be equal, or errors: wrong bytes elsewhere change nothing in them.
+fn assert_equal_or_errors(read: &Read, original: &Read) {
+    let infos = |read: &Read| read.file.classes.streamers.infos().cloned().collect::<Vec<_>>();
+    if read.file.header != original.file.header || infos(read) != infos(original) {
+        return;
+    }
+    let record = |read: &Read, key: &Key| {
+        let start = key.offset as usize;
+        read.bytes.get(start..start.saturating_add(key.record_len as usize)).map(<[u8]>::to_vec)
+    };
+    let is_same =
+        |key: &Key, other: &Key| key == other && record(read, key) == record(original, key);
+    for (key, object) in &read.objects {
+        let before = original.objects.iter().find(|(other, _)| is_same(key, other));
+        if let (Ok(object), Some((_, before))) = (object, before) {
+            assert_eq!(Ok(object), before.as_ref(), "{key:?}");
+        }
+    }
+    for (key, tree) in &read.trees {
+        let before = original.trees.iter().find(|(other, _)| is_same(key, other));
+        assert!(before.is_none_or(|(_, before)| tree == before), "{key:?}");
+    }
 }
 
 /// Numbers that break counts, lengths, tags and offsets.
@@ -88,8 +123,8 @@ fn a_branch_that_cannot_be_read_leaves_the_others() {
 
 #[test]
 fn right_bytes_give_trees() {
-    assert_eq!(read_all(testdata("clustered.root")), 3);
-    assert_eq!(read_all(testdata("plain.root")), 1);
+    let trees = |name| read_all(testdata(name)).expect(name).trees.len();
+    assert_eq!((trees("clustered.root"), trees("plain.root")), (3, 1));
 }
 
 #[test]
@@ -114,24 +149,35 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn wrong_bytes_are_survived(
+    fn wrong_bytes_change_nothing_elsewhere(
         name in prop::sample::select(&["plain.root", "clustered.root", "saved.root"][..]),
         mutations in mutations(),
         cut in prop::option::of(any::<prop::sample::Index>()),
     ) {
+        let original = read_all(testdata(name)).expect(name);
         let mut file = mutated(testdata(name), mutations);
         if let Some(cut) = cut {
             file.truncate(cut.index(file.len()));
         }
-        read_all(file);
+        if let Some(read) = read_all(file) {
+            assert_equal_or_errors(&read, &original);
+        }
     }
 
     #[test]
-    fn wrong_streamer_infos_are_survived(mutations in mutations()) {
+    fn wrong_streamer_infos_leave_the_keys_as_they_are(mutations in mutations()) {
         let file = testdata("plain.root");
-        let infos_offset = u32::from_be_bytes([file[37], file[38], file[39], file[40]]) as usize;
-        let (front, infos) = file.split_at(infos_offset);
+        let original = read_all(file.clone()).expect("a good file");
+        let header = &original.file.header;
+        let (front, infos) = file.split_at(header.infos_offset as usize);
+        let (infos, behind) = infos.split_at(header.info_len as usize);
         let infos = mutated(infos.to_vec(), mutations);
-        read_all([front, &infos].concat());
+        if let Some(read) = read_all([front, &infos, behind].concat()) {
+            let keys = |read: &Read| {
+                read.objects.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(keys(&read), keys(&original));
+            assert_equal_or_errors(&read, &original);
+        }
     }
 }
