@@ -152,8 +152,9 @@ fn listed_key(cursor: &mut Cursor<'_>) -> Result<Key> {
 
 /// Refuses lists that go on behind the keys that they count.
 ///
-/// ROOT leaves nothing there, or eight bytes in files of more than 2 GB. uproot takes more room than a
-/// list needs, and what is in it then are zeros, keys of deleted objects, or what the place held before.
+/// ROOT leaves nothing there, or eight bytes in files of more than 2 GB. uproot takes more room
+/// than a list needs, and what is in it then are zeros, keys of deleted objects, or what the place
+/// held before.
 fn check_rest(count: usize, content_len: u64, mut rest: Cursor<'_>) -> Result<()> {
     const SPARE: usize = 8;
     /// Room for the list of a new directory of uproot.

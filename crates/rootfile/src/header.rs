@@ -7,7 +7,8 @@
 //!
 //! `end`, `free_offset` and `infos_offset` have four bytes, or eight where the version is at least
 //! 1,000,000, which ROOT writes once a file has passed 2 GB.
-//! Where uproot adds to a small file, it takes that number from its version, which is then negative.
+//! Where uproot adds to a small file, it takes that number from its version, which is then
+//! negative.
 //! (Source: ROOT, `io/doc/TFile/header.md`.)
 
 use bytes::Bytes;

@@ -1,7 +1,8 @@
 //! Zeros where there should be something else.
 //!
-//! A copy that broke off in a file made in its full length beforehand leaves them, and so do disks that
-//! lost a block. That the bytes are zeros says more to a user than which field of them is wrong.
+//! A copy that broke off in a file made in its full length beforehand leaves them, and so do disks
+//! that lost a block. That the bytes are zeros says more to a user than which field of them is
+//! wrong.
 
 use std::ops::Range;
 

@@ -56,21 +56,21 @@ impl Needs {
     }
 }
 
-/// How many bytes are asked for at once, where it is not known how many are needed. The caller knows
-/// what a round trip brings; without it, as few as possible are asked for.
+/// How many bytes are asked for at once, where it is not known how many are needed. The caller
+/// knows what a round trip brings; without it, as few as possible are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestSizes {
-    /// Of the beginning of a file of which nothing is known: the header and the top directory's record
-    /// are usually within 300 bytes, and the records of directories that were made first, of about
-    /// 100 bytes each, follow.
+    /// Of the beginning of a file of which nothing is known: the header and the top directory's
+    /// record are usually within 300 bytes, and the records of directories that were made first, of
+    /// about 100 bytes each, follow.
     pub head: u64,
     /// Of metadata together.
     pub flight: u64,
 }
 
 impl RequestSizes {
-    /// Of one record that may lie in either of two places. Records of trees are 4 to 20 kB for a hundred
-    /// branches, 100 to 400 kB for 1,600.
+    /// Of one record that may lie in either of two places. Records of trees are 4 to 20 kB for a
+    /// hundred branches, 100 to 400 kB for 1,600.
     pub(crate) fn record(self) -> u64 {
         self.flight / 2
     }
@@ -112,7 +112,7 @@ impl Known {
         Known { pieces: Arc::default(), ..*self }
     }
 
-    /// Size of the whole file in bytes, once somebody has said it.
+    /// Size of the whole file in bytes, once it is known.
     pub fn size(&self) -> Option<u64> {
         self.size
     }

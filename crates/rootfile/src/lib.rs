@@ -5,8 +5,9 @@
 //! A file is a header and then records, one behind the other. Everything is big-endian.
 //!
 //! ```text
-//! file   = header record record …        header   where the first record, the streamer infos and the
-//!                                                 end are; the first record is the top directory
+//! file   = header record record …        header   where the first record, the streamer infos and
+//!                                                 the end are; the first record is
+//!                                                 the top directory
 //! record = key content                   key      lengths, class, name, cycle, offset
 //! content                                either as it is, or compressed in blocks of at most 16 MB
 //! ```
@@ -14,19 +15,20 @@
 //! * A **directory**'s content leads to its key list, a record of copies of the keys in it. Several
 //!   keys of one name have different **cycles**; the highest is the newest. Directories are in the
 //!   key list of the one above.
-//! * An **object**'s content is its members in the order that the **streamer info** of its class and
-//!   version says. A record of streamer infos comes with the file, so classes that nobody else knows
-//!   can be read. Pointers are written as the object, or as a reference to where it was written.
+//! * An **object**'s content is its members in the order that the **streamer info** of its class
+//!   and version says. A record of streamer infos comes with the file, so that experiments' own
+//!   classes can be read. Pointers are written as the object, or as a reference to where it was
+//!   written.
 //! * A **tree** is an object that says where its data are. It has **branches**, a branch has
-//!   **leaves** (what an entry is made of) and **baskets**: records of a run of entries each. For each
-//!   basket the tree knows its first entry, offset and length, so that reading three columns of a
-//!   thousand touches only their baskets. Baskets of all branches are flushed together at the end of
-//!   a **cluster**, and lie near each other.
+//!   **leaves** (what an entry is made of) and **baskets**: records of a run of entries each. For
+//!   each basket the tree knows its first entry, offset and length, so that reading three columns of
+//!   a thousand touches only their baskets. Baskets of all branches are flushed together at the end
+//!   of a **cluster**, and lie near each other.
 //!
 //! # How reading goes
 //!
-//! No function here asks where bytes come from. What is there is in a [`Known`]; what lacks is the
-//! answer. Whoever has the bytes supplies them and calls again:
+//! No function here fetches bytes. Those that are here are in a [`Known`]; the ranges that are
+//! missing are the answer. The caller fetches them, supplies them and calls again:
 //!
 //! ```
 //! # use bytes::Bytes;

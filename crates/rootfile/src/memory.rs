@@ -1,7 +1,7 @@
 //! Memory that a file asks for: an error where there is none, instead of the end of the process.
 //!
-//! A file of two kilobytes may hold, or say that it holds, gigabytes. Whatever grows with what a file says
-//! gets its room here.
+//! A file of two kilobytes may hold, or say that it holds, gigabytes. Whatever grows with what a
+//! file says gets its room here.
 
 use crate::error::{Error, Result};
 

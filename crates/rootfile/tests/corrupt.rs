@@ -44,8 +44,8 @@ fn read_all(bytes: Vec<u8>) -> Option<Read> {
     Some(Read { bytes, file, objects, trees })
 }
 
-/// Objects and trees whose own bytes are as they were, in a file whose header and streamer infos are so
-/// too, have to be equal, or errors: wrong bytes elsewhere change nothing in them.
+/// Objects and trees whose own bytes are as they were, in a file whose header and streamer infos
+/// are so too, have to be equal, or errors: wrong bytes elsewhere change nothing in them.
 fn assert_equal_or_errors(read: &Read, original: &Read) {
     let infos = |read: &Read| read.file.classes.streamers.infos().cloned().collect::<Vec<_>>();
     if read.file.header != original.file.header || infos(read) != infos(original) {

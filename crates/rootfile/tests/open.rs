@@ -255,8 +255,8 @@ fn pages_of_ntuples_that_were_never_closed_are_no_objects() {
     assert!(!opened.keys().is_empty());
 }
 
-/// The walk ended at a key of more than 512 bytes, and what lay behind it was not found: a `TASImage`
-/// has its picture in its title.
+/// The walk ended at a key of more than 512 bytes, and what lay behind it was not found: a
+/// `TASImage` has its picture in its title.
 #[test]
 fn a_key_with_a_long_title_does_not_end_the_walk() {
     let mut file = testdata("unclosed.root").to_vec();

@@ -11,8 +11,8 @@ pub struct Budgets {
     /// bytes. Twice the bytes in flight at 1 Gbit/s and 240 ms are 60 MB: this leaves room for
     /// decoding beside a full pipe.
     pub memory_bytes_max: u64,
-    /// Owner: the server. More than this is rude; what 16 do not bring, 32 hardly do. A silent server
-    /// gets one more, until somebody answers.
+    /// Owner: the server. More than this is rude; what 16 do not bring, 32 hardly do. A silent
+    /// server gets one more, until a connection answers.
     pub connections_per_server_max: u32,
     /// Connections asked for at the first moment of an open. Each one starts with some 14 kB per
     /// round trip, so sixteen carry typical metadata in one and a first batch in one or two. Those
@@ -63,8 +63,8 @@ pub struct Budgets {
     /// less than its share of that is left. Tape and busy servers take long for a first byte, a
     /// dead one takes for ever.
     pub silence_max: Time,
-    /// Bytes per second that sources owing more have to bring, each file's and together. 0: a byte in
-    /// `silence_max` will do.
+    /// Bytes per second that sources owing more have to bring, each file's and together. 0: a byte
+    /// in `silence_max` will do.
     pub least_rate: u64,
     /// How long a server may ask for patience, beside `silence_max`, without bringing anything.
     pub wait_max: Time,

@@ -9,10 +9,10 @@
 //!   cost of a segment  = a fraction of the server's overhead
 //! ```
 //!
-//! Where nearly all of a region is wanted, bridging its gaps makes one plain request of a vectored one:
-//! there a gap may cost as much as a request, as long as all gaps together are a small part of what is
-//! wanted. And all gaps everywhere stay within the over-read budget. The interval cases, growing from the
-//! seed `S` (Q queued, F in flight, R ready, . absent):
+//! Where nearly all of a region is wanted, bridging its gaps makes one plain request of a vectored
+//! one: there a gap may cost as much as a request, as long as all gaps together are a small part of
+//! what is wanted. And all gaps everywhere stay within the over-read budget. The interval cases,
+//! growing from the seed `S` (Q queued, F in flight, R ready, . absent):
 //!
 //! ```text
 //!   SSSQQQ      touching: always joined, whatever it is for
@@ -86,15 +86,16 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Whether a gap is worth bridging in a run that has others of `gaps` bytes and would be `length`
-    /// long.
+    /// Whether a gap is worth bridging in a run that has others of `gaps` bytes and would be
+    /// `length` long.
     fn bridges(&self, gap: u64, gaps: u64, length: u64) -> bool {
         let gaps = gaps.saturating_add(gap);
         let is_region = gaps <= length.saturating_sub(gaps) / GAPS_PART;
         gaps <= self.over_read && (gap <= self.gap || (is_region && gap <= self.region_gap))
     }
 
-    /// Where a run ends whose first chunk is longer than what is left of a request of `whole` bytes.
+    /// Where a run ends whose first chunk is longer than what is left of a request of `whole`
+    /// bytes.
     fn end_of_first(&self, chunk: &Range<u64>, at: u64, whole: u64) -> u64 {
         match self.is_whole(chunk) {
             true if self.bytes < whole => chunk.start,
@@ -114,7 +115,7 @@ impl Limits {
 }
 
 /// Makes one request of the most important queued chunks and their neighbours, and marks them as
-/// sent for. Returns its segments, ascending, and how many of their bytes nobody wants.
+/// sent for. Returns its segments, ascending, and how many of their bytes no want covers.
 pub(crate) fn compose(
     chunks: &mut Chunks,
     request: RequestId,
@@ -385,7 +386,7 @@ mod tests {
         assert_eq!(request("QQ...QQQ...QQ", whole).0, ["QQ"], "as a second segment it is too long");
     }
 
-    /// The segments of one request, and the bytes nobody wants.
+    /// The segments of one request, and how many of their bytes no want covers.
     fn request(drawing: &str, limits: Limits) -> (Vec<String>, u64) {
         let (mut chunks, _) = picture(drawing, 1);
         let (segments, unwanted) = compose(&mut chunks, RequestId(2), limits);

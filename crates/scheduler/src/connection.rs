@@ -43,7 +43,8 @@ pub(crate) struct Connection {
     pub is_accepted: bool,
     /// Reads of it end by themselves, however long they take.
     pub is_disk: bool,
-    /// When enough last came, or the first request since an idle time was sent, and the bytes since.
+    /// When enough last came, or the first request since an idle time was sent, and the bytes
+    /// since.
     pub progressed: Time,
     pub brought: u64,
     pub requests: BTreeSet<RequestId>,
@@ -172,8 +173,8 @@ impl Connection {
         Pipe { window, in_flight: self.in_flight, late_trips, full: false }
     }
 
-    /// Neither usable nor about to be: of connections begun at one moment the first one is up a little
-    /// before the others, and is not to do the work of all.
+    /// Neither usable nor about to be: of connections begun at one moment the first one is up a
+    /// little before the others, and is not to do the work of all.
     fn is_late(&self, now: Time, rtt: Option<Time>) -> bool {
         let is_due = |rtt: Time| {
             let expected = self.since.saturating_add(rtt.saturating_mul(CONNECT_TRIPS));

@@ -26,8 +26,9 @@ const OPENS_PART: usize = 2;
 /// this many times the bytes that could come meanwhile.
 const WORK_RATIO: u64 = 16;
 
-/// Hints fill a link at most so many times over: what nobody waits for queues in front of nobody.
-/// While TCP still doubles its windows, what has been measured is a quarter of what comes next.
+/// Hints fill a link at most so many times over: a longer queue of them would delay what the
+/// consumer waits for. While TCP still doubles its windows, what has been measured is a quarter of
+/// what comes next.
 const HINTS_RATIO: u64 = 4;
 /// Hinted bytes that may always be in flight.
 const HINTS_MIN: u64 = 2 << 20;
@@ -39,7 +40,7 @@ struct Room {
     pipe: Pipe,
     /// The length of a request that is worth its cost.
     least: u64,
-    /// The longest request that keeps nobody waiting.
+    /// The longest request that delays no other noticeably.
     most: u64,
 }
 

@@ -90,7 +90,7 @@ impl Scheduler {
             self.leave_slow(source);
         }
         for id in idle {
-            // Nobody may have had room: it is looked at again, not at once.
+            // No connection may have had room: it is looked at again, not at once.
             if let Some(request) = self.requests.get_mut(&id) {
                 request.late_at = now.saturating_add(LATE);
                 request.left_at = request.left_at.max(request.late_at);
@@ -231,8 +231,8 @@ impl Scheduler {
         (self.now.saturating_add(late), self.now.saturating_add(left))
     }
 
-    /// Bytes in flight at a server that has rivals: enough to keep its link full, and no more, since
-    /// what is needed first may be among them.
+    /// Bytes in flight at a server that has rivals: enough to keep its link full, and no more,
+    /// since what is needed first may be among them.
     pub(crate) fn in_flight_fair(&self, id: ServerId) -> u64 {
         const UNKNOWN: u64 = 512 << 10;
         const AHEAD: Time = Time::from_millis(250);

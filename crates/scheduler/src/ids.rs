@@ -23,6 +23,6 @@ pub struct ConnectionId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestId(pub u64);
 
-/// One range that somebody waits for or will wait for. Never used again.
+/// One range that the consumer waits for or will wait for. Never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WantId(pub u64);

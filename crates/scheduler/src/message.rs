@@ -54,7 +54,7 @@ pub enum Action {
         source: SourceId,
         file: FileId,
         part: Part,
-        /// Only to see whether the source has the same file: its bytes are nobody's.
+        /// Only to see whether the source has the same file: its bytes are dropped.
         joins: bool,
     },
     /// Deliver these ranges: ascending, disjoint, not empty. One is a plain read, several are one
@@ -68,9 +68,9 @@ pub enum Action {
         /// The same bytes are under way elsewhere, too, and late there.
         hedge: bool,
     },
-    /// Nobody waits for this request any more. It still ends by `handle_done` or `handle_failed`
+    /// No want covers this request any more. It still ends by `handle_done` or `handle_failed`
     /// (or with its connection); data that arrives until then is answered by
-    /// [`Event::Forget`] unless somebody wants it after all.
+    /// [`Event::Forget`] unless a new want covers it.
     Cancel { request: RequestId, connection: ConnectionId },
     /// Close this connection. No `handle_disconnected` is needed for it; one does no harm.
     Disconnect { connection: ConnectionId },

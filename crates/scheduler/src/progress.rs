@@ -1,13 +1,13 @@
 //! Whether what is owed comes: at all, and fast enough to be of use.
 //!
-//! A file to which bytes are owed has a watch. It adds up the time in which its sources owe them, and
-//! begins anew when they have brought what the least rate makes of a whole patience, or all that a
-//! request asked for. When it runs out the wants of the file fail: requests sent again, to one
-//! source or to the next, share one watch, so that their times add up to no more.
+//! A file to which bytes are owed has a watch. It adds up the time in which its sources owe them,
+//! and begins anew when they have brought what the least rate makes of a whole patience, or all
+//! that a request asked for. When it runs out the wants of the file fail: requests sent again, to
+//! one source or to the next, share one watch, so that their times add up to no more.
 //!
 //! Only bytes of files count. Heads of answers, empty parts and interim answers are nothing, at
-//! whatever rate they come. A pause that a server has asked for is not counted, up to a limit; nor is
-//! time in which a server cannot be reached, which has a limit of its own
+//! whatever rate they come. A pause that a server has asked for is not counted, up to a limit; nor
+//! is time in which a server cannot be reached, which has a limit of its own
 //! ([`Budgets::outage_max`](crate::Budgets)).
 //!
 //! A connection is watched in the same way by itself, and left when others do better.
@@ -158,7 +158,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether time counts for a file: requests are out, or there is nobody to send them to.
+    /// Whether time counts for a file: requests are out, or there is no server to send them to.
     fn is_waiting(&self, file: FileId, watch: &Watch) -> bool {
         let state = self.files.get(&file);
         watch.live > 0 || state.is_some_and(|state| state.sources.active() == 0)
@@ -210,7 +210,7 @@ impl Scheduler {
         state.sources.active() > 0 && active.all(|(_, source)| is_away(source.server))
     }
 
-    /// Gives up what is wanted of a file. Its sources are as good as before: whoever asks again
+    /// Gives up what is wanted of a file. Its sources are as good as before: the next want
     /// waits as long again.
     fn starve(&mut self, file: FileId) {
         let Some(watch) = self.watches.remove(&file) else { return };
@@ -241,7 +241,7 @@ impl Scheduler {
         self.refresh(file);
     }
 
-    /// Somebody awaits something that a connection owes.
+    /// Whether a want waits for bytes that a connection owes.
     pub(crate) fn is_of_use(&self, id: ConnectionId) -> bool {
         self.connections.get(&id).is_some_and(|connection| {
             let mut requests = connection.requests.iter().filter_map(|id| self.requests.get(id));

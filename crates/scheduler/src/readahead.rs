@@ -38,7 +38,7 @@ impl Readahead {
         }
     }
 
-    /// Hinted bytes were fetched, or nearly, and nobody wanted them.
+    /// Hinted bytes were fetched, or nearly, and the consumer did not want them.
     pub(crate) fn wasted(&mut self, bytes: u64, pipe: u64) {
         self.wasted = self.wasted.saturating_add(bytes);
         if self.wasted >= self.window(pipe) / 8 {

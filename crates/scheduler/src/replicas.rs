@@ -185,7 +185,7 @@ impl Scheduler {
         let best = loads.iter().map(|load| load.rate).max().filter(|rate| *rate > 0);
         let known = |at: usize, load: &Load| match (load.rate, best) {
             (0, Some(best)) => Load { rate: (best / 2).max(1), ..*load },
-            // Of nobody anything is known: the first is the one that was opened.
+            // No source has been measured: the first is the one that was opened.
             (0, None) => Load { rate: BANDWIDTH_GUESS / (1 + u64::from(at > 0)), ..*load },
             _ => *load,
         };

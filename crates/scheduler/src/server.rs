@@ -17,7 +17,8 @@ pub struct ServerTraits {
     pub segment_bytes_max: u64,
     /// Sensible upper bound of one request, bytes.
     pub request_bytes_max: u64,
-    /// A request this long keeps nobody waiting: none is cut shorter for the sake of the next.
+    /// A request this long delays no other noticeably: none is cut shorter for the sake of the
+    /// next.
     pub request_bytes_brief: u64,
     /// A chunk of at most so many bytes comes in one piece: to join pieces costs more than to wait.
     pub chunk_bytes_whole: u64,

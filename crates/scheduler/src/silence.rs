@@ -48,7 +48,7 @@ impl Scheduler {
             server.patient_until = self.now.saturating_add(PROBE_MAX);
         }
         if self.leave_server(id, Failure::LATER) {
-            // What it still owes is nobody's; its connections would only be silent again.
+            // What it still owes is dropped; its connections would only be silent again.
             self.drop_silent(id, None);
             return;
         }
@@ -107,7 +107,7 @@ impl Scheduler {
         }
         let Some(state) = self.servers.get_mut(&server) else { return };
         if state.connections.len() > self.budgets.connections_per_server_max as usize {
-            // It was one more than is polite; now that somebody answers it need not be.
+            // It was one more than is polite, and not needed once another connection answers.
             self.give_up(probe);
         } else {
             state.probe = None;

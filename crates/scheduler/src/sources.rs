@@ -18,7 +18,7 @@ use crate::ids::{RequestId, ServerId, SourceId, Time};
 /// What is thought of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// Nobody has asked it yet whether it has the same file.
+    /// It has not been asked yet whether it has the same file.
     Joining,
     /// Requests go there.
     Active,
@@ -196,7 +196,7 @@ impl Sources {
         !self.table.is_empty() && !self.table.values().any(Source::is_live)
     }
 
-    /// Somebody has to be active as long as anybody can be. One that has not joined can where no
+    /// One source has to be active as long as any can be. One that has not joined can where no
     /// size is known that it could contradict.
     pub(crate) fn fill_up(&mut self, has_size: bool) -> Option<SourceId> {
         if self.active() > 0 {

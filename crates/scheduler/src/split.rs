@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Bulk data comes out as rounds of equal requests, since each request is cut at an upper bound
-//! and the next one goes to whoever is furthest behind.
+//! and the next one goes to the connection that is furthest behind.
 
 /// A connection as the next request sees it.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +85,7 @@ fn mul_div_ceil(a: u128, b: u128, divisor: u128) -> u128 {
 }
 
 /// The length to ask for of `queued` bytes, between a `least` that is worth a request and a `most`
-/// that keeps nobody waiting. A rest too small for a request of its own is taken along if that
+/// that delays no other want. A rest too small for a request of its own is taken along if that
 /// costs no round trip.
 pub(crate) fn request_bytes(share: Share, queued: u64, least: u64, most: u64) -> u64 {
     let bytes = share.bytes.max(least).min(most.max(1));

@@ -112,7 +112,7 @@ impl Scheduler {
         let dead = hopeless || (often && server.is_given_up(self.now, &self.budgets));
         let ailing = usable == 0 && server.failures >= FAILURES_WITH_OTHERS;
         self.awake.insert(connection.server);
-        // Nobody has looked at what was sent ahead of a connection that never came up.
+        // The server has not seen what was sent ahead of a connection that never came up.
         let how = if connecting { Return::Now } else { Return::Again };
         for request in connection.requests {
             self.lose_request(request, how);
@@ -134,7 +134,7 @@ impl Scheduler {
             return;
         }
         self.counters.retries += 1;
-        // A server that breaks off again and again gets time to think, if nobody else is there.
+        // A server that breaks off again and again gets time to recover, if there is no other.
         let state = self.files.get(&request.file);
         let others = state.is_some_and(|state| state.sources.has_other(request.source));
         let how = match how {

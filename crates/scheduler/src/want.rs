@@ -41,7 +41,7 @@ impl Want {
         matches!(self.stage, Stage::Ready | Stage::Taken)
     }
 
-    /// Somebody waits for it now.
+    /// The consumer waits for it now.
     fn is_awaited(&self) -> bool {
         self.urgency == Urgency::Demand && !self.is_ready()
     }
@@ -52,10 +52,10 @@ impl Want {
 }
 
 impl Scheduler {
-    /// Somebody waits (or will wait) for a range. Among equals in urgency the lower `order` goes
-    /// first; ranges with one order go by offset and are fetched in the fewest pieces, so give the
-    /// parts of one batch the same order. `cost`: memory, in bytes, that the want holds from being sent
-    /// for until [`Self::release`]; no less than the length of the range is counted.
+    /// The consumer waits (or will wait) for a range. Among equals in urgency the lower `order`
+    /// goes first; ranges with one order go by offset and are fetched in the fewest pieces, so give
+    /// the parts of one batch the same order. `cost`: memory, in bytes, that the want holds from
+    /// being sent for until [`Self::release`]; no less than the length of the range is counted.
     ///
     /// It ends in [`Event::Ready`] or [`Event::Failed`], unless cancelled before. An empty range
     /// is ready at once.
@@ -113,7 +113,7 @@ impl Scheduler {
         }
     }
 
-    /// Somebody waits for what was a hint.
+    /// The consumer waits for what was a hint.
     pub fn promote(&mut self, now: Time, id: WantId) {
         self.advance(now);
         let pipe = self.pipe_bytes();
@@ -138,7 +138,7 @@ impl Scheduler {
         self.admit();
     }
 
-    /// Nobody waits for it any more, and nobody will.
+    /// The consumer waits for it no longer, and will not.
     pub fn cancel(&mut self, now: Time, id: WantId) {
         self.advance(now);
         self.drop_want(id);

@@ -235,7 +235,8 @@ fn what_waits_when_the_last_source_is_removed_goes_to_the_next_one() {
     assert_eq!(hand.drain().fetches[0].3, [0..1000]);
 }
 
-/// A demand was moved from one silent connection to the next, and failed after three times the documented 30 s.
+/// A demand was moved from one silent connection to the next, and failed after three times the
+/// documented 30 s.
 #[test]
 fn a_demand_fails_with_its_silent_connection_and_the_next_one_has_another() {
     let mut hand = Hand::single();

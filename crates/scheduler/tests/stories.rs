@@ -12,7 +12,8 @@ fn far() -> World {
 #[test]
 fn a_cold_read_takes_few_round_trips() {
     // Connect, login and head: two. Metadata of 200 kB over sixteen connections: one. The data of
-    // three columns, 400 kB, over sixteen connections that have opened their windows once: nearly one.
+    // three columns, 400 kB, over sixteen connections that have opened their windows once: nearly
+    // one.
     let mut world = far();
     world.open(14_000, 0);
     world.run_while(|world| world.opened.is_none());

@@ -28,7 +28,9 @@
 //! while let Some(event) = server.poll_event() {
 //!     if let Served::Request { tag, request } = event {
 //!         match request {
-//!             xrootd::message::Request::Open(_) => server.answer_open(tag, Default::default(), None),
+//!             xrootd::message::Request::Open(_) => {
+//!                 server.answer_open(tag, Default::default(), None)
+//!             }
 //!             _ => server.answer_data(tag, "hello".into(), false),
 //!         }
 //!     }
@@ -42,11 +44,11 @@
 //! # Ok::<(), xrootd::error::ProtocolError>(())
 //! ```
 //!
-//! What is where: [`message`] has one file per request; [`pages`] data with their checksums; [`response`] the answers that belong to no
-//! request; [`states`] what may follow what; [`profile`] what is remembered of a server; [`auth`]
-//! the authentication protocols; [`url`] addresses. Numbers and layouts follow the specification
-//! ("XRootD Protocol Version 5.2.0") and were checked against xrootd 5.5.3, from which the sample
-//! frames in `samples/` were recorded.
+//! What is where: [`message`] has one file per request; [`pages`] data with their checksums;
+//! [`response`] the answers that belong to no request; [`states`] what may follow what; [`profile`]
+//! what is remembered of a server; [`auth`] the authentication protocols; [`url`] addresses.
+//! Numbers and layouts follow the specification ("XRootD Protocol Version 5.2.0") and were checked
+//! against xrootd 5.5.3, from which the sample frames in `samples/` were recorded.
 //!
 //! What this crate must not do: touch the outside world, know of ROOT files, or decide which bytes
 //! to read.

@@ -239,7 +239,8 @@ impl Array {
     /// # Errors
     /// `Corrupt` where the types differ; `self` is then of no further use.
     pub fn append(&mut self, other: &Array) -> Result<()> {
-        // What items of a class are that nobody has described, only those tell that are there.
+        // Items of a class that the file does not describe have the type of the first that are
+        // there.
         match (&*self, other) {
             (Array::Numbers { .. }, nothing) if nothing.is_nothing() => Ok(()),
             (nothing, Array::Numbers { .. }) if nothing.is_nothing() => {
@@ -326,8 +327,8 @@ impl Array {
         }
     }
 
-    /// Adds entries of zeros, empty lists and nothing. `false`, and nothing is added, where an entry
-    /// would take more than `width_max` numbers.
+    /// Adds entries of zeros, empty lists and nothing. `false`, and nothing is added, where an
+    /// entry would take more than `width_max` numbers.
     pub(crate) fn push_defaults(&mut self, entries: usize, width_max: usize) -> bool {
         match self {
             Array::Numbers { numbers, shape } => {
@@ -383,7 +384,7 @@ impl Array {
     }
 
     /// The addresses of the memory that is there for further numbers of a column of numbers or of
-    /// lists of them: for whoever makes it ready before it is written to.
+    /// lists of them: for a caller that prefaults it before it is written to.
     pub fn spare(&self) -> Range<usize> {
         match self {
             Array::Numbers { numbers, .. } => numbers.spare(),

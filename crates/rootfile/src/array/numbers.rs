@@ -257,7 +257,8 @@ impl Numbers {
         Ok(())
     }
 
-    /// Adds the big-endian numbers of many pieces of `bytes`, each of which is a whole number of them.
+    /// Adds the big-endian numbers of many pieces of `bytes`, each of which is a whole number of
+    /// them.
     ///
     /// # Errors
     /// `Limit` where there is no memory for them.
@@ -323,7 +324,8 @@ impl Numbers {
     }
 }
 
-/// Pieces are converted so many numbers at a time: those of the next piece overwrite what is too much.
+/// Pieces are converted so many numbers at a time: those of the next piece overwrite what is too
+/// much.
 const BLOCK_NUMBERS: usize = 4;
 
 #[cfg(test)]

@@ -49,9 +49,9 @@ impl Offsets {
     }
 }
 
-/// Adds to offsets that several columns fill together, or verifies them: lists that end at `ends`, of
-/// which the first ends where the first list begins, are those from number `first` on. `false` where
-/// any of them that is there has another length; nothing is then added.
+/// Adds to offsets that several columns fill together, or verifies them: lists that end at `ends`,
+/// of which the first ends where the first list begins, are those from number `first` on. `false`
+/// where any of them that is there has another length; nothing is then added.
 ///
 /// # Panics
 /// Where there are no lists before number `first`.

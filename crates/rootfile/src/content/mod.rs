@@ -1,9 +1,10 @@
-//! The content of a large record, whose compression blocks are decompressed as reading comes to them.
+//! The content of a large record, whose compression blocks are decompressed as reading comes to
+//! them.
 //!
-//! A block that an array of numbers covers is never kept: it is decompressed into a buffer that serves
-//! again, and its numbers go to their place. Such a record takes the memory of its numbers, not twice
-//! that, and fresh memory costs about as much as decompressing. Its blocks wait for nothing, so
-//! that they can be decompressed side by side.
+//! A block that an array of numbers covers is never kept: it is decompressed into a buffer that
+//! serves again, and its numbers go to their place. Such a record takes the memory of its numbers,
+//! not twice that, and fresh memory costs about as much as decompressing. Its blocks wait for
+//! nothing, so that they can be decompressed side by side.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -20,7 +21,7 @@ use crate::memory;
 /// Blocks that are shorter are not worth it. ROOT's are of 16 MiB, but for the last one.
 const BLOCK_LEN_MIN: usize = 1 << 20;
 
-/// Some work, with the codecs of whoever does it.
+/// Some work, with the codecs of the thread that does it.
 pub type Work<'w> = Box<dyn FnOnce(&mut Codecs) + Send + 'w>;
 
 /// Does work side by side. Here are no threads: the caller has them.

@@ -1,7 +1,7 @@
 //! From the stored pages of a cluster to the array of some of its entries.
 //!
-//! Arrays are appended to: pages are decoded behind the numbers that are there, one cluster after the
-//! other, so that a column of many clusters is made without being copied.
+//! Arrays are appended to: pages are decoded behind the numbers that are there, one cluster after
+//! the other, so that a column of many clusters is made without being copied.
 
 use std::ops::Range;
 
@@ -55,8 +55,8 @@ impl Interpretation {
     /// entries is known only when the offsets are here, and waiting for them costs a round trip.
     ///
     /// # Errors
-    /// `Corrupt` where there are fewer elements than entries need, or more; `Unsupported` where pages
-    /// are in no file.
+    /// `Corrupt` where there are fewer elements than entries need, or more; `Unsupported` where
+    /// pages are in no file.
     pub fn pages(&self, cluster: &Cluster, entries: Range<u64>) -> Result<Vec<PageUse>> {
         let mut uses = Vec::new();
         if entries.is_empty() {
@@ -120,8 +120,8 @@ impl Interpretation {
     }
 
     /// Appends some entries, which count from the beginning of the cluster, to an array that
-    /// [`Interpretation::empty`] began: from the stored pages that [`Interpretation::pages`] named for
-    /// them, in its order.
+    /// [`Interpretation::empty`] began: from the stored pages that [`Interpretation::pages`] named
+    /// for them, in its order.
     ///
     /// # Errors
     /// `Corrupt` where offsets contradict the elements that are there; `Checksum`; `Limit` where a
@@ -469,8 +469,8 @@ impl Reader<'_> {
         }
     }
 
-    /// That the collections of a whole cluster have all elements that there are: the last offset and
-    /// the page list say how many.
+    /// That the collections of a whole cluster have all elements that there are: the last offset
+    /// and the page list say how many.
     fn check_reached(&self) -> Result<()> {
         for (source, reached) in self.sources.iter().zip(&self.reached) {
             let end =

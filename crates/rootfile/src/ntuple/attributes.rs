@@ -1,5 +1,5 @@
-//! Linked attribute sets: RNTuples about ranges of entries of another one, of which the footer of that
-//! one knows.
+//! Linked attribute sets: RNTuples about ranges of entries of another one, of which the footer of
+//! that one knows.
 //!
 //! ```text
 //! record = schema major minor:u16  length of the anchor:u32  locator of the anchor  name

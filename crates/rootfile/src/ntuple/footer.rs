@@ -1,8 +1,8 @@
 //! The footer: fields added while writing, and where the page lists are.
 //!
 //! ```text
-//! footer        = feature flags  header checksum:u64  schema extension (a record)  list of cluster groups
-//!                 [list of attribute sets]
+//! footer        = feature flags  header checksum:u64  schema extension (a record)
+//!                 list of cluster groups  [list of attribute sets]
 //! cluster group = first entry:u64 entries:u64 clusters:u32   uncompressed length:u64 locator
 //! ```
 

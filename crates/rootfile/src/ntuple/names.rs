@@ -119,7 +119,7 @@ impl Names {
     }
 }
 
-/// The fields that are directly in `field` for whoever reads it.
+/// The fields that a reader sees directly in `field`.
 fn named_below(schema: &Schema, field: u32) -> Vec<u32> {
     let mut below = Vec::new();
     for child in &schema.fields[field as usize].children {

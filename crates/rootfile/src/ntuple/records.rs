@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! first record    content   place of each further record:u64
-//! further ones    content                                       each as long as the longest may be, but for the last
+//! further ones    content           each as long as the longest may be, but for the last
 //! ```
 
 use std::ops::Range;

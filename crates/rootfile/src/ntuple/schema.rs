@@ -26,8 +26,8 @@ const DEPTH_MAX: usize = 64;
 
 /// Fields beyond this are refused: each takes more memory than bytes of the file.
 const FIELDS_MAX: usize = 1 << 21;
-/// Bytes that the names and types of all fields may take, each with those of the fields it is in, as
-/// paths have them.
+/// Bytes that the names and types of all fields may take, each with those of the fields it is in,
+/// as paths have them.
 const PATHS_LEN_MAX: usize = 1 << 28;
 
 /// What a field is to the fields below it.

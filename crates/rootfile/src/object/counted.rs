@@ -32,7 +32,7 @@ impl Reader<'_> {
             Count::Member(name, _) => {
                 let there = cursor.u8()? != 0;
                 match self.member_count(count, before, layout) {
-                    // No numbers and no place for them are the same to whoever reads them.
+                    // An array of no numbers and a null pointer are the same to the caller.
                     Some(count) => Ok((there || count == 0).then_some(count)),
                     None if !there => Ok(None),
                     None => Err(cursor.corrupt(format!("{name} does not count an array"))),

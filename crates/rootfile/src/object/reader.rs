@@ -33,7 +33,8 @@ const ROOT_REFERENCE: u32 = 1;
 const DEPTH_MAX: u32 = 128;
 /// Values of one record, so that a small record that expands can't take all memory.
 const VALUES_MAX: usize = 1 << 23;
-/// After so many values it is looked whether there is memory for as many more, at about so many bytes.
+/// After so many values it is looked whether there is memory for as many more, at about so many
+/// bytes.
 const VALUES_CHECKED: usize = 1 << 17;
 const VALUES_BYTES: usize = 64 << 20;
 /// Values that need not take a byte each: arrays of a class's own that nothing was written for.
@@ -146,8 +147,8 @@ pub(super) struct Reader<'s> {
 }
 
 impl Reader<'_> {
-    /// Reads the record's own object, which all of the record is; behind the anchor of an RNTuple is
-    /// its checksum.
+    /// Reads the record's own object, which all of the record is; behind the anchor of an RNTuple
+    /// is its checksum.
     fn whole(&mut self, id: ObjectId, class: &ClassRef, cursor: &mut Cursor<'_>) -> Result<()> {
         let start = cursor.clone();
         self.fill(id, class, cursor)?;

@@ -1,13 +1,14 @@
-//! Layouts that a file need not carry: those of streamer infos themselves, of trees, and of what else
-//! is common in files that were never closed.
+//! Layouts that a file need not carry: those of streamer infos themselves, of trees, and of what
+//! else is common in files that were never closed.
 //!
 //! ROOT writes the streamer infos of all classes of a file, but other writers do not, and the list
 //! of streamer infos has to be read before there are any. The table spells members as C++ does:
 //! `T name`, `T name[5]` for a fixed array, `T *name[count]` for a counted one, `T name[]` for one
-//! with its length in front and `T name[?]` for one that may be missing at the end, `T name[3*count]`
-//! for one with nothing in front, `T *name` for a pointer to an object, and a base class by its name
-//! alone. (Source: streamer infos as written by ROOT 4.00 to 6.40, `io/doc/TFile/ttree.md` for 3.02;
-//! `TBranch::Streamer` and `TTree::Streamer` for versions from before there were streamer infos.)
+//! with its length in front and `T name[?]` for one that may be missing at the end, `T
+//! name[3*count]` for one with nothing in front, `T *name` for a pointer to an object, and a base
+//! class by its name alone. (Source: streamer infos as written by ROOT 4.00 to 6.40,
+//! `io/doc/TFile/ttree.md` for 3.02; `TBranch::Streamer` and `TTree::Streamer` for versions from
+//! before there were streamer infos.)
 
 use std::sync::{Arc, LazyLock};
 
@@ -16,8 +17,8 @@ use crate::array::Number;
 use crate::types::code;
 use crate::types::cpp::basic;
 
-/// `class version-version: members`, one class a paragraph. A `!` behind the class: ROOT reads these
-/// versions by hand, whatever the file says.
+/// `class version-version: members`, one class a paragraph. A `!` behind the class: ROOT reads
+/// these versions by hand, whatever the file says.
 const TABLE: &str = include_str!("builtin.txt");
 
 /// The streamer infos of the table, and whether each goes before the file's. Their checksums are 0.

@@ -188,8 +188,8 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
     }
 }
 
-/// A collection of an enumeration's values: it has a name like a class, and the element has a number's
-/// code. ROOT writes four bytes each, whatever the enumeration has in memory.
+/// A collection of an enumeration's values: it has a name like a class, and the element has a
+/// number's code. ROOT writes four bytes each, whatever the enumeration has in memory.
 fn enumerated(collection: Collection, element: &Element) -> Collection {
     match (&collection, element.item_code) {
         (Collection::Sequence(item), 1..code::ARRAY) if matches!(**item, Item::Object(_)) => {

@@ -51,7 +51,8 @@ pub struct Element {
     /// The member that counts this one's elements, and its class.
     pub count_name: String,
     pub count_class: String,
-    /// Type of the items of a collection, one of [`code`](crate::types::code) where they are numbers (`fCtype`).
+    /// Type of the items of a collection, one of [`code`](crate::types::code) where they are
+    /// numbers (`fCtype`).
     pub item_code: i32,
 }
 
@@ -66,7 +67,7 @@ pub struct Streamers {
     ids: BTreeMap<Arc<str>, ClassId>,
     /// Of template classes, whose names are spelled in several ways.
     regular: BTreeMap<String, ClassId>,
-    /// The classes that derive from each, once somebody has asked.
+    /// The classes that derive from each, found with the first question.
     heirs: OnceLock<BTreeMap<ClassId, Vec<ClassId>>>,
 }
 

@@ -27,7 +27,7 @@ pub struct Link {
     pub tree: String,
     /// The file, as it was named when it was added (`fTitle`).
     pub file: String,
-    /// How many entries the tree had; `None` where nobody had looked (`fEntries`).
+    /// How many entries the tree had; `None` where the writer had not opened it (`fEntries`).
     pub entries: Option<u64>,
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A tree says the size of its clusters in ranges of entries, each with its last entry
 //! (`fClusterRangeEnd`, inclusive) and its size (`fClusterSize`); behind the last range the size is
-//! `fAutoFlush`. Sizes that are zero or negative say nothing (a negative `fAutoFlush` counts bytes).
+//! `fAutoFlush`. Sizes that are zero or negative say nothing (a negative `fAutoFlush` counts
+//! bytes).
 
 /// First entries of the clusters of a tree, ascending from 0; empty where the tree does not say.
 ///

@@ -65,18 +65,18 @@ pub(crate) struct Chunk {
 pub(crate) struct Attached {
     /// Bytes of the want that are not here yet.
     pub missing: u64,
-    /// Bytes that nobody had wanted before.
+    /// Bytes that no want covered before.
     pub fresh: u64,
-    /// Bytes that were in flight for nobody: over-read that turns out useful.
+    /// Bytes that were in flight without a want: over-read that turns out useful.
     pub rescued: u64,
 }
 
 /// What a want leaves behind.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Detached {
-    /// Delivered bytes that nobody refers to any more.
+    /// Delivered bytes that no want refers to any more.
     pub forget: Vec<Range<u64>>,
-    /// Requests some of whose bytes nobody waits for any more.
+    /// Requests some of whose bytes no want waits for any more.
     pub orphaned: BTreeSet<RequestId>,
     /// Bytes that were here or in flight for this want alone.
     pub wasted: u64,
@@ -89,7 +89,7 @@ pub(crate) struct Detached {
 pub(crate) struct Delivered {
     /// Bytes each want has been missing until now.
     pub arrivals: Vec<(WantId, u64)>,
-    /// Bytes that nobody wants.
+    /// Bytes that no want covers.
     pub forget: Vec<Range<u64>>,
 }
 
@@ -231,7 +231,7 @@ impl Chunks {
     }
 
     /// Marks the queued and absent bytes of `range` as sent for by `request`. Bytes in another
-    /// state stay as they are. Returns how many bytes nobody wants.
+    /// state stay as they are. Returns how many bytes no want covers.
     pub(crate) fn take(&mut self, range: &Range<u64>, request: RequestId) -> u64 {
         self.send_for(range, request, false)
     }
@@ -322,7 +322,7 @@ impl Chunks {
         returned
     }
 
-    /// What `request` still owes of `range` to somebody.
+    /// The parts of `range` that `request` still owes to a want.
     pub(crate) fn owed(&self, range: &Range<u64>, request: RequestId) -> Vec<Range<u64>> {
         let first = self.previous(range.start + 1).map_or(range.start, |(start, _)| start);
         let chunks = self.map.range(first..range.end).map(|(start, chunk)| (*start, chunk));
@@ -383,7 +383,7 @@ impl Chunks {
         joined(forget)
     }
 
-    /// Somebody waits for bytes of `range` that are in flight.
+    /// A want waits for bytes of `range` that are in flight.
     pub(crate) fn is_awaited(&self, range: &Range<u64>) -> bool {
         self.within(range).any(|(_, chunk)| {
             matches!(chunk.state, State::InFlight(_)) && (chunk.held || !chunk.waiters.is_empty())

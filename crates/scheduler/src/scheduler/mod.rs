@@ -135,7 +135,7 @@ pub(crate) struct Request {
     pub answered: bool,
     /// Some of its bytes have come damaged.
     pub is_damaged: bool,
-    /// Its bytes are nobody's.
+    /// No want covers its bytes.
     pub cancelled: bool,
     pub connection_mark: Mark,
     pub server_mark: Mark,
@@ -147,7 +147,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Its source owes bytes that somebody awaits.
+    /// Its source owes bytes that a want waits for.
     pub fn is_owed(&self) -> bool {
         self.is_watched && !self.cancelled
     }
@@ -248,7 +248,7 @@ impl Scheduler {
         self.refresh(file);
     }
 
-    /// Nobody reads the file any more: its wants are cancelled (without events), its bytes need
+    /// The consumer has closed the file: its wants are cancelled (without events), its bytes need
     /// no [`Event::Forget`].
     pub fn remove_file(&mut self, now: Time, file: FileId) {
         self.advance(now);
@@ -358,7 +358,7 @@ impl Scheduler {
         }
     }
 
-    /// Gives up a request: what it owes is queued again, its answer will be nobody's.
+    /// Gives up a request: what it owes is queued again, its answer will be dropped.
     pub(crate) fn abandon(&mut self, id: RequestId) {
         let Some(request) = self.requests.get_mut(&id) else { return };
         let was_owed = request.is_owed();
@@ -383,7 +383,7 @@ impl Scheduler {
         self.refresh(file);
     }
 
-    /// Time passes. Counts the time in which somebody waits and nothing is under way.
+    /// Time passes. Counts the time in which a want waits and no request is under way.
     pub(crate) fn advance(&mut self, now: Time) {
         let passed = now.saturating_sub(self.now);
         if self.counters.demands_unready > 0 {

@@ -187,7 +187,7 @@ impl Client {
         }
     }
 
-    /// An answer nobody waits for: only whether it is the last one matters.
+    /// An answer to a request that was given up: only whether it is the last one matters.
     fn ignore(&mut self, stream: StreamId, status: Status) {
         match status {
             Status::OkSoFar => {}

@@ -174,12 +174,12 @@ impl Files {
         }
     }
 
-    /// Takes the slot of a file that nobody wants any more, so that it can be freed later.
+    /// Takes the slot of a file whose open was given up, so that it can be freed later.
     pub fn take_slot(&mut self, id: FileId) -> Option<u32> {
         self.table.get_mut(&id).and_then(|file| file.slot.take())
     }
 
-    /// A file that nobody wants was opened under this handle.
+    /// A file whose open was given up has this handle.
     pub fn note_handle(&mut self, handle: Handle) {
         self.used.insert(handle);
     }

@@ -239,7 +239,7 @@ impl Client {
     }
 
     /// Gives a file back. Reads asked for before are served first; none can be asked for after.
-    /// Answered by [`Answer::Closed`], for which nobody needs to wait.
+    /// Answered by [`Answer::Closed`], for which the caller need not wait.
     pub fn close(&mut self, now: Time, file: FileId) -> RequestId {
         self.touch(now);
         let id = self.name_request();
@@ -306,7 +306,7 @@ impl Client {
         self.ask(now, What::Plain(Endsess { session }.into()))
     }
 
-    /// Nobody waits for this request any more: no further event of it will come. What the server
+    /// Gives up a request: no further event of it will come. What the server
     /// still answers is thrown away. A cancelled open is undone; a close is not cancelled, as the
     /// server would keep the file open.
     pub fn cancel(&mut self, now: Time, request: RequestId) {

@@ -125,7 +125,7 @@ impl Client {
         }
     }
 
-    /// An open that nobody waits for any more has succeeded: the file is closed at once.
+    /// An open that was given up has succeeded: the file is closed at once.
     pub(super) fn close_abandoned(&mut self, handle: Handle, slot: Option<u32>) {
         // Without a free stream id the handle is kept until the session ends.
         self.put(Owner::Nobody, Kind::Control, |stream| Close { handle }.frame(stream));

@@ -1,7 +1,7 @@
 //! Stream ids: which are in use, for whom, and whether an answer is due.
 //!
-//! An id is free again only when its last answer has come. An id whose request nobody waits for
-//! any more stays reserved until then: its late answer must not be taken for another's.
+//! An id is free again only when its last answer has come. An id whose request was given
+//! up stays reserved until then: its late answer must not be taken for another's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,9 +24,9 @@ pub enum Owner {
     Auth,
     Keepalive,
     Request(RequestId),
-    /// Nobody waits for it any more.
+    /// The request was given up.
     Nobody,
-    /// Nobody waits for it any more, but the file it opens in this slot must be closed.
+    /// The request was given up, but the file it opens in this slot must be closed.
     AbandonedOpen {
         slot: Option<u32>,
     },
@@ -47,7 +47,7 @@ enum Due {
     Now,
     /// The server has put it off until then.
     Until(Time),
-    /// Nobody counts on it.
+    /// It is not expected at any time.
     Whenever,
 }
 
@@ -135,7 +135,7 @@ impl Streams {
         }
     }
 
-    /// Nobody waits for the answer any more.
+    /// Gives up the request: its answer will be dropped.
     pub fn abandon(&mut self, id: StreamId, owner: Owner) {
         if let Some(stream) = self.table.get_mut(&id) {
             stream.owner = owner;

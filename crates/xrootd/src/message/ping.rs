@@ -1,4 +1,4 @@
-//! kXR_ping: is anybody there? Specification: "kXR_ping Request".
+//! kXR_ping: is the server alive? Specification: "kXR_ping Request".
 
 use bytes::Bytes;
 

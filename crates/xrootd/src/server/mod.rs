@@ -49,10 +49,11 @@ pub struct ServerConfig {
     pub session: SessionId,
     /// Requests that may wait for their answers; what comes behind them is left undecoded.
     pub requests_max: usize,
-    /// Bytes beyond their headers of requests that wait; what comes behind so many is left undecoded.
+    /// Bytes beyond their headers of requests that wait; what comes behind so many is left
+    /// undecoded.
     pub waiting_bytes_max: u64,
-    /// Longest request that is served, bytes beyond its header. Longer ones are refused, those of more than
-    /// 1 MiB by the end of the session.
+    /// Longest request that is served, bytes beyond its header. Longer ones are refused, those of
+    /// more than 1 MiB by the end of the session.
     pub request_bytes_max: u32,
     /// Why this client is not served: every request is refused with this text.
     pub refusal: Option<String>,
@@ -81,7 +82,7 @@ pub struct Tag(pub u64);
 /// What a client wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Served {
-    /// Somebody has logged in. Already answered.
+    /// A client has logged in. Already answered.
     Login(Login),
     /// To be answered under its tag.
     Request { tag: Tag, request: Request },
@@ -147,8 +148,8 @@ impl Server {
     }
 
     /// Bytes have come from the client, cut anywhere. After an error the connection is to be
-    /// closed. What comes behind [`ServerConfig::requests_max`] waiting requests is kept until some are
-    /// answered, and [`wants_bytes`](Self::wants_bytes) says no until then.
+    /// closed. What comes behind [`ServerConfig::requests_max`] waiting requests is kept until some
+    /// are answered, and [`wants_bytes`](Self::wants_bytes) says no until then.
     pub fn handle_bytes(&mut self, now: Time, bytes: Bytes) -> Result<(), ProtocolError> {
         self.input = match self.input.is_empty() {
             true => bytes,
@@ -157,7 +158,8 @@ impl Server {
         self.handle_room(now)
     }
 
-    /// Requests have been answered: decodes what was kept behind them. After an error the connection is to be closed.
+    /// Requests have been answered: decodes what was kept behind them. After an error the
+    /// connection is to be closed.
     pub fn handle_room(&mut self, _now: Time) -> Result<(), ProtocolError> {
         let mut input = std::mem::take(&mut self.input);
         let taken = self.take(&mut input);
@@ -170,7 +172,8 @@ impl Server {
         taken
     }
 
-    /// Whether all that came has been decoded: otherwise the rest of the requests may stay in the socket.
+    /// Whether all that came has been decoded: otherwise the rest of the requests may stay in the
+    /// socket.
     pub fn wants_bytes(&self) -> bool {
         self.input.is_empty()
     }
@@ -203,15 +206,17 @@ impl Server {
 
     // Answers.
 
-    /// Answers [`Request::Open`]. The stat text is for [`crate::message::open::OpenOptions::RETSTAT`].
+    /// Answers [`Request::Open`]. The stat text is for
+    /// [`crate::message::open::OpenOptions::RETSTAT`].
     pub fn answer_open(&mut self, tag: Tag, handle: Handle, stat: Option<&StatInfo>) {
         let answer = OpenAnswer { handle, compression: None, stat: stat.cloned() };
         self.answer_ok(tag, Open::encode_answer(&answer));
     }
 
-    /// Answers [`Request::Read`]: all the bytes, or a part of them if there is `more` to come. Parts of other answers
-    /// in their wire form go the same way: records of [`Request::Readv`], what
-    /// [`encode_part`](crate::message::dirlist::encode_part) makes of names for [`Request::Dirlist`].
+    /// Answers [`Request::Read`]: all the bytes, or a part of them if there is `more` to come.
+    /// Parts of other answers in their wire form go the same way: records of [`Request::Readv`],
+    /// what [`encode_part`](crate::message::dirlist::encode_part) makes of names for
+    /// [`Request::Dirlist`].
     pub fn answer_data(&mut self, tag: Tag, mut bytes: Bytes, more: bool) {
         while bytes.len() > FRAME_BYTES_MAX {
             let part = bytes.split_to(FRAME_BYTES_MAX);
@@ -220,8 +225,8 @@ impl Server {
         self.reply(tag, if more { Status::OkSoFar } else { Status::Ok }, vec![bytes]);
     }
 
-    /// Answers [`Request::Pgread`]: the bytes at `offset` of the file, or a part of them if there is
-    /// `more` to come. All parts but the last end where a page ends.
+    /// Answers [`Request::Pgread`]: the bytes at `offset` of the file, or a part of them if there
+    /// is `more` to come. All parts but the last end where a page ends.
     pub fn answer_pages(&mut self, tag: Tag, offset: u64, bytes: &[u8], more: bool) {
         self.answer_encoded_pages(tag, offset, pages::encode(offset, bytes).into(), more);
     }
@@ -260,9 +265,10 @@ impl Server {
         self.reply(tag, if more { Status::OkSoFar } else { Status::Ok }, frame);
     }
 
-    /// Answers [`Request::Readv`] with records in their wire form, all or some of them, of which only the first `bytes` are
-    /// here: the frame has `length` bytes in all, and [`continue_records`](Self::continue_records) brings the
-    /// others. Answers given meanwhile follow behind the frame. One frame at a time can be unfinished.
+    /// Answers [`Request::Readv`] with records in their wire form, all or some of them, of which
+    /// only the first `bytes` are here: the frame has `length` bytes in all, and
+    /// [`continue_records`](Self::continue_records) brings the others. Answers given meanwhile
+    /// follow behind the frame. One frame at a time can be unfinished.
     pub fn begin_records(&mut self, tag: Tag, length: u32, bytes: Bytes, more: bool) {
         debug_assert!(self.unfinished == 0 && bytes.len() <= length as usize);
         let Some(Waiting { stream, .. }) = self.waiting.get(&tag) else { return };
@@ -504,8 +510,8 @@ impl Server {
     }
 }
 
-/// Bodies of writes are refused, and never kept; nor is what is longer than `limit`, unless it cannot be
-/// left out without losing the place of the next request.
+/// Bodies of writes are refused, and never kept; nor is what is longer than `limit`, unless it
+/// cannot be left out without losing the place of the next request.
 fn body_of(head: &RequestHeader, limit: u32) -> Result<Body, ProtocolError> {
     let within = head.length <= limit || head.length > REQUEST_BYTES_MAX;
     if refuse::is_dropped(head.code) || !(within || refuse::has_data_behind(head.code)) {

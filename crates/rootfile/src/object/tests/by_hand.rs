@@ -314,7 +314,7 @@ fn maps_of_numbers() {
     }
 }
 
-/// In version 3 a name follows, which nobody reads in version 4.
+/// In version 3 a name follows, which version 4 does not have.
 #[test]
 fn lists_of_roofit() {
     for (version, name) in [(1, None), (2, Some("l")), (3, Some("l")), (4, None)] {
@@ -349,8 +349,8 @@ fn tables() {
     assert!(matches!(descriptor.member("columns"), Some(Value::Numbers(all)) if all.len() == 64));
 }
 
-/// Members `vector<double> x[2]` that were taken for objects of a class: ROOT writes each without the
-/// header that collections have as members, and reading them was refused.
+/// Members `vector<double> x[2]` that were taken for objects of a class: ROOT writes each without
+/// the header that collections have as members, and reading them was refused.
 #[test]
 fn collections_that_were_written_as_objects() {
     let array = Element {
@@ -370,9 +370,9 @@ fn collections_that_were_written_as_objects() {
     assert_eq!(objects.root().member("two"), Some(&expected));
 }
 
-/// As ROOT 6.40 wrote them: an enumeration of one byte takes four in a collection, a range may stand
-/// behind words, and brackets may hold words only. The first were read as bytes, the range was not
-/// seen.
+/// As ROOT 6.40 wrote them: an enumeration of one byte takes four in a collection, a range may
+/// stand behind words, and brackets may hold words only. The first were read as bytes, the range
+/// was not seen.
 #[test]
 fn enumerations_and_ranges_as_root_writes_them() {
     let member = |name: &str, class: &str, type_code, type_name: &str| Element {
@@ -404,8 +404,8 @@ fn enumerations_and_ranges_as_root_writes_them() {
     assert_eq!(values, [list(&[1, 2, 2]), number(50.0), number(2.5), list(&[4, 5])]);
 }
 
-/// Bits of an object that others refer to have a process's number behind them (ROOT: `kBits`), which
-/// was taken for the next member.
+/// Bits of an object that others refer to have a process's number behind them (ROOT: `kBits`),
+/// which was taken for the next member.
 #[test]
 fn bits_of_referenced_objects() {
     let member = |name: &str, type_code| Element {

@@ -41,8 +41,8 @@ pub struct Basket<'a> {
     pub entry_offsets: Option<Vec<u32>>,
     /// Number of entries (`fNevBuf`).
     pub entries: usize,
-    /// How long the arrays of each entry are, where another branch says that and somebody has
-    /// asked it.
+    /// How long the arrays of each entry are, where another branch says that and has
+    /// been read.
     pub lengths: Option<Vec<Vec<usize>>>,
     /// Where `data` begins in the record, which pointers between objects count from.
     pub start: u32,

@@ -30,7 +30,7 @@ pub struct Bytes<'a> {
     seen: BTreeMap<(u32, usize), Place>,
     /// References of objects that are being read.
     open: Vec<u32>,
-    /// Columns that nobody asks for, one in the other: they may be gone when a pointer refers to them.
+    /// Nested columns that are read and dropped: they may be gone when a pointer refers to them.
     aside: usize,
     /// Bytes of objects that were read for a pointer from elsewhere.
     again: usize,
@@ -130,7 +130,7 @@ impl<'a> Bytes<'a> {
         place.filter(|_| self.aside == 0)
     }
 
-    /// Reads into columns that nobody asks for.
+    /// Reads into columns that are dropped.
     pub fn aside<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.aside += 1;
         let read = read(self);

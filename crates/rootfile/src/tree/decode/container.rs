@@ -11,7 +11,8 @@
 //! The objects of a `TClonesArray` follow each other with a flag in front of each or, where it
 //! bypasses their streamer, member by member.
 //! (Source: ROOT, `TObjArray::Streamer`, `TList::Streamer`, `TMap::Streamer`,
-//! `TClonesArray::Streamer`, `TOrdCollection::Streamer`, and `TCollection::Streamer` for `THashTable`.)
+//! `TClonesArray::Streamer`, `TOrdCollection::Streamer`, and `TCollection::Streamer` for
+//! `THashTable`.)
 //!
 //! Objects of classes that the file does not describe are records without members, and so are those
 //! that are within themselves.

@@ -2,8 +2,8 @@
 //!
 //! Decoding appends: many baskets go into one column that has room for all of them, and nothing is
 //! copied twice. Numbers of fixed size are converted as one run; lists of numbers as one run and
-//! one pass over the offsets; objects, lists of lists and texts in two passes (`bulk`); what is left
-//! value by value (`value.rs`).
+//! one pass over the offsets; objects, lists of lists and texts in two passes (`bulk`); what is
+//! left value by value (`value.rs`).
 
 pub(super) mod bulk;
 mod bytes;
@@ -75,8 +75,8 @@ impl Interpretation {
         }
     }
 
-    /// Whether the values of [`Interpretation::counter`] are needed to decode this basket: it leaves
-    /// out its entry offsets, or how long its arrays are.
+    /// Whether the values of [`Interpretation::counter`] are needed to decode this basket: it
+    /// leaves out its entry offsets, or how long its arrays are.
     pub fn needs_counts(&self, basket: &Basket<'_>) -> bool {
         basket.entries > 0
             && match self.entry {
@@ -137,7 +137,7 @@ impl Interpretation {
         Ok(())
     }
 
-    /// Whoever wrote the file did not know the type.
+    /// The program that wrote the file did not know the type.
     fn not_written(&self) -> Error {
         let name = self.typename().trim_end_matches("[]");
         Error::unsupported(format!("{name}, of which nothing was written"))

@@ -174,7 +174,7 @@ fn one_part(
             let left = bytes.header()?.end.and_then(|end| bytes.len().checked_sub(end));
             bytes.take(left.ok_or_else(|| Error::corrupt("a collection of unknown length"))?)?;
         }
-        // Only of single objects, whoever reads which sees to it.
+        // Only of single objects, whose caller skips the rest.
         Part::Rest => {}
     }
     Ok(())

@@ -723,8 +723,8 @@ fn entries_that_were_not_written_hold_nothing() {
     assert!(decode(&objects, &nothing, 0..3).is_err());
 }
 
-/// Files of ROOT 6.08 have branches of `std::bitset` without a byte: those of several objects once came
-/// as if there were no objects, and those of one were called corrupt.
+/// Files of ROOT 6.08 have branches of `std::bitset` without a byte: those of several objects once
+/// came as if there were no objects, and those of one were called corrupt.
 #[test]
 fn what_was_not_written_is_told() {
     let item = Box::new(Layout::number(Number::Bool));

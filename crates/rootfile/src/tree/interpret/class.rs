@@ -485,7 +485,8 @@ pub(super) fn is_special(class: &str) -> bool {
     class == "TObjString" || Special::of(class).is_some()
 }
 
-/// Classes whose streamers are written by hand in ROOT, as uproot gives them; `None` for all others.
+/// Classes whose streamers are written by hand in ROOT, as uproot gives them; `None` for all
+/// others.
 ///
 /// # Errors
 /// `Unsupported` for those that are read as objects of their own only.

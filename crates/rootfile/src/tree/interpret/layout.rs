@@ -18,7 +18,8 @@ pub enum Entry {
     /// For each object of a collection an array, whose length is in another branch: the column is a
     /// list of lists.
     Arrays,
-    /// Nothing: as many objects without members as another branch says. The column is a list of them.
+    /// Nothing: as many objects without members as another branch says. The column is a list of
+    /// them.
     Counts,
     /// Values up to the end of the entry, as one member of the objects of a collection is
     /// written: the column is a list of them.
@@ -222,7 +223,7 @@ pub enum Part {
         id: Option<usize>,
         bits: Option<usize>,
     },
-    /// Bytes that nobody asks for.
+    /// Bytes that no field is made of.
     Skip(usize),
     /// Pointers to objects that are left out of records.
     Pointers(usize),

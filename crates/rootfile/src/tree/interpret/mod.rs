@@ -24,8 +24,8 @@ use crate::tree::model::{Branch, BranchId, BranchKind, Tree};
 use crate::types::cpp;
 use layout::{Entry, Layout};
 
-/// The classes of a file: their streamer infos, and how objects are read of each class that data may
-/// name, compiled once for all branches.
+/// The classes of a file: their streamer infos, and how objects are read of each class that data
+/// may name, compiled once for all branches.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClassTable {
     pub streamers: Streamers,
@@ -93,7 +93,7 @@ impl Interpretation {
         Ok(interpretation)
     }
 
-    /// The bytes of each entry as they are, for whoever knows better what they mean.
+    /// The bytes of each entry as they are.
     pub fn of_bytes(typename: impl Into<String>) -> Self {
         Self::new(typename, Layout::Text(layout::Text::Whole), Entry::Value)
     }
@@ -142,8 +142,8 @@ impl Interpretation {
         &self.typename
     }
 
-    /// The branch that holds how many items an entry has, or each of its arrays, if there is one. It
-    /// is needed only for some baskets: see [`Interpretation::needs_counts`].
+    /// The branch that holds how many items an entry has, or each of its arrays, if there is one.
+    /// It is needed only for some baskets: see [`Interpretation::needs_counts`].
     pub fn counter(&self) -> Option<BranchId> {
         self.counter
     }

@@ -356,8 +356,8 @@ fn typenames_of_what_cannot_be_read() {
     assert_eq!(name(plain(vec![])), "unknown");
 }
 
-/// `TQObject` writes nothing, and was read as an object of its streamer info; `TExMap` writes pairs that
-/// no streamer info describes, and was read by it.
+/// `TQObject` writes nothing, and was read as an object of its streamer info; `TExMap` writes pairs
+/// that no streamer info describes, and was read by it.
 #[test]
 fn classes_that_write_by_hand() {
     let element = |class: &str, name: &str, type_code, type_name: &str| Element {

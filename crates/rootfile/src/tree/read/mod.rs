@@ -319,7 +319,7 @@ fn read_leaf(object: ObjectRef<'_>) -> Result<Leaf> {
 }
 
 /// The baskets of a branch, up to the first one whose place or entries cannot be: then they cover
-/// fewer entries than the branch says it has, which whoever reads the branch notices.
+/// fewer entries than the branch says it has, which is an error when these are read.
 fn baskets(
     object: ObjectRef<'_>,
     first_entry: u64,

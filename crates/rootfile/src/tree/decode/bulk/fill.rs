@@ -15,7 +15,8 @@ pub type Found = Vec<Vec<Span>>;
 /// What a column is filled from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fill {
-    /// Numbers of `size` bytes an object, behind `before` bytes an object of the members before them.
+    /// Numbers of `size` bytes an object, behind `before` bytes an object of the members before
+    /// them.
     Numbers {
         slot: usize,
         before: usize,

@@ -1,14 +1,14 @@
 //! Objects, lists and texts in two passes: first where everything is, then column by column.
 //!
-//! What a layout means is worked out once a branch. The first pass walks over entries and writes down
-//! where numbers, lists and texts are, without looking at them: members of fixed size that follow
-//! each other are one step, whether of one object or of all those of a collection that is written
-//! member by member. The second one fills each column in a loop of its own, for many entries
-//! together.
+//! What a layout means is worked out once a branch. The first pass walks over entries and writes
+//! down where numbers, lists and texts are, without looking at them: members of fixed size that
+//! follow each other are one step, whether of one object or of all those of a collection that is
+//! written member by member. The second one fills each column in a loop of its own, for many
+//! entries together.
 //!
-//! Layouts that name classes, point, count by other members and the like have no such plan, and are read
-//! value by value. So are entries that are not written as they are in the first version of their
-//! classes, or not at all: what is wrong is then found, and said, there.
+//! Layouts that name classes, point, count by other members and the like have no such plan, and are
+//! read value by value. So are entries that are not written as they are in the first version of
+//! their classes, or not at all: what is wrong is then found, and said, there.
 
 mod fill;
 mod plan;
@@ -41,8 +41,8 @@ impl Bulk {
         Some(Bulk { step, fill, slots })
     }
 
-    /// Appends the entries between `bounds`, which ascend within `data`; `one` reads one that is not as
-    /// planned.
+    /// Appends the entries between `bounds`, which ascend within `data`; `one` reads one that is
+    /// not as planned.
     pub fn decode(
         &self,
         data: &[u8],

@@ -163,7 +163,8 @@ fn some() -> impl Strategy<Value = One> {
     )
 }
 
-/// What some bytes are in bulk, and value by value, in words: what is no number is then equal to itself.
+/// What some bytes are in bulk, and value by value, in words: what is no number is then equal to
+/// itself.
 fn both(layout: Layout, data: &[u8], offsets: &[u32]) -> [Option<String>; 2] {
     let bulk = Interpretation::for_tests(layout, Entry::Value);
     assert!(bulk.bulk.is_some());

@@ -12,8 +12,8 @@ use crate::types::cpp;
 const POINTED_SIZE_MAX: usize = 1 << 12;
 
 impl Compiler<'_> {
-    /// Members that point to objects: each is nothing or an object of the class. Those that cannot be
-    /// followed are left out, and nothing else with them.
+    /// Members that point to objects: each is nothing or an object of the class. Those that cannot
+    /// be followed are left out, and nothing else with them.
     pub(super) fn pointers(&mut self, element: &Element, fields: &mut Fields<'_>) -> Result<Part> {
         let left_out = Part::Pointers(element.array_len.max(1) as usize);
         let is_wanted = |wanted: &Record| wanted.names.contains(&element.name);
@@ -32,8 +32,8 @@ impl Compiler<'_> {
         fields.part(&element.name, layout)
     }
 
-    /// A pointer of that type, unless its class is not described, leads back to a class that it is in
-    /// or to too much.
+    /// A pointer of that type, unless its class is not described, leads back to a class that it is
+    /// in or to too much.
     fn followed(&mut self, type_name: &str) -> Option<Layout> {
         let class = match cpp::parse(type_name) {
             cpp::Type::Pointer(target) => match *target {

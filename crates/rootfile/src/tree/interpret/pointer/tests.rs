@@ -159,7 +159,7 @@ fn pointers_that_versions_have_otherwise() {
     };
     let to = |class: &str| member("p", 69, &format!("{class}*"));
     assert_eq!(versions(to("P"), to("P")), 2);
-    // Another class, and one that nobody knows: null would be wrong.
+    // Another class, and one without a streamer info: null would be wrong.
     assert_eq!(versions(to("P"), to("Q")), 1);
     assert_eq!(versions(to("P"), to("Missing")), 1);
     assert_eq!(versions(to("Missing"), to("P")), 2);
