@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use bytes::Bytes;
-use rootfile::streamer::{Element, StreamerInfo, Streamers};
+use rootfile::streamer::{StreamerElement, StreamerInfo, Streamers};
 use rootfile::tree::BranchKind;
 use rootfile::types::code;
 use rootfile::{File, Known};
@@ -77,7 +77,7 @@ fn every_object_is_read_or_left_unread() {
 }
 
 /// What a type code means on disk, where several codes mean the same.
-fn on_disk(element: &Element) -> i32 {
+fn on_disk(element: &StreamerElement) -> i32 {
     match element.type_code {
         code::TOBJECT | code::TNAMED => code::BASE,
         code::COUNTER => code::INT,

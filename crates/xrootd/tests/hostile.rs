@@ -7,7 +7,7 @@ use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, Re
 use xrootd::error::{ErrorCode, ProtocolError, RequestError, ServerError, SessionError};
 use xrootd::header::{Handle, RequestHeader, ResponseHeader, Status, StreamId};
 use xrootd::message::dirlist::DirlistOptions;
-use xrootd::message::handshake::{self, Greeting, Kind};
+use xrootd::message::handshake::{self, Greeting, ServerKind};
 use xrootd::message::login::SessionId;
 use xrootd::message::open::OpenOptions;
 use xrootd::message::pgread::PartHead;
@@ -33,7 +33,7 @@ fn frame(stream: u16, status: Status, body: &[u8]) -> Vec<u8> {
 }
 
 fn greeting() -> Vec<u8> {
-    Greeting { version: 0x511, kind: Kind::DataServer }.frame()
+    Greeting { version: 0x511, kind: ServerKind::DataServer }.frame()
 }
 
 fn negotiated(flags: ServerFlags) -> Vec<u8> {

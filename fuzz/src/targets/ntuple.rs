@@ -6,7 +6,7 @@
 //! file, for the pages that the page list names.
 
 use bytes::Bytes;
-use rootfile::ntuple::{Anchor, Interpretation, Link, Names, Ntuple, PageUse};
+use rootfile::ntuple::{Anchor, EnvelopeLink, FieldInterpretation, Names, Ntuple, PageUse};
 use rootfile::tree::ClassTable;
 use rootfile::{Codecs, File, Known, block};
 use twox_hash::XxHash3_64;
@@ -55,7 +55,7 @@ fn look(data: &[u8]) -> usize {
     let (page_list, _) = sealed(3, page_list, Some((0, checksum)));
     let link = |at: u64, envelope: &[u8]| {
         let length = envelope.len() as u64;
-        Link { range: at..at + length, length }
+        EnvelopeLink { range: at..at + length, length }
     };
     let longest = header.len().max(footer.len()).max(page_list.len()) as u64;
     let anchor = Anchor {
@@ -82,7 +82,7 @@ fn entries(known: &Known, ntuple: &Ntuple) -> usize {
     let mut codecs = Codecs::default();
     let mut seen = 0;
     for named in names.all().iter().take(FIELDS_MAX) {
-        let how = Interpretation::of(&ntuple.schema, &names, &classes, named.field);
+        let how = FieldInterpretation::of(&ntuple.schema, &names, &classes, named.field);
         let Ok(how) = how else { continue };
         for cluster in clusters.iter().take(CLUSTERS_MAX) {
             let entries = cluster.entries.end - cluster.entries.start;
@@ -141,7 +141,7 @@ fn seed(file: &[u8]) -> Vec<u8> {
     known.supply(0, Bytes::copy_from_slice(file));
     let root = all_there(File::open(&known)).expect("a good file");
     let ntuple = all_there(root.ntuple(&known, "events")).expect("an RNTuple");
-    let content = |link: &Link| {
+    let content = |link: &EnvelopeLink| {
         let stored = &file[link.range.start as usize..link.range.end as usize];
         let length = link.length as usize;
         let whole = match stored.len() == length {

@@ -25,19 +25,19 @@ const EXPANSION_TRUSTED: usize = 1032;
 
 /// What a block's header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
+pub struct BlockHeader {
     pub algorithm: Algorithm,
     /// Bytes after the header.
     pub compressed_len: usize,
     pub uncompressed_len: usize,
 }
 
-impl Header {
+impl BlockHeader {
     /// Reads the header at the start of `bytes`.
     ///
     /// # Errors
     /// `Corrupt` where there are fewer than nine bytes or no known algorithm.
-    pub fn read(bytes: &[u8]) -> Result<Header> {
+    pub fn read(bytes: &[u8]) -> Result<BlockHeader> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER_LEN>() else {
             return Err(Error::corrupt(format!(
                 "{} bytes left where a compression block's header of {HEADER_LEN} was expected",
@@ -56,7 +56,7 @@ impl Header {
                 return Err(Error::corrupt(format!("no compression block starts with \"{tag}\"")));
             }
         };
-        Ok(Header {
+        Ok(BlockHeader {
             algorithm,
             compressed_len: u32::from_le_bytes([c0, c1, c2, 0]) as usize,
             uncompressed_len: u32::from_le_bytes([u0, u1, u2, 0]) as usize,
@@ -135,7 +135,7 @@ pub(crate) fn name_of(source_start: usize) -> String {
 pub(crate) fn walk(
     payload: &[u8],
     uncompressed_len: usize,
-    mut each: impl FnMut(Header, Range<usize>, Range<usize>),
+    mut each: impl FnMut(BlockHeader, Range<usize>, Range<usize>),
 ) -> Result<()> {
     let mut rest = payload;
     let mut announced = 0usize;
@@ -169,8 +169,8 @@ pub(crate) fn walk(
 }
 
 /// Header, compressed bytes, and what follows them.
-fn split_block(bytes: &[u8]) -> Result<(Header, &[u8], &[u8])> {
-    let header = Header::read(bytes)?;
+fn split_block(bytes: &[u8]) -> Result<(BlockHeader, &[u8], &[u8])> {
+    let header = BlockHeader::read(bytes)?;
     let rest = &bytes[HEADER_LEN..];
     if header.uncompressed_len == 0 {
         return Err(Error::corrupt("compression block without content"));

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 
 use crate::array::{Number, Numbers};
-use crate::block::{self, Header};
+use crate::block::{self, BlockHeader};
 use crate::codec::Codecs;
 use crate::error::Result;
 use crate::memory;
@@ -63,7 +63,7 @@ pub struct Content<'w> {
 }
 
 struct Block {
-    header: Header,
+    header: BlockHeader,
     /// Its place in the content, and its compressed bytes' in the payload.
     range: Range<usize>,
     source: Range<usize>,

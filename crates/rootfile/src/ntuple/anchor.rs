@@ -29,15 +29,15 @@ pub fn is_class(name: &str) -> bool {
 pub struct Anchor {
     /// Epoch, major, minor and patch version of the format that the writer knew.
     pub version: [u16; 4],
-    pub header: Link,
-    pub footer: Link,
+    pub header: EnvelopeLink,
+    pub footer: EnvelopeLink,
     /// Longest record of the writer; longer envelopes are in several. Zero where it did not say.
     pub max_key_size: u64,
 }
 
 /// A range of the file and how long its content is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct EnvelopeLink {
     pub range: Range<u64>,
     /// Bytes, uncompressed.
     pub length: u64,
@@ -78,11 +78,11 @@ impl Anchor {
     }
 }
 
-fn link(cursor: &mut Cursor<'_>) -> Result<Link> {
+fn link(cursor: &mut Cursor<'_>) -> Result<EnvelopeLink> {
     let at = cursor.clone();
     let (offset, stored, length) = (cursor.u64()?, cursor.u64()?, cursor.u64()?);
     match offset.checked_add(stored) {
-        Some(end) => Ok(Link { range: offset..end, length }),
+        Some(end) => Ok(EnvelopeLink { range: offset..end, length }),
         None => Err(at.corrupt(format!("{stored} bytes at {offset}"))),
     }
 }
@@ -110,8 +110,8 @@ mod tests {
     fn an_anchor_that_later_versions_have_made_longer() {
         for more in [&[][..], &[1, 2, 3, 4]] {
             let read = Anchor::read(&anchor(1, more).into(), 1000).unwrap();
-            assert_eq!(read.header, Link { range: 100..110, length: 20 });
-            assert_eq!(read.footer, Link { range: 200..230, length: 40 });
+            assert_eq!(read.header, EnvelopeLink { range: 100..110, length: 20 });
+            assert_eq!(read.footer, EnvelopeLink { range: 200..230, length: 40 });
             assert_eq!((read.version, read.max_key_size), ([1, 0, 2, 0], 1 << 30));
         }
     }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::column::Element;
 use super::decode::{self, Elements, different_types};
-use super::interpret::{Interpretation, Layout, Slot};
+use super::interpret::{FieldInterpretation, FieldLayout, Slot};
 use super::page_list::{Cluster, Page};
 use super::reader::elsewhere;
 use super::schema::Schema;
@@ -43,7 +43,7 @@ impl PageUse {
     }
 }
 
-impl Interpretation {
+impl FieldInterpretation {
     /// An array without entries.
     pub fn empty(&self) -> Array {
         self.layout.empty(&self.slots)
@@ -85,7 +85,7 @@ impl Interpretation {
     /// have pages in common: what is worth being read by itself.
     ///
     /// # Errors
-    /// As [`Interpretation::pages`].
+    /// As [`FieldInterpretation::pages`].
     pub fn stretches(&self, cluster: &Cluster, runs: &[Range<u64>]) -> Result<Vec<Range<u64>>> {
         let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return Ok(Vec::new()) };
         let mut pages = Vec::with_capacity(self.slots.len());
@@ -120,8 +120,8 @@ impl Interpretation {
     }
 
     /// Appends some entries, which count from the beginning of the cluster, to an array that
-    /// [`Interpretation::empty`] began: from the stored pages that [`Interpretation::pages`] named
-    /// for them, in its order.
+    /// [`FieldInterpretation::empty`] began: from the stored pages that
+    /// [`FieldInterpretation::pages`] named for them, in its order.
     ///
     /// # Errors
     /// `Corrupt` where offsets contradict the elements that are there; `Checksum`; `Limit` where a
@@ -148,7 +148,7 @@ impl Interpretation {
         }
         let is_whole = entries == (0..cluster.entries.end - cluster.entries.start);
         let reached = vec![0; sources.len()];
-        let mut reader = Reader { schema, sources, reached, codecs };
+        let mut reader = EnvelopeReader { schema, sources, reached, codecs };
         reader.append(&self.layout, entries, array)?;
         if is_whole { reader.check_reached() } else { Ok(()) }
     }
@@ -221,60 +221,63 @@ impl Slot {
     }
 }
 
-impl Layout {
+impl FieldLayout {
     fn empty(&self, slots: &[Slot]) -> Array {
         match self {
-            Layout::Numbers { slot } => {
+            FieldLayout::Numbers { slot } => {
                 Array::Numbers { numbers: slots[*slot].element.empty(), shape: Vec::new() }
             }
-            Layout::Text { .. } => Array::Strings { offsets: vec![0], bytes: Vec::new() },
-            Layout::List { item, .. } => {
+            FieldLayout::Text { .. } => Array::Strings { offsets: vec![0], bytes: Vec::new() },
+            FieldLayout::List { item, .. } => {
                 Array::List { offsets: Offsets::none(), content: Box::new(item.empty(slots)) }
             }
-            Layout::Option { item, .. } => {
+            FieldLayout::Option { item, .. } => {
                 Array::Option { index: Vec::new(), content: Box::new(item.empty(slots)) }
             }
-            Layout::Cardinality { wide, .. } => {
+            FieldLayout::Cardinality { wide, .. } => {
                 let numbers =
                     if *wide { Numbers::I64(Vec::new()) } else { Numbers::I32(Vec::new()) };
                 Array::Numbers { numbers, shape: Vec::new() }
             }
-            Layout::Fixed { length, item } => fixed(*length, item.empty(slots)),
-            Layout::Record { fields } => {
-                let empty = |(name, field): &(String, Layout)| (name.clone(), field.empty(slots));
+            FieldLayout::Fixed { length, item } => fixed(*length, item.empty(slots)),
+            FieldLayout::Record { fields } => {
+                let empty =
+                    |(name, field): &(String, FieldLayout)| (name.clone(), field.empty(slots));
                 let fields = fields.iter().map(empty).collect();
                 Array::Record { class: None, entries: 0, fields }
             }
-            Layout::Variant { alternatives, .. } => Array::Union {
+            FieldLayout::Variant { alternatives, .. } => Array::Union {
                 tags: Vec::new(),
                 index: Vec::new(),
                 contents: alternatives.iter().map(|layout| layout.empty(slots)).collect(),
             },
-            Layout::Streamed { object, .. } => object.empty(),
+            FieldLayout::Streamed { object, .. } => object.empty(),
         }
     }
 }
 
 /// Makes room for so many elements of each slot.
-fn reserve(layout: &Layout, counts: &[usize], array: &mut Array) {
+fn reserve(layout: &FieldLayout, counts: &[usize], array: &mut Array) {
     match (layout, array) {
-        (Layout::Numbers { slot }, Array::Numbers { numbers, .. }) => {
+        (FieldLayout::Numbers { slot }, Array::Numbers { numbers, .. }) => {
             numbers.reserve(counts[*slot]);
         }
-        (Layout::Fixed { item, .. }, array @ Array::Numbers { .. }) => reserve(item, counts, array),
-        (Layout::Fixed { item, .. }, Array::Regular { content, .. }) => {
+        (FieldLayout::Fixed { item, .. }, array @ Array::Numbers { .. }) => {
+            reserve(item, counts, array)
+        }
+        (FieldLayout::Fixed { item, .. }, Array::Regular { content, .. }) => {
             reserve(item, counts, content);
         }
-        (Layout::Text { ends, bytes }, Array::Strings { offsets, bytes: text }) => {
+        (FieldLayout::Text { ends, bytes }, Array::Strings { offsets, bytes: text }) => {
             // Only a hint: where there is no room, adding will say so.
             let _ = offsets.try_reserve(counts[*ends]);
             let _ = text.try_reserve(counts[*bytes]);
         }
-        (Layout::List { ends, item }, Array::List { offsets, content }) => {
+        (FieldLayout::List { ends, item }, Array::List { offsets, content }) => {
             let _ = offsets.to_mut().try_reserve(counts[*ends]);
             reserve(item, counts, content);
         }
-        (Layout::Record { fields }, Array::Record { fields: columns, .. }) => {
+        (FieldLayout::Record { fields }, Array::Record { fields: columns, .. }) => {
             for ((_, layout), (_, column)) in fields.iter().zip(columns) {
                 reserve(layout, counts, column);
             }
@@ -292,7 +295,7 @@ struct Source<'a> {
 }
 
 /// Decodes elements of a cluster as they are asked for.
-struct Reader<'a> {
+struct EnvelopeReader<'a> {
     schema: &'a Schema,
     sources: Vec<Source<'a>>,
     /// The element of each slot up to which has been read.
@@ -300,44 +303,47 @@ struct Reader<'a> {
     codecs: &'a mut Codecs,
 }
 
-impl Reader<'_> {
+impl EnvelopeReader<'_> {
     /// Appends `range`, in elements of the cluster.
-    fn append(&mut self, layout: &Layout, range: Range<u64>, array: &mut Array) -> Result<()> {
+    fn append(&mut self, layout: &FieldLayout, range: Range<u64>, array: &mut Array) -> Result<()> {
         match (layout, array) {
-            (Layout::Streamed { ends, bytes, object }, array) => {
+            (FieldLayout::Streamed { ends, bytes, object }, array) => {
                 let (offsets, content) = self.offsets(*ends, range)?;
                 let mut stored = Vec::new();
                 self.text(*bytes, content, &mut stored)?;
                 object.append(&offsets, &stored, array)
             }
             (layout, Array::Numbers { numbers, .. }) => self.plain(layout, range, numbers),
-            (Layout::Text { ends, bytes }, Array::Strings { offsets, bytes: text }) => {
+            (FieldLayout::Text { ends, bytes }, Array::Strings { offsets, bytes: text }) => {
                 let (more, content) = self.offsets(*ends, range)?;
                 append_offsets(offsets, &more)?;
                 self.text(*bytes, content, text)
             }
-            (Layout::List { ends, item }, Array::List { offsets, content }) => {
+            (FieldLayout::List { ends, item }, Array::List { offsets, content }) => {
                 let (more, items) = self.offsets(*ends, range)?;
                 append_own(offsets, more)?;
                 self.append(item, items, content)
             }
-            (Layout::Option { ends, item }, Array::Option { index, content }) => {
+            (FieldLayout::Option { ends, item }, Array::Option { index, content }) => {
                 let (offsets, values) = self.offsets(*ends, range)?;
                 optional(&offsets, content.len() as i64, index)?;
                 self.append(item, values, content)
             }
-            (Layout::Fixed { length, item }, Array::Regular { entries, content, .. }) => {
+            (FieldLayout::Fixed { length, item }, Array::Regular { entries, content, .. }) => {
                 *entries += usize_of(range.end - range.start)?;
                 self.append(item, scaled(&range, *length)?, content)
             }
-            (Layout::Record { fields }, Array::Record { entries, fields: columns, .. }) => {
+            (FieldLayout::Record { fields }, Array::Record { entries, fields: columns, .. }) => {
                 *entries += usize_of(range.end - range.start)?;
                 let mut pairs = fields.iter().zip(columns);
                 pairs.try_for_each(|((_, layout), (_, column))| {
                     self.append(layout, range.clone(), column)
                 })
             }
-            (Layout::Variant { switch, alternatives }, Array::Union { tags, index, contents }) => {
+            (
+                FieldLayout::Variant { switch, alternatives },
+                Array::Union { tags, index, contents },
+            ) => {
                 let (more_tags, mut more) = self.switches(*switch, range, alternatives.len())?;
                 for (at, (layout, content)) in alternatives.iter().zip(contents).enumerate() {
                     let begun = content.len() as i64;
@@ -353,11 +359,18 @@ impl Reader<'_> {
     }
 
     /// Appends what is nothing but numbers, perhaps a fixed number of them each.
-    fn plain(&mut self, layout: &Layout, range: Range<u64>, numbers: &mut Numbers) -> Result<()> {
+    fn plain(
+        &mut self,
+        layout: &FieldLayout,
+        range: Range<u64>,
+        numbers: &mut Numbers,
+    ) -> Result<()> {
         match layout {
-            Layout::Numbers { slot } => self.numbers(*slot, range, numbers),
-            Layout::Fixed { length, item } => self.plain(item, scaled(&range, *length)?, numbers),
-            Layout::Cardinality { ends, .. } => {
+            FieldLayout::Numbers { slot } => self.numbers(*slot, range, numbers),
+            FieldLayout::Fixed { length, item } => {
+                self.plain(item, scaled(&range, *length)?, numbers)
+            }
+            FieldLayout::Cardinality { ends, .. } => {
                 let (offsets, _) = self.offsets(*ends, range)?;
                 let mut lengths = offsets.windows(2).map(|ends| ends[1] - ends[0]);
                 match numbers {

@@ -10,7 +10,7 @@
 //! 1.0.1: older footers end in front of it.
 
 use super::anchor::CLASS;
-use super::reader::{Locator, Reader, elsewhere};
+use super::reader::{EnvelopeReader, Locator, elsewhere};
 use crate::error::{Error, Result};
 use crate::key::Key;
 
@@ -31,7 +31,7 @@ pub struct AttributeSet {
 
 impl AttributeSet {
     /// Reads what a footer has behind its cluster groups.
-    pub(super) fn list(footer: &mut Reader<'_>) -> Result<Vec<AttributeSet>> {
+    pub(super) fn list(footer: &mut EnvelopeReader<'_>) -> Result<Vec<AttributeSet>> {
         if footer.remaining() == 0 {
             return Ok(Vec::new());
         }

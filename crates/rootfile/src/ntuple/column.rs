@@ -1,7 +1,7 @@
 //! Column types: how elements are stored, and what they are once decoded.
 
 use super::schema::Column;
-use crate::array::Numbers;
+use crate::array::{Number, Numbers};
 use crate::error::{Error, Result};
 
 /// How the elements of a column are stored.
@@ -35,21 +35,6 @@ pub enum Encoding {
         min: f64,
         max: f64,
     },
-}
-
-/// Numbers that are stored as they are in memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Number {
-    I8,
-    U8,
-    I16,
-    U16,
-    I32,
-    U32,
-    I64,
-    U64,
-    F32,
-    F64,
 }
 
 /// What an element is once decoded.
@@ -148,34 +133,6 @@ fn quantised(column: &Column) -> Result<Encoding> {
             Err(Error::corrupt(format!("quantised reals in the range {min} to {max}")))
         }
         None => Err(Error::corrupt("quantised reals without a range")),
-    }
-}
-
-impl Number {
-    /// Bytes of one.
-    pub fn size(self) -> usize {
-        match self {
-            Number::I8 | Number::U8 => 1,
-            Number::I16 | Number::U16 => 2,
-            Number::I32 | Number::U32 | Number::F32 => 4,
-            Number::I64 | Number::U64 | Number::F64 => 8,
-        }
-    }
-
-    /// No numbers of this type.
-    pub fn empty(self) -> Numbers {
-        match self {
-            Number::I8 => Numbers::I8(Vec::new()),
-            Number::U8 => Numbers::U8(Vec::new()),
-            Number::I16 => Numbers::I16(Vec::new()),
-            Number::U16 => Numbers::U16(Vec::new()),
-            Number::I32 => Numbers::I32(Vec::new()),
-            Number::U32 => Numbers::U32(Vec::new()),
-            Number::I64 => Numbers::I64(Vec::new()),
-            Number::U64 => Numbers::U64(Vec::new()),
-            Number::F32 => Numbers::F32(Vec::new()),
-            Number::F64 => Numbers::F64(Vec::new()),
-        }
     }
 }
 

@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use twox_hash::XxHash3_64;
 
-use super::reader::Reader;
+use super::reader::EnvelopeReader;
 use crate::block;
 use crate::codec::Codecs;
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ pub(super) const CHECKSUM_LEN: usize = 8;
 
 /// What an envelope holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum EnvelopeKind {
     Header = 1,
     Footer = 2,
     PageList = 3,
@@ -42,7 +42,7 @@ impl Envelope {
     ///
     /// # Errors
     /// `Corrupt` where lengths or types contradict each other, `Checksum`, `Limit`.
-    pub fn open(kind: Kind, stored: &Bytes, length: u64) -> Result<Envelope> {
+    pub fn open(kind: EnvelopeKind, stored: &Bytes, length: u64) -> Result<Envelope> {
         if length > ENVELOPE_LEN_MAX {
             return Err(Error::limit(format!("an envelope of {length} bytes")));
         }
@@ -62,7 +62,7 @@ impl Envelope {
         };
         let checksum = u64::from_le_bytes(*checksum);
         verify(covered, checksum, "envelope")?;
-        let mut reader = Reader::new(covered);
+        let mut reader = EnvelopeReader::new(covered);
         let head = reader.u64()?;
         if head & 0xffff != kind as u64 {
             let (found, expected) = (head & 0xffff, kind as u64);
@@ -77,8 +77,8 @@ impl Envelope {
         Ok(Envelope { content, checksum })
     }
 
-    pub fn reader(&self) -> Reader<'_> {
-        Reader::new(&self.content)
+    pub fn reader(&self) -> EnvelopeReader<'_> {
+        EnvelopeReader::new(&self.content)
     }
 }
 
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn a_right_envelope_opens() {
         let stored = envelope(2, 19, b"abc");
-        let opened = Envelope::open(Kind::Footer, &stored, 19).unwrap();
+        let opened = Envelope::open(EnvelopeKind::Footer, &stored, 19).unwrap();
         assert_eq!(&opened.content[..], b"abc");
     }
 
@@ -118,17 +118,17 @@ mod tests {
         for at in 0..good.len() {
             let mut bad = good.to_vec();
             bad[at] ^= 1;
-            let error = Envelope::open(Kind::Footer, &bad.into(), 19).unwrap_err();
+            let error = Envelope::open(EnvelopeKind::Footer, &bad.into(), 19).unwrap_err();
             assert!(error.to_string().contains("XXH3"), "{at}: {error}");
         }
         for len in 0..good.len() {
-            assert!(Envelope::open(Kind::Footer, &good.slice(..len), len as u64).is_err());
-            assert!(Envelope::open(Kind::Footer, &good.slice(..len), 19).is_err());
+            assert!(Envelope::open(EnvelopeKind::Footer, &good.slice(..len), len as u64).is_err());
+            assert!(Envelope::open(EnvelopeKind::Footer, &good.slice(..len), 19).is_err());
         }
-        assert!(Envelope::open(Kind::Header, &good, 19).is_err());
-        assert!(Envelope::open(Kind::Footer, &envelope(2, 18, b"abc"), 19).is_err());
-        assert!(Envelope::open(Kind::Footer, &good, u64::MAX).is_err());
-        let error = Envelope::open(Kind::Footer, &good, 1 << 28).unwrap_err();
+        assert!(Envelope::open(EnvelopeKind::Header, &good, 19).is_err());
+        assert!(Envelope::open(EnvelopeKind::Footer, &envelope(2, 18, b"abc"), 19).is_err());
+        assert!(Envelope::open(EnvelopeKind::Footer, &good, u64::MAX).is_err());
+        let error = Envelope::open(EnvelopeKind::Footer, &good, 1 << 28).unwrap_err();
         assert!(error.to_string().contains("268435456 bytes in 19"), "{error}");
     }
 }

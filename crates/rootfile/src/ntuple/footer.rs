@@ -10,9 +10,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::anchor::Link;
+use super::anchor::EnvelopeLink;
 use super::attributes::AttributeSet;
-use super::envelope::{Envelope, Kind};
+use super::envelope::{Envelope, EnvelopeKind};
 use super::schema::Schema;
 use crate::error::{Error, Result};
 use crate::known::Known;
@@ -27,7 +27,7 @@ pub struct ClusterGroup {
     pub first_entry: u64,
     pub entries: u64,
     pub clusters: u32,
-    pub page_list: Link,
+    pub page_list: EnvelopeLink,
 }
 
 /// What the footer says.
@@ -41,7 +41,7 @@ pub(super) struct Footer {
 impl Footer {
     /// Opens the footer, which tells the cluster groups also where the header has not come.
     pub fn open(stored: &Bytes, length: u64) -> Result<Footer> {
-        let envelope = Envelope::open(Kind::Footer, stored, length)?;
+        let envelope = Envelope::open(EnvelopeKind::Footer, stored, length)?;
         let mut reader = envelope.reader();
         reader.feature_flags()?;
         reader.u64()?;
@@ -54,7 +54,7 @@ impl Footer {
                 first_entry: group.u64()?,
                 entries: group.u64()?,
                 clusters: group.u32()?,
-                page_list: Link { length: group.u64()?, range: group.locator()?.range()? },
+                page_list: EnvelopeLink { length: group.u64()?, range: group.locator()?.range()? },
             });
         }
         let attribute_sets = AttributeSet::list(&mut reader)?;

@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::column::{Element, Encoding, Number};
+use super::column::{Element, Encoding};
 use super::names::{Names, is_anonymous};
 use super::schema::{Field, Role, Schema};
+use crate::array::Number;
 use crate::error::{Error, Result};
 use crate::tree::interpret::{ClassTable, Streamed};
 
 /// How a field, or a part of one, is read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Interpretation {
-    pub(super) layout: Layout,
+pub struct FieldInterpretation {
+    pub(super) layout: FieldLayout,
     pub(super) slots: Vec<Slot>,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct Slot {
 
 /// The form of the array, with positions of slots.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Layout {
+pub(super) enum FieldLayout {
     Numbers {
         slot: usize,
     },
@@ -39,11 +40,11 @@ pub(super) enum Layout {
     },
     List {
         ends: usize,
-        item: Box<Layout>,
+        item: Box<FieldLayout>,
     },
     Option {
         ends: usize,
-        item: Box<Layout>,
+        item: Box<FieldLayout>,
     },
     /// Lengths of a collection.
     Cardinality {
@@ -52,14 +53,14 @@ pub(super) enum Layout {
     },
     Fixed {
         length: u64,
-        item: Box<Layout>,
+        item: Box<FieldLayout>,
     },
     Record {
-        fields: Vec<(String, Layout)>,
+        fields: Vec<(String, FieldLayout)>,
     },
     Variant {
         switch: usize,
-        alternatives: Vec<Layout>,
+        alternatives: Vec<FieldLayout>,
     },
     /// Objects as ROOT's streamer writes them, one after the other.
     Streamed {
@@ -69,7 +70,7 @@ pub(super) enum Layout {
     },
 }
 
-impl Interpretation {
+impl FieldInterpretation {
     /// A field at the top with those fields in it that are in `keep` or below one that is.
     /// `classes` are those that the file describes, for objects in ROOT's streamer form.
     ///
@@ -88,18 +89,18 @@ impl Interpretation {
             builder.kept = Some(Kept { whole: keep.iter().copied().collect(), above: kept });
         }
         let layout = builder.field(top, Some(1))?;
-        Ok(Interpretation { layout, slots: builder.slots })
+        Ok(FieldInterpretation { layout, slots: builder.slots })
     }
 
     /// One field, wherever it is: in the lists that it is in, without the records.
     ///
     /// # Errors
-    /// As [`Interpretation::pruned`].
+    /// As [`FieldInterpretation::pruned`].
     pub fn of(schema: &Schema, names: &Names, classes: &ClassTable, field: u32) -> Result<Self> {
         let mut builder = Builder::new(schema, names, classes);
         let mut way: Vec<u32> = schema.ancestors(field).collect();
         let layout = builder.along(&mut way, Some(1))?;
-        Ok(Interpretation { layout, slots: builder.slots })
+        Ok(FieldInterpretation { layout, slots: builder.slots })
     }
 }
 
@@ -123,7 +124,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The last field of a way is the outermost; the first one is what is wanted.
-    fn along(&mut self, way: &mut Vec<u32>, per_entry: Option<u64>) -> Result<Layout> {
+    fn along(&mut self, way: &mut Vec<u32>, per_entry: Option<u64>) -> Result<FieldLayout> {
         let Some(id) = way.pop() else { return Err(Error::not_found("no such field")) };
         if way.is_empty() {
             return self.field(id, per_entry);
@@ -139,7 +140,7 @@ impl<'a> Builder<'a> {
             _ => match field.array_size {
                 Some(length) => {
                     let item = Box::new(self.along(way, times(per_entry, length))?);
-                    Ok(Layout::Fixed { length, item })
+                    Ok(FieldLayout::Fixed { length, item })
                 }
                 None => self.along(way, per_entry),
             },
@@ -147,7 +148,7 @@ impl<'a> Builder<'a> {
     }
 
     /// A field of which each entry has `per_entry` elements.
-    fn field(&mut self, id: u32, per_entry: Option<u64>) -> Result<Layout> {
+    fn field(&mut self, id: u32, per_entry: Option<u64>) -> Result<FieldLayout> {
         let field = &self.schema.fields[id as usize];
         if field.field_version != 0 {
             let what = format!("version {} of a field", field.field_version);
@@ -174,7 +175,7 @@ impl<'a> Builder<'a> {
                         fields.push((self.names.of(member).to_owned(), layout));
                     }
                 }
-                Ok(Layout::Record { fields })
+                Ok(FieldLayout::Record { fields })
             }
             Role::Variant => {
                 let [switch] = self.own_slots(id, per_entry)?[..] else {
@@ -187,7 +188,7 @@ impl<'a> Builder<'a> {
                 let alternatives = field.children.iter().map(|child| self.field(*child, None));
                 let alternatives = alternatives.collect::<Result<_>>()?;
                 self.kept = whole;
-                Ok(Layout::Variant { switch, alternatives })
+                Ok(FieldLayout::Variant { switch, alternatives })
             }
             Role::Streamer => self.streamed(id, per_entry),
             Role::Unknown(role) => {
@@ -196,7 +197,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn leaf(&mut self, id: u32, per_entry: Option<u64>) -> Result<Layout> {
+    fn leaf(&mut self, id: u32, per_entry: Option<u64>) -> Result<FieldLayout> {
         let field = &self.schema.fields[id as usize];
         let per_item = match field.array_size {
             Some(length) => times(per_entry, length),
@@ -208,33 +209,35 @@ impl<'a> Builder<'a> {
             _ => return Err(self.corrupt(id, "a leaf with both columns and fields, or neither")),
         };
         Ok(match field.array_size {
-            Some(length) => Layout::Fixed { length, item: Box::new(content) },
+            Some(length) => FieldLayout::Fixed { length, item: Box::new(content) },
             None => content,
         })
     }
 
     /// A field without fields below.
-    fn simple(&mut self, id: u32, per_entry: Option<u64>) -> Result<Layout> {
+    fn simple(&mut self, id: u32, per_entry: Option<u64>) -> Result<FieldLayout> {
         let slots = self.own_slots(id, per_entry)?;
         let elements: Vec<Element> = slots.iter().map(|slot| self.slots[*slot].element).collect();
         match (&elements[..], &slots[..]) {
             ([Element::Index { .. }, Element::Number(Number::U8)], [ends, bytes]) => {
                 self.slots[*bytes].per_entry = None;
-                Ok(Layout::Text { ends: *ends, bytes: *bytes })
+                Ok(FieldLayout::Text { ends: *ends, bytes: *bytes })
             }
             ([Element::Index { .. }], [ends]) => {
                 // As wide as the first of several representations.
                 let first = self.slots[*ends].columns[0];
                 let wide = self.schema.columns[first as usize].bits > 32;
-                Ok(Layout::Cardinality { ends: *ends, wide })
+                Ok(FieldLayout::Cardinality { ends: *ends, wide })
             }
-            ([Element::Bool | Element::Number(_)], [slot]) => Ok(Layout::Numbers { slot: *slot }),
+            ([Element::Bool | Element::Number(_)], [slot]) => {
+                Ok(FieldLayout::Numbers { slot: *slot })
+            }
             _ => Err(self.unsupported(id, "these columns")),
         }
     }
 
     /// Objects in ROOT's streamer form: the offsets and bytes of each.
-    fn streamed(&mut self, id: u32, per_entry: Option<u64>) -> Result<Layout> {
+    fn streamed(&mut self, id: u32, per_entry: Option<u64>) -> Result<FieldLayout> {
         let typename = &self.schema.fields[id as usize].typename;
         let object = Streamed::of(typename, self.classes);
         let object = object.map_err(|error| error.within(&self.path(id)))?;
@@ -243,7 +246,7 @@ impl<'a> Builder<'a> {
         match (&elements[..], &slots[..]) {
             ([Element::Index { .. }, Element::Number(Number::U8)], [ends, bytes]) => {
                 self.slots[*bytes].per_entry = None;
-                Ok(Layout::Streamed { ends: *ends, bytes: *bytes, object })
+                Ok(FieldLayout::Streamed { ends: *ends, bytes: *bytes, object })
             }
             _ => Err(self.corrupt(id, "objects without the columns of their bytes")),
         }
@@ -328,11 +331,11 @@ impl<'a> Builder<'a> {
     }
 }
 
-fn list(field: &Field, ends: usize, item: Box<Layout>) -> Layout {
+fn list(field: &Field, ends: usize, item: Box<FieldLayout>) -> FieldLayout {
     if field.typename.starts_with("std::optional<") {
-        Layout::Option { ends, item }
+        FieldLayout::Option { ends, item }
     } else {
-        Layout::List { ends, item }
+        FieldLayout::List { ends, item }
     }
 }
 

@@ -26,11 +26,11 @@ mod reader;
 mod records;
 pub mod schema;
 
-pub use anchor::{Anchor, Link, is_class};
+pub use anchor::{Anchor, EnvelopeLink, is_class};
 pub use assemble::PageUse;
 pub use attributes::AttributeSet;
 pub use footer::ClusterGroup;
-pub use interpret::Interpretation;
+pub use interpret::FieldInterpretation;
 pub use names::Names;
 pub use open::Ntuple;
 pub use page_list::{Cluster, ColumnPages, Page};

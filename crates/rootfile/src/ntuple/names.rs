@@ -11,7 +11,7 @@ use super::schema::{Role, Schema};
 
 /// A field that can be asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedField {
     pub field: u32,
     pub name: String,
     /// Names from the top to here, with dots between.
@@ -23,7 +23,7 @@ pub struct Named {
 /// Fields by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names {
-    named: Vec<Named>,
+    named: Vec<NamedField>,
     /// By field.
     names: Vec<String>,
 }
@@ -39,7 +39,7 @@ impl Names {
     }
 
     /// All fields with a name, each followed by those in it.
-    pub fn all(&self) -> &[Named] {
+    pub fn all(&self) -> &[NamedField] {
         &self.named
     }
 
@@ -55,7 +55,7 @@ impl Names {
             None => name.clone(),
         };
         let number = self.named.len();
-        self.named.push(Named { field, name, path, parent });
+        self.named.push(NamedField { field, name, path, parent });
         if schema.fields[field as usize].role == Role::Variant {
             return;
         }

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use super::anchor::{Anchor, Link, is_class};
+use super::anchor::{Anchor, EnvelopeLink, is_class};
 use super::attributes::AttributeSet;
 use super::envelope::ENVELOPE_LEN_MAX;
 use super::footer::{ClusterGroup, Footer};
@@ -179,7 +179,7 @@ fn footer(known: &Known, anchor: &Anchor) -> Result<Progress<Footer>> {
 fn stored(
     known: &Known,
     anchor: &Anchor,
-    link: &Link,
+    link: &EnvelopeLink,
     what: &str,
 ) -> Result<Progress<bytes::Bytes>> {
     let start = link.range.start;
@@ -197,7 +197,7 @@ fn stored(
     }
 }
 
-fn at(link: &Link, what: &'static str) -> impl Fn(Error) -> Error {
+fn at(link: &EnvelopeLink, what: &'static str) -> impl Fn(Error) -> Error {
     let start = link.range.start;
     move |error| error.within(what).at(start)
 }

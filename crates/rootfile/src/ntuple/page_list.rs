@@ -12,9 +12,9 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::envelope::{Envelope, Kind};
+use super::envelope::{Envelope, EnvelopeKind};
 use super::footer::{ClusterGroup, belongs};
-use super::reader::{Locator, Reader};
+use super::reader::{EnvelopeReader, Locator};
 use crate::error::{Error, Result};
 
 const SHARDED: u64 = 1;
@@ -77,7 +77,7 @@ pub(super) fn page_list(
     group: &ClusterGroup,
     header_checksum: u64,
 ) -> Result<Vec<Cluster>> {
-    let envelope = Envelope::open(Kind::PageList, stored, group.page_list.length)?;
+    let envelope = Envelope::open(EnvelopeKind::PageList, stored, group.page_list.length)?;
     let mut reader = envelope.reader();
     belongs(reader.u64()?, header_checksum)?;
     let (count, mut summaries) = reader.list(8 + 16)?;
@@ -105,7 +105,7 @@ pub(super) fn page_list(
     Ok(all)
 }
 
-fn summary(reader: &mut Reader<'_>) -> Result<Range<u64>> {
+fn summary(reader: &mut EnvelopeReader<'_>) -> Result<Range<u64>> {
     let at = reader.clone();
     let (first, word) = (reader.u64()?, reader.u64()?);
     let (entries, flags) = (word & (u64::MAX >> 8), word >> 56);
@@ -118,7 +118,7 @@ fn summary(reader: &mut Reader<'_>) -> Result<Range<u64>> {
     }
 }
 
-fn column_pages(reader: &mut Reader<'_>) -> Result<ColumnPages> {
+fn column_pages(reader: &mut EnvelopeReader<'_>) -> Result<ColumnPages> {
     let (count, mut list) = reader.list(4 + 12)?;
     let mut pages = Vec::with_capacity(count);
     let mut elsewhere = None;

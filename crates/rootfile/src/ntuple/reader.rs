@@ -48,7 +48,7 @@ pub fn elsewhere(kind: u8) -> Error {
 
 /// A place in an envelope, and how far reading may go.
 #[derive(Debug, Clone)]
-pub struct Reader<'a> {
+pub struct EnvelopeReader<'a> {
     rest: &'a [u8],
     /// Bytes from the start of the envelope.
     position: u64,
@@ -66,10 +66,10 @@ macro_rules! numbers {
     )*};
 }
 
-impl<'a> Reader<'a> {
+impl<'a> EnvelopeReader<'a> {
     /// Starts at the beginning of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
-        Reader { rest: bytes, position: 0 }
+        EnvelopeReader { rest: bytes, position: 0 }
     }
 
     numbers!(u16 u16, u32 u32, i32 i32, u64 u64, i64 i64, f64 f64);
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// `Corrupt` for a list frame, or one that is longer than what is left.
-    pub fn record(&mut self) -> Result<Reader<'a>> {
+    pub fn record(&mut self) -> Result<EnvelopeReader<'a>> {
         let at = self.clone();
         let size = self.i64()?;
         if size < 0 {
@@ -123,8 +123,8 @@ impl<'a> Reader<'a> {
     /// The number of items of a list frame, each of at least `bytes_each` bytes, and its content.
     ///
     /// # Errors
-    /// As [`Reader::record`]; `Corrupt` where that many items cannot be there.
-    pub fn list(&mut self, bytes_each: usize) -> Result<(usize, Reader<'a>)> {
+    /// As [`EnvelopeReader::record`]; `Corrupt` where that many items cannot be there.
+    pub fn list(&mut self, bytes_each: usize) -> Result<(usize, EnvelopeReader<'a>)> {
         let at = self.clone();
         let size = self.i64()?;
         if size >= 0 {
@@ -139,14 +139,19 @@ impl<'a> Reader<'a> {
         Ok((count, content))
     }
 
-    fn frame(&mut self, at: &Reader<'a>, size: u64, preamble: u64) -> Result<Reader<'a>> {
+    fn frame(
+        &mut self,
+        at: &EnvelopeReader<'a>,
+        size: u64,
+        preamble: u64,
+    ) -> Result<EnvelopeReader<'a>> {
         let content = size.checked_sub(preamble).and_then(|size| usize::try_from(size).ok());
         let Some(content) = content.filter(|content| *content <= self.rest.len()) else {
             let what = format!("a frame of {size} bytes, {} left", at.rest.len());
             return Err(at.corrupt(what));
         };
         let position = self.position;
-        Ok(Reader { rest: self.take(content)?, position })
+        Ok(EnvelopeReader { rest: self.take(content)?, position })
     }
 
     /// Reads feature flags.
@@ -219,42 +224,42 @@ mod tests {
     fn a_frame_is_skipped_as_a_whole() {
         let mut bytes = framed(13, None, &[1, 0, 0, 0, 99]);
         bytes.push(7);
-        let mut reader = Reader::new(&bytes);
+        let mut reader = EnvelopeReader::new(&bytes);
         let mut frame = reader.record().unwrap();
         assert_eq!((frame.u32().unwrap(), frame.remaining()), (1, 1), "unknown content is left");
         assert_eq!(reader.take(1).unwrap(), [7]);
-        assert!(Reader::new(&bytes).list(0).is_err());
+        assert!(EnvelopeReader::new(&bytes).list(0).is_err());
     }
 
     #[test]
     fn a_list_cannot_have_more_items_than_bytes() {
         let bytes = framed(-16, Some(2), &[1, 2, 3, 4]);
-        let (count, content) = Reader::new(&bytes).list(2).unwrap();
+        let (count, content) = EnvelopeReader::new(&bytes).list(2).unwrap();
         assert_eq!((count, content.remaining()), (2, 4));
-        assert!(Reader::new(&bytes).list(3).is_err());
-        assert!(Reader::new(&bytes).record().is_err());
+        assert!(EnvelopeReader::new(&bytes).list(3).is_err());
+        assert!(EnvelopeReader::new(&bytes).record().is_err());
         for size in [0, 11, 17, i64::MAX, i64::MIN] {
             let bytes = framed(-size.max(i64::MIN + 1), Some(0), &[1, 2, 3, 4]);
-            assert!(Reader::new(&bytes).list(0).is_err(), "{size}");
+            assert!(EnvelopeReader::new(&bytes).list(0).is_err(), "{size}");
         }
     }
 
     #[test]
     fn features_nobody_knows_are_named() {
         let none = [&(1u64 << 63).to_le_bytes()[..], &[0; 8]].concat();
-        Reader::new(&none).feature_flags().unwrap();
+        EnvelopeReader::new(&none).feature_flags().unwrap();
         let some = [&(1u64 << 63).to_le_bytes()[..], &5u64.to_le_bytes()].concat();
-        let error = Reader::new(&some).feature_flags().unwrap_err();
+        let error = EnvelopeReader::new(&some).feature_flags().unwrap_err();
         assert!(error.to_string().ends_with("feature flag 63, 65"), "{error}");
-        assert!(Reader::new(&some[..8]).feature_flags().is_err(), "cut");
-        let error = Reader::new(&1u64.to_le_bytes()).feature_flags().unwrap_err();
+        assert!(EnvelopeReader::new(&some[..8]).feature_flags().is_err(), "cut");
+        let error = EnvelopeReader::new(&1u64.to_le_bytes()).feature_flags().unwrap_err();
         assert!(error.to_string().ends_with("flag 0 (nested deferred columns)"), "{error}");
     }
 
     #[test]
     fn locators_of_both_sizes() {
         let short = [&10i32.to_le_bytes()[..], &200u64.to_le_bytes()].concat();
-        assert_eq!(Reader::new(&short).locator().unwrap(), Locator::Range(200..210));
+        assert_eq!(EnvelopeReader::new(&short).locator().unwrap(), Locator::Range(200..210));
         // As ROOT writes it: size, a reserved byte and the type, negated as one number.
         let large = |kind: i32, size: u64| {
             let head = -(20 | 5 << 16 | kind << 24);
@@ -262,9 +267,9 @@ mod tests {
         };
         assert_eq!(large(1, 0)[..4], [0xec, 0xff, 0xfa, 0xfe]);
         let range = Locator::Range(200..200 + (1 << 40));
-        assert_eq!(Reader::new(&large(1, 1 << 40)).locator().unwrap(), range);
-        assert!(Reader::new(&large(1, u64::MAX)).locator().is_err());
-        let error = Reader::new(&large(2, 1)).locator().unwrap().range().unwrap_err();
+        assert_eq!(EnvelopeReader::new(&large(1, 1 << 40)).locator().unwrap(), range);
+        assert!(EnvelopeReader::new(&large(1, u64::MAX)).locator().is_err());
+        let error = EnvelopeReader::new(&large(2, 1)).locator().unwrap().range().unwrap_err();
         assert!(error.to_string().contains("type 2"), "{error}");
     }
 }

@@ -12,8 +12,8 @@
 //!
 //! Fields and columns are numbered as they come, those of the footer after those of the header.
 
-use super::envelope::{Envelope, Kind};
-use super::reader::Reader;
+use super::envelope::{Envelope, EnvelopeKind};
+use super::reader::EnvelopeReader;
 use crate::error::{Error, Result};
 
 const FIELD_REPETITIVE: u16 = 1;
@@ -110,7 +110,7 @@ impl Schema {
     }
 
     /// Adds the fields and columns of one schema description.
-    pub(super) fn extend(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+    pub(super) fn extend(&mut self, reader: &mut EnvelopeReader<'_>) -> Result<()> {
         let (count, mut fields) = reader.list(8 + 32)?;
         if self.fields.len().saturating_add(count) > FIELDS_MAX {
             return Err(Error::limit(format!("an RNTuple with more than {FIELDS_MAX} fields")));
@@ -131,7 +131,7 @@ impl Schema {
         Ok(())
     }
 
-    fn add_field(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+    fn add_field(&mut self, reader: &mut EnvelopeReader<'_>) -> Result<()> {
         let id = self.fields.len() as u32;
         let at = reader.clone();
         let (field_version, type_version) = (reader.u32()?, reader.u32()?);
@@ -189,7 +189,7 @@ impl Schema {
         Ok(())
     }
 
-    fn add_column(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+    fn add_column(&mut self, reader: &mut EnvelopeReader<'_>) -> Result<()> {
         let id = self.columns.len() as u32;
         let at = reader.clone();
         let (kind, bits, field) = (reader.u16()?, reader.u16()?, reader.u32()?);
@@ -207,7 +207,7 @@ impl Schema {
         Ok(())
     }
 
-    fn add_alias(&mut self, reader: &mut Reader<'_>) -> Result<()> {
+    fn add_alias(&mut self, reader: &mut EnvelopeReader<'_>) -> Result<()> {
         let at = reader.clone();
         let (physical, field) = (reader.u32()?, reader.u32()?);
         match self.fields.get_mut(field as usize) {
@@ -231,6 +231,6 @@ impl Schema {
 
 /// Opens the header.
 pub(super) fn header(stored: &bytes::Bytes, length: u64) -> Result<(Schema, u64)> {
-    let envelope = Envelope::open(Kind::Header, stored, length)?;
+    let envelope = Envelope::open(EnvelopeKind::Header, stored, length)?;
     Ok((Schema::read(&envelope)?, envelope.checksum))
 }

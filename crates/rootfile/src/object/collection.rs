@@ -2,13 +2,13 @@
 
 use super::Value;
 use super::numbers::{double32s, number};
-use super::reader::{ObjectHeader, Reader};
+use super::reader::{ObjectHeader, ObjectReader};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::streamer::{Collection, Item};
 use crate::types::framing::MEMBERWISE;
 
-impl Reader<'_> {
+impl ObjectReader<'_> {
     /// A collection as a member: it has a header of its own.
     pub(super) fn collection(
         &mut self,

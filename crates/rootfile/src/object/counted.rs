@@ -1,19 +1,19 @@
 //! Arrays that another member counts.
 
 use super::Value;
-use super::reader::{ObjectHeader, Reader};
+use super::reader::{ObjectHeader, ObjectReader};
 use crate::array::Number;
 use crate::cursor::Cursor;
 use crate::error::Result;
-use crate::streamer::{ClassId, Count, Kind, Layout};
+use crate::streamer::{ClassId, ClassLayout, Count, MemberKind};
 
-impl Reader<'_> {
+impl ObjectReader<'_> {
     /// How many numbers there are in an array; `None` for a null pointer.
     pub(super) fn count(
         &self,
         count: &Count,
         before: &[Value],
-        layout: &Layout,
+        layout: &ClassLayout,
         cursor: &mut Cursor<'_>,
     ) -> Result<Option<usize>> {
         match count {
@@ -46,7 +46,7 @@ impl Reader<'_> {
         &self,
         count: &Count,
         before: &[Value],
-        layout: &Layout,
+        layout: &ClassLayout,
     ) -> Option<usize> {
         let Count::Member(name, position) = count else { return None };
         let value = match position {
@@ -83,9 +83,9 @@ impl Reader<'_> {
         })
     }
 
-    fn in_bases(&self, name: &str, before: &[Value], layout: &Layout) -> Option<Value> {
+    fn in_bases(&self, name: &str, before: &[Value], layout: &ClassLayout) -> Option<Value> {
         let members = layout.members.iter().zip(before);
-        members.filter(|(member, _)| matches!(member.kind, Kind::Base(..))).find_map(
+        members.filter(|(member, _)| matches!(member.kind, MemberKind::Base(..))).find_map(
             |(_, value)| {
                 let Value::Object(base) = value else { return None };
                 let base = &self.objects[base.0 as usize];
@@ -102,7 +102,7 @@ impl Reader<'_> {
         &mut self,
         count: &Count,
         before: &[Value],
-        layout: &Layout,
+        layout: &ClassLayout,
         cursor: &mut Cursor<'_>,
     ) -> Result<Value> {
         const EIGHT_BYTES: u8 = 2;

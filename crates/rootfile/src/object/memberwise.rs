@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use super::Value;
 use super::collection::map_of;
-use super::reader::{ObjectHeader, Reader};
+use super::reader::{ObjectHeader, ObjectReader};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::streamer::{ClassId, Collection, Item, Kind, Layout};
+use crate::streamer::{ClassId, ClassLayout, Collection, Item, MemberKind};
 use crate::types::framing::{MEMBERWISE, SAYS_ITEM_VERSION};
 
-impl Reader<'_> {
+impl ObjectReader<'_> {
     /// What follows the header of a collection whose version says so.
     pub(super) fn memberwise(
         &mut self,
@@ -124,7 +124,7 @@ impl Reader<'_> {
     fn objects_by_member(
         &mut self,
         class: ClassId,
-        layout: &Arc<Layout>,
+        layout: &Arc<ClassLayout>,
         count: usize,
         cursor: &mut Cursor<'_>,
     ) -> Result<Vec<Value>> {
@@ -146,18 +146,20 @@ impl Reader<'_> {
 
     fn member_of_all(
         &mut self,
-        kind: &Kind,
-        layout: &Layout,
+        kind: &MemberKind,
+        layout: &ClassLayout,
         before: &[Vec<Value>],
         cursor: &mut Cursor<'_>,
     ) -> Result<Vec<Value>> {
         match kind {
-            Kind::Collection(collection) => self.collections(collection, before.len(), cursor),
-            Kind::Texts(n) => {
+            MemberKind::Collection(collection) => {
+                self.collections(collection, before.len(), cursor)
+            }
+            MemberKind::Texts(n) => {
                 ObjectHeader::read(cursor)?;
                 before.iter().map(|_| self.texts(*n, cursor)).collect()
             }
-            Kind::Base(class, version) if self.is_by_member(*class) => {
+            MemberKind::Base(class, version) if self.is_by_member(*class) => {
                 let known = self.streamers.class(*class);
                 let base = known.layout(*version).or_else(|| known.newest());
                 let base = base.cloned().ok_or_else(|| no_info(&known.name))?;

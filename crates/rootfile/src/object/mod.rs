@@ -15,7 +15,7 @@ use bytes::Bytes;
 
 use crate::array::Numbers;
 use crate::error::{Error, Result};
-use crate::streamer::{Kind, Layout};
+use crate::streamer::{ClassLayout, MemberKind};
 use crate::types::special::Special;
 
 pub use reader::{read_object, read_object_at};
@@ -53,7 +53,7 @@ pub struct Object {
     pub class: Arc<str>,
     /// Version of the class, as the object says.
     pub version: i32,
-    layout: Arc<Layout>,
+    layout: Arc<ClassLayout>,
     /// One for each member of the layout.
     values: Vec<Value>,
     unread: Option<Unread>,
@@ -163,7 +163,7 @@ impl<'a> ObjectRef<'a> {
         let object = self.object();
         let members = object.layout.members.iter().zip(&object.values);
         members.filter_map(|(member, value)| match (&member.kind, value) {
-            (Kind::Base(..), Value::Object(base)) => Some(*base),
+            (MemberKind::Base(..), Value::Object(base)) => Some(*base),
             _ => None,
         })
     }
@@ -182,7 +182,7 @@ impl<'a> ObjectRef<'a> {
         let mut bases = Vec::new();
         for (member, value) in members {
             match (&member.kind, value) {
-                (Kind::Base(..), Value::Object(base)) => bases.push(*base),
+                (MemberKind::Base(..), Value::Object(base)) => bases.push(*base),
                 _ if *member.name == *name => return Some(value),
                 _ => {}
             }
@@ -199,7 +199,7 @@ impl<'a> ObjectRef<'a> {
         let members = object.layout.members.iter().zip(&object.values);
         members
             .filter_map(|(member, value)| match (&member.kind, value) {
-                (Kind::Base(..), Value::Object(base)) => Some(self.objects.get(*base)),
+                (MemberKind::Base(..), Value::Object(base)) => Some(self.objects.get(*base)),
                 _ => None,
             })
             .find_map(|base| base.base(class))

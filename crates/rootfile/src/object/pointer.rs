@@ -1,7 +1,7 @@
 //! Pointers: an object with its class in front of it, or a reference to one that came before.
 
 use super::Value;
-use super::reader::{ClassRef, Reader, Reference};
+use super::reader::{ClassRef, ObjectReader, Reference};
 use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::types::framing::{BYTE_COUNT, CLASS_MASK, MAP_OFFSET, NEW_CLASS};
@@ -9,7 +9,7 @@ use crate::types::framing::{BYTE_COUNT, CLASS_MASK, MAP_OFFSET, NEW_CLASS};
 /// Names of template classes are long; this is beyond any.
 const CLASS_NAME_LEN_MAX: usize = 16 * 1024;
 
-impl Reader<'_> {
+impl ObjectReader<'_> {
     /// Reads a pointer: nothing, an object with its class, or a reference.
     pub(super) fn pointer(&mut self, cursor: &mut Cursor<'_>) -> Result<Value> {
         let own_reference = self.reference_at(cursor)?;

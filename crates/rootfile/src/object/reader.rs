@@ -22,7 +22,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory;
 use crate::ntuple;
-use crate::streamer::{Class, ClassId, Collection, Kind, Layout, Streamers};
+use crate::streamer::{Class, ClassId, ClassLayout, Collection, MemberKind, Streamers};
 use crate::types::framing::BYTE_COUNT;
 use crate::types::special::Special;
 
@@ -74,7 +74,7 @@ pub fn read_object_at(
         Some((streamers, collection)) => (streamers, Some(collection)),
         None => (Cow::Borrowed(streamers), None),
     };
-    let mut reader = Reader {
+    let mut reader = ObjectReader {
         streamers: &streamers,
         opaque,
         objects: Vec::new(),
@@ -83,7 +83,7 @@ pub fn read_object_at(
         key_len: u32::try_from(key_len).unwrap_or(u32::MAX),
         depth: 0,
         values_left: VALUES_MAX,
-        empty: Arc::new(Layout::of_names("".into(), &[])),
+        empty: Arc::new(ClassLayout::of_names("".into(), &[])),
     };
     let class = reader.class_named(class);
     let id = reader.reserve(&class)?;
@@ -133,7 +133,7 @@ pub(super) enum Reference {
     Object(ObjectId),
 }
 
-pub(super) struct Reader<'s> {
+pub(super) struct ObjectReader<'s> {
     pub(super) streamers: &'s Streamers,
     opaque: &'s Opaque,
     pub(super) objects: Vec<Object>,
@@ -143,10 +143,10 @@ pub(super) struct Reader<'s> {
     pub(super) key_len: u32,
     depth: u32,
     values_left: usize,
-    empty: Arc<Layout>,
+    empty: Arc<ClassLayout>,
 }
 
-impl Reader<'_> {
+impl ObjectReader<'_> {
     /// Reads the record's own object, which all of the record is; behind the anchor of an RNTuple
     /// is its checksum.
     fn whole(&mut self, id: ObjectId, class: &ClassRef, cursor: &mut Cursor<'_>) -> Result<()> {
@@ -174,7 +174,7 @@ impl Reader<'_> {
         let start = cursor.clone();
         let done = self.elements(collection, cursor).and_then(|items| match cursor.remaining() {
             0 => {
-                let layout = Layout::of_names(class.name.clone(), &[Special::ELEMENTS]);
+                let layout = ClassLayout::of_names(class.name.clone(), &[Special::ELEMENTS]);
                 self.set(id, 0, &Arc::new(layout), vec![items]);
                 Ok(())
             }
@@ -244,7 +244,7 @@ impl Reader<'_> {
     pub(super) fn made(
         &mut self,
         class: ClassId,
-        layout: &Arc<Layout>,
+        layout: &Arc<ClassLayout>,
         values: Vec<Value>,
     ) -> Result<Value> {
         let class = ClassRef { name: self.streamers.class(class).name.clone(), id: Some(class) };
@@ -351,7 +351,7 @@ impl Reader<'_> {
         }
     }
 
-    fn set(&mut self, id: ObjectId, version: i32, layout: &Arc<Layout>, values: Vec<Value>) {
+    fn set(&mut self, id: ObjectId, version: i32, layout: &Arc<ClassLayout>, values: Vec<Value>) {
         let object = &mut self.objects[id.0 as usize];
         object.version = version;
         object.layout = layout.clone();
@@ -396,56 +396,56 @@ impl Reader<'_> {
 
     pub(super) fn value(
         &mut self,
-        kind: &Kind,
+        kind: &MemberKind,
         before: &[Value],
-        layout: &Layout,
+        layout: &ClassLayout,
         cursor: &mut Cursor<'_>,
     ) -> Result<Value> {
         match kind {
-            Kind::Base(class, _) => self.base(*class, cursor),
-            Kind::Object(class) => self.object(*class, cursor),
-            Kind::Number(one) => scalar(*one, cursor),
-            Kind::Numbers(one, count) => {
+            MemberKind::Base(class, _) => self.base(*class, cursor),
+            MemberKind::Object(class) => self.object(*class, cursor),
+            MemberKind::Number(one) => scalar(*one, cursor),
+            MemberKind::Numbers(one, count) => {
                 let count = self.count(count, before, layout, cursor)?;
                 count.map_or(Ok(Value::Null), |n| scalars(*one, n, cursor).map(Value::Numbers))
             }
-            Kind::Times(one, times, count) => {
+            MemberKind::Times(one, times, count) => {
                 let Some(count) = self.count(count, before, layout, cursor)? else {
                     return Ok(Value::Null);
                 };
                 self.many(*times, cursor, |_, at| scalars(*one, count, at).map(Value::Numbers))
             }
-            Kind::Text => Ok(Value::Text(cursor.text()?)),
-            Kind::Texts(n) => {
+            MemberKind::Text => Ok(Value::Text(cursor.text()?)),
+            MemberKind::Texts(n) => {
                 ObjectHeader::read(cursor)?;
                 self.texts(*n, cursor)
             }
-            Kind::CountedTexts(count) => {
+            MemberKind::CountedTexts(count) => {
                 let count = self.count(count, before, layout, cursor)?;
                 self.texts(count.unwrap_or(0), cursor)
             }
-            Kind::CharStar => {
+            MemberKind::CharStar => {
                 let len = cursor.count(1)?;
                 Ok(Value::Text(cursor.take(len)?))
             }
-            Kind::Objects(class, n) => self.many(*n, cursor, |to, at| to.object(*class, at)),
-            Kind::Pointer => self.pointer(cursor),
-            Kind::Pointers(n) => self.many(*n, cursor, Self::pointer),
-            Kind::Collection(collection) => self.collection(collection, cursor),
-            Kind::Collections(collection, n) => {
+            MemberKind::Objects(class, n) => self.many(*n, cursor, |to, at| to.object(*class, at)),
+            MemberKind::Pointer => self.pointer(cursor),
+            MemberKind::Pointers(n) => self.many(*n, cursor, Self::pointer),
+            MemberKind::Collection(collection) => self.collection(collection, cursor),
+            MemberKind::Collections(collection, n) => {
                 self.charge(*n)?;
                 self.collections(collection, *n, cursor).map(Value::List)
             }
-            Kind::BareCollections(collection, n) => {
+            MemberKind::BareCollections(collection, n) => {
                 self.many(*n, cursor, |to, at| to.elements(collection, at))
             }
-            Kind::Loop { class, pointers, count } => {
+            MemberKind::Loop { class, pointers, count } => {
                 let count = self.member_count(count, before, layout);
                 self.counted_objects(*class, *pointers, count, cursor)
             }
-            Kind::BasketSeeks(count) => self.basket_seeks(count, before, layout, cursor),
-            Kind::Special => Err(Error::unsupported("a member of a special class")),
-            Kind::Unsupported(what) => Err(cursor.unsupported(what.as_str())),
+            MemberKind::BasketSeeks(count) => self.basket_seeks(count, before, layout, cursor),
+            MemberKind::Special => Err(Error::unsupported("a member of a special class")),
+            MemberKind::Unsupported(what) => Err(cursor.unsupported(what.as_str())),
         }
     }
 
@@ -489,7 +489,10 @@ impl Reader<'_> {
 
 /// The layout of an object of version 0: its class has none, and a checksum follows, or that is the
 /// class's version (`ClassDef(..., 0)`), and none does.
-fn unversioned<'c>(known: &'c Class, cursor: &mut Cursor<'_>) -> Result<Option<&'c Arc<Layout>>> {
+fn unversioned<'c>(
+    known: &'c Class,
+    cursor: &mut Cursor<'_>,
+) -> Result<Option<&'c Arc<ClassLayout>>> {
     let checksum = cursor.peek_u32();
     let exact = checksum.ok().and_then(|checksum| known.layout_of(checksum));
     if exact.is_none() && known.has_version_zero() {

@@ -1,7 +1,7 @@
 //! Reading objects of classes whose streamers are written by hand in ROOT.
 
 use super::Value;
-use super::reader::{ObjectHeader, Reader};
+use super::reader::{ObjectHeader, ObjectReader};
 use crate::array::{Number, Numbers};
 use crate::cursor::Cursor;
 use crate::error::Result;
@@ -11,7 +11,7 @@ use crate::types::special::Special;
 /// The values of an object, in the order of [`Special::members`].
 pub(super) fn read(
     special: Special,
-    reader: &mut Reader<'_>,
+    reader: &mut ObjectReader<'_>,
     version: u16,
     cursor: &mut Cursor<'_>,
 ) -> Result<Vec<Value>> {
@@ -32,17 +32,17 @@ pub(super) fn read(
             let (name, _) = collection_name(version, 2, cursor)?;
             let count = cursor.count(4)?;
             let lower = Value::Int(cursor.i32()?.into());
-            Ok(vec![name, lower, reader.many(count, cursor, Reader::pointer)?])
+            Ok(vec![name, lower, reader.many(count, cursor, ObjectReader::pointer)?])
         }
         Special::Ordered => {
             let (name, _) = collection_name(version, 2, cursor)?;
             let count = cursor.count(4)?;
-            Ok(vec![name, reader.many(count, cursor, Reader::pointer)?])
+            Ok(vec![name, reader.many(count, cursor, ObjectReader::pointer)?])
         }
         Special::Map => {
             let (name, _) = collection_name(version, 2, cursor)?;
             let count = cursor.count(8)?;
-            let pair = |to: &mut Reader<'_>, at: &mut Cursor<'_>| {
+            let pair = |to: &mut ObjectReader<'_>, at: &mut Cursor<'_>| {
                 Ok(Value::List(vec![to.pointer(at)?, to.pointer(at)?]))
             };
             Ok(vec![name, reader.many(count, cursor, pair)?])
@@ -98,7 +98,7 @@ fn collection_name(
 }
 
 /// `TBranchClones`, whose version tells nothing of the numbers in the middle of it.
-fn branch_clones(reader: &mut Reader<'_>, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+fn branch_clones(reader: &mut ObjectReader<'_>, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
     /// Compression, sizes of baskets and offsets, how many baskets and which is written.
     const SETTINGS_LEN: usize = 20;
     /// Number of entries twice and of bytes twice, and an offset.
@@ -178,15 +178,23 @@ fn number_map(version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
     Ok(vec![size, Value::Map(pairs.collect::<Result<_>>()?)])
 }
 
-fn roo_list(reader: &mut Reader<'_>, version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+fn roo_list(
+    reader: &mut ObjectReader<'_>,
+    version: u16,
+    cursor: &mut Cursor<'_>,
+) -> Result<Vec<Value>> {
     tobject(cursor)?;
     let count = cursor.count(4)?;
-    let items = reader.many(count, cursor, Reader::pointer)?;
+    let items = reader.many(count, cursor, ObjectReader::pointer)?;
     let name = if matches!(version, 2 | 3) { cursor.text()? } else { bytes::Bytes::new() };
     Ok(vec![Value::Text(name), items])
 }
 
-fn list(reader: &mut Reader<'_>, version: u16, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
+fn list(
+    reader: &mut ObjectReader<'_>,
+    version: u16,
+    cursor: &mut Cursor<'_>,
+) -> Result<Vec<Value>> {
     const WITH_OPTIONS: u16 = 4;
     let with_options = version >= WITH_OPTIONS;
     tobject(cursor)?;
@@ -204,7 +212,7 @@ fn list(reader: &mut Reader<'_>, version: u16, cursor: &mut Cursor<'_>) -> Resul
 }
 
 fn clones_array(
-    reader: &mut Reader<'_>,
+    reader: &mut ObjectReader<'_>,
     version: u16,
     cursor: &mut Cursor<'_>,
 ) -> Result<Vec<Value>> {

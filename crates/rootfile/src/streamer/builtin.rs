@@ -12,7 +12,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::{Element, StreamerInfo};
+use super::{StreamerElement, StreamerInfo};
 use crate::array::Number;
 use crate::types::code;
 use crate::types::cpp::basic;
@@ -50,7 +50,7 @@ fn paragraph_infos(paragraph: &str) -> Vec<(bool, StreamerInfo)> {
         class.strip_suffix('!').map_or((class, false), |class| (class, true));
     let (first, last) = versions.split_once('-').unwrap_or((versions, versions));
     let (Ok(first), Ok(last)) = (first.parse(), last.parse()) else { return Vec::new() };
-    let elements: Vec<Element> =
+    let elements: Vec<StreamerElement> =
         members.split(';').map(str::trim).filter(|text| !text.is_empty()).map(element).collect();
     let info = |version: i32| StreamerInfo {
         class: class.to_owned(),
@@ -61,16 +61,16 @@ fn paragraph_infos(paragraph: &str) -> Vec<(bool, StreamerInfo)> {
     (first..=last).map(|version| (before_file, info(version))).collect()
 }
 
-fn element(text: &str) -> Element {
+fn element(text: &str) -> StreamerElement {
     let Some((type_name, declared)) = text.rsplit_once(' ') else {
-        return Element {
+        return StreamerElement {
             class: "TStreamerBase".into(),
             name: text.into(),
             type_code: code::BASE,
             type_name: "BASE".into(),
             // The table does not say which: the newest.
             base_version: -1,
-            ..Element::default()
+            ..StreamerElement::default()
         };
     };
     let (declared, size) = match declared.strip_suffix(']').and_then(|text| text.split_once('[')) {
@@ -97,7 +97,7 @@ fn element(text: &str) -> Element {
         },
     };
     let counted = array_len == 0;
-    Element {
+    StreamerElement {
         class: class.into(),
         name: name.into(),
         type_code,
@@ -105,7 +105,7 @@ fn element(text: &str) -> Element {
         dimensions: if array_len > 0 { vec![array_len] } else { Vec::new() },
         type_name: type_name.into(),
         count_name: size.filter(|_| counted).unwrap_or_default().into(),
-        ..Element::default()
+        ..StreamerElement::default()
     }
 }
 
@@ -132,7 +132,7 @@ fn basic_code(type_name: &str) -> Option<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::streamer::{Kind, Streamers};
+    use crate::streamer::{MemberKind, Streamers};
 
     #[test]
     fn every_paragraph_is_understood() {
@@ -147,7 +147,8 @@ mod tests {
             let class = streamers.class(streamers.id(&info.class).unwrap());
             let layout = class.layout(info.version).unwrap();
             for member in &layout.members {
-                let known = !matches!(member.kind, Kind::Unsupported(_) | Kind::Special);
+                let known =
+                    !matches!(member.kind, MemberKind::Unsupported(_) | MemberKind::Special);
                 assert!(known, "{} {}: {}", info.class, info.version, member.name);
             }
         }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::collection::{Collection, Item};
-use super::{ClassId, Element, StreamerInfo};
+use super::{ClassId, StreamerElement, StreamerInfo};
 use crate::array::Number;
 use crate::types::scalar::Scalar;
 use crate::types::{code, cpp};
 
 /// How one version of a class is read: its members in the order in which they are written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layout {
+pub struct ClassLayout {
     pub class: Arc<str>,
     pub version: i32,
     pub members: Vec<Member>,
@@ -20,12 +20,12 @@ pub struct Layout {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
     pub name: Arc<str>,
-    pub kind: Kind,
+    pub kind: MemberKind,
 }
 
 /// What is written for a member.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum MemberKind {
     /// Its class, and the version that is meant where it does not say.
     Base(ClassId, i32),
     Number(Scalar),
@@ -76,27 +76,30 @@ pub enum Count {
     Product(Vec<Count>),
 }
 
-impl Layout {
+impl ClassLayout {
     /// A layout that only names what a streamer written by hand gives.
-    pub(crate) fn of_names(class: Arc<str>, names: &[&str]) -> Layout {
-        let member = |name: &&str| Member { name: Arc::from(*name), kind: Kind::Special };
-        Layout { class, version: 0, members: names.iter().map(member).collect() }
+    pub(crate) fn of_names(class: Arc<str>, names: &[&str]) -> ClassLayout {
+        let member = |name: &&str| Member { name: Arc::from(*name), kind: MemberKind::Special };
+        ClassLayout { class, version: 0, members: names.iter().map(member).collect() }
     }
 
     /// A `std::pair` of numbers.
-    pub(super) fn of_pair(class: Arc<str>, [first, second]: [Number; 2]) -> Layout {
+    pub(super) fn of_pair(class: Arc<str>, [first, second]: [Number; 2]) -> ClassLayout {
         let member = |name: &str, number| Member {
             name: name.into(),
-            kind: Kind::Number(Scalar::Number(number)),
+            kind: MemberKind::Number(Scalar::Number(number)),
         };
-        Layout {
+        ClassLayout {
             class,
             version: 0,
             members: vec![member("first", first), member("second", second)],
         }
     }
 
-    pub(crate) fn compile(info: &StreamerInfo, mut class: impl FnMut(&str) -> ClassId) -> Layout {
+    pub(crate) fn compile(
+        info: &StreamerInfo,
+        mut class: impl FnMut(&str) -> ClassId,
+    ) -> ClassLayout {
         let mut members: Vec<Member> = Vec::with_capacity(info.elements.len());
         for element in &info.elements {
             if element.type_code == code::ARTIFICIAL || element.class == "TStreamerArtificial" {
@@ -105,50 +108,54 @@ impl Layout {
             let kind = kind_of(element, &members, &mut class);
             members.push(Member { name: element.name.as_str().into(), kind });
         }
-        Layout { class: info.class.as_str().into(), version: info.version, members }
+        ClassLayout { class: info.class.as_str().into(), version: info.version, members }
     }
 
     /// The base classes, in their order.
     pub fn bases(&self) -> impl Iterator<Item = ClassId> {
         self.members.iter().filter_map(|member| match member.kind {
-            Kind::Base(class, _) => Some(class),
+            MemberKind::Base(class, _) => Some(class),
             _ => None,
         })
     }
 }
 
-fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) -> ClassId) -> Kind {
+fn kind_of(
+    element: &StreamerElement,
+    before: &[Member],
+    class: &mut impl FnMut(&str) -> ClassId,
+) -> MemberKind {
     if matches!(element.class.as_str(), "TStreamerSTL" | "TStreamerSTLstring") {
         // A pointer to a collection is written as one in place.
         return match Collection::parse(element.type_name.trim_end_matches('*'), class) {
             Ok(collection) => match element.array_len as usize {
-                0 => Kind::Collection(enumerated(collection, element)),
-                count => Kind::Collections(collection, count),
+                0 => MemberKind::Collection(enumerated(collection, element)),
+                count => MemberKind::Collections(collection, count),
             },
-            Err(why) => Kind::Unsupported(why),
+            Err(why) => MemberKind::Unsupported(why),
         };
     }
     let array = element.array_len as usize;
     let object_name = element.type_name.trim_end_matches('*').trim_end();
     match element.type_code {
         code::BASE | code::TOBJECT | code::TNAMED => {
-            Kind::Base(class(&element.name), element.base_version)
+            MemberKind::Base(class(&element.name), element.base_version)
         }
         code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
-            Kind::Object(class(object_name))
+            MemberKind::Object(class(object_name))
         }
         code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => match array {
-            0 => Kind::Pointer,
-            several => Kind::Pointers(several),
+            0 => MemberKind::Pointer,
+            several => MemberKind::Pointers(several),
         },
-        code::STRING => Kind::Text,
-        code::CHAR_STAR => Kind::CharStar,
-        code::STREAM_LOOP if array == 0 => Kind::Loop {
+        code::STRING => MemberKind::Text,
+        code::CHAR_STAR => MemberKind::CharStar,
+        code::STREAM_LOOP if array == 0 => MemberKind::Loop {
             class: class(object_name),
             pointers: element.type_name.ends_with("**"),
             count: counter(element, before),
         },
-        code::BASKET_SEEKS => Kind::BasketSeeks(counter(element, before)),
+        code::BASKET_SEEKS => MemberKind::BasketSeeks(counter(element, before)),
         number @ 1..code::ARRAY => basic_kind(number, None, element),
         number @ code::ARRAY..code::COUNTED => {
             basic_kind(number - code::ARRAY, Some(Count::Fixed(array)), element)
@@ -156,7 +163,9 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
         number @ code::COUNTED..code::OBJECT => {
             let count = counter(element, before);
             match basic_kind(number - code::COUNTED, Some(count), element) {
-                Kind::Numbers(one, count) if array > 0 => Kind::Times(one, array, count),
+                MemberKind::Numbers(one, count) if array > 0 => {
+                    MemberKind::Times(one, array, count)
+                }
                 numbers => numbers,
             }
         }
@@ -165,24 +174,24 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
                 if element.count_name == "?" { Count::PrefixedIfThere } else { Count::Prefixed };
             basic_kind(number - code::PREFIXED, Some(count), element)
         }
-        code::BARE_STRINGS => Kind::CountedTexts(product(element, before)),
+        code::BARE_STRINGS => MemberKind::CountedTexts(product(element, before)),
         number @ code::BARE..code::BASKET_SEEKS => {
             basic_kind(number - code::BARE, Some(product(element, before)), element)
         }
         number => match number.saturating_sub(code::ARRAY) {
             code::ANY if cpp::is_collection(object_name) => {
                 match Collection::parse(object_name, class) {
-                    Ok(collection) => Kind::BareCollections(collection, array),
-                    Err(why) => Kind::Unsupported(why),
+                    Ok(collection) => MemberKind::BareCollections(collection, array),
+                    Err(why) => MemberKind::Unsupported(why),
                 }
             }
             code::OBJECT | code::ANY | code::OBJECT_HELD | code::ANY_HELD => {
-                Kind::Objects(class(object_name), array)
+                MemberKind::Objects(class(object_name), array)
             }
             code::OBJECT_POINTER | code::ANY_POINTER | code::ANY_POINTER_NO_VIRTUAL => {
-                Kind::Pointers(array)
+                MemberKind::Pointers(array)
             }
-            code::STRING => Kind::Texts(array),
+            code::STRING => MemberKind::Texts(array),
             _ => unsupported(element, "element"),
         },
     }
@@ -190,7 +199,7 @@ fn kind_of(element: &Element, before: &[Member], class: &mut impl FnMut(&str) ->
 
 /// A collection of an enumeration's values: it has a name like a class, and the element has a
 /// number's code. ROOT writes four bytes each, whatever the enumeration has in memory.
-fn enumerated(collection: Collection, element: &Element) -> Collection {
+fn enumerated(collection: Collection, element: &StreamerElement) -> Collection {
     match (&collection, element.item_code) {
         (Collection::Sequence(item), 1..code::ARRAY) if matches!(**item, Item::Object(_)) => {
             Collection::Sequence(Box::new(Item::Number(Number::I32)))
@@ -199,12 +208,12 @@ fn enumerated(collection: Collection, element: &Element) -> Collection {
     }
 }
 
-fn unsupported(element: &Element, what: &str) -> Kind {
+fn unsupported(element: &StreamerElement, what: &str) -> MemberKind {
     let (name, type_name, code) = (&element.name, &element.type_name, element.type_code);
-    Kind::Unsupported(format!("{what} {name} of type {type_name} (code {code})"))
+    MemberKind::Unsupported(format!("{what} {name} of type {type_name} (code {code})"))
 }
 
-fn counter(element: &Element, before: &[Member]) -> Count {
+fn counter(element: &StreamerElement, before: &[Member]) -> Count {
     counted_by(&element.count_name, before)
 }
 
@@ -214,7 +223,7 @@ fn counted_by(name: &str, before: &[Member]) -> Count {
 }
 
 /// `3*fN` of the builtin table.
-fn product(element: &Element, before: &[Member]) -> Count {
+fn product(element: &StreamerElement, before: &[Member]) -> Count {
     let factor = |text: &str| match text.parse() {
         Ok(number) => Count::Fixed(number),
         Err(_) => counted_by(text, before),
@@ -223,10 +232,10 @@ fn product(element: &Element, before: &[Member]) -> Count {
 }
 
 /// One number of a basic type, or several.
-fn basic_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
+fn basic_kind(type_code: i32, count: Option<Count>, element: &StreamerElement) -> MemberKind {
     match (Scalar::of_code(type_code, &element.type_name, &element.title), count) {
-        (Ok(Some(scalar)), Some(count)) => Kind::Numbers(scalar, count),
-        (Ok(Some(scalar)), None) => Kind::Number(scalar),
+        (Ok(Some(scalar)), Some(count)) => MemberKind::Numbers(scalar, count),
+        (Ok(Some(scalar)), None) => MemberKind::Number(scalar),
         (Ok(None), _) => unsupported(element, "element"),
         (Err(_), _) => unsupported(element, "packed number"),
     }
@@ -236,21 +245,21 @@ fn basic_kind(type_code: i32, count: Option<Count>, element: &Element) -> Kind {
 mod tests {
     use super::*;
 
-    fn kind(element: Element) -> Kind {
+    fn kind(element: StreamerElement) -> MemberKind {
         let info =
             StreamerInfo { class: "A".into(), version: 1, checksum: 1, elements: vec![element] };
-        let layout = Layout::compile(&info, |_| {
+        let layout = ClassLayout::compile(&info, |_| {
             crate::streamer::Streamers::default().id("TObject").unwrap()
         });
         layout.members.into_iter().next().map(|member| member.kind).unwrap()
     }
 
-    fn number(number: Number) -> Kind {
-        Kind::Number(Scalar::Number(number))
+    fn number(number: Number) -> MemberKind {
+        MemberKind::Number(Scalar::Number(number))
     }
 
-    fn coded(type_code: i32) -> Kind {
-        kind(Element { type_code, array_len: 3, ..Element::default() })
+    fn coded(type_code: i32) -> MemberKind {
+        kind(StreamerElement { type_code, array_len: 3, ..StreamerElement::default() })
     }
 
     #[test]
@@ -258,19 +267,20 @@ mod tests {
         assert_eq!(coded(code::INT), number(Number::I32));
         assert_eq!(
             coded(code::INT + code::ARRAY),
-            Kind::Numbers(Scalar::Number(Number::I32), Count::Fixed(3))
+            MemberKind::Numbers(Scalar::Number(Number::I32), Count::Fixed(3))
         );
         let counted = coded(code::INT + code::COUNTED);
-        let Kind::Times(one, 3, Count::Member(..)) = counted else { panic!("{counted:?}") };
+        let MemberKind::Times(one, 3, Count::Member(..)) = counted else { panic!("{counted:?}") };
         assert_eq!(one, Scalar::Number(Number::I32));
-        assert_eq!(coded(code::STRING + code::ARRAY), Kind::Texts(3));
-        assert_eq!(coded(code::OBJECT_POINTER + code::ARRAY), Kind::Pointers(3));
+        assert_eq!(coded(code::STRING + code::ARRAY), MemberKind::Texts(3));
+        assert_eq!(coded(code::OBJECT_POINTER + code::ARRAY), MemberKind::Pointers(3));
     }
 
     #[test]
     fn bool_is_recognised_by_its_name_where_the_code_is_of_bytes() {
         let type_name = "bool".to_owned();
-        let element = Element { type_code: code::UCHAR, type_name, ..Element::default() };
+        let element =
+            StreamerElement { type_code: code::UCHAR, type_name, ..StreamerElement::default() };
         assert_eq!(kind(element), number(Number::Bool));
     }
 
@@ -278,7 +288,7 @@ mod tests {
     #[test]
     fn codes_that_nobody_knows_are_unsupported() {
         for type_code in [i32::MIN, i32::MAX, -101, -150, -201, 60, 400, 365, 99_999] {
-            assert!(matches!(coded(type_code), Kind::Unsupported(_)), "{type_code}");
+            assert!(matches!(coded(type_code), MemberKind::Unsupported(_)), "{type_code}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Streamer infos: how each version of each class was written (ROOT: `TStreamerInfo`).
 //!
 //! A file carries the streamer infos of the classes in it. Together with builtin ones
-//! they are compiled once, when the file is opened, into a [`Layout`] for each version of a
+//! they are compiled once, when the file is opened, into a [`ClassLayout`] for each version of a
 //! class; reading an object then follows its layout without looking at names.
 
 mod builtin;
@@ -17,7 +17,7 @@ use crate::types::special::Special;
 use crate::types::{cpp, names};
 
 pub use collection::{Collection, Item};
-pub use layout::{Count, Kind, Layout, Member};
+pub use layout::{ClassLayout, Count, Member, MemberKind};
 
 /// How one version of a class was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,12 +27,12 @@ pub struct StreamerInfo {
     /// Of the members' names and types (`fCheckSum`); stands for the version in classes that
     /// have none.
     pub checksum: u32,
-    pub elements: Vec<Element>,
+    pub elements: Vec<StreamerElement>,
 }
 
 /// One base class or member (ROOT: `TStreamerElement` and what derives from it).
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Element {
+pub struct StreamerElement {
     /// `TStreamerBase`, `TStreamerBasicType`, `TStreamerSTL`, …
     pub class: String,
     /// The member's name, or the base class's.
@@ -75,16 +75,16 @@ pub struct Streamers {
 pub(crate) struct Class {
     pub(crate) name: Arc<str>,
     /// A streamer written by hand in ROOT, which takes precedence over streamer infos.
-    pub(crate) special: Option<(Special, Arc<Layout>)>,
+    pub(crate) special: Option<(Special, Arc<ClassLayout>)>,
     /// A pair of numbers is what its name says, also where no streamer info does.
-    pair: Option<Arc<Layout>>,
+    pair: Option<Arc<ClassLayout>>,
     versions: Vec<Version>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Version {
     info: Arc<StreamerInfo>,
-    layout: Arc<Layout>,
+    layout: Arc<ClassLayout>,
 }
 
 impl Default for Streamers {
@@ -111,7 +111,7 @@ impl Streamers {
         };
         for (name, special) in Special::ALL {
             let id = streamers.intern(name);
-            let layout = Layout::of_names(Arc::from(*name), special.members());
+            let layout = ClassLayout::of_names(Arc::from(*name), special.members());
             streamers.classes[id.0 as usize].special = Some((*special, Arc::new(layout)));
         }
         let builtin = |first: bool| {
@@ -234,7 +234,7 @@ impl Streamers {
         let id = ClassId(self.classes.len() as u32);
         let name: Arc<str> = name.into();
         let pair = collection::pair_of_numbers(&name)
-            .map(|numbers| Arc::new(Layout::of_pair(name.clone(), numbers)));
+            .map(|numbers| Arc::new(ClassLayout::of_pair(name.clone(), numbers)));
         self.classes.push(Class { name: name.clone(), special: None, pair, versions: Vec::new() });
         if name.contains('<') {
             self.regular.insert(names::regular(&name), id);
@@ -253,31 +253,31 @@ impl Streamers {
         if self.classes[id.0 as usize].versions.iter().any(same) {
             return;
         }
-        let layout = Arc::new(Layout::compile(&info, |name| self.intern(name)));
+        let layout = Arc::new(ClassLayout::compile(&info, |name| self.intern(name)));
         self.classes[id.0 as usize].versions.push(Version { info, layout });
     }
 }
 
 impl Class {
     /// The layout of one version; of several with one number the first.
-    pub(crate) fn layout(&self, version: i32) -> Option<&Arc<Layout>> {
+    pub(crate) fn layout(&self, version: i32) -> Option<&Arc<ClassLayout>> {
         let found = self.versions.iter().find(|known| known.info.version == version);
         found.map(|version| &version.layout).or(self.pair.as_ref())
     }
 
     /// The layout of the highest version.
-    pub(crate) fn newest(&self) -> Option<&Arc<Layout>> {
+    pub(crate) fn newest(&self) -> Option<&Arc<ClassLayout>> {
         let newest = self.versions.iter().max_by_key(|known| known.info.version);
         newest.map(|version| &version.layout).or(self.pair.as_ref())
     }
 
     /// The layout of the version with that checksum, or a builtin one, which has none.
-    pub(crate) fn layout_by_checksum(&self, checksum: u32) -> Option<&Arc<Layout>> {
+    pub(crate) fn layout_by_checksum(&self, checksum: u32) -> Option<&Arc<ClassLayout>> {
         self.layout_of(checksum).or_else(|| self.layout_of(0)).or(self.pair.as_ref())
     }
 
     /// The layout of exactly that checksum.
-    pub(crate) fn layout_of(&self, checksum: u32) -> Option<&Arc<Layout>> {
+    pub(crate) fn layout_of(&self, checksum: u32) -> Option<&Arc<ClassLayout>> {
         let found = self.versions.iter().find(|known| known.info.checksum == checksum);
         found.map(|version| &version.layout)
     }

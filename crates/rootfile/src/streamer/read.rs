@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::object::{ObjectRef, Objects, Value};
 
-use super::{Element, StreamerInfo, Streamers};
+use super::{StreamerElement, StreamerInfo, Streamers};
 use crate::array::Numbers;
 use crate::types::code;
 
@@ -33,7 +33,7 @@ impl Streamers {
 fn info(object: ObjectRef<'_>) -> Result<StreamerInfo> {
     let class = object.string("fName")?;
     let elements = object.objects("fElements")?.into_iter().flatten().map(element);
-    let elements = elements.collect::<Result<Vec<Element>>>();
+    let elements = elements.collect::<Result<Vec<StreamerElement>>>();
     Ok(StreamerInfo {
         version: object.int("fClassVersion")? as i32,
         checksum: object.int("fCheckSum")? as u32,
@@ -42,7 +42,7 @@ fn info(object: ObjectRef<'_>) -> Result<StreamerInfo> {
     })
 }
 
-fn element(object: ObjectRef<'_>) -> Result<Element> {
+fn element(object: ObjectRef<'_>) -> Result<StreamerElement> {
     let class = object.class().to_owned();
     let is_base = class == "TStreamerBase";
     let counted = matches!(class.as_str(), "TStreamerBasicPointer" | "TStreamerLoop");
@@ -58,7 +58,7 @@ fn element(object: ObjectRef<'_>) -> Result<Element> {
         _ => Vec::new(),
     };
     let has_version = object.member("fBaseVersion").is_some();
-    Ok(Element {
+    Ok(StreamerElement {
         name: object.string("fName")?,
         title: object.string("fTitle")?,
         // The list of rules for conversion calls what it adds artificial.

@@ -13,7 +13,7 @@ const UNKNOWN: [i64; 2] = [i64::MAX, 1_234_567_890];
 pub struct Chain {
     pub name: String,
     pub title: String,
-    pub links: Vec<Link>,
+    pub links: Vec<ChainElement>,
     /// Names and formulas (`fAliases`).
     pub aliases: Vec<(String, String)>,
     /// Other trees whose entries belong to those of the chain, or why they can't be read.
@@ -22,7 +22,7 @@ pub struct Chain {
 
 /// One tree of a chain (ROOT: `TChainElement`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct ChainElement {
     /// Path of the tree in its file (`fName`).
     pub tree: String,
     /// The file, as it was named when it was added (`fTitle`).
@@ -47,7 +47,7 @@ pub(crate) fn read_chain(objects: &Objects) -> Result<Chain> {
     })
 }
 
-fn link(element: ObjectRef<'_>) -> Result<Link> {
+fn link(element: ObjectRef<'_>) -> Result<ChainElement> {
     let entries = element.int("fEntries")?;
     let entries = match UNKNOWN.contains(&entries) {
         true => None,
@@ -56,5 +56,5 @@ fn link(element: ObjectRef<'_>) -> Result<Link> {
                 .map_err(|_| Error::corrupt(format!("a tree of a chain has {entries} entries")))?,
         ),
     };
-    Ok(Link { tree: element.string("fName")?, file: element.string("fTitle")?, entries })
+    Ok(ChainElement { tree: element.string("fName")?, file: element.string("fTitle")?, entries })
 }

@@ -11,7 +11,7 @@ pub mod related;
 
 pub use basket::Basket;
 pub(crate) use chain::read_chain;
-pub use chain::{Chain, Link};
+pub use chain::{Chain, ChainElement};
 pub use interpret::{ClassTable, Interpretation};
 pub use model::*;
 pub(crate) use read::read_tree;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use rootfile::ntuple::{Anchor, Link, Ntuple};
+use rootfile::ntuple::{Anchor, EnvelopeLink, Ntuple};
 use rootfile::tree::ClassTable;
 use rootfile::{Known, Result};
 use twox_hash::XxHash3_64;
@@ -142,7 +142,7 @@ impl Forged {
         let mut put = |envelope: &[u8]| {
             let at = file.len() as u64;
             file.extend(envelope);
-            Link { range: at..at + envelope.len() as u64, length: envelope.len() as u64 }
+            EnvelopeLink { range: at..at + envelope.len() as u64, length: envelope.len() as u64 }
         };
         let behind = &self.behind;
         let mut content = flags(&self.flags[0]);

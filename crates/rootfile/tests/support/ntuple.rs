@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use rootfile::ntuple::{Cluster, Interpretation, Names, Ntuple, PageUse};
+use rootfile::ntuple::{Cluster, FieldInterpretation, Names, Ntuple, PageUse};
 use rootfile::tree::ClassTable;
 use rootfile::{Array, Codecs, Known, Numbers, Result};
 
@@ -33,9 +33,9 @@ impl Opened {
         Ok(Opened { bytes: bytes.clone(), classes, ntuple, names, clusters })
     }
 
-    pub fn interpretation(&self, path: &str) -> Result<Interpretation> {
+    pub fn interpretation(&self, path: &str) -> Result<FieldInterpretation> {
         let named = self.names.all().iter().find(|named| named.path == path).expect(path);
-        Interpretation::of(&self.ntuple.schema, &self.names, &self.classes, named.field)
+        FieldInterpretation::of(&self.ntuple.schema, &self.names, &self.classes, named.field)
     }
 
     pub fn field(&self, path: &str) -> Result<Array> {
@@ -43,7 +43,7 @@ impl Opened {
     }
 
     /// Some entries, from all clusters that have any of them.
-    pub fn entries(&self, how: &Interpretation, entries: Range<u64>) -> Result<Array> {
+    pub fn entries(&self, how: &FieldInterpretation, entries: Range<u64>) -> Result<Array> {
         let mut codecs = Codecs::default();
         let mut array = how.empty();
         for cluster in &self.clusters {

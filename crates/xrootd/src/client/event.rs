@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::error::{RequestError, SessionError};
 use crate::message::dirlist::Entry;
-use crate::message::handshake::Kind;
+use crate::message::handshake::ServerKind;
 use crate::message::locate::Location;
 use crate::message::login::SessionId;
 use crate::message::protocol::ServerFlags;
@@ -28,7 +28,7 @@ pub struct ServerInfo {
     /// The protocol version, as in `0x511` for 5.1.1.
     pub version: u32,
     pub flags: ServerFlags,
-    pub kind: Kind,
+    pub kind: ServerKind,
     pub session: SessionId,
 }
 

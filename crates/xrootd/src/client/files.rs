@@ -46,7 +46,7 @@ pub struct File {
 
 /// Whether a guess came true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum HandleGuess {
     /// Nothing had been guessed.
     NoGuess,
     Right,
@@ -133,9 +133,9 @@ impl Files {
         handle: Handle,
         size: Option<u64>,
         order: &mut HandleOrder,
-    ) -> Verdict {
+    ) -> HandleGuess {
         self.used.insert(handle);
-        let Some(file) = self.table.get_mut(&id) else { return Verdict::NoGuess };
+        let Some(file) = self.table.get_mut(&id) else { return HandleGuess::NoGuess };
         let guess = match file.state {
             State::Opening { guess } => guess,
             _ => None,
@@ -158,9 +158,9 @@ impl Files {
             }
         }
         match guess {
-            None => Verdict::NoGuess,
-            Some(guess) if guess == handle => Verdict::Right,
-            Some(_) => Verdict::Wrong,
+            None => HandleGuess::NoGuess,
+            Some(guess) if guess == handle => HandleGuess::Right,
+            Some(_) => HandleGuess::Wrong,
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
         for (slot, id) in ids.into_iter().enumerate() {
             assert_eq!(guess(&files, id), Some(Handle::from_slot(slot as u32)));
             let handle = Handle::from_slot(slot as u32);
-            assert_eq!(files.opened(id, handle, None, &mut order), Verdict::Right);
+            assert_eq!(files.opened(id, handle, None, &mut order), HandleGuess::Right);
         }
         assert_eq!(order, HandleOrder::LittleEndian);
         let next = files.add();
@@ -229,7 +229,7 @@ mod tests {
         files.opening(again, order, false);
         assert_eq!(guess(&files, again), None, "its handle will have stood for another file");
         let verdict = files.opened(again, Handle::from_slot(1), None, &mut order);
-        assert_eq!(verdict, Verdict::NoGuess);
+        assert_eq!(verdict, HandleGuess::NoGuess);
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
         files.opening(found, order, false);
         files.unguess(lost);
         let verdict = files.opened(found, Handle::from_slot(0), None, &mut order);
-        assert_eq!((verdict, order), (Verdict::Wrong, HandleOrder::Unknown));
+        assert_eq!((verdict, order), (HandleGuess::Wrong, HandleOrder::Unknown));
         let next = files.add();
         files.opening(next, order, false);
         assert_eq!(guess(&files, next), Some(Handle::from_slot(1)));
@@ -249,13 +249,15 @@ mod tests {
         let file = files.add();
         files.opening(file, order, false);
         let verdict = files.opened(file, Handle([9, 8, 7, 6]), None, &mut order);
-        assert_eq!((verdict, order), (Verdict::Wrong, HandleOrder::Unpredictable));
+        assert_eq!((verdict, order), (HandleGuess::Wrong, HandleOrder::Unpredictable));
     }
 
     #[test]
     fn a_server_in_network_order_is_recognised() {
         let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
-        for (slot, verdict) in [(0, Verdict::Right), (1, Verdict::Wrong), (2, Verdict::Right)] {
+        for (slot, verdict) in
+            [(0, HandleGuess::Right), (1, HandleGuess::Wrong), (2, HandleGuess::Right)]
+        {
             let file = files.add();
             files.opening(file, order, false);
             let handle = Handle(u32::to_be_bytes(slot));

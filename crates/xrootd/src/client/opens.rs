@@ -3,8 +3,8 @@
 
 use super::event::{Event, FileId, RequestId};
 use super::fetch::{How, Outcome};
-use super::files::{State, Verdict};
-use super::streams::{Kind, Owner};
+use super::files::{HandleGuess, State};
+use super::streams::{BodyKind, Owner};
 use super::{Client, What};
 use crate::error::{ErrorCode, ServerError};
 use crate::header::Handle;
@@ -26,8 +26,8 @@ impl Client {
         let close = known.close;
         for id in speculative {
             match verdict {
-                Verdict::Right => self.confirm(id, file),
-                Verdict::Wrong | Verdict::NoGuess => self.start_again(id),
+                HandleGuess::Right => self.confirm(id, file),
+                HandleGuess::Wrong | HandleGuess::NoGuess => self.start_again(id),
             }
         }
         self.ready.extend(waiting);
@@ -128,7 +128,7 @@ impl Client {
     /// An open that was given up has succeeded: the file is closed at once.
     pub(super) fn close_abandoned(&mut self, handle: Handle, slot: Option<u32>) {
         // Without a free stream id the handle is kept until the session ends.
-        self.put(Owner::Nobody, Kind::Control, |stream| Close { handle }.frame(stream));
+        self.put(Owner::Nobody, BodyKind::Control, |stream| Close { handle }.frame(stream));
         self.files.note_handle(handle);
         self.files.free_slot(slot);
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::event::{Answer, Event, FileId, HowToRetry, RequestId};
 use super::fetch::{Asked, How, Receiving, Wanted, segment};
 use super::files::State;
-use super::streams::{Kind, Owner};
+use super::streams::{BodyKind, Owner};
 use super::{Client, What};
 use crate::Time;
 use crate::error::{Misuse, RequestError, SessionError};
@@ -84,8 +84,8 @@ impl Client {
             What::Plain(request) => {
                 let request = request.clone();
                 let kind = match request {
-                    Request::Dirlist(_) => Kind::Listing,
-                    _ => Kind::Control,
+                    Request::Dirlist(_) => BodyKind::Listing,
+                    _ => BodyKind::Control,
                 };
                 self.launch(id, kind, |stream| request.frame(stream))
             }
@@ -104,7 +104,7 @@ impl Client {
             request.options = request.options.without(OpenOptions::REFRESH);
         }
         let request = request.clone();
-        let sent = self.launch(id, Kind::Control, |stream| request.frame(stream));
+        let sent = self.launch(id, BodyKind::Control, |stream| request.frame(stream));
         if let Sent::Yes = sent {
             self.files.opening(file, self.profile.handles, again);
             if let Some(What::Open { tries, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.what) {
@@ -120,7 +120,7 @@ impl Client {
             Some(State::Opening { .. }) => Sent::Yes,
             Some(&State::Open { handle, .. }) => {
                 let close = Close { handle };
-                let sent = self.launch(id, Kind::Control, |stream| close.frame(stream));
+                let sent = self.launch(id, BodyKind::Control, |stream| close.frame(stream));
                 if let Sent::Yes = sent {
                     self.files.closing(file);
                 }
@@ -176,7 +176,7 @@ impl Client {
                 Readv { path: 0, segments }.into()
             }
         };
-        let sent = self.launch(id, Kind::Data, |stream| request.frame(stream));
+        let sent = self.launch(id, BodyKind::Data, |stream| request.frame(stream));
         if let Sent::Yes = sent {
             for file in &unconfirmed {
                 if let Some(file) = self.files.get_mut(*file) {
@@ -234,7 +234,7 @@ impl Client {
     fn launch(
         &mut self,
         id: RequestId,
-        kind: Kind,
+        kind: BodyKind,
         frame: impl FnOnce(StreamId) -> Vec<u8>,
     ) -> Sent {
         let Some(stream) = self.put(Owner::Request(id), kind, frame) else {
@@ -254,7 +254,7 @@ impl Client {
     pub(super) fn put(
         &mut self,
         owner: Owner,
-        kind: Kind,
+        kind: BodyKind,
         frame: impl FnOnce(StreamId) -> Vec<u8>,
     ) -> Option<StreamId> {
         if !self.streams.any_due() && self.heard.is_some() {
@@ -284,7 +284,7 @@ impl Client {
         if self.streams.any_due() {
             self.end(SessionError::Silent(self.config.silence_max), HowToRetry::Again);
         } else {
-            self.put(Owner::Keepalive, Kind::Control, |stream| Ping.frame(stream));
+            self.put(Owner::Keepalive, BodyKind::Control, |stream| Ping.frame(stream));
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use super::event::{Answer, Event, HowToRetry, ServerInfo};
-use super::streams::{Kind, Owner};
+use super::streams::{BodyKind, Owner};
 use super::{Client, What};
 use crate::auth::{Method, Offer, offers};
 use crate::error::{ErrorCode, ProtocolError, RequestError, ServerError, SessionError};
@@ -32,7 +32,7 @@ impl Client {
             flags: ClientFlags::SECURITY_REQUIREMENTS,
             expect: Expect::LOGIN,
         };
-        self.put(Owner::Protocol, Kind::Control, |stream| protocol.frame(stream));
+        self.put(Owner::Protocol, BodyKind::Control, |stream| protocol.frame(stream));
         let login = Login {
             pid: self.config.pid,
             user: Login::user_field(&self.config.user),
@@ -45,7 +45,7 @@ impl Client {
             // Servers read the first key from the second byte on.
             about: format!("&xrd.appname={}", self.config.app),
         };
-        self.put(Owner::Login, Kind::Control, |stream| login.frame(stream));
+        self.put(Owner::Login, BodyKind::Control, |stream| login.frame(stream));
         self.authenticate_ahead();
     }
 
@@ -188,7 +188,7 @@ impl Client {
         let mut exchange = method.exchange();
         let auth = Auth { protocol: method.wire_name(), credential: exchange.begin(arguments) };
         self.exchange = Some((auth.protocol, exchange));
-        self.put(Owner::Auth, Kind::Control, |stream| auth.frame(stream))
+        self.put(Owner::Auth, BodyKind::Control, |stream| auth.frame(stream))
     }
 
     fn authenticate_further(&mut self, challenge: &Bytes) -> Result<(), ProtocolError> {
@@ -199,7 +199,7 @@ impl Client {
         });
         match next {
             Some(auth) => {
-                self.put(Owner::Auth, Kind::Control, |stream| auth.frame(stream));
+                self.put(Owner::Auth, BodyKind::Control, |stream| auth.frame(stream));
             }
             None => {
                 let offered = self.offered.clone();

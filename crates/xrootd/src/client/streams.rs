@@ -34,7 +34,7 @@ pub enum Owner {
 
 /// What the body of an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum BodyKind {
     Control,
     Listing,
     Data,
@@ -54,7 +54,7 @@ enum Due {
 #[derive(Debug)]
 struct Stream {
     owner: Owner,
-    kind: Kind,
+    kind: BodyKind,
     due: Due,
     /// The parts of a control answer so far.
     gathered: Vec<u8>,
@@ -76,7 +76,7 @@ impl Streams {
     }
 
     /// A free id; none if all are in use.
-    pub fn allocate(&mut self, owner: Owner, kind: Kind) -> Option<StreamId> {
+    pub fn allocate(&mut self, owner: Owner, kind: BodyKind) -> Option<StreamId> {
         // Id 0 belongs to the handshake and to attention messages.
         if self.table.len() >= usize::from(u16::MAX) {
             return None;
@@ -111,9 +111,11 @@ impl Streams {
         let is_part = matches!(head.status, Status::Ok | Status::OkSoFar);
         match (stream.owner, stream.kind) {
             _ if !is_part => whole("an answer", CONTROL_BYTES_MAX),
-            (Owner::Nobody, _) | (_, Kind::Data) => Ok(Body::AsItComes),
-            (_, Kind::Control) => whole("an answer", CONTROL_BYTES_MAX - stream.held()),
-            (_, Kind::Listing) => whole("a directory listing", LISTING_BYTES_MAX - stream.held()),
+            (Owner::Nobody, _) | (_, BodyKind::Data) => Ok(Body::AsItComes),
+            (_, BodyKind::Control) => whole("an answer", CONTROL_BYTES_MAX - stream.held()),
+            (_, BodyKind::Listing) => {
+                whole("a directory listing", LISTING_BYTES_MAX - stream.held())
+            }
         }
     }
 
@@ -203,21 +205,21 @@ mod tests {
     #[test]
     fn an_id_is_not_given_twice_while_its_answer_may_still_come() {
         let mut streams = Streams::new();
-        let first = streams.allocate(SOMEBODY, Kind::Control).unwrap();
+        let first = streams.allocate(SOMEBODY, BodyKind::Control).unwrap();
         streams.abandon(first, Owner::Nobody);
         let mut all = std::collections::BTreeSet::from([first]);
-        while let Some(id) = streams.allocate(SOMEBODY, Kind::Control) {
+        while let Some(id) = streams.allocate(SOMEBODY, BodyKind::Control) {
             assert!(all.insert(id) && id != StreamId::NONE);
         }
         assert_eq!(all.len(), usize::from(u16::MAX));
         streams.release(StreamId(77));
-        assert_eq!(streams.allocate(SOMEBODY, Kind::Control), Some(StreamId(77)));
+        assert_eq!(streams.allocate(SOMEBODY, BodyKind::Control), Some(StreamId(77)));
     }
 
     #[test]
     fn what_is_put_off_is_not_due_until_its_time() {
         let mut streams = Streams::new();
-        let id = streams.allocate(SOMEBODY, Kind::Control).unwrap();
+        let id = streams.allocate(SOMEBODY, BodyKind::Control).unwrap();
         assert!(streams.any_due());
         streams.defer(id, Time::from_secs(5));
         assert!(!streams.any_due());
@@ -234,7 +236,7 @@ mod tests {
     #[test]
     fn the_parts_of_an_answer_are_bounded_together() {
         let mut streams = Streams::new();
-        let id = streams.allocate(SOMEBODY, Kind::Control).unwrap();
+        let id = streams.allocate(SOMEBODY, BodyKind::Control).unwrap();
         streams.gather(id, &[0; 100]);
         let head = ResponseHeader { stream: id, status: Status::OkSoFar, length: 1 };
         let limit = CONTROL_BYTES_MAX - 100;

@@ -11,7 +11,7 @@ pub const REQUEST: [u8; 20] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0
 
 /// What a server is, in its own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ServerKind {
     /// Tells where files are.
     Manager,
     /// Serves files.
@@ -23,7 +23,7 @@ pub enum Kind {
 pub struct Greeting {
     /// The protocol version, as in `0x511` for 5.1.1.
     pub version: u32,
-    pub kind: Kind,
+    pub kind: ServerKind,
 }
 
 impl Greeting {
@@ -34,8 +34,8 @@ impl Greeting {
         let mut fields = Fields::new("handshake answer", body);
         let version = fields.u32()?;
         let kind = match fields.i32()? {
-            0 => Kind::Manager,
-            1 => Kind::DataServer,
+            0 => ServerKind::Manager,
+            1 => ServerKind::DataServer,
             _ => {
                 return Err(DecodeError::Invalid {
                     what: "handshake answer",
@@ -53,8 +53,8 @@ impl Greeting {
         let mut frame = header.encode().to_vec();
         frame.extend_from_slice(&self.version.to_be_bytes());
         let kind: i32 = match self.kind {
-            Kind::Manager => 0,
-            Kind::DataServer => 1,
+            ServerKind::Manager => 0,
+            ServerKind::DataServer => 1,
         };
         frame.extend_from_slice(&kind.to_be_bytes());
         frame
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(&REQUEST, include_bytes!("../../samples/handshake.req.bin"));
         let answer = include_bytes!("../../samples/handshake.resp.bin");
         let greeting = Greeting::decode(&answer[ResponseHeader::BYTES..]).unwrap();
-        assert_eq!(greeting, Greeting { version: 0x511, kind: Kind::DataServer });
+        assert_eq!(greeting, Greeting { version: 0x511, kind: ServerKind::DataServer });
         assert_eq!(greeting.frame(), answer);
     }
 

@@ -21,7 +21,7 @@ use crate::error::{ErrorCode, ProtocolError, ServerError};
 use crate::frame::{Body, FrameReader, Piece};
 use crate::header::{Handle, RequestHeader, ResponseHeader, Status, StreamId};
 use crate::message::dirlist::Entry;
-use crate::message::handshake::{self, Greeting, Kind};
+use crate::message::handshake::{self, Greeting, ServerKind};
 use crate::message::locate::Location;
 use crate::message::login::{LoginAnswer, SessionId};
 use crate::message::open::OpenAnswer;
@@ -43,7 +43,7 @@ pub use crate::message::query::config_answer;
 pub struct ServerConfig {
     /// The protocol version, as in `0x511` for 5.1.1.
     pub version: u32,
-    pub kind: Kind,
+    pub kind: ServerKind,
     pub flags: ServerFlags,
     /// This connection's session; no two of a server may be the same.
     pub session: SessionId,
@@ -64,7 +64,7 @@ impl ServerConfig {
     pub fn data_server(session: SessionId) -> ServerConfig {
         ServerConfig {
             version: 0x511,
-            kind: Kind::DataServer,
+            kind: ServerKind::DataServer,
             flags: ServerFlags::IS_SERVER,
             session,
             requests_max: usize::MAX,

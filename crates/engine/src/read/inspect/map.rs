@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use futures::future::try_join_all;
-use rootfile::ntuple::{Link, is_class};
+use rootfile::ntuple::{EnvelopeLink, is_class};
 use rootfile::tree::BasketPlace;
 use serde::Serialize;
 
@@ -113,7 +113,7 @@ fn baskets(tree: &Tree, path: &str) -> Vec<Record> {
 
 async fn pages(ntuple: &Ntuple, path: &str) -> Result<Vec<Record>> {
     let metadata = ntuple.metadata();
-    let envelope = |link: &Link, class: &str| {
+    let envelope = |link: &EnvelopeLink, class: &str| {
         let stored = link.range.end - link.range.start;
         record(link.range.clone(), class, path.to_owned(), factor(link.length, stored))
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt, ready, try_join_all};
 use rootfile::Array;
-use rootfile::tree::Link;
+use rootfile::tree::ChainElement;
 
 use super::parts::{Place, PlacedFriend, Wish};
 use crate::Engine;
@@ -131,7 +131,7 @@ impl Engine {
 }
 
 /// Where the tables of a chain are that a file at `own` holds.
-fn places(own: &Address, links: &[Link]) -> Result<Vec<Place>> {
+fn places(own: &Address, links: &[ChainElement]) -> Result<Vec<Place>> {
     let mut named: BTreeMap<String, &str> = BTreeMap::new();
     let mut places = Vec::with_capacity(links.len());
     for link in links {

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rootfile::ntuple::{self, Cluster, Interpretation, Names};
+use rootfile::ntuple::{self, Cluster, FieldInterpretation, Names};
 use rootfile::{Array, Known, Progress};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -54,7 +54,7 @@ struct Inner {
 pub struct FieldColumn {
     /// As the user gets it.
     pub name: String,
-    pub interpretation: Arc<Interpretation>,
+    pub interpretation: Arc<FieldInterpretation>,
 }
 
 impl FieldColumn {
@@ -71,7 +71,7 @@ impl FieldColumn {
 impl Ntuple {
     pub(super) fn new(file: File, path: &str, ntuple: ntuple::Ntuple) -> Self {
         let names = Names::new(&ntuple.schema);
-        let name = |named: &ntuple::names::Named| ColumnName {
+        let name = |named: &ntuple::names::NamedField| ColumnName {
             name: named.name.clone(),
             path: named.path.clone(),
             parent: named.parent,
@@ -126,7 +126,7 @@ impl Ntuple {
         let named = self.named(field)?;
         let Inner { file, ntuple, names, .. } = &*self.inner;
         let classes = &file.format().classes;
-        let how = Interpretation::of(&ntuple.schema, names, classes, named.field);
+        let how = FieldInterpretation::of(&ntuple.schema, names, classes, named.field);
         self.field_column(named.path.clone(), how)
     }
 
@@ -140,7 +140,7 @@ impl Ntuple {
             keep.iter().map(|field| Ok(self.named(*field)?.field)).collect::<Result<_>>()?;
         let Inner { file, ntuple, names, .. } = &*self.inner;
         let classes = &file.format().classes;
-        let how = Interpretation::pruned(&ntuple.schema, names, classes, named.field, &keep);
+        let how = FieldInterpretation::pruned(&ntuple.schema, names, classes, named.field, &keep);
         self.field_column(named.name.clone(), how)
     }
 
@@ -403,7 +403,7 @@ impl Ntuple {
         self.inner.list.no_such(path, None).with_url(self.inner.file.url())
     }
 
-    fn named(&self, field: usize) -> Result<&ntuple::names::Named> {
+    fn named(&self, field: usize) -> Result<&ntuple::names::NamedField> {
         self.inner.names.all().get(field).ok_or_else(|| {
             Error::new(ErrorKind::NotInFile, format!("there is no field number {field}"))
         })
@@ -412,7 +412,7 @@ impl Ntuple {
     fn field_column(
         &self,
         name: String,
-        how: rootfile::Result<Interpretation>,
+        how: rootfile::Result<FieldInterpretation>,
     ) -> Result<FieldColumn> {
         let interpretation = how.map_err(|error| {
             error

@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
-use super::column::{Encoding, Number};
+use super::column::Encoding;
 use super::envelope::{CHECKSUM_LEN, verify};
 use super::page_list::Page;
 use super::schema::Column;
+use crate::array::Number;
 use crate::array::Numbers;
 use crate::block;
 use crate::codec::Codecs;

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 
 use super::super::*;
-use crate::streamer::{Element, StreamerInfo, Streamers};
+use crate::streamer::{StreamerElement, StreamerInfo, Streamers};
 use crate::types::code;
 
 /// A record that grows, number by number.
@@ -353,13 +353,13 @@ fn tables() {
 /// the header that collections have as members, and reading them was refused.
 #[test]
 fn collections_that_were_written_as_objects() {
-    let array = Element {
+    let array = StreamerElement {
         class: "TStreamerObjectAny".into(),
         name: "two".into(),
         type_code: code::ARRAY + code::ANY,
         array_len: 2,
         type_name: "vector<double>".into(),
-        ..Element::default()
+        ..StreamerElement::default()
     };
     let info =
         StreamerInfo { class: "Holder".into(), version: 1, checksum: 1, elements: vec![array] };
@@ -375,19 +375,23 @@ fn collections_that_were_written_as_objects() {
 /// was not seen.
 #[test]
 fn enumerations_and_ranges_as_root_writes_them() {
-    let member = |name: &str, class: &str, type_code, type_name: &str| Element {
+    let member = |name: &str, class: &str, type_code, type_name: &str| StreamerElement {
         class: class.into(),
         name: name.into(),
         type_code,
         type_name: type_name.into(),
-        ..Element::default()
+        ..StreamerElement::default()
     };
     let small = member("small", "TStreamerSTL", code::STL, "vector<Small>");
     let number = member("", "TStreamerBasicType", code::DOUBLE32, "Double32_t");
     let elements = vec![
-        Element { item_code: code::UCHAR, ..small },
-        Element { name: "ranged".into(), title: "in cm [0,100,16]".into(), ..number.clone() },
-        Element { name: "remark".into(), title: "position [cm, see doc]".into(), ..number },
+        StreamerElement { item_code: code::UCHAR, ..small },
+        StreamerElement {
+            name: "ranged".into(),
+            title: "in cm [0,100,16]".into(),
+            ..number.clone()
+        },
+        StreamerElement { name: "remark".into(), title: "position [cm, see doc]".into(), ..number },
         member("numbers", "TStreamerSTL", code::STL, "ROOT::RVec<int>"),
     ];
     let info = StreamerInfo { class: "Holder".into(), version: 1, checksum: 1, elements };
@@ -408,11 +412,11 @@ fn enumerations_and_ranges_as_root_writes_them() {
 /// which was taken for the next member.
 #[test]
 fn bits_of_referenced_objects() {
-    let member = |name: &str, type_code| Element {
+    let member = |name: &str, type_code| StreamerElement {
         class: "TStreamerBasicType".into(),
         name: name.into(),
         type_code,
-        ..Element::default()
+        ..StreamerElement::default()
     };
     let elements = vec![member("bits", code::BITS), member("next", code::INT)];
     let info = StreamerInfo { class: "Flags".into(), version: 1, checksum: 1, elements };

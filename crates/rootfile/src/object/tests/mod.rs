@@ -7,41 +7,44 @@ mod by_hand;
 use super::*;
 use crate::ErrorKind;
 use crate::cursor::Cursor;
-use crate::streamer::{Element, StreamerInfo, Streamers};
+use crate::streamer::{StreamerElement, StreamerInfo, Streamers};
 use crate::types::code;
 
 const KEY_LEN: u64 = 40;
 
-fn element(class: &str, name: &str, type_code: i32, type_name: &str) -> Element {
+fn element(class: &str, name: &str, type_code: i32, type_name: &str) -> StreamerElement {
     let (class, name, type_name) = (class.into(), name.into(), type_name.into());
-    Element { class, name, type_code, type_name, ..Element::default() }
+    StreamerElement { class, name, type_code, type_name, ..StreamerElement::default() }
 }
 
-fn member(name: &str, type_code: i32, type_name: &str) -> Element {
+fn member(name: &str, type_code: i32, type_name: &str) -> StreamerElement {
     element("TStreamerBasicType", name, type_code, type_name)
 }
 
-fn collection(name: &str, type_name: &str) -> Element {
+fn collection(name: &str, type_name: &str) -> StreamerElement {
     element("TStreamerSTL", name, code::STREAMER, type_name)
 }
 
-fn info(class: &str, version: i32, checksum: u32, elements: Vec<Element>) -> StreamerInfo {
+fn info(class: &str, version: i32, checksum: u32, elements: Vec<StreamerElement>) -> StreamerInfo {
     StreamerInfo { class: class.into(), version, checksum, elements }
 }
 
-fn pointer_to(name: &str, class: &str) -> Element {
+fn pointer_to(name: &str, class: &str) -> StreamerElement {
     member(name, code::ANY_POINTER, &format!("{class}*"))
 }
 
 /// Streamer infos of the classes in these tests.
 fn streamers() -> Streamers {
-    let counted = Element {
+    let counted = StreamerElement {
         count_name: "n".into(),
         ..member("values", code::COUNTED + code::SHORT, "short*")
     };
-    let grid =
-        Element { array_len: 4, ..member("grid", code::ARRAY + code::UCHAR, "unsigned char") };
-    let many = Element { array_len: 1 << 30, ..member("many", code::ARRAY + code::ANY, "Node") };
+    let grid = StreamerElement {
+        array_len: 4,
+        ..member("grid", code::ARRAY + code::UCHAR, "unsigned char")
+    };
+    let many =
+        StreamerElement { array_len: 1 << 30, ..member("many", code::ARRAY + code::ANY, "Node") };
     Streamers::new(vec![
         info(
             "Point",
@@ -339,7 +342,8 @@ fn pairs_at_a_key_need_no_streamer_info() {
 
 #[test]
 fn arrays_of_strings_have_a_header() {
-    let names = Element { array_len: 2, ..member("names", code::STRING + code::ARRAY, "TString") };
+    let names =
+        StreamerElement { array_len: 2, ..member("names", code::STRING + code::ARRAY, "TString") };
     let streamers = Streamers::new(vec![info("Names", 1, 1, vec![names])]);
     let content = [0x40, 0, 0, 12, 0, 1, 0x40, 0, 0, 6, 0, 1, 1, b'a', 1, b'b'];
     let content = Bytes::copy_from_slice(&content);
@@ -352,7 +356,7 @@ fn arrays_of_strings_have_a_header() {
 /// A streamer info that said an array of two million arrays made as many values of no bytes.
 #[test]
 fn arrays_of_nothing_are_not_without_end() {
-    let arrays = |array_len| Element {
+    let arrays = |array_len| StreamerElement {
         array_len,
         count_name: "n".into(),
         ..member("values", code::COUNTED + code::SHORT, "short*")

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::tree::interpret::layout::{Classes, Named, Record};
+use crate::tree::interpret::layout::{Classes, NamedClass, Record};
 use crate::types::framing::{BYTE_COUNT, MAP_OFFSET, MEMBERWISE, NEW_CLASS};
 
 /// Containers in containers: more than any sane file has.
@@ -52,7 +52,7 @@ pub struct Place {
 
 /// Byte count and version in front of an object or a collection.
 #[derive(Debug, Clone, Copy)]
-pub struct Header {
+pub struct StreamedHeader {
     pub version: u16,
     /// Bytes that are left behind what the header is of, where it says.
     pub end: Option<usize>,
@@ -95,7 +95,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// How an object is read of a class that the bytes name.
-    pub fn named(&self, class: &[u8]) -> Result<&'a Named> {
+    pub fn named(&self, class: &[u8]) -> Result<&'a NamedClass> {
         let name = std::str::from_utf8(class).ok();
         let known = name.and_then(|name| self.classes?.0.get(name));
         known.ok_or_else(|| {
@@ -286,10 +286,10 @@ impl<'a> Bytes<'a> {
     }
 
     /// Byte count and version; some objects have only the version.
-    pub fn header(&mut self) -> Result<Header> {
+    pub fn header(&mut self) -> Result<StreamedHeader> {
         let Some(counted) = self.peek_u32().filter(|first| first & BYTE_COUNT != 0) else {
             return match self.u16()? {
-                version if version & MEMBERWISE == 0 => Ok(Header { version, end: None }),
+                version if version & MEMBERWISE == 0 => Ok(StreamedHeader { version, end: None }),
                 _ => Err(Error::corrupt("half a header")),
             };
         };
@@ -298,11 +298,11 @@ impl<'a> Bytes<'a> {
         let end = self.len().checked_sub(len).ok_or_else(|| {
             Error::corrupt(format!("object of {len} bytes where {} are left", self.len()))
         })?;
-        Ok(Header { version: self.u16()?, end: Some(end) })
+        Ok(StreamedHeader { version: self.u16()?, end: Some(end) })
     }
 
     /// Verifies that what a header announced has been consumed, and nothing else.
-    pub fn close(&self, header: Header) -> Result<()> {
+    pub fn close(&self, header: StreamedHeader) -> Result<()> {
         match header.end {
             Some(end) if end != self.len() => Err(Error::corrupt(format!(
                 "object has {} bytes more or less than its byte count says",

@@ -17,7 +17,7 @@
 //! Objects of classes that the file does not describe are records without members, and so are those
 //! that are within themselves.
 
-use super::bytes::{Bytes, Header, Place};
+use super::bytes::{Bytes, Place, StreamedHeader};
 use super::column::{plain, record_of, wrong_column};
 use super::object::{self, Order};
 use super::pointer::{Tag, address, nowhere};
@@ -25,7 +25,7 @@ use super::value;
 use crate::array::Array;
 use crate::array::indirect::alternative;
 use crate::error::{Error, Result};
-use crate::tree::interpret::layout::{Layout, Named, Objects, Text, memberless};
+use crate::tree::interpret::layout::{Container, Layout, NamedClass, Text, memberless};
 use crate::types::framing::BYPASS_STREAMER;
 
 /// The last versions without the beginning that `TCollection` has in all.
@@ -35,21 +35,21 @@ const WITHOUT_NAME: u16 = 1;
 const LIST_WITH_OPTIONS: u16 = 4;
 
 /// Reads a container and appends what it holds as a list.
-pub fn objects(kind: Objects, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
+pub fn objects(kind: Container, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<()> {
     let Array::List { offsets, content } = column else { wrong_column() };
     let header = bytes.header()?;
     bytes.enter()?;
     match kind {
-        Objects::Array | Objects::Ordered => {
+        Container::Array | Container::Ordered => {
             beginning(header, bytes)?;
             let count = bytes.count()?;
-            if kind == Objects::Array {
+            if kind == Container::Array {
                 bytes.take(4)?;
             }
             (0..count).try_for_each(|_| pointer(bytes, content))?;
         }
-        Objects::List => list(header, bytes, content)?,
-        Objects::Map => {
+        Container::List => list(header, bytes, content)?,
+        Container::Map => {
             beginning(header, bytes)?;
             let count = bytes.count()?;
             let (entries, fields) = record_of(content);
@@ -60,7 +60,7 @@ pub fn objects(kind: Objects, bytes: &mut Bytes<'_>, column: &mut Array) -> Resu
             }
             *entries += count;
         }
-        Objects::Clones => clones(header, bytes, content)?,
+        Container::Clones => clones(header, bytes, content)?,
     }
     offsets.to_mut().push(content.len() as i64);
     bytes.leave();
@@ -68,7 +68,7 @@ pub fn objects(kind: Objects, bytes: &mut Bytes<'_>, column: &mut Array) -> Resu
 }
 
 /// `TObject` and the name; the bits of the former.
-fn beginning(header: Header, bytes: &mut Bytes<'_>) -> Result<u32> {
+fn beginning(header: StreamedHeader, bytes: &mut Bytes<'_>) -> Result<u32> {
     let mut bits = 0;
     if header.version > WITHOUT_TOBJECT {
         (_, bits) = object::tobject(bytes)?;
@@ -79,7 +79,7 @@ fn beginning(header: Header, bytes: &mut Bytes<'_>) -> Result<u32> {
     Ok(bits)
 }
 
-fn list(header: Header, bytes: &mut Bytes<'_>, content: &mut Array) -> Result<()> {
+fn list(header: StreamedHeader, bytes: &mut Bytes<'_>, content: &mut Array) -> Result<()> {
     let with_options = header.version >= LIST_WITH_OPTIONS;
     object::tobject(bytes)?;
     if with_options {
@@ -94,7 +94,7 @@ fn list(header: Header, bytes: &mut Bytes<'_>, content: &mut Array) -> Result<()
     Ok(())
 }
 
-fn clones(header: Header, bytes: &mut Bytes<'_>, content: &mut Array) -> Result<()> {
+fn clones(header: StreamedHeader, bytes: &mut Bytes<'_>, content: &mut Array) -> Result<()> {
     let bits = beginning(header, bytes)?;
     let named = bytes.text()?;
     let (count, _) = (bytes.u32()? as usize, bytes.take(4)?);
@@ -128,7 +128,7 @@ fn clones(header: Header, bytes: &mut Bytes<'_>, content: &mut Array) -> Result<
 }
 
 fn clones_by_members(
-    known: &Named,
+    known: &NamedClass,
     version: Option<i32>,
     count: usize,
     bytes: &mut Bytes<'_>,
@@ -160,7 +160,7 @@ fn clones_by_members(
 
 /// The texts of several `TObjString`: behind what all of them are as a `TObject`.
 fn texts_by_members(
-    known: &Named,
+    known: &NamedClass,
     count: usize,
     bytes: &mut Bytes<'_>,
     content: &mut Array,
@@ -205,7 +205,7 @@ fn named_object(
     let place = match bytes.named(class) {
         Ok(known) if bytes.may_open(reference) => {
             let (tag, at) = bytes.opened(reference, |bytes| object(known, bytes, column))?;
-            bytes.close(Header { version: 0, end: Some(end) })?;
+            bytes.close(StreamedHeader { version: 0, end: Some(end) })?;
             Place { tag, at }
         }
         _ => {
@@ -219,7 +219,7 @@ fn named_object(
 }
 
 /// Reads an object of a class that was named, and appends it; where it is.
-fn object(known: &Named, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<(i8, i64)> {
+fn object(known: &NamedClass, bytes: &mut Bytes<'_>, column: &mut Array) -> Result<(i8, i64)> {
     let (tag, alternative) = of_kind(column, known)?;
     let at = alternative.len() as i64;
     value::append(&known.layout, bytes, alternative)?;
@@ -240,7 +240,7 @@ fn unknown(class: &[u8], column: &mut Array) -> Result<(i8, i64)> {
 }
 
 /// The alternative for objects of a class.
-fn of_kind<'c>(column: &'c mut Array, known: &Named) -> Result<(i8, &'c mut Array)> {
+fn of_kind<'c>(column: &'c mut Array, known: &NamedClass) -> Result<(i8, &'c mut Array)> {
     let Array::Union { contents, .. } = plain(column) else { wrong_column() };
     let tag = alternative(contents, &known.empty)?;
     Ok((tag, &mut contents[tag as usize]))

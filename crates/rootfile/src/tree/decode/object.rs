@@ -1,7 +1,7 @@
 //! Objects: member after member, or one member of all objects after the other, in place or behind
 //! pointers to objects of their class.
 
-use super::bytes::{Bytes, Header, Place};
+use super::bytes::{Bytes, Place, StreamedHeader};
 use super::column::{integer, record_of, wrong_column};
 use super::pointer::{Tag, address, nowhere, skip_pointer};
 use super::value::{self, Run};
@@ -55,9 +55,9 @@ pub fn append<'a>(
 
 /// Why an object of known length cannot be read: where its bytes are not those that its streamer
 /// info says, a streamer that was written by hand has most likely made them.
-fn misfit(error: Error, header: Option<Header>) -> Error {
+fn misfit(error: Error, header: Option<StreamedHeader>) -> Error {
     match (&error.kind, header) {
-        (ErrorKind::Corrupt(why), Some(Header { end: Some(_), .. })) => {
+        (ErrorKind::Corrupt(why), Some(StreamedHeader { end: Some(_), .. })) => {
             Error::unsupported(format!(
                 "objects that are not written as the file describes them, but by a streamer of their \
              own, unless the file is damaged ({why})"
@@ -67,7 +67,7 @@ fn misfit(error: Error, header: Option<Header>) -> Error {
     }
 }
 
-fn holds_more(header: Header, bytes: &Bytes<'_>) -> bool {
+fn holds_more(header: StreamedHeader, bytes: &Bytes<'_>) -> bool {
     header.end.is_some_and(|end| end < bytes.len())
 }
 
@@ -359,7 +359,7 @@ fn pointed(
     bytes.opened(reference, |bytes| append(true, record, bytes, fields, *entries + 1))?;
     fill(fields, *entries + 1)?;
     *entries += 1;
-    bytes.close(Header { version: 0, end: Some(end) })?;
+    bytes.close(StreamedHeader { version: 0, end: Some(end) })?;
     bytes.see(reference, column, Place { tag: 0, at });
     Ok(at)
 }

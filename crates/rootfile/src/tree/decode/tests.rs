@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use crate::array::{Mark, Number, Numbers};
 use crate::tree::interpret::layout::{
-    Classes, Counted, Counter, Frame as ListFrame, List, Named, Objects, Prefix, Text, Version,
+    Classes, Container, Counted, Counter, Frame as ListFrame, List, NamedClass, Prefix, Text,
+    Version,
 };
 
 /// `x[n]/F` of three entries: nothing, one, two.
@@ -220,14 +221,14 @@ fn list_of_two(object: Array) -> Array {
 fn containers_hold_objects_of_the_classes_that_they_name() {
     let bytes = array_of_objects();
     let end = bytes.len() as u32;
-    let mut all = interpretation(Layout::Objects(Objects::Array), Entry::Value);
+    let mut all = interpretation(Layout::Objects(Container::Array), Entry::Value);
     // Of a class that the file does not describe: without members.
     let unknown = Array::Record { class: Some("TObjString".into()), entries: 1, fields: vec![] };
     let column = decode(&all, &basket(&bytes, Some(&[0, end]), 1), 0..1).unwrap();
     assert_eq!(column, list_of_two(unknown));
 
     let layout = Layout::Text(Text::Object { header: true });
-    let named = Named { empty: layout.empty(), layout };
+    let named = NamedClass { empty: layout.empty(), layout };
     let classes = Classes([("TObjString".to_owned(), named)].into_iter().collect());
     all.classes = Some(Arc::new(classes));
     let column = decode(&all, &basket(&bytes, Some(&[0, end]), 1), 0..1).unwrap();
@@ -250,9 +251,9 @@ fn containers_in_containers_have_an_end() {
         let body = [&[0, 1, 0, 0, 0, 1, 0, 0, 0, 0][..], &pointer].concat();
         bytes = [&(0x4000_0000 | body.len() as u32).to_be_bytes(), &body[..]].concat();
     }
-    let layout = Layout::Objects(Objects::Array);
+    let layout = Layout::Objects(Container::Array);
     let mut all = interpretation(layout.clone(), Entry::Value);
-    let named = Named { empty: layout.empty(), layout };
+    let named = NamedClass { empty: layout.empty(), layout };
     all.classes = Some(Arc::new(Classes([("TObjArray".to_owned(), named)].into_iter().collect())));
     let offsets = [0, bytes.len() as u32];
     let error = decode(&all, &basket(&bytes, Some(&offsets), 1), 0..1).unwrap_err();

@@ -1,6 +1,6 @@
 //! One value after the other, for types that do not come in runs.
 
-use super::bytes::{Bytes, Header};
+use super::bytes::{Bytes, StreamedHeader};
 use super::column::{extend, plain, record_of, wrong_column};
 use super::container;
 use super::object::{self, Order};
@@ -121,7 +121,7 @@ pub fn append_run<'a>(
 fn framed<'a>(
     run: Run,
     bytes: &mut Bytes<'a>,
-    read: impl FnOnce(Header, &mut Bytes<'a>) -> Result<()>,
+    read: impl FnOnce(StreamedHeader, &mut Bytes<'a>) -> Result<()>,
 ) -> Result<()> {
     if matches!(run, Run::ToEnd) && bytes.is_empty() {
         return Ok(());
@@ -202,7 +202,7 @@ enum Memberwise<'l> {
 /// How the items of a collection are written, where that is member by member.
 fn memberwise<'l>(
     list: &'l List,
-    header: Header,
+    header: StreamedHeader,
     bytes: &mut Bytes<'_>,
 ) -> Result<Option<Memberwise<'l>>> {
     if header.version & MEMBERWISE == 0 {
@@ -227,7 +227,7 @@ fn memberwise<'l>(
 /// The same of an array of collections, of which one header says it.
 fn memberwise_of_all<'l>(
     array: &'l Layout,
-    header: Header,
+    header: StreamedHeader,
     bytes: &mut Bytes<'_>,
 ) -> Result<Option<Memberwise<'l>>> {
     match array {
@@ -239,7 +239,7 @@ fn memberwise_of_all<'l>(
 
 /// Version of the class of a collection's items, or 0 and its checksum, where it says.
 fn item_version(
-    header: Header,
+    header: StreamedHeader,
     record: Option<&Record>,
     bytes: &mut Bytes<'_>,
 ) -> Result<Option<(u16, u32)>> {
@@ -259,7 +259,7 @@ fn item_version(
 /// which ROOT writes as numbers of four bytes whatever they are.
 fn unknown_items(
     class: Option<&str>,
-    header: Header,
+    header: StreamedHeader,
     bytes: &mut Bytes<'_>,
     column: &mut Array,
 ) -> Result<()> {

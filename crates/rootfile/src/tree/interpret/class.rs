@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use super::element::{Basic, shaped};
 use super::layout::{
-    Classes, Counted, Counter, Frame, Layout, List, Named, Objects, Part, Prefix, Record, Text,
-    Version,
+    Classes, Container, Counted, Counter, Frame, Layout, List, NamedClass, Part, Prefix, Record,
+    Text, Version,
 };
 use crate::array::{Mark, Number};
 use crate::error::{Error, ErrorKind, Result};
-use crate::streamer::{Element, StreamerInfo, Streamers};
+use crate::streamer::{StreamerElement, StreamerInfo, Streamers};
 use crate::types::code;
 use crate::types::cpp::{self, Type};
 use crate::types::scalar::Scalar;
@@ -115,7 +115,7 @@ impl<'a> Compiler<'a> {
 
     /// The type of a collection that is a member, whose element knows what its items are: an
     /// enumeration has a name like a class, and no streamer info.
-    pub(super) fn kind(&self, type_name: &str, element: &Element) -> Result<Type> {
+    pub(super) fn kind(&self, type_name: &str, element: &StreamerElement) -> Result<Type> {
         Ok(match cpp::parse(type_name) {
             Type::Sequence { spelled, mark, item } => {
                 let number = match &*item {
@@ -330,7 +330,7 @@ impl<'a> Compiler<'a> {
     /// What is written for a member; nothing for one that lives in memory only.
     pub(super) fn part(
         &mut self,
-        element: &Element,
+        element: &StreamerElement,
         fields: &mut Fields<'_>,
     ) -> Result<Option<Part>> {
         let base = element.class == "TStreamerBase";
@@ -361,7 +361,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    fn base(&mut self, element: &Element, fields: &mut Fields<'_>) -> Result<Part> {
+    fn base(&mut self, element: &StreamerElement, fields: &mut Fields<'_>) -> Result<Part> {
         if let Some(layout) = special(&element.name)? {
             return fields.part(&element.name, layout);
         }
@@ -373,7 +373,7 @@ impl<'a> Compiler<'a> {
         Ok(Part::Base { at, version: element.base_version, record, is_object })
     }
 
-    fn member(&mut self, element: &Element, fields: &Fields<'_>) -> Result<Layout> {
+    fn member(&mut self, element: &StreamerElement, fields: &Fields<'_>) -> Result<Layout> {
         if let Some(basic) = Basic::of(element.type_code, &element.type_name, &element.title)? {
             let item = shaped(basic.scalar, &[]);
             return match element.array_len as usize {
@@ -415,7 +415,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn collection(&mut self, element: &Element, type_name: &str) -> Result<Layout> {
+    fn collection(&mut self, element: &StreamerElement, type_name: &str) -> Result<Layout> {
         let kind = self.kind(type_name, element)?;
         match element.array_len {
             0 => self.value(&kind, true),
@@ -429,7 +429,7 @@ fn is_limit(error: &Error) -> bool {
 }
 
 /// Collections, and arrays of pointers that another member counts.
-fn is_framed(element: &Element) -> bool {
+fn is_framed(element: &StreamerElement) -> bool {
     element.class == "TStreamerSTL"
         || (element.type_code == code::STREAM_LOOP && element.array_len == 0)
 }
@@ -466,13 +466,13 @@ pub(super) fn nameable(classes: &Streamers) -> Classes {
     let known = names.filter_map(|name| {
         let layout = compiler.object(name).ok()?;
         let empty = layout.empty();
-        Some((name.to_owned(), Named { layout, empty }))
+        Some((name.to_owned(), NamedClass { layout, empty }))
     });
     Classes(known.collect())
 }
 
 /// Items of an array of fixed length.
-pub(super) fn regular(element: &Element, framed: bool, item: Layout) -> Result<Layout> {
+pub(super) fn regular(element: &StreamerElement, framed: bool, item: Layout) -> Result<Layout> {
     let length = element.array_len as usize;
     if length > LENGTH_MAX {
         return Err(Error::limit(format!("array of {length} items in an object")));
@@ -538,11 +538,11 @@ fn special(class: &str) -> Result<Option<Layout>> {
             record.versions[0].number = 1;
             Layout::Record { header: true, record: Arc::new(record) }
         }
-        Special::ObjArray => Layout::Objects(Objects::Array),
-        Special::List => Layout::Objects(Objects::List),
-        Special::Ordered => Layout::Objects(Objects::Ordered),
-        Special::Map => Layout::Objects(Objects::Map),
-        Special::ClonesArray => Layout::Objects(Objects::Clones),
+        Special::ObjArray => Layout::Objects(Container::Array),
+        Special::List => Layout::Objects(Container::List),
+        Special::Ordered => Layout::Objects(Container::Ordered),
+        Special::Map => Layout::Objects(Container::Map),
+        Special::ClonesArray => Layout::Objects(Container::Clones),
         Special::SymmetricMatrix(number) => symmetric_matrix(class, number),
         Special::Array(number) => Layout::list_of(Layout::number(number)),
         Special::Nothing => bare(record(&[], 0, Vec::new())),
@@ -647,7 +647,7 @@ impl Fields<'_> {
     }
 
     /// An array that another member of the object counts, which comes before it.
-    fn counted(&self, element: &Element, prefix: Prefix, item: Layout) -> Result<Layout> {
+    fn counted(&self, element: &StreamerElement, prefix: Prefix, item: Layout) -> Result<Layout> {
         let names = self.wanted.map_or(&self.names, |wanted| &wanted.names);
         let by = names.iter().position(|name| *name == element.count_name).ok_or_else(|| {
             Error::unsupported(format!(

@@ -365,7 +365,7 @@ impl Fields<'_> {
     }
 
     /// The streamer element of which this branch holds the values.
-    fn element<'c>(&self, classes: &'c Streamers) -> Option<&'c streamer::Element> {
+    fn element<'c>(&self, classes: &'c Streamers) -> Option<&'c streamer::StreamerElement> {
         let index = usize::try_from(self.id).ok()?;
         let (version, checksum) = (Some(self.class_version), Some(self.checksum));
         class::find(self.class_name, version, checksum, classes)?.elements.get(index)
@@ -376,7 +376,7 @@ impl Fields<'_> {
         if self.id < 0 {
             return self.class_name.to_string();
         }
-        let name = |element: &streamer::Element| match element.type_code {
+        let name = |element: &streamer::StreamerElement| match element.type_code {
             code::BASE => element.name.clone(),
             code::TOBJECT | code::TNAMED if element.class == "TStreamerBase" => {
                 element.name.clone()

@@ -53,7 +53,7 @@ pub enum Layout {
     /// A pointer to an object of any class, which only the data name.
     Any,
     /// One of ROOT's containers, whose objects are of any class.
-    Objects(Objects),
+    Objects(Container),
     /// A pointer to an object of a class or of one that derives from it: nothing, the object, or
     /// a reference to one before.
     Pointer(Arc<Pointer>),
@@ -64,7 +64,7 @@ pub enum Layout {
 
 /// ROOT's containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Objects {
+pub enum Container {
     /// `TObjArray`: pointers.
     Array,
     /// `TOrdCollection` and `THashTable`: pointers, with no lower bound in front.
@@ -79,11 +79,11 @@ pub enum Objects {
 
 /// How objects are read whose class only the data name.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Classes(pub BTreeMap<String, Named>);
+pub struct Classes(pub BTreeMap<String, NamedClass>);
 
 /// A class that data may name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Named {
+pub struct NamedClass {
     pub layout: Layout,
     /// A column of such objects, without any.
     pub empty: Array,
@@ -335,7 +335,7 @@ impl Layout {
             }
             Layout::Unknown(class) => memberless(class.as_deref()),
             Layout::Any => any(),
-            Layout::Objects(Objects::Map) => {
+            Layout::Objects(Container::Map) => {
                 let fields = ["0", "1"].map(|name| (name.to_owned(), any())).to_vec();
                 let pairs = Array::Record { class: None, entries: 0, fields };
                 list(pairs.marked(Mark::SortedMap))

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::array::{Mark, Numbers};
-use crate::streamer::{Element, StreamerInfo};
+use crate::streamer::{StreamerElement, StreamerInfo};
 use crate::tree::model::{Leaf, LeafKind};
 
 fn leaf(name: &str, title: &str, kind: LeafKind, len: u32) -> Leaf {
@@ -93,12 +93,12 @@ const MEMBERS: [(&str, i32, &str, &str); 9] = [
 
 /// `Event`, whose members are those above, the class `P` of its objects, and one without end.
 fn classes() -> ClassTable {
-    let member = |name: &str, type_code, type_name: &str, title: &str| Element {
+    let member = |name: &str, type_code, type_name: &str, title: &str| StreamerElement {
         name: name.into(),
         title: title.into(),
         type_code,
         type_name: type_name.into(),
-        ..Element::default()
+        ..StreamerElement::default()
     };
     let class = |class: &str, version, elements| StreamerInfo {
         class: class.into(),
@@ -106,11 +106,13 @@ fn classes() -> ClassTable {
         checksum: 0,
         elements,
     };
-    let collection =
-        |class: &str| Element { class: "TStreamerSTL".into(), ..member("This", 300, class, "") };
+    let collection = |class: &str| StreamerElement {
+        class: "TStreamerSTL".into(),
+        ..member("This", 300, class, "")
+    };
     let event =
         MEMBERS.iter().map(|(name, code, kind, title)| member(name, *code, kind, title)).collect();
-    let array = Element { array_len: 2, dimensions: vec![2], ..member("a", 23, "int", "") };
+    let array = StreamerElement { array_len: 2, dimensions: vec![2], ..member("a", 23, "int", "") };
     let point = vec![member("TObject", 66, "BASE", ""), member("x", 5, "float", ""), array];
     ClassTable::from(Streamers::new(vec![
         class("Event", 1, event),
@@ -360,12 +362,12 @@ fn typenames_of_what_cannot_be_read() {
 /// that no streamer info describes, and was read by it.
 #[test]
 fn classes_that_write_by_hand() {
-    let element = |class: &str, name: &str, type_code, type_name: &str| Element {
+    let element = |class: &str, name: &str, type_code, type_name: &str| StreamerElement {
         class: class.into(),
         name: name.into(),
         type_code,
         type_name: type_name.into(),
-        ..Element::default()
+        ..StreamerElement::default()
     };
     let info = |class: &str, elements| StreamerInfo {
         class: class.into(),

@@ -18,7 +18,7 @@ pub struct Walk<'a> {
 
 /// What is in front of an object or a collection.
 #[derive(Clone, Copy)]
-struct Header {
+struct StreamedHeader {
     version: u16,
     /// Where what it is of ends, where it says.
     end: Option<usize>,
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
 
     fn object(&mut self, header: bool, members: &Members) -> Option<()> {
         let header = if header { Some(self.header()?) } else { None };
-        if let Some(Header { version, end }) = header {
+        if let Some(StreamedHeader { version, end }) = header {
             let checksum = match version {
                 0 if end.is_some_and(|end| self.at < end) => self.checksum(members)?,
                 _ => 0,
@@ -127,7 +127,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a collection is written member by member.
-    fn are_by_members(&mut self, items: &Items, header: Header) -> Option<bool> {
+    fn are_by_members(&mut self, items: &Items, header: StreamedHeader) -> Option<bool> {
         if header.version & MEMBERWISE == 0 {
             return Some(false);
         }
@@ -193,19 +193,19 @@ impl<'a> Walk<'a> {
     }
 
     #[inline]
-    fn header(&mut self) -> Option<Header> {
+    fn header(&mut self) -> Option<StreamedHeader> {
         let first = self.u16()?;
         if first & MEMBERWISE == 0 {
             // Only a version.
-            return Some(Header { version: first, end: None });
+            return Some(StreamedHeader { version: first, end: None });
         }
         let low = self.u16()?;
         let len = (u32::from(first) << 16 | u32::from(low)) & !BYTE_COUNT;
         let end = self.at.checked_add(len as usize).filter(|end| *end <= self.data.len())?;
-        Some(Header { version: self.u16()?, end: Some(end) })
+        Some(StreamedHeader { version: self.u16()?, end: Some(end) })
     }
 
-    fn close(&self, header: Header) -> Option<()> {
+    fn close(&self, header: StreamedHeader) -> Option<()> {
         header.end.is_none_or(|end| end == self.at).then_some(())
     }
 

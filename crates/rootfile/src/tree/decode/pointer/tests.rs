@@ -9,7 +9,7 @@ use super::super::value;
 use crate::array::{Array, Mark, Number, Numbers};
 use crate::error::{Error, ErrorKind};
 use crate::tree::interpret::layout::{
-    Classes, Frame, Layout, List, Named, Part, Pointer, Record, Version,
+    Classes, Frame, Layout, List, NamedClass, Part, Pointer, Record, Version,
 };
 
 /// An object behind its byte count and version.
@@ -220,7 +220,9 @@ fn what_pointers_lead_to_is_not_read_without_end() {
 fn rings() -> Classes {
     let record = class("Ring", 1, vec![("x", Layout::number(Number::I16)), ("next", Layout::Any)]);
     let layout = Layout::Record { header: true, record: Arc::new(record) };
-    Classes([("Ring".to_owned(), Named { empty: layout.empty(), layout })].into_iter().collect())
+    Classes(
+        [("Ring".to_owned(), NamedClass { empty: layout.empty(), layout })].into_iter().collect(),
+    )
 }
 
 /// The alternatives of a pointer to anything.

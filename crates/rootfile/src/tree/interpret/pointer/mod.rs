@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::class::{Compiler, Fields, SIZE_MAX, is_special, regular};
 use super::layout::{Layout, Part, Pointer, Record, Version};
 use crate::error::{Error, Result};
-use crate::streamer::{Element, StreamerInfo};
+use crate::streamer::{StreamerElement, StreamerInfo};
 use crate::types::cpp;
 
 /// Numbers, strings and lists in what one pointer leads to.
@@ -14,7 +14,11 @@ const POINTED_SIZE_MAX: usize = 1 << 12;
 impl Compiler<'_> {
     /// Members that point to objects: each is nothing or an object of the class. Those that cannot
     /// be followed are left out, and nothing else with them.
-    pub(super) fn pointers(&mut self, element: &Element, fields: &mut Fields<'_>) -> Result<Part> {
+    pub(super) fn pointers(
+        &mut self,
+        element: &StreamerElement,
+        fields: &mut Fields<'_>,
+    ) -> Result<Part> {
         let left_out = Part::Pointers(element.array_len.max(1) as usize);
         let is_wanted = |wanted: &Record| wanted.names.contains(&element.name);
         if !self.follows || !fields.wanted.is_none_or(is_wanted) {

@@ -3,24 +3,24 @@
 use super::super::class::Compiler;
 use crate::array::Array;
 use crate::error::ErrorKind;
-use crate::streamer::{Element, StreamerInfo, Streamers};
+use crate::streamer::{StreamerElement, StreamerInfo, Streamers};
 
-fn member(name: &str, type_code: i32, type_name: &str) -> Element {
+fn member(name: &str, type_code: i32, type_name: &str) -> StreamerElement {
     let class = if type_name.starts_with("vector") { "TStreamerSTL" } else { "" };
-    Element {
+    StreamerElement {
         class: class.into(),
         name: name.into(),
         type_code,
         type_name: type_name.into(),
-        ..Element::default()
+        ..StreamerElement::default()
     }
 }
 
-fn class(name: &str, version: i32, elements: Vec<Element>) -> StreamerInfo {
+fn class(name: &str, version: i32, elements: Vec<StreamerElement>) -> StreamerInfo {
     StreamerInfo { class: name.into(), version, checksum: 0, elements }
 }
 
-fn number(name: &str) -> Element {
+fn number(name: &str) -> StreamerElement {
     member(name, 3, "int")
 }
 
@@ -48,7 +48,7 @@ fn assert_members(classes: Vec<StreamerInfo>, of: &str, expected: &str) {
 
 #[test]
 fn pointers_of_every_type_are_members() {
-    let several = Element { array_len: 2, ..member("several", 69, "P*") };
+    let several = StreamerElement { array_len: 2, ..member("several", 69, "P*") };
     let event = vec![
         number("a"),
         member("base", 69, "P*"),
@@ -93,7 +93,11 @@ fn classes_that_lead_back_to_themselves_lack_that_pointer_only() {
 
 #[test]
 fn an_heir_may_be_within_itself() {
-    let base = Element { class: "TStreamerBase".into(), base_version: 1, ..member("B", 0, "BASE") };
+    let base = StreamerElement {
+        class: "TStreamerBase".into(),
+        base_version: 1,
+        ..member("B", 0, "BASE")
+    };
     let classes = vec![
         class("B", 1, vec![number("b")]),
         class("H", 1, vec![base, member("other", 69, "B*"), number("h")]),
@@ -146,7 +150,7 @@ fn classes_that_pointers_make_too_large() {
 
 #[test]
 fn pointers_that_versions_have_otherwise() {
-    let versions = |newer: Element, older: Element| {
+    let versions = |newer: StreamerElement, older: StreamerElement| {
         let points = ["P", "Q"].map(|name| class(name, 1, vec![number("x")]));
         let mut classes = vec![class("E", 2, vec![number("a"), newer])];
         classes.push(class("E", 1, vec![number("a"), older]));
