@@ -131,6 +131,18 @@ pub struct Part {
     pub batch: Batch,
 }
 
+impl Engine {
+    /// Opens many trees and RNTuples side by side, as many at a time as the configuration says.
+    pub fn open_tables(&self, places: Vec<Place>) -> Opens {
+        Opens::new(self.clone(), places)
+    }
+
+    /// Reads many trees or RNTuples as one, in steps.
+    pub fn parts(&self, places: Vec<Place>, wish: Wish) -> Parts {
+        Parts::new(self.clone(), places, wish)
+    }
+}
+
 /// Many tables, opened side by side, in the order of their places.
 pub struct Opens {
     engine: Engine,
