@@ -98,6 +98,21 @@ fn orphans(sources: &BTreeMap<String, String>) -> Vec<String> {
         .collect()
 }
 
+/// Files `x.rs` beside a folder `x/`: such a module is `x/mod.rs`.
+fn beside_their_folder(paths: &BTreeSet<&str>) -> Vec<String> {
+    let folders: BTreeSet<&str> =
+        paths.iter().filter_map(|path| Some(path.rsplit_once('/')?.0)).collect();
+    let beside = |path: &&&str| folders.contains(path.trim_end_matches(".rs"));
+    let found = paths.iter().filter(beside);
+    found.map(|path| format!("{path}: move it into its folder, as mod.rs")).collect()
+}
+
+#[test]
+fn a_module_of_several_files_is_a_folder() {
+    let files = files_ending(&[".rs"]);
+    report(beside_their_folder(&files.iter().map(String::as_str).collect()));
+}
+
 #[test]
 fn every_file_is_compiled() {
     let read = |path: String| text(&path).map(|text| (path, text));
@@ -112,6 +127,9 @@ fn the_rule_can_fail() {
     let whole = [("a/src/lib.rs", "pub mod x;"), ("a/src/x.rs", "mod y;"), ("a/src/x/y.rs", "")];
     assert_eq!(orphans(&tree(&whole)), Vec::<String>::new());
     assert_eq!(orphans(&tree(&[whole[0], whole[2]])).len(), 1);
+    let paths = BTreeSet::from(["a/src/lib.rs", "a/src/x.rs", "a/src/x/y.rs", "a/src/z.rs"]);
+    assert_eq!(beside_their_folder(&paths).len(), 1);
+    assert!(beside_their_folder(&BTreeSet::from(["a/src/x/mod.rs", "a/src/x/y.rs"])).is_empty());
     let by_macro =
         [("a/src/lib.rs", "m! { (mod $n;) open }"), ("a/src/open.rs", ""), ("a/src/stat.rs", "")];
     assert_eq!(orphans(&tree(&by_macro)).len(), 1);
