@@ -78,13 +78,15 @@ interop: $(VENV)/.ready ## the tests that compare with ROOT, which this installs
 	@.ci/ensure-root
 	cd python && $(BIN)/python -m pytest -m interop
 
+# Of the whole workspace, so that what other tests share is not compiled with other features again.
 test-features: ## Arrow and Parquet in Rust, which take long to build
-	$(CARGO) test $(LOCKED) -p farroot-engine --features arrow --lib --test arrow -- arrow
-	$(CARGO) test $(LOCKED) -p farroot-cli --features parquet --test verbs -- parquet
+	$(CARGO) test --workspace $(LOCKED) --features farroot-engine/arrow,farroot-cli/parquet \
+		--lib --test arrow --test verbs -- arrow parquet
 
 extension: $(VENV)/.ready ## build the Python package into .venv (development profile)
 	$(BIN)/maturin develop --quiet $(LOCKED) --features like-tests --manifest-path python/Cargo.toml
 
+# Not what the tests have compiled: those check arithmetic and assertions, which decoding pays for.
 extension-quick: $(VENV)/.ready ## the same, optimised where it counts: what `make demo` tries
 	$(BIN)/maturin develop --quiet $(LOCKED) --profile quick --manifest-path python/Cargo.toml
 
