@@ -33,7 +33,7 @@ pub(crate) struct Parcel {
 pub(crate) struct Maker {
     /// Room for one batch: the next one is made when the one before has been taken.
     pub sender: mpsc::Sender<Result<Parcel>>,
-    /// Told when the consumer begins to wait.
+    /// Notified when the consumer begins to wait.
     pub waiting: Arc<Notify>,
     activity: Activity,
     told: Option<Phase>,

@@ -45,7 +45,7 @@ impl std::fmt::Debug for Cut {
 }
 
 /// What a cut has left of window after window, in entries of the table that listens.
-pub type Told = mpsc::UnboundedReceiver<Vec<Range<u64>>>;
+pub type SurvivorFeed = mpsc::UnboundedReceiver<Vec<Range<u64>>>;
 
 /// The runs of entries that a mask over `entries` leaves.
 pub(crate) fn survivors(entries: &Range<u64>, mask: &[bool]) -> Result<Vec<Range<u64>>> {

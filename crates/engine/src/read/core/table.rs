@@ -10,7 +10,7 @@ use rootfile::tree::{FriendPlace, TreeIndex};
 
 use super::batches::Batches;
 use super::columns::Batch;
-use super::cut::{Cut, Told};
+use super::cut::{Cut, SurvivorFeed};
 use super::footprint::Outline;
 use super::friends::FriendBook;
 use super::lazy::{LazyColumns, Learning};
@@ -196,7 +196,7 @@ pub trait Columns: Any + Send + Sync {
     fn start_at<'a>(
         &'a self,
         _starts: &'a [u64],
-        _told: Option<(&'a [u64], Told)>,
+        _told: Option<(&'a [u64], SurvivorFeed)>,
         _rank: Rank,
     ) -> BoxFuture<'a, Result<Batches>> {
         ready(Err(not_one(self.path(), self.file()))).boxed()

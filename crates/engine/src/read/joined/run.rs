@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
 use crate::read::core::batches::{Batches, Maker};
 use crate::read::core::columns::Batch;
-use crate::read::core::cut::Told;
+use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::steps::Rank;
 use crate::read::core::table::Columns;
 
@@ -54,7 +54,7 @@ impl Reading {
         part: &Part,
         columns: Box<dyn Columns>,
         starts: &[u64],
-        told: Option<(&[u64], Told)>,
+        told: Option<(&[u64], SurvivorFeed)>,
         rank: Rank,
     ) -> Result<Self> {
         let lacks = part.lacks(&*joined.table());

@@ -11,7 +11,7 @@ use super::{FieldColumn, Ntuple};
 use crate::error::Result;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::joined;
-use crate::read::core::cut::Told;
+use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::footprint::Outline;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::request::Wanted;
@@ -168,7 +168,7 @@ impl Columns for NtupleColumns {
     fn start_at<'a>(
         &'a self,
         starts: &'a [u64],
-        told: Option<(&'a [u64], Told)>,
+        told: Option<(&'a [u64], SurvivorFeed)>,
         rank: Rank,
     ) -> BoxFuture<'a, Result<Batches>> {
         self.ntuple.start_at(self.columns.clone(), starts, told, rank).boxed()

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, datashape};
-use crate::read::core::cut::Told;
+use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::names::{ColumnKind, ColumnName, NameList};
 use crate::read::core::pipeline::plan::Plan;
 use crate::read::core::pipeline::{self, Decision, Job};
@@ -265,7 +265,7 @@ impl Ntuple {
         &self,
         columns: Vec<FieldColumn>,
         starts: &[u64],
-        told: Option<(&[u64], Told)>,
+        told: Option<(&[u64], SurvivorFeed)>,
         rank: Rank,
     ) -> Result<Batches> {
         let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
@@ -280,7 +280,7 @@ impl Ntuple {
         let job = self.job(columns.len(), rank);
         let shares = Some(Shares::new(clusters, starts.to_vec(), shares));
         let fields = Fields { shares, ..self.fields(columns) };
-        Ok(pipeline::start(job, fields, plan, Some(Decision::Told(told))))
+        Ok(pipeline::start(job, fields, plan, Some(Decision::SurvivorFeed(told))))
     }
 
     /// Bytes that an entry takes decoded.

@@ -12,7 +12,7 @@ use super::{Tree, plan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Column, joined};
-use crate::read::core::cut::{Cut, Told};
+use crate::read::core::cut::{Cut, SurvivorFeed};
 use crate::read::core::footprint::Outline;
 use crate::read::core::friends::FriendBook;
 use crate::read::core::lazy::{LazyColumns, Learning};
@@ -204,7 +204,7 @@ impl Columns for TreeColumns {
     fn start_at<'a>(
         &'a self,
         starts: &'a [u64],
-        told: Option<(&'a [u64], Told)>,
+        told: Option<(&'a [u64], SurvivorFeed)>,
         rank: Rank,
     ) -> BoxFuture<'a, Result<Batches>> {
         async move { self.tree.start_at(self.columns.clone(), starts, told, rank) }.boxed()

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, Column};
-use crate::read::core::cut::{Cut, Told};
+use crate::read::core::cut::{Cut, SurvivorFeed};
 use crate::read::core::friends::FriendBook;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::Chosen;
@@ -298,14 +298,14 @@ impl Tree {
         &self,
         columns: Vec<Column>,
         starts: &[u64],
-        told: Option<(&[u64], Told)>,
+        told: Option<(&[u64], SurvivorFeed)>,
         rank: Rank,
     ) -> Result<Batches> {
         let (plan, decision) = match told {
             None => (plan::at(&self.inner.tree, &columns, starts), None),
             Some((windows, told)) => {
                 let plan = plan::told(&self.inner.tree, &columns, starts, windows);
-                (plan, Some(Decision::Told(told)))
+                (plan, Some(Decision::SurvivorFeed(told)))
             }
         };
         let plan = plan.map_err(|error| error.with_url(self.inner.file.url()))?;

@@ -27,7 +27,7 @@ use rootfile::{Array, Codecs};
 use crate::error::Result;
 use crate::fetch::RemoteFile;
 use crate::located::Located;
-use crate::read::core::cut::{Predicate, Told};
+use crate::read::core::cut::{Predicate, SurvivorFeed};
 use crate::read::core::decoders::Decoders;
 use crate::read::core::fill::slots::Place;
 use crate::read::core::steps::Rank;
@@ -132,5 +132,5 @@ pub enum Decision {
     /// A predicate over columns of the same table, at these positions in its order.
     Predicate { columns: Vec<usize>, predicate: Arc<dyn Predicate> },
     /// The reader of other tables.
-    Told(Told),
+    SurvivorFeed(SurvivorFeed),
 }

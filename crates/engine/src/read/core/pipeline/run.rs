@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, Urgency, Want, Wants};
 use crate::read::core::batches::{Batches, Maker};
-use crate::read::core::cut::Told;
+use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::fill::slots::Place;
 
 /// What decoding threads have done.
@@ -81,7 +81,7 @@ pub fn start<S: Source>(
         let (done, work) = mpsc::unbounded_channel();
         let (columns, predicate, told) = match decision {
             None => (None, None, None),
-            Some(Decision::Told(told)) => (Some(Vec::new()), None, Some(told)),
+            Some(Decision::SurvivorFeed(told)) => (Some(Vec::new()), None, Some(told)),
             Some(Decision::Predicate { columns, predicate }) => {
                 (Some(columns), Some(predicate), None)
             }
@@ -160,7 +160,7 @@ impl<S: Source> Pipeline<S> {
         mut self,
         at_hand: AtHand,
         mut work: mpsc::UnboundedReceiver<Work>,
-        mut told: Option<Told>,
+        mut told: Option<SurvivorFeed>,
         mut maker: Maker,
     ) -> Result<()> {
         for (at, bytes) in at_hand {
@@ -479,7 +479,7 @@ impl<S: Source> Pipeline<S> {
 }
 
 /// What the one who decides elsewhere tells of the next window.
-async fn heard(told: &mut Option<Told>) -> Option<Vec<Range<u64>>> {
+async fn heard(told: &mut Option<SurvivorFeed>) -> Option<Vec<Range<u64>>> {
     match told {
         Some(told) => told.recv().await,
         None => std::future::pending().await,
