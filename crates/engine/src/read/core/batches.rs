@@ -30,7 +30,7 @@ pub(crate) struct Parcel {
 }
 
 /// The maker's end.
-pub(crate) struct Maker {
+pub(crate) struct BatchSender {
     /// Room for one batch: the next one is made when the one before has been taken.
     pub sender: mpsc::Sender<Result<Parcel>>,
     /// Notified when the consumer begins to wait.
@@ -44,7 +44,7 @@ impl Batches {
     /// Runs `make` on the present tokio runtime; its error is handed out last.
     pub(crate) fn start<F>(
         remote: &RemoteFile,
-        make: impl FnOnce(Maker) -> F + Send + 'static,
+        make: impl FnOnce(BatchSender) -> F + Send + 'static,
     ) -> Self
     where
         F: Future<Output = Result<()>> + Send + 'static,
@@ -52,7 +52,7 @@ impl Batches {
         let (sender, receiver) = mpsc::channel(1);
         let waiting = Arc::new(Notify::new());
         let activity = Activity::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
-        let maker = Maker {
+        let maker = BatchSender {
             sender: sender.clone(),
             waiting: waiting.clone(),
             activity: activity.clone(),
@@ -107,7 +107,7 @@ fn broken() -> Error {
     Error::new(ErrorKind::Io, "reading stopped at a defect of farroot; please report it")
 }
 
-impl Maker {
+impl BatchSender {
     /// A batch that has been made is still to be taken.
     pub fn is_handing_over(&self) -> bool {
         self.sender.capacity() == 0

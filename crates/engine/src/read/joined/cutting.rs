@@ -16,7 +16,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::LentMemory;
 use crate::fetch::ledger::Phase;
 use crate::located::unlocated;
-use crate::read::core::batches::{Batches, Maker};
+use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{self, Cut, Predicate};
 use crate::read::core::decoders::AT_ONCE;
@@ -134,7 +134,7 @@ pub async fn start(joined: &Joined, cut: &Cut, starts: Vec<u64>, rank: Rank) -> 
     let empty = deciding.empty_columns().map(|(_, array)| array).collect();
     let steps = starts.len().saturating_sub(1);
     let cutting = Cutting { table, predicate, shown, keys, kept, empty, starts, windows };
-    let batches = Batches::start(&remote, async move |maker: Maker| {
+    let batches = Batches::start(&remote, async move |maker: BatchSender| {
         cutting.run(decided, listeners, readings, maker).await
     });
     Ok(batches.in_steps(steps))
@@ -175,7 +175,7 @@ impl Cutting {
         decided: Batches,
         listeners: Vec<Listener>,
         mut readings: Vec<Reading>,
-        mut maker: Maker,
+        mut maker: BatchSender,
     ) -> Result<()> {
         let (ready, mut windows) = mpsc::unbounded_channel::<Window>();
         let closed = maker.sender.clone();

@@ -8,7 +8,7 @@ use super::alignment::Alignment;
 use super::{Joined, Keys, Part, Place, lookup};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
-use crate::read::core::batches::{Batches, Maker};
+use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::steps::Rank;
@@ -128,7 +128,7 @@ impl Reading {
 }
 
 impl Run {
-    async fn run(self, maker: Maker) -> Result<()> {
+    async fn run(self, maker: BatchSender) -> Result<()> {
         let closed = maker.sender.clone();
         tokio::select! {
             done = self.hand_out(maker) => done,
@@ -136,7 +136,7 @@ impl Run {
         }
     }
 
-    async fn hand_out(mut self, mut maker: Maker) -> Result<()> {
+    async fn hand_out(mut self, mut maker: BatchSender) -> Result<()> {
         let starts = std::mem::take(&mut self.starts);
         for pair in starts.windows(2) {
             let Ok(slot) = maker.sender.clone().reserve_owned().await else { return Ok(()) };

@@ -13,7 +13,7 @@ use crate::Engine;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::located::unlocated;
-use crate::read::core::batches::{Batches, Maker};
+use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::optional;
 use crate::read::core::columns::{Batch, LeftOut};
 use crate::read::core::cut::Cut;
@@ -367,7 +367,7 @@ impl ChainColumns {
         };
         let (engine, remote) = (self.chain.inner.engine.clone(), self.lead.file().remote().clone());
         let empty: Vec<(String, Array)> = self.lead.empty();
-        Batches::start(&remote, async move |mut maker: Maker| {
+        Batches::start(&remote, async move |mut maker: BatchSender| {
             let survivors = wish.cut.is_some().then(Vec::new);
             let (columns, left_out) = (Vec::new(), Vec::new());
             let mut whole = Whole { entries, survivors, columns, empty, left_out };

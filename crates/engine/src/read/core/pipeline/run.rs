@@ -16,7 +16,7 @@ use super::{Arrived, Decision, Decoded, Job, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::ledger::Phase;
 use crate::fetch::{Permit, Urgency, Want, Wants};
-use crate::read::core::batches::{Batches, Maker};
+use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::fill::slots::Place;
 
@@ -161,7 +161,7 @@ impl<S: Source> Pipeline<S> {
         at_hand: AtHand,
         mut work: mpsc::UnboundedReceiver<Work>,
         mut told: Option<SurvivorFeed>,
-        mut maker: Maker,
+        mut maker: BatchSender,
     ) -> Result<()> {
         for (at, bytes) in at_hand {
             self.complete(at, bytes, Vec::new());
