@@ -14,7 +14,7 @@ use crate::fetch::{Fetcher, LentMemory, RemoteFile};
 /// Batches on their way, in order; after an error nothing more comes. Dropping it ends the read.
 #[derive(Debug)]
 pub struct Batches {
-    receiver: mpsc::Receiver<Result<Parcel>>,
+    receiver: mpsc::Receiver<Result<AccountedBatch>>,
     waiting: Arc<Notify>,
     activity: Activity,
     /// The batch taken last is thought to be in use until the next one is taken: a loop lets go of
@@ -24,7 +24,7 @@ pub struct Batches {
 }
 
 /// A batch, which counts against what is read ahead from the moment it is made.
-pub(crate) struct Parcel {
+pub(crate) struct AccountedBatch {
     batch: Batch,
     counted: LentMemory,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Parcel {
 /// The maker's end.
 pub(crate) struct BatchSender {
     /// Room for one batch: the next one is made when the one before has been taken.
-    pub sender: mpsc::Sender<Result<Parcel>>,
+    pub sender: mpsc::Sender<Result<AccountedBatch>>,
     /// Notified when the consumer begins to wait.
     pub waiting: Arc<Notify>,
     activity: Activity,
@@ -95,7 +95,7 @@ impl Batches {
         }
         let parcel = self.receiver.recv().await;
         self.in_use = None;
-        Some(parcel?.map(|Parcel { batch, counted }| {
+        Some(parcel?.map(|AccountedBatch { batch, counted }| {
             self.in_use = Some(counted);
             batch
         }))
@@ -114,9 +114,9 @@ impl BatchSender {
     }
 
     /// What is sent of a batch.
-    pub fn parcel(&self, batch: Batch) -> Parcel {
+    pub fn parcel(&self, batch: Batch) -> AccountedBatch {
         let counted = self.fetcher.hand_out(batch.nbytes() as u64);
-        Parcel { batch, counted }
+        AccountedBatch { batch, counted }
     }
 
     /// Hands a batch over when the one before has been taken; whether somebody still reads.

@@ -10,12 +10,12 @@ use super::run::Pipeline;
 use super::slot::State;
 use crate::error::Result;
 use crate::located::Located;
-use crate::read::core::batches::{BatchSender, Parcel};
+use crate::read::core::batches::{AccountedBatch, BatchSender};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
 
 impl<S: Source> Pipeline<S> {
-    pub(super) fn batch(&mut self, number: usize, maker: &BatchSender) -> Result<Parcel> {
+    pub(super) fn batch(&mut self, number: usize, maker: &BatchSender) -> Result<AccountedBatch> {
         self.leave_out(number)?;
         let entries = self.plan.batches[number].entries.clone();
         let survivors = self.survivors_of(number);
