@@ -8,7 +8,7 @@ const WINDOW_BYTES: f64 = 2e6;
 
 /// Where a read stands among others.
 #[derive(Debug, Clone, Copy)]
-pub struct Rank {
+pub struct ReadPriority {
     /// Lower comes first.
     pub order: u64,
     /// Somebody waits for the first batch.
@@ -17,8 +17,8 @@ pub struct Rank {
     pub ahead: i64,
 }
 
-impl Rank {
-    pub(crate) const FIRST: Rank = Rank { order: 0, urgent: true, ahead: 0 };
+impl ReadPriority {
+    pub(crate) const FIRST: ReadPriority = ReadPriority { order: 0, urgent: true, ahead: 0 };
 
     /// The place of an entry among all wants.
     pub(crate) fn place(self, entry: u64) -> u64 {

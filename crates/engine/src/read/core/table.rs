@@ -15,7 +15,7 @@ use super::footprint::Outline;
 use super::friends::FriendBook;
 use super::lazy::{LazyColumns, Learning};
 use super::request::{Chosen, Wanted};
-use super::steps::{Rank, Step};
+use super::steps::{ReadPriority, Step};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::file::File;
 use crate::read::file::layout_hints::Series;
@@ -197,7 +197,7 @@ pub trait Columns: Any + Send + Sync {
         &'a self,
         _starts: &'a [u64],
         _told: Option<(&'a [u64], SurvivorFeed)>,
-        _rank: Rank,
+        _rank: ReadPriority,
     ) -> BoxFuture<'a, Result<Batches>> {
         ready(Err(not_one(self.path(), self.file()))).boxed()
     }
@@ -227,7 +227,12 @@ pub trait Columns: Any + Send + Sync {
     ///
     /// # Errors
     /// Those of planning; of RNTuples also those of reading page lists.
-    fn start(&self, entries: Range<u64>, step: Step, rank: Rank) -> BoxFuture<'_, Result<Batches>>;
+    fn start(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+        rank: ReadPriority,
+    ) -> BoxFuture<'_, Result<Batches>>;
 
     /// Starts reading those entries only that survive a cut; `None` where the columns need another
     /// to decide for them, as in [`Joined`](crate::Joined).
@@ -236,7 +241,7 @@ pub trait Columns: Any + Send + Sync {
         _cut: &'a Cut,
         _entries: Range<u64>,
         _step: Step,
-        _rank: Rank,
+        _rank: ReadPriority,
     ) -> Option<BoxFuture<'a, Result<Batches>>> {
         None
     }
@@ -310,7 +315,7 @@ impl dyn Columns {
     pub async fn read(&self, entries: Range<u64>) -> Result<Batch> {
         let entries = self.there(entries)?;
         let nothing = Batch::empty(entries.clone(), None, self.empty().into_iter());
-        let mut batches = self.start(entries, Step::Whole, Rank::FIRST).await?;
+        let mut batches = self.start(entries, Step::Whole, ReadPriority::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 }

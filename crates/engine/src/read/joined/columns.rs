@@ -13,7 +13,7 @@ use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::Outline;
 use crate::read::core::lazy::{LazyColumns, Learning};
-use crate::read::core::steps::{Rank, Step, borders};
+use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::File;
 
@@ -79,7 +79,12 @@ impl Columns for Joined {
         .boxed()
     }
 
-    fn start(&self, entries: Range<u64>, step: Step, rank: Rank) -> BoxFuture<'_, Result<Batches>> {
+    fn start(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+        rank: ReadPriority,
+    ) -> BoxFuture<'_, Result<Batches>> {
         async move { run::start(self, self.steps(entries, step).await?, rank).await }.boxed()
     }
 
@@ -88,7 +93,7 @@ impl Columns for Joined {
         cut: &'a Cut,
         entries: Range<u64>,
         step: Step,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> Option<BoxFuture<'a, Result<Batches>>> {
         let start = async move {
             let starts = self.steps(entries, step).await?;
@@ -120,7 +125,7 @@ impl dyn Columns {
     pub async fn read_where(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
         let entries = self.there(entries)?;
         let nothing = Batch::empty(entries.clone(), cut, self.empty().into_iter());
-        let mut batches = self.start_where(cut, entries, Step::Whole, Rank::FIRST).await?;
+        let mut batches = self.start_where(cut, entries, Step::Whole, ReadPriority::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 
@@ -135,7 +140,7 @@ impl dyn Columns {
         step: Step,
         cut: Option<&Cut>,
     ) -> Result<Batches> {
-        self.start_where(cut, entries, step, Rank::FIRST).await
+        self.start_where(cut, entries, step, ReadPriority::FIRST).await
     }
 
     /// As [`Columns::batches`](Self::batches). Columns that cannot decide for themselves are read
@@ -145,7 +150,7 @@ impl dyn Columns {
         cut: Option<&Cut>,
         entries: Range<u64>,
         step: Step,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> Result<Batches> {
         let Some(cut) = cut else { return self.start(entries, step, rank).await };
         match self.start_cut(cut, entries.clone(), step, rank) {

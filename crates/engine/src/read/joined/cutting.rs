@@ -20,7 +20,7 @@ use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::{self, Cut, Predicate};
 use crate::read::core::decoders::AT_ONCE;
-use crate::read::core::steps::{Rank, windows_starts, with_borders};
+use crate::read::core::steps::{ReadPriority, windows_starts, with_borders};
 use crate::read::core::table::{Columns, Table};
 
 /// Bytes of deciding columns that may wait to be handed out, and at most which part of the memory
@@ -88,7 +88,12 @@ struct Window {
     counted: LentMemory,
 }
 
-pub async fn start(joined: &Joined, cut: &Cut, starts: Vec<u64>, rank: Rank) -> Result<Batches> {
+pub async fn start(
+    joined: &Joined,
+    cut: &Cut,
+    starts: Vec<u64>,
+    rank: ReadPriority,
+) -> Result<Batches> {
     let deciding = joined.deciding(cut)?;
     let windows = windows(&deciding, &starts).await?;
     let (all, places) = joined.lists()?;

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::columns::{Batch, optional};
 use crate::read::core::formula::Expression;
-use crate::read::core::steps::{Rank, Step};
+use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::Columns;
 
 /// Adds so many missing values.
@@ -58,7 +58,7 @@ pub async fn read(name: &str, columns: &dyn Columns, wanted: &[Option<u64>]) -> 
     // All are on their way before the first is waited for.
     let mut begun = Vec::with_capacity(runs.len());
     for run in &runs {
-        begun.push(columns.start(run.clone(), Step::Whole, Rank::FIRST).await?);
+        begun.push(columns.start(run.clone(), Step::Whole, ReadPriority::FIRST).await?);
     }
     let empty = columns.empty();
     let mut parts: Vec<Vec<Array>> = vec![Vec::new(); empty.len()];

@@ -11,7 +11,7 @@ use crate::fetch::ledger::Phase;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::SurvivorFeed;
-use crate::read::core::steps::Rank;
+use crate::read::core::steps::ReadPriority;
 use crate::read::core::table::Columns;
 
 /// What is read of one part.
@@ -33,7 +33,7 @@ struct Run {
     starts: Vec<u64>,
 }
 
-pub async fn start(joined: &Joined, starts: Vec<u64>, rank: Rank) -> Result<Batches> {
+pub async fn start(joined: &Joined, starts: Vec<u64>, rank: ReadPriority) -> Result<Batches> {
     let (lists, places, keys) = joined.lists_with_keys()?;
     let mut readings = Vec::with_capacity(lists.len());
     for (part, columns) in joined.parts.iter().zip(lists) {
@@ -55,7 +55,7 @@ impl Reading {
         columns: Box<dyn Columns>,
         starts: &[u64],
         told: Option<(&[u64], SurvivorFeed)>,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> Result<Self> {
         let lacks = part.lacks(&*joined.table());
         let mut reading = Reading { part: part.clone(), columns, batches: None, lacks };
@@ -66,7 +66,7 @@ impl Reading {
         }
         let windows = told.as_ref().map(|(windows, _)| reading.own_borders(windows));
         let told = windows.as_deref().zip(told.map(|(_, told)| told));
-        let rank = Rank { ahead: part.friend.shift, ..rank };
+        let rank = ReadPriority { ahead: part.friend.shift, ..rank };
         reading.batches = Some(reading.columns.start_at(&starts, told, rank).await?);
         Ok(reading)
     }

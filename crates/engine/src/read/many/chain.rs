@@ -22,7 +22,7 @@ use crate::read::core::friends::{Friend, FriendBook};
 use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
 use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::skip::OnError;
-use crate::read::core::steps::{Rank, Step, borders};
+use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::File;
 use crate::read::file::beside::beside;
@@ -476,7 +476,7 @@ impl Columns for ChainColumns {
         &self,
         entries: Range<u64>,
         step: Step,
-        _rank: Rank,
+        _rank: ReadPriority,
     ) -> BoxFuture<'_, Result<Batches>> {
         async move { Ok(self.read_in_steps(None, entries, step)) }.boxed()
     }
@@ -486,7 +486,7 @@ impl Columns for ChainColumns {
         cut: &'a Cut,
         entries: Range<u64>,
         step: Step,
-        _rank: Rank,
+        _rank: ReadPriority,
     ) -> Option<BoxFuture<'a, Result<Batches>>> {
         Some(async move { Ok(self.read_in_steps(Some(cut), entries, step)) }.boxed())
     }

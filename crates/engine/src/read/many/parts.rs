@@ -17,7 +17,7 @@ use crate::read::core::cut::Cut;
 use crate::read::core::friends::Friend;
 use crate::read::core::request::Wanted;
 use crate::read::core::skip::{OnError, Reach, Skipped};
-use crate::read::core::steps::Rank;
+use crate::read::core::steps::ReadPriority;
 use crate::read::core::steps::Step;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::Guesses;
@@ -366,8 +366,8 @@ impl Started {
         Ok(())
     }
 
-    fn rank(&self) -> Rank {
-        Rank { order: self.file as u64, ..Rank::FIRST }
+    fn rank(&self) -> ReadPriority {
+        ReadPriority { order: self.file as u64, ..ReadPriority::FIRST }
     }
 }
 
@@ -415,7 +415,7 @@ async fn start(
 ) -> Result<Started> {
     let begun = engine.trace().now();
     let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear(series.clone()) };
-    let rank = Rank { order: file as u64, urgent, ahead: 0 };
+    let rank = ReadPriority { order: file as u64, urgent, ahead: 0 };
     let remembered = match &place.open {
         None if place.friends.is_empty() => start_presumed(&engine, &place, &wish, rank).await?,
         _ => None,
@@ -455,7 +455,7 @@ async fn start_presumed(
     engine: &Engine,
     place: &Place,
     wish: &Wish,
-    rank: Rank,
+    rank: ReadPriority,
 ) -> Result<Option<(Box<dyn Columns>, Batches)>> {
     let Some(presumed) = engine.open_presumed(&place.url).await? else { return Ok(None) };
     let started = async {
@@ -474,7 +474,7 @@ async fn read(
     friends: &[Friend],
     place: &Place,
     wish: &Wish,
-    rank: Rank,
+    rank: ReadPriority,
 ) -> Result<(Box<dyn Columns>, Batches)> {
     let selected = engine.select_for(table, friends, &wish.wanted, wish.cut.as_ref()).await;
     let selected = selected.map_err(|error| error.with_url(&*place.url))?;

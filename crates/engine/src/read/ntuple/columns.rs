@@ -15,7 +15,7 @@ use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::footprint::Outline;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::request::Wanted;
-use crate::read::core::steps::{Rank, Step};
+use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
 use crate::read::file::layout_hints::Series;
@@ -169,7 +169,7 @@ impl Columns for NtupleColumns {
         &'a self,
         starts: &'a [u64],
         told: Option<(&'a [u64], SurvivorFeed)>,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> BoxFuture<'a, Result<Batches>> {
         self.ntuple.start_at(self.columns.clone(), starts, told, rank).boxed()
     }
@@ -194,7 +194,12 @@ impl Columns for NtupleColumns {
         self.ntuple.starts(&self.columns, entries, step).boxed()
     }
 
-    fn start(&self, entries: Range<u64>, step: Step, rank: Rank) -> BoxFuture<'_, Result<Batches>> {
+    fn start(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+        rank: ReadPriority,
+    ) -> BoxFuture<'_, Result<Batches>> {
         self.ntuple.start(self.columns.clone(), entries, step, rank).boxed()
     }
 

@@ -21,7 +21,7 @@ use crate::read::core::batches::Batches;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
 use crate::read::core::stepping::{Steps, allowance};
-use crate::read::core::steps::Rank;
+use crate::read::core::steps::ReadPriority;
 
 /// Goes through an RNTuple step by step, fetching what is touched and what will be.
 pub(crate) struct Follower {
@@ -228,6 +228,6 @@ impl Ntuple {
     ) -> Result<Batches> {
         let columns = vec![column.clone()];
         let plan = self.planned(&columns, clusters, starts)?;
-        Ok(self.run(columns, plan, Rank { urgent, ..Rank::FIRST }))
+        Ok(self.run(columns, plan, ReadPriority { urgent, ..ReadPriority::FIRST }))
     }
 }

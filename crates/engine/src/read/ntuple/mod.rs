@@ -24,7 +24,7 @@ use crate::read::core::pipeline::plan::Plan;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::Chosen;
 use crate::read::core::select::is_glob;
-use crate::read::core::steps::{Rank, Step, with_borders};
+use crate::read::core::steps::{ReadPriority, Step, with_borders};
 use crate::read::file::File;
 pub use attributes::AttributeSet;
 use pages::{Fields, Shares};
@@ -230,7 +230,7 @@ impl Ntuple {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Batches> {
-        self.start(columns, entries, step, Rank::FIRST).await
+        self.start(columns, entries, step, ReadPriority::FIRST).await
     }
 
     pub(super) async fn start(
@@ -238,7 +238,7 @@ impl Ntuple {
         columns: Vec<FieldColumn>,
         entries: Range<u64>,
         step: Step,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> Result<Batches> {
         let plan = self.plan(&columns, entries, step).await?;
         Ok(self.run(columns, plan, rank))
@@ -266,7 +266,7 @@ impl Ntuple {
         columns: Vec<FieldColumn>,
         starts: &[u64],
         told: Option<(&[u64], SurvivorFeed)>,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> Result<Batches> {
         let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
         let clusters = self.clusters(&entries).await?;
@@ -302,11 +302,11 @@ impl Ntuple {
     }
 
     /// Reads what is planned.
-    fn run(&self, columns: Vec<FieldColumn>, plan: NtuplePlan, rank: Rank) -> Batches {
+    fn run(&self, columns: Vec<FieldColumn>, plan: NtuplePlan, rank: ReadPriority) -> Batches {
         pipeline::start(self.job(columns.len(), rank), self.fields(columns), plan, None)
     }
 
-    fn job(&self, shown: usize, rank: Rank) -> Job {
+    fn job(&self, shown: usize, rank: ReadPriority) -> Job {
         let file = &self.inner.file;
         Job { remote: file.remote().clone(), decoders: file.decoders().clone(), rank, shown }
     }
@@ -334,7 +334,7 @@ impl Ntuple {
     pub async fn read(&self, columns: Vec<FieldColumn>, entries: Range<u64>) -> Result<Batch> {
         let entries = self.there(entries)?;
         let nothing = Batch::empty(entries.clone(), None, columns.iter().map(FieldColumn::empty));
-        let mut batches = self.start(columns, entries, Step::Whole, Rank::FIRST).await?;
+        let mut batches = self.start(columns, entries, Step::Whole, ReadPriority::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 

@@ -17,7 +17,7 @@ use crate::read::core::footprint::Outline;
 use crate::read::core::friends::FriendBook;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::request::{Chosen, Wanted};
-use crate::read::core::steps::{Rank, Step};
+use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
 use crate::read::file::layout_hints::Series;
@@ -205,7 +205,7 @@ impl Columns for TreeColumns {
         &'a self,
         starts: &'a [u64],
         told: Option<(&'a [u64], SurvivorFeed)>,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> BoxFuture<'a, Result<Batches>> {
         async move { self.tree.start_at(self.columns.clone(), starts, told, rank) }.boxed()
     }
@@ -236,7 +236,12 @@ impl Columns for TreeColumns {
         .boxed()
     }
 
-    fn start(&self, entries: Range<u64>, step: Step, rank: Rank) -> BoxFuture<'_, Result<Batches>> {
+    fn start(
+        &self,
+        entries: Range<u64>,
+        step: Step,
+        rank: ReadPriority,
+    ) -> BoxFuture<'_, Result<Batches>> {
         async move { self.tree.start(self.columns.clone(), None, entries, step, rank) }.boxed()
     }
 
@@ -245,7 +250,7 @@ impl Columns for TreeColumns {
         cut: &'a Cut,
         entries: Range<u64>,
         step: Step,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> Option<BoxFuture<'a, Result<Batches>>> {
         let start =
             async move { self.tree.start(self.columns.clone(), Some(cut), entries, step, rank) };

@@ -22,7 +22,7 @@ use crate::read::core::friends::FriendBook;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::Chosen;
 use crate::read::core::select::Names;
-use crate::read::core::steps::{Rank, Step};
+use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::file::File;
 use baskets::Baskets;
 use plan::TreePlan;
@@ -239,7 +239,7 @@ impl Tree {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Batches> {
-        self.start(columns, None, entries, step, Rank::FIRST)
+        self.start(columns, None, entries, step, ReadPriority::FIRST)
     }
 
     /// As [`Tree::batches`], of those entries only that survive the cut. Its columns are read
@@ -254,7 +254,7 @@ impl Tree {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Batches> {
-        self.start(columns, Some(cut), entries, step, Rank::FIRST)
+        self.start(columns, Some(cut), entries, step, ReadPriority::FIRST)
     }
 
     pub(crate) fn start(
@@ -263,7 +263,7 @@ impl Tree {
         cut: Option<&Cut>,
         entries: Range<u64>,
         step: Step,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> Result<Batches> {
         let shown = columns.len();
         let mut read = columns;
@@ -299,7 +299,7 @@ impl Tree {
         columns: Vec<Column>,
         starts: &[u64],
         told: Option<(&[u64], SurvivorFeed)>,
-        rank: Rank,
+        rank: ReadPriority,
     ) -> Result<Batches> {
         let (plan, decision) = match told {
             None => (plan::at(&self.inner.tree, &columns, starts), None),
@@ -313,7 +313,7 @@ impl Tree {
         Ok(pipeline::start(job, self.baskets(columns), plan, decision))
     }
 
-    fn job(&self, shown: usize, rank: Rank) -> Job {
+    fn job(&self, shown: usize, rank: ReadPriority) -> Job {
         let file = &self.inner.file;
         Job { remote: file.remote().clone(), decoders: file.decoders().clone(), rank, shown }
     }
@@ -372,7 +372,7 @@ impl Tree {
         let entries = entries.start.min(end)..end;
         let empty = |column: &Column| (column.name.clone(), column.interpretation.empty());
         let nothing = Batch::empty(entries.clone(), cut, columns.iter().map(empty));
-        let mut batches = self.start(columns, cut, entries, Step::Whole, Rank::FIRST)?;
+        let mut batches = self.start(columns, cut, entries, Step::Whole, ReadPriority::FIRST)?;
         batches.next().await.unwrap_or(Ok(nothing))
     }
 }

@@ -30,7 +30,7 @@ use crate::located::Located;
 use crate::read::core::cut::{Predicate, SurvivorFeed};
 use crate::read::core::decoders::Decoders;
 use crate::read::core::fill::slots::Place;
-use crate::read::core::steps::Rank;
+use crate::read::core::steps::ReadPriority;
 use plan::Item;
 pub use run::{Pipeline, start};
 use slot::Counts;
@@ -40,7 +40,7 @@ use slot::Counts;
 pub struct Job {
     pub remote: Arc<RemoteFile>,
     pub decoders: Decoders,
-    pub rank: Rank,
+    pub rank: ReadPriority,
     /// How many columns are handed out: the first ones.
     pub shown: usize,
 }
