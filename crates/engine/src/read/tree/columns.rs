@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, FutureExt, ready};
 use rootfile::Array;
 use rootfile::tree::TreeIndex;
 
-use super::learn::Learner;
+use super::learn::AccessPredictor;
 use super::{Tree, plan};
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::batches::Batches;
@@ -263,7 +263,7 @@ impl Columns for TreeColumns {
         step: u64,
         learning: Learning,
     ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
-        let learner = Learner::new(&self.tree, entries, step, learning);
+        let learner = AccessPredictor::new(&self.tree, entries, step, learning);
         let reader: Box<dyn LazyColumns> = Box::new(Lazy { learner, columns: self.clone() });
         ready(Ok(reader)).boxed()
     }
@@ -271,7 +271,7 @@ impl Columns for TreeColumns {
 
 /// Columns of a tree that are read when they are looked at.
 struct Lazy {
-    learner: Learner,
+    learner: AccessPredictor,
     columns: TreeColumns,
 }
 

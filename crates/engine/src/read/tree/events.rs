@@ -7,7 +7,7 @@ use rootfile::Array;
 use rootfile::tree::BranchId;
 
 use super::Tree;
-use super::learn::Learner;
+use super::learn::AccessPredictor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::lazy::Learning;
 
@@ -30,7 +30,7 @@ use crate::read::core::lazy::Learning;
 /// # Ok(()) }
 /// ```
 pub struct Events {
-    learner: Learner,
+    learner: AccessPredictor,
 }
 
 impl Tree {
@@ -41,7 +41,7 @@ impl Tree {
 
     /// As [`Tree::events`], with some rules left out: for measuring what they bring.
     pub fn events_with(&self, entries: Range<u64>, learning: Learning) -> Events {
-        Events { learner: Learner::new(self, entries, 1, learning) }
+        Events { learner: AccessPredictor::new(self, entries, 1, learning) }
     }
 }
 
@@ -64,7 +64,7 @@ impl Events {
 
 /// One entry of a tree.
 pub struct Event<'a> {
-    learner: &'a mut Learner,
+    learner: &'a mut AccessPredictor,
     entry: u64,
 }
 

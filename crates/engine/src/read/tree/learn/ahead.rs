@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::stats::Prior;
-use super::{KNOWN_AFTER, Key, Learner};
+use super::{AccessPredictor, KNOWN_AFTER, Key};
 use crate::fetch::Urgency;
 
 /// Bytes fetched ahead of the present step, stored, at least; on a link that holds more, a multiple
@@ -24,7 +24,7 @@ enum Coming {
     Touch(u64),
 }
 
-impl Learner {
+impl AccessPredictor {
     /// A branch has been touched: what that tells of the next steps is looked after at the next one.
     pub(super) fn expect_again(&mut self, branch: usize) {
         let is_new = match self.regular(branch) {

@@ -54,7 +54,7 @@ const BURST_PART: usize = 4;
 type Key = (usize, usize);
 
 /// Goes through a tree step by step, fetching what is touched and what will be.
-pub(crate) struct Learner {
+pub(crate) struct AccessPredictor {
     tree: Tree,
     cache: BasketCache,
     steps: Steps,
@@ -80,7 +80,7 @@ pub(crate) struct Learner {
     profile: Option<Profile>,
 }
 
-impl Learner {
+impl AccessPredictor {
     /// Begins before the first step.
     pub(crate) fn new(
         tree: &Tree,
@@ -94,7 +94,7 @@ impl Learner {
         let profile = if believed { tree.file().profiles().load(tree.metadata()) } else { None };
         remember(&mut stats, tree, profile.as_ref());
         let pipe_bytes = tree.file().remote().pipe_bytes();
-        Learner {
+        AccessPredictor {
             cache: BasketCache::new(tree),
             tree: tree.clone(),
             steps: Steps::new(entries.start.min(end)..end, step_entries),
@@ -403,7 +403,7 @@ fn remember(stats: &mut AccessStats, tree: &Tree, profile: Option<&Profile>) {
     }
 }
 
-impl Drop for Learner {
+impl Drop for AccessPredictor {
     /// Keeps what was touched for the next reader, where that is known.
     fn drop(&mut self) {
         if self.stats.steps() < KNOWN_AFTER || self.learning != Learning::default() {
