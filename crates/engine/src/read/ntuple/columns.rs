@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, FutureExt, ready};
 use rootfile::Array;
 
-use super::follow::Follower;
+use super::follow::Prefetcher;
 use super::{FieldColumn, Ntuple};
 use crate::error::Result;
 use crate::read::core::batches::Batches;
@@ -212,7 +212,8 @@ impl Columns for NtupleColumns {
         async move {
             let clusters = self.ntuple.clusters(&entries).await?;
             let columns = self.columns.clone();
-            let follower = Follower::new(&self.ntuple, columns, clusters, entries, step, learning);
+            let follower =
+                Prefetcher::new(&self.ntuple, columns, clusters, entries, step, learning);
             let reader: Box<dyn LazyColumns> = Box::new(Lazy { follower, columns: self.clone() });
             Ok(reader)
         }
@@ -222,7 +223,7 @@ impl Columns for NtupleColumns {
 
 /// Columns of an RNTuple that are read when they are looked at.
 struct Lazy {
-    follower: Follower,
+    follower: Prefetcher,
     columns: NtupleColumns,
 }
 

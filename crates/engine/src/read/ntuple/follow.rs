@@ -24,7 +24,7 @@ use crate::read::core::stepping::{Steps, allowance};
 use crate::read::core::steps::ReadPriority;
 
 /// Goes through an RNTuple step by step, fetching what is touched and what will be.
-pub(crate) struct Follower {
+pub(crate) struct Prefetcher {
     ntuple: Ntuple,
     columns: Vec<FieldColumn>,
     clusters: Vec<Arc<Cluster>>,
@@ -54,7 +54,7 @@ struct Read {
     touched: Option<usize>,
 }
 
-impl Follower {
+impl Prefetcher {
     /// Begins before the first step of so many entries; `clusters` hold all that there are.
     pub fn new(
         ntuple: &Ntuple,
@@ -67,7 +67,7 @@ impl Follower {
         clusters.retain(|cluster| !cluster.entries.is_empty());
         let inside = clusters.iter().map(|cluster| cluster.entries.start.max(entries.start));
         let starts = inside.chain([entries.end]).collect();
-        Follower {
+        Prefetcher {
             ntuple: ntuple.clone(),
             read: columns.iter().map(|_| None).collect(),
             columns,
