@@ -44,5 +44,3 @@ pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
 pub use rootfile::array::{Array, ListRef, Lists, Mark, Numbers, Offsets, Primitive};
 pub use rootfile::array::{RecordRef, ValueRef};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};
-
-use remote::{address, clock, error, fetch, metalink, report, source, store};

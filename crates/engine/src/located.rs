@@ -1,6 +1,6 @@
 //! Errors of the ROOT format as errors of the engine: with the file that they are about.
 
-use crate::error::{Error, ErrorKind, Result};
+use remote::{Error, ErrorKind, Result};
 
 /// Names the file in which the ROOT format was not as it should be.
 pub(crate) trait Located {

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tokio::sync::{Notify, mpsc};
 
 use super::columns::Batch;
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::activity::Activity;
-use crate::fetch::ledger::Phase;
-use crate::fetch::{Fetcher, LentMemory, RemoteFile};
+use remote::fetch::activity::Activity;
+use remote::fetch::ledger::Phase;
+use remote::fetch::{Fetcher, LentMemory, RemoteFile};
+use remote::{Error, ErrorKind, Result};
 
 /// Batches on their way, in order; after an error nothing more comes. Dropping it ends the read.
 #[derive(Debug)]

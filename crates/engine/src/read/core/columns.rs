@@ -9,8 +9,8 @@ use rootfile::array::Mark;
 use rootfile::tree::{BranchId, Interpretation};
 
 use super::cut::Cut;
-use crate::error::{Error, Result};
 use crate::located::unlocated;
+use remote::{Error, Result};
 
 /// A branch that will be read, and how.
 #[derive(Debug, Clone)]

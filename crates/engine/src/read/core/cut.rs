@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::columns::Batch;
-use crate::error::{Error, ErrorKind, Result};
+use remote::{Error, ErrorKind, Result};
 
 /// Decides about entries by the values of some columns.
 pub trait Predicate: Send + Sync {

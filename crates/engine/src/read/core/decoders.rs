@@ -10,8 +10,8 @@ use rootfile::Codecs;
 use rootfile::content::{self, Workers};
 
 use super::fill::prefault::{PrefaultThread, Ready};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::trace::Trace;
+use remote::fetch::trace::Trace;
+use remote::{Error, ErrorKind, Result};
 
 /// Comes before whatever else waits: somebody is held up by it.
 pub const AT_ONCE: u64 = 0;
@@ -119,7 +119,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::clock::Clock;
+    use remote::clock::Clock;
 
     #[test]
     fn what_waits_is_done_by_its_place() {

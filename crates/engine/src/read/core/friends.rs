@@ -6,9 +6,9 @@ use parking_lot::Mutex;
 use rootfile::tree::FriendPlace;
 
 use super::table::Table;
-use crate::error::Result;
 use crate::located::{Located, unlocated};
 use crate::read::file::File;
+use remote::Result;
 
 /// A friend that is open.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 
 use super::steps::Step;
 use super::table::Columns;
-use crate::error::Result;
+use remote::Result;
 
 /// The rules beside reading ahead, each of which can be left out to see what it brings: then
 /// neither is what an earlier reader touched believed, nor is what this one touches kept.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::select::{Glob, is_glob};
-use crate::error::{Error, ErrorKind, Result};
+use remote::{Error, ErrorKind, Result};
 use strsim::levenshtein;
 
 /// A branch or a field by its name.

@@ -3,7 +3,7 @@
 use rootfile::tree::{BranchId, Tree};
 
 use super::names::{ColumnKind, ColumnName, NameList};
-use crate::error::{Error, ErrorKind, Result};
+use remote::{Error, ErrorKind, Result};
 
 /// Names of the branches of a tree, in its own order.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::error::{Error, ErrorKind};
+use remote::{Error, ErrorKind};
 
 /// What a read of many files does where something cannot be read.
 #[derive(Clone, Default)]

@@ -16,9 +16,9 @@ use super::friends::FriendBook;
 use super::lazy::{LazyColumns, Learning};
 use super::request::{Chosen, Wanted};
 use super::steps::{ReadPriority, Step};
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::file::File;
 use crate::read::file::layout_hints::Series;
+use remote::{Error, ErrorKind, Result};
 
 /// What has entries to be read: a tree, an RNTuple, or several of them one after the other.
 pub trait Table: Any + Send + Sync {

@@ -20,12 +20,12 @@ use rootfile::array::{Mark, Offsets};
 use rootfile::{Array, Numbers};
 
 use crate::Engine;
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
 use crate::read::core::steps::Step;
 use crate::read::core::table::Columns;
+use remote::{Error, ErrorKind, Result};
 
 /// Record batches as they come: with `arrow_array::ffi_stream::FFI_ArrowArrayStream`, the C stream
 /// interface, by which other libraries and languages take them over without copying.

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::address::{Address, Way};
-use crate::error::Result;
+use remote::Result;
+use remote::address::{Address, Way};
 
 /// Where the file of a friend is; `None` for the tree's own file.
 ///
@@ -12,7 +12,7 @@ use crate::error::Result;
 /// is beside it. A path in a file of a server is never one of this machine.
 ///
 /// # Errors
-/// Where a URL is named that may not follow the file's own (see [`crate::address`]).
+/// Where a URL is named that may not follow the file's own (see [`remote::address`]).
 pub(crate) fn friend_file(own: &Address, named: &str) -> Result<Option<Address>> {
     let is_url = is_remote(named);
     let rest = named.split_once("://").map_or(named, |(_, rest)| rest);

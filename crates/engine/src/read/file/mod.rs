@@ -19,19 +19,19 @@ use rootfile::file::Directories;
 use rootfile::key::Key;
 use rootfile::{Known, Needs, Progress};
 
-use crate::address::{Address, Places};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::activity::Activity;
-use crate::fetch::ledger::Phase;
-use crate::fetch::{Answer, Fetcher, RemoteFile};
 use crate::located::Located;
 use crate::read::{Decoders, Profiles};
-use crate::report::{Report, timeline};
-use crate::store::Store;
 use layout_hints::Series;
 use link::{LINK, known_of};
 use recover::recover;
 use remembered::Memory;
+use remote::address::{Address, Places};
+use remote::fetch::activity::Activity;
+use remote::fetch::ledger::Phase;
+use remote::fetch::{Answer, Fetcher, RemoteFile};
+use remote::report::{Report, timeline};
+use remote::store::Store;
+use remote::{Error, ErrorKind, Result};
 
 /// Steps of asking and supplying before a file counts as leading in circles.
 const STEPS_MAX: usize = 64;

@@ -9,7 +9,7 @@ use rootfile::tree::Tree;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 
-use crate::store::Notes;
+use remote::store::Notes;
 
 /// Names of branches, by how often a reader touched them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

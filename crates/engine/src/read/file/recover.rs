@@ -5,9 +5,9 @@ use rootfile::{Known, Progress};
 
 use super::layout_hints::Series;
 use super::{Guesses, progress, supply};
-use crate::error::Result;
-use crate::fetch::RemoteFile;
 use crate::located::Located;
+use remote::Result;
+use remote::fetch::RemoteFile;
 
 /// Goes through the whole file, in stretches that grow to megabytes and are forgotten when passed.
 pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::File> {

@@ -6,10 +6,10 @@ use parking_lot::Mutex;
 use rootfile::{File, Known, Progress};
 
 use super::link::known_of;
-use crate::address::Address;
-use crate::fetch::RemoteFile;
-use crate::source::FileInfo;
-use crate::store::{Entry, Store};
+use remote::address::Address;
+use remote::fetch::RemoteFile;
+use remote::source::FileInfo;
+use remote::store::{Entry, Store};
 
 /// What a function that reads metadata says.
 type Read = rootfile::Result<Progress<()>>;

@@ -7,11 +7,11 @@ use rootfile::ntuple::Cluster;
 use serde::Serialize;
 
 use super::map::factor;
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::table::Table;
 use crate::read::many::chain::Chain;
 use crate::read::ntuple::Ntuple;
 use crate::read::tree::Tree;
+use remote::{Error, ErrorKind, Result};
 
 /// A tree or an RNTuple.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -6,10 +6,10 @@ use bytes::Bytes;
 use rootfile::header::Header;
 
 use crate::Engine;
-use crate::address::{self, Address};
-use crate::error::{ErrorKind, Result};
 use crate::located::Located;
-use crate::source::diagnose::{Finding, Step, fault, fine};
+use remote::address::{self, Address};
+use remote::source::diagnose::{Finding, Step, fault, fine};
+use remote::{ErrorKind, Result};
 
 /// What a ROOT file begins with.
 const MAGIC: &[u8] = b"root";
@@ -72,7 +72,7 @@ impl Engine {
         let start = file.fetch(&[0..size.min(rootfile::header::HEADER_LEN)]).await?;
         let start: Vec<u8> = start.into_iter().flat_map(|(_, bytes)| bytes).collect();
         if !start.starts_with(MAGIC) {
-            let text = match !crate::metalink::is_metalink(address) {
+            let text = match !remote::metalink::is_metalink(address) {
                 true => "not a ROOT file: it can be copied, and nothing of it read",
                 false => "a Metalink",
             };

@@ -8,8 +8,6 @@ use std::sync::Arc;
 use rootfile::Array;
 use serde::Serialize;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::trace::Trace;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::Cut;
 use crate::read::core::lazy::Learning;
@@ -18,8 +16,12 @@ use crate::read::core::steps::Step;
 use crate::read::core::table::{Columns, Table};
 use crate::read::tree::Tree;
 use crate::read::tree::columns::TreeColumns;
-use crate::report::Report;
-use crate::{Engine, clock};
+use remote::clock;
+use remote::fetch::trace::Trace;
+use remote::report::Report;
+use remote::{Error, ErrorKind, Result};
+
+use crate::Engine;
 
 /// Decoded bytes of one batch.
 const BATCH_BYTES: u64 = 16 << 20;

@@ -11,10 +11,10 @@ use rootfile::ntuple::{EnvelopeLink, is_class};
 use rootfile::tree::BasketPlace;
 use serde::Serialize;
 
-use crate::error::Result;
 use crate::read::file::File;
 use crate::read::ntuple::Ntuple;
 use crate::read::tree::Tree;
+use remote::Result;
 
 /// One record, or a gap between records.
 #[derive(Debug, Clone, PartialEq, Serialize)]

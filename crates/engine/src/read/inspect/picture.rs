@@ -8,11 +8,11 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::map::Record;
-use crate::error::Result;
 use crate::read::core::footprint::{Outline, OutlineColumn, joined};
 use crate::read::core::table::Columns;
-use crate::report::timeline::svg::{CENTRED, Drawing, NUMBER, PLAIN, Scale, Style, colour};
-use crate::report::{count, size};
+use remote::Result;
+use remote::report::timeline::svg::{CENTRED, Drawing, NUMBER, PLAIN, Scale, Style, colour};
+use remote::report::{count, size};
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 84.0;

@@ -11,8 +11,8 @@ use rootfile::cursor::Cursor;
 use rootfile::key::Key;
 
 use super::map::{Record, factor, record, with_gaps};
-use crate::error::Result;
 use crate::read::file::File;
+use remote::Result;
 
 /// Bytes of a key up to its length: what tells the compression.
 const HEAD_LEN: u64 = 18;

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use rootfile::tree::TreeIndex;
 
-use crate::error::Result;
 use crate::read::core::formula::Expression;
 use crate::read::core::friends::Friend;
 use crate::read::core::table::Table;
+use remote::Result;
 
 /// Which entry of a friend belongs to which of the tree.
 #[derive(Clone)]

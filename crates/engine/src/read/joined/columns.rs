@@ -7,7 +7,6 @@ use futures::future::{BoxFuture, FutureExt};
 use rootfile::Array;
 
 use super::{Joined, cutting, lazy, run};
-use crate::error::Result;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
@@ -16,6 +15,7 @@ use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::File;
+use remote::Result;
 
 impl Columns for Joined {
     fn table(&self) -> Arc<dyn Table> {

@@ -12,9 +12,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 use super::run::{self, Reading};
 use super::{Joined, Place};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::LentMemory;
-use crate::fetch::ledger::Phase;
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
@@ -22,6 +19,9 @@ use crate::read::core::cut::{self, Cut, Predicate};
 use crate::read::core::decoders::AT_ONCE;
 use crate::read::core::steps::{ReadPriority, windows_starts, with_borders};
 use crate::read::core::table::{Columns, Table};
+use remote::fetch::LentMemory;
+use remote::fetch::ledger::Phase;
+use remote::{Error, ErrorKind, Result};
 
 /// Bytes of deciding columns that may wait to be handed out, and at most which part of the memory
 /// budget, of which they are.

@@ -7,9 +7,9 @@ use rootfile::Array;
 
 use super::alignment::Alignment;
 use super::{Joined, Keys, Part, Place, lookup};
-use crate::error::Result;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::table::Columns;
+use remote::Result;
 
 /// Watches what is touched of each table. All go in the same steps.
 pub struct LazyJoined {

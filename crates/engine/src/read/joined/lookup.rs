@@ -6,12 +6,12 @@ use std::ops::Range;
 use rootfile::Array;
 use rootfile::tree::TreeIndex;
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::columns::{Batch, optional};
 use crate::read::core::formula::Expression;
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::Columns;
+use remote::{Error, ErrorKind, Result};
 
 /// Adds so many missing values.
 pub fn padded(array: Array, missing: usize) -> Array {

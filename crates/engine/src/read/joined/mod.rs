@@ -17,13 +17,13 @@ use std::sync::Arc;
 
 use rootfile::Array;
 
-use crate::error::Result;
 use crate::read::core::columns::optional;
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::Outline;
 use crate::read::core::friends::Friend;
 use crate::read::core::table::{Columns, Table};
 use alignment::Alignment;
+use remote::Result;
 
 /// Columns of a table and of friends. Cheap to clone.
 #[derive(Clone)]

@@ -6,13 +6,13 @@ use rootfile::Array;
 
 use super::alignment::Alignment;
 use super::{Joined, Keys, Part, Place, lookup};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::ledger::Phase;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::steps::ReadPriority;
 use crate::read::core::table::Columns;
+use remote::fetch::ledger::Phase;
+use remote::{Error, ErrorKind, Result};
 
 /// What is read of one part.
 pub struct Reading {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::activity::Activity;
-use crate::fetch::ledger::Phase;
-use crate::fetch::trace::Trace;
+use remote::fetch::activity::Activity;
+use remote::fetch::ledger::Phase;
+use remote::fetch::trace::Trace;
+use remote::{Error, ErrorKind, Result};
 
 /// Tasks under way, in the order in which their results are taken. Dropping it ends them.
 pub struct Ahead<T> {

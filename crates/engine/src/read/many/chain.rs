@@ -10,8 +10,6 @@ use rootfile::tree::ChainElement;
 
 use super::parts::{Place, PlacedFriend, Wish};
 use crate::Engine;
-use crate::address::Address;
-use crate::error::{Error, ErrorKind, Result};
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::optional;
@@ -26,6 +24,8 @@ use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::File;
 use crate::read::file::beside::beside;
+use remote::address::Address;
+use remote::{Error, ErrorKind, Result};
 
 /// Which part of the memory budget the metadata of files may take that were opened to be counted.
 const MEMORY_PART: u64 = 8;

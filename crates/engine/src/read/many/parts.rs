@@ -9,7 +9,6 @@ use futures::future::{try_join, try_join_all};
 
 use super::ahead::{Ahead, Pace};
 use crate::Engine;
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::too_late;
 use crate::read::core::columns::{Batch, LeftOut};
@@ -22,6 +21,7 @@ use crate::read::core::steps::Step;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::Guesses;
 use crate::read::file::layout_hints::Series;
+use remote::{Error, ErrorKind, Result};
 
 /// One tree or RNTuple in one file.
 #[derive(Clone, Default)]

@@ -7,9 +7,9 @@ use rootfile::ntuple;
 use rootfile::{Array, Numbers};
 
 use super::Ntuple;
-use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::names::no_such;
+use remote::{Error, ErrorKind, Result};
 
 /// The version of what the fields mean that is known.
 const SCHEMA_MAJOR: u16 = 1;

@@ -8,7 +8,6 @@ use rootfile::Array;
 
 use super::follow::Prefetcher;
 use super::{FieldColumn, Ntuple};
-use crate::error::Result;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::joined;
 use crate::read::core::cut::SurvivorFeed;
@@ -19,6 +18,7 @@ use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
 use crate::read::file::layout_hints::Series;
+use remote::Result;
 
 /// Columns of one RNTuple.
 #[derive(Clone)]

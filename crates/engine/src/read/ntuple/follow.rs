@@ -16,12 +16,12 @@ use std::sync::Arc;
 use rootfile::ntuple::Cluster;
 
 use super::{FieldColumn, Ntuple};
-use crate::error::Result;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
 use crate::read::core::stepping::{Steps, allowance};
 use crate::read::core::steps::ReadPriority;
+use remote::Result;
 
 /// Goes through an RNTuple step by step, fetching what is touched and what will be.
 pub(crate) struct Prefetcher {

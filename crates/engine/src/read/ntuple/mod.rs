@@ -14,7 +14,6 @@ use parking_lot::Mutex;
 use rootfile::ntuple::{self, Cluster, FieldInterpretation, Names};
 use rootfile::{Array, Known, Progress};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, datashape};
@@ -29,6 +28,7 @@ use crate::read::file::File;
 pub use attributes::AttributeSet;
 use pages::{Fields, Shares};
 use plan::NtuplePlan;
+use remote::{Error, ErrorKind, Result};
 
 /// An RNTuple of an open file. Cheap to clone.
 #[derive(Clone)]

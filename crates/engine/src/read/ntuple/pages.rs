@@ -9,13 +9,13 @@ use rootfile::ntuple::{Cluster, Ntuple, PageUse};
 
 use super::FieldColumn;
 use super::plan::{Pages, cluster_items, local};
-use crate::error::Result;
 use crate::located::Located;
 use crate::read::core::cut::{add, within};
 use crate::read::core::fill::builder::ColumnBuilder;
 use crate::read::core::fill::slots;
 use crate::read::core::pipeline::plan::Item;
 use crate::read::core::pipeline::{Arrived, Decoded, Decoder, Source};
+use remote::Result;
 
 /// Columns of an RNTuple. An item is the pages of a field in a cluster: when the last of them has
 /// come, all are decoded.

@@ -7,11 +7,11 @@ use futures::future::join_all;
 use rootfile::tree::FriendPlace;
 
 use crate::Engine;
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::friends::{Friend, FriendBook};
 use crate::read::core::table::Table;
 use crate::read::file::File;
 use crate::read::file::beside::friend_file;
+use remote::{Error, ErrorKind, Result};
 
 impl Engine {
     /// Opens the friends that a table's file names side by side, in their order.

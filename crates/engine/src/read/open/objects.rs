@@ -12,13 +12,13 @@ use rootfile::object::{Objects, Opaque};
 use rootfile::{Known, Needs, Progress};
 
 use crate::Engine;
-use crate::error::Result;
-use crate::fetch::activity::Activity;
-use crate::fetch::ledger::Phase;
-use crate::fetch::{Permit, Urgency, Want, Wants};
 use crate::located::Located;
 use crate::read::core::table::Table;
 use crate::read::file::File;
+use remote::Result;
+use remote::fetch::activity::Activity;
+use remote::fetch::ledger::Phase;
+use remote::fetch::{Permit, Urgency, Want, Wants};
 
 /// Bytes of objects that are kept, for those who look at one again.
 const KEPT_BYTES_MAX: u64 = 16 << 20;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use crate::Engine;
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::{Friend, behind};
 use crate::read::core::request::{Chosen, Wanted};
@@ -11,6 +10,7 @@ use crate::read::core::select::is_glob;
 use crate::read::core::table::{Columns, Table};
 use crate::read::joined::Joined;
 use crate::read::many::chain::Chain;
+use remote::{Error, ErrorKind, Result};
 
 impl Engine {
     /// Chooses columns of a table, also of its friends: `friend.column`, or the column alone where

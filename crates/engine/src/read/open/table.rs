@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::Engine;
-use crate::error::Result;
 use crate::read::core::table::Table;
 use crate::read::file::File;
+use remote::Result;
 
 impl File {
     /// The tree or RNTuple at `path`; `None` for a chain, which [`Engine::table_in`] opens.

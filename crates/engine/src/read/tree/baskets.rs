@@ -85,11 +85,11 @@ impl Source for Baskets {
         })
     }
 
-    fn prepare(pipeline: &mut Pipeline<Self>) -> crate::error::Result<()> {
+    fn prepare(pipeline: &mut Pipeline<Self>) -> remote::Result<()> {
         pipeline.expect_counts()
     }
 
-    fn plan_counts(pipeline: &mut Pipeline<Self>, column: usize) -> crate::error::Result<()> {
+    fn plan_counts(pipeline: &mut Pipeline<Self>, column: usize) -> remote::Result<()> {
         pipeline.count(column)
     }
 }

@@ -9,7 +9,6 @@ use rootfile::tree::TreeIndex;
 
 use super::learn::AccessPredictor;
 use super::{Tree, plan};
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Column, joined};
 use crate::read::core::cut::{Cut, SurvivorFeed};
@@ -21,6 +20,7 @@ use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
 use crate::read::file::layout_hints::Series;
+use remote::{Error, ErrorKind, Result};
 
 /// Columns of one tree.
 #[derive(Clone)]

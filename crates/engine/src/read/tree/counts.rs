@@ -11,11 +11,11 @@ use rootfile::tree::BranchId;
 
 use super::baskets::Baskets;
 use super::plan::{baskets_of, pieces_of};
-use crate::error::Result;
 use crate::located::Located;
 use crate::read::core::pipeline::Pipeline;
 use crate::read::core::pipeline::plan::Item;
 use crate::read::core::pipeline::slot::{Slot, State};
+use remote::Result;
 
 /// Items that hold counts.
 #[derive(Default)]

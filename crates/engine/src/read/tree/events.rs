@@ -8,8 +8,8 @@ use rootfile::tree::BranchId;
 
 use super::Tree;
 use super::learn::AccessPredictor;
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::lazy::Learning;
+use remote::{Error, ErrorKind, Result};
 
 /// A tree's entries, one after the other.
 ///

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rootfile::tree::{BranchId, Interpretation, TreeIndex};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, Column};
@@ -26,6 +25,7 @@ use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::file::File;
 use baskets::Baskets;
 use plan::TreePlan;
+use remote::{Error, ErrorKind, Result};
 
 type Interpreted = rootfile::Result<Arc<Interpretation>>;
 

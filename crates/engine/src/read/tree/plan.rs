@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use rootfile::tree::{BasketPlace, BasketRef, Branch, Tree};
 
-use crate::error::{Error, ErrorKind, Result};
 use crate::read::core::columns::Column;
 use crate::read::core::pipeline::plan::{Item, Piece, Plan, batches_of};
 use crate::read::core::steps::{Step, borders, windows_starts};
+use remote::{Error, ErrorKind, Result};
 
 /// Everything a read of branches will fetch: an item is the basket of a number.
 pub type TreePlan = Plan<usize>;

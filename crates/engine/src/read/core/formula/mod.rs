@@ -25,7 +25,7 @@ use rootfile::Array;
 
 use super::columns::Batch;
 use super::cut::{Cut, Predicate};
-use crate::error::{Error, ErrorKind, Result};
+use remote::{Error, ErrorKind, Result};
 use value::Value;
 
 /// An expression over columns.

@@ -1,7 +1,7 @@
 //! From text to an expression.
 
 use super::{Binary, Node, Unary, wrong};
-use crate::error::Result;
+use remote::Result;
 
 /// Parentheses and signs within each other; more than anybody writes, less than a stack holds.
 const DEPTH_MAX: u32 = 100;

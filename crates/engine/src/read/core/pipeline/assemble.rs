@@ -8,11 +8,11 @@ use rootfile::Array;
 use super::Source;
 use super::run::Pipeline;
 use super::slot::State;
-use crate::error::Result;
 use crate::located::Located;
 use crate::read::core::batches::{AccountedBatch, BatchSender};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
+use remote::Result;
 
 impl<S: Source> Pipeline<S> {
     pub(super) fn batch(&mut self, number: usize, maker: &BatchSender) -> Result<AccountedBatch> {

@@ -21,11 +21,11 @@ use super::plan::Item;
 use super::run::{Pipeline, Work};
 use super::slot::{Slot, State};
 use super::undecided::{NEARLY_ALL, UNDECIDED_BYTES, Undecided};
-use crate::error::Result;
 use crate::located::Located;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
 use crate::read::core::decoders::AT_ONCE;
+use remote::Result;
 
 impl<S: Source> Pipeline<S> {
     /// Asks for the deciding columns of further windows.

@@ -24,14 +24,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rootfile::{Array, Codecs};
 
-use crate::error::Result;
-use crate::fetch::RemoteFile;
 use crate::located::Located;
 use crate::read::core::cut::{Predicate, SurvivorFeed};
 use crate::read::core::decoders::Decoders;
 use crate::read::core::fill::slots::Place;
 use crate::read::core::steps::ReadPriority;
 use plan::Item;
+use remote::Result;
+use remote::fetch::RemoteFile;
 pub use run::{Pipeline, start};
 use slot::Counts;
 

@@ -8,8 +8,8 @@
 use super::Source;
 use super::run::Pipeline;
 use super::slot::State;
-use crate::error::{Error, Result};
 use crate::read::core::columns::{LeftOut, too_late};
+use remote::{Error, Result};
 
 impl<S: Source> Pipeline<S> {
     /// An item cannot be read, and its column may be left out.

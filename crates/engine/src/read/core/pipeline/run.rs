@@ -13,12 +13,12 @@ use super::plan::{DECIDED_AHEAD, Item, Plan};
 use super::slot::{Asked, Counts, LeftOutColumns, Slot, State};
 use super::undecided::Undecided;
 use super::{Arrived, Decision, Decoded, Job, Source};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::ledger::Phase;
-use crate::fetch::{Permit, Urgency, Want, Wants};
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::fill::slots::Place;
+use remote::fetch::ledger::Phase;
+use remote::fetch::{Permit, Urgency, Want, Wants};
+use remote::{Error, ErrorKind, Result};
 
 /// What decoding threads have done.
 pub(super) enum Work {

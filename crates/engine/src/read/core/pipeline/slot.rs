@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rootfile::Array;
 
-use crate::error::Error;
-use crate::fetch::{Permit, Wants};
 use crate::read::core::columns::LeftOut;
+use remote::Error;
+use remote::fetch::{Permit, Wants};
 
 /// What has become of an item, and who needs it.
 #[derive(Default)]

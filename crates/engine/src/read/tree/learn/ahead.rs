@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::stats::Prior;
 use super::{AccessPredictor, KNOWN_AFTER, Key};
-use crate::fetch::Urgency;
+use remote::fetch::Urgency;
 
 /// Bytes fetched ahead of the present step, stored, at least; on a link that holds more, a multiple
 /// of what it holds. How much of it is really sent for is the scheduler's choice.

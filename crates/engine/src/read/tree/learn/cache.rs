@@ -12,16 +12,16 @@ use parking_lot::Mutex;
 use rootfile::{Array, Codecs};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::activity::Activity;
-use crate::fetch::ledger::Phase;
-use crate::fetch::{Permit, Urgency, Want, Wants};
 use crate::located::Located;
 use crate::read::core::columns::Column;
 use crate::read::core::decoders::AT_ONCE;
 use crate::read::core::pipeline::slot::Counts;
 use crate::read::tree::Tree;
 use crate::read::tree::baskets::OneBasket;
+use remote::fetch::activity::Activity;
+use remote::fetch::ledger::Phase;
+use remote::fetch::{Permit, Urgency, Want, Wants};
+use remote::{Error, ErrorKind, Result};
 
 /// One basket of a branch.
 #[derive(Clone)]

@@ -30,8 +30,6 @@ use rootfile::tree::{BasketPlace, Branch, BranchId};
 
 use super::Tree;
 use super::plan::{baskets_of, decoded_bytes_per_entry};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::{Urgency, Want};
 use crate::located::Located;
 use crate::read::core::columns::Column;
 use crate::read::core::columns::Piece;
@@ -40,6 +38,8 @@ use crate::read::core::stepping::{Steps, allowance};
 use crate::read::file::profile::Profile;
 use burst::ColdStartBurst;
 use cache::{Basket, BasketCache, BasketHandle, Order};
+use remote::fetch::{Urgency, Want};
+use remote::{Error, ErrorKind, Result};
 use stats::{AccessStats, Prior};
 
 /// Steps after which the pattern of accesses counts as known. Before, the number of steps that are
