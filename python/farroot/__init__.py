@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._befriended import Link
+from ._befriended import ChainFile
 from ._config import config
 from ._core import __version__
 from ._progress import Progress
@@ -44,10 +44,10 @@ from .errors import (
 )
 from .file import Directory, File, open  # noqa: A004
 from .friends import Friends, Index
-from .ntuple import Field, Ntuple
+from .ntuple import Field, RNTuple
 from .objects import Graph, Object, Parameter
 from .plans import Plan, Planned, PlannedColumn
-from .report import ReadReport, Reporting, Timeline, report, reporting
+from .report import IoReport, Reporting, Timeline, report, reporting
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from .interpretation.strings import AsStrings as AsStrings
 
 #: As uproot calls them.
-TTree, TBranch, RNTuple = Tree, Branch, Ntuple
+TTree, TBranch = Tree, Branch
 ReadOnlyFile, ReadOnlyDirectory, Model = File, Directory, Object
 
 #: Modules under uproot's names; each is imported when it is first asked for.
@@ -108,6 +108,7 @@ __all__ = [
     "AttributeSet",
     "AttributeSets",
     "Branch",
+    "ChainFile",
     "ChangedError",
     "ConnectionFailedError",
     "Copied",
@@ -122,13 +123,12 @@ __all__ = [
     "IgnoredArgumentWarning",
     "Index",
     "InvalidArgumentError",
+    "IoReport",
     "KeyInFileError",
     "LimitReachedError",
-    "Link",
     "Model",
     "NoAttributeError",
     "NotFoundError",
-    "Ntuple",
     "Object",
     "Parameter",
     "PermissionDeniedError",
@@ -140,7 +140,6 @@ __all__ = [
     "ReadError",
     "ReadOnlyDirectory",
     "ReadOnlyFile",
-    "ReadReport",
     "RecoveredWarning",
     "Report",
     "Reporting",

@@ -10,15 +10,15 @@ from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from . import _core
-    from ._choice import Choice
     from ._filters import Filter
+    from ._selection import ColumnQuery
     from .friends import Friends
-    from .ntuple import Ntuple
+    from .ntuple import RNTuple
     from .plans import Plan
     from .tree import Tree
 
 
-class Link(NamedTuple):
+class ChainFile(NamedTuple):
     """One tree or RNTuple of a chain, and which of the chain's entries (half open) it has."""
 
     file_path: str
@@ -31,9 +31,9 @@ class Befriended:
     """Something with entries to which others belong."""
 
     #: Those that somebody has added, by name.
-    _added: dict[str, Tree | Ntuple]
+    _added: dict[str, Tree | RNTuple]
     _known_friends: Friends | None = None
-    _links: list[Link] | None
+    _links: list[ChainFile] | None
 
     def _live(self) -> Any:
         raise NotImplementedError
@@ -44,7 +44,7 @@ class Befriended:
         return self._links is not None
 
     @property
-    def links(self) -> list[Link]:
+    def links(self) -> list[ChainFile]:
         """The files of a chain; of what is no chain, none."""
         return self._links or []
 
@@ -62,7 +62,7 @@ class Befriended:
         return self._known_friends
 
     @taken
-    def add_friend(self, other: Any, name: str | None = None) -> Tree | Ntuple:
+    def add_friend(self, other: Any, name: str | None = None) -> Tree | RNTuple:
         """Adds another tree whose entries belong to those of this one (``TTree::AddFriend``).
 
         Args:
@@ -106,18 +106,20 @@ class Befriended:
             For the tree itself and each of its friends, of a chain file after file: its address,
             and what is fetched of it, column by column.
         """
-        from ._choice import Choice
+        from ._selection import ColumnQuery
 
-        return self._planned(Choice(expressions, filter_name), entry_start, entry_stop)
+        return self._planned(ColumnQuery(expressions, filter_name), entry_start, entry_stop)
 
-    def _planned(self, choice: Choice, entry_start: int | None, entry_stop: int | None) -> Plan:
+    def _planned(
+        self, choice: ColumnQuery, entry_start: int | None, entry_stop: int | None
+    ) -> Plan:
         """What would be fetched for a choice of columns, and to decide on entries."""
-        from ._choice import Wish
         from ._entries import entry_range
+        from ._selection import ReadRequest
         from .plans import Plan, Planned, PlannedColumn
 
         place: Any = self
-        selection = Wish.checked(choice, "np", None).of(place)
+        selection = ReadRequest.checked(choice, "np", None).of(place)
         start, stop = entry_range(place.num_entries, entry_start, entry_stop)
         asked = [place._asked(key, False) for key in selection.keys_with_cut]
         outlines = self._live().plan(asked, start, stop, friends=self._live_friends())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ._befriended import Link
+    from ._befriended import ChainFile
 
 #: Entries, or bytes with a unit (``"100 MB"``), that come at a time.
 StepSize = int | str
@@ -51,7 +51,7 @@ def step(step_size: StepSize) -> dict[str, int]:
     return {"step_entries": entries}
 
 
-def steps_of_files(links: Iterable[Link], start: int, stop: int, step_entries: int) -> int:
+def steps_of_files(links: Iterable[ChainFile], start: int, stop: int, step_entries: int) -> int:
     """How many steps a range of entries is read in, where none reaches over the end of a file."""
     overlaps = (min(stop, link.entry_stop) - max(start, link.entry_start) for link in links)
     return sum(-(-entries // step_entries) for entries in overlaps if entries > 0)
@@ -63,7 +63,7 @@ def memory(size: StepSize) -> int:
 
 
 @dataclass(frozen=True)
-class Rows:
+class EntrySelection:
     """Which entries arrays hold: all of a range, or what a cut has left of it."""
 
     start: int

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _special
+from . import _special_functions
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ._choice import Leaf, Place
     from ._core import Column
+    from ._selection import Leaf, Place
 
 #: Names of functions, as in uproot.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
@@ -47,7 +47,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "atanh": np.arctanh,
     "conj": np.conjugate,
     "neg": np.negative,
-    **_special.FUNCTIONS,
+    **_special_functions.FUNCTIONS,
 }
 
 #: The function that names a column which is no Python name: ``get("a.b")``.

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._progress import size
 
-#: Rows of a table at most; a notebook with more is slow.
+#: EntrySelection of a table at most; a notebook with more is slow.
 ROWS_MAX = 100
 
 _STYLE = (
@@ -60,7 +60,7 @@ def _cell(value: Any) -> str:
 
 
 def report(figures: Mapping[str, Any]) -> str:
-    """A :class:`~farroot.ReadReport`."""
+    """A :class:`~farroot.IoReport`."""
     wall = figures["wall_s"]
     times = [
         (name.replace("_", " "), seconds, Bar(seconds / wall if wall else 0))

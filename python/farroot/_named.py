@@ -192,7 +192,7 @@ class Named(Explained, Generic[Column]):
 
 #: Characters of a table's columns at most, where the caller does not say.
 WIDTHS_MAX = (60, 40, 60)
-#: Rows of a table, where the caller does not say.
+#: EntrySelection of a table, where the caller does not say.
 ROWS_SHOWN = 60
 
 

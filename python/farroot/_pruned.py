@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import _core
-    from ._entries import Rows
+    from ._entries import EntrySelection
     from ._libraries import Library
 
 #: What the engine calls a column: a field in the lists that it is in or, with the fields to keep of
@@ -37,6 +37,8 @@ class Pruned:
         """What is read for it."""
         yield self
 
-    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+    def array(
+        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
+    ) -> Any:
         """Its array, from decoded columns by key."""
         return into.array(columns[self.key], rows)

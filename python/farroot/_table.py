@@ -17,7 +17,7 @@ from .errors import UnsupportedError
 if TYPE_CHECKING:
     from .dataset import Report
     from .file import File
-    from .report import ReadReport, Timeline
+    from .report import IoReport, Timeline
 
 Core = TypeVar("Core", bound=_core.Tree | _core.Ntuple)
 
@@ -99,14 +99,14 @@ class InFile(NothingToClose, Befriended, Generic[Core]):
         nothing = table.arrays(expressions, cut, entry_stop=0, library="arrow", **like)
         return stream(nothing.schema, iter(()))
 
-    def report(self) -> ReadReport:
+    def report(self) -> IoReport:
         """What reading the file has cost so far: bytes, requests, round trips, time.
 
         Of a chain, what everything has cost that this process has read.
         """
-        from .report import ReadReport
+        from .report import IoReport
 
-        return ReadReport(_core.report(None if self.is_chain else self._live().file))
+        return IoReport(_core.report(None if self.is_chain else self._live().file))
 
     @taken
     def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> Timeline:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 if TYPE_CHECKING:
-    from ._choice import Doc
     from ._filters import Filter
     from ._progress import Wanted
+    from ._selection import Doc
 
 #: What arrays are made of.
 LibraryName = Literal["ak", "awkward", "np", "numpy", "pd", "pandas", "pa", "arrow", "pyarrow"]

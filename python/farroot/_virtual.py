@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ._choice import Leaf, Wish
+    from ._selection import Leaf, ReadRequest
 
 _FORM_KEY = "node{id}"
 
@@ -28,7 +28,7 @@ class Accessed(NamedTuple):
     buffer_key: str
 
 
-def check(wish: Wish) -> None:
+def check(wish: ReadRequest) -> None:
     """Raises:
     InvalidArgumentError: for what cannot go together with ``virtual=True``.
     """

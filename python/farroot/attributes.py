@@ -7,18 +7,18 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core
-from .ntuple import Ntuple
+from .ntuple import RNTuple
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 
-class AttributeSet(Ntuple):
+class AttributeSet(RNTuple):
     """An RNTuple each of whose entries is about a range of entries of another one.
 
     What has been noted is in the fields of ``_userData``: ``runs["run"].array()``. It can be opened
-    by its path, too, ``farroot.open("f.root:Events/runs")``, and is then an :class:`Ntuple` only.
+    by its path, too, ``farroot.open("f.root:Events/runs")``, and is then an :class:`RNTuple` only.
     """
 
     def __init__(self, core: _core.Ntuple, url: str, object_path: str, name: str) -> None:
@@ -84,7 +84,7 @@ class AttributeSet(Ntuple):
 class AttributeSets(Mapping[str, AttributeSet]):
     """The attribute sets of an RNTuple by name, each opened when it is asked for."""
 
-    def __init__(self, above: Ntuple) -> None:
+    def __init__(self, above: RNTuple) -> None:
         self._above = above
         self._names = above._live().attribute_sets()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from ._choice import Choice, Computed, Doc, Leaf, OneColumn, Wish, branches_chosen
 from ._entries import StepSize, entry_range, memory, step
 from ._filters import Filter
 from ._libraries import How
 from ._named import ROWS_SHOWN, Named, Writable, write_table
 from ._progress import Wanted
+from ._selection import ColumnQuery, Computed, Doc, Leaf, OneColumn, ReadRequest, branches_chosen
 from ._uproot import taken
 from .errors import InvalidArgumentError
 
@@ -188,8 +188,8 @@ class HasBranches(Named["Branch"]):
         The other arguments are those of :meth:`arrays`.
         """
         size = memory(memory_size)
-        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
-        keys = Wish.checked(choice, "np", None).of(self).keys_with_cut
+        choice = ColumnQuery(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
+        keys = ReadRequest.checked(choice, "np", None).of(self).keys_with_cut
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         branches = [self._tree._branch(key) for key in keys if isinstance(key, int)]
         total = sum(branch.uncompressed_bytes for branch in branches)
@@ -258,7 +258,7 @@ class HasBranches(Named["Branch"]):
         """The column that ``friend.branch`` means, or ``branch`` where one friend has it."""
         return self._tree.friends.column(name) if len(self._tree.friends) else None
 
-    def chosen(self, choice: Choice) -> Sequence[OneColumn | Computed]:
+    def chosen(self, choice: ColumnQuery) -> Sequence[OneColumn | Computed]:
         """The columns that a call means."""
         return branches_chosen(self, choice)
 
@@ -447,8 +447,8 @@ class HasBranches(Named["Branch"]):
         Formulas are Python's operators (``&``, ``|`` and ``~`` rather than words) and NumPy's
         functions of one or two arrays, as in uproot; ``get("a.b")`` is a branch of any name.
         """
-        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
-        wish = Wish.checked(choice, library, how, ak_add_doc)
+        choice = ColumnQuery(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
+        wish = ReadRequest.checked(choice, library, how, ak_add_doc)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         steps = wish.virtual_steps(self, (start, stop), {}, virtual=virtual, log=access_log)
         if steps is not None:
@@ -497,8 +497,8 @@ class HasBranches(Named["Branch"]):
         """
         from .dataset import Steps, is_report, steps_with_gaps
 
-        choice = Choice(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
-        wish = Wish.checked(choice, library, how, ak_add_doc)
+        choice = ColumnQuery(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
+        wish = ReadRequest.checked(choice, library, how, ak_add_doc)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         told = self._tree._report if report else None
         size = step(step_size)

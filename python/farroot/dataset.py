@@ -10,11 +10,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from . import _core, _libraries
-from ._choice import Choice, Doc, Selection, Wish
-from ._entries import Rows, StepSize, entry_range, step
+from ._entries import EntrySelection, StepSize, entry_range, step
 from ._filters import Filter
 from ._libraries import How
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
+from ._selection import ColumnQuery, Doc, ReadRequest, Selection
 from ._uproot import taken
 from .errors import (
     ArgumentTypeError,
@@ -26,7 +26,7 @@ from .errors import (
     warn,
 )
 from .file import Address, as_table, path_text, split
-from .ntuple import Field, Ntuple
+from .ntuple import Field, RNTuple
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 #: One file or several: addresses (which may be globs), a dict of addresses and paths in them,
 #: open trees and RNTuples, or an iterable of these.
-Files = Address | Tree | Ntuple | Mapping[Any, str | None] | Iterable["Files"]
+Files = Address | Tree | RNTuple | Mapping[Any, str | None] | Iterable["Files"]
 #: Decoded bytes that :func:`concatenate` leaves out where a part of them cannot be read.
 GAP_SIZE = "10 MB"
 #: A function of a branch or, where it is an RNTuple that is read, of a field.
@@ -198,7 +198,7 @@ class _Place:
 
     url: str
     path: str | None
-    table: Tree | Ntuple | None = None
+    table: Tree | RNTuple | None = None
     #: Which of its entries (half open), where not all.
     entries: tuple[int, int] | None = None
     #: Others whose entries belong to its own, by name.
@@ -210,7 +210,7 @@ class _Place:
         start, stop = self.entries or (0, 0 if self.table is None else self.table.num_entries)
         return stop - start
 
-    def opened(self) -> Tree | Ntuple:
+    def opened(self) -> Tree | RNTuple:
         table = self.table
         if table is None:
             table = as_table(_core.open_table(self.url, self.path), self.url, self.path)
@@ -225,7 +225,7 @@ class _Place:
         return *where, self.entries, [(name, one.located()[:3]) for name, one in friends.items()]
 
 
-def _befriended(table: Tree | Ntuple, friends: dict[str, Tree | Ntuple]) -> Tree | Ntuple:
+def _befriended(table: Tree | RNTuple, friends: dict[str, Tree | RNTuple]) -> Tree | RNTuple:
     """The same table with more friends."""
     if not friends:
         return table
@@ -289,8 +289,8 @@ def iterate(
         KeyInFileError: no such tree or branch in one of them.
     """
     accepts = filter_branch or filter_field
-    choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
-    wish = Wish.checked(choice, library, how, ak_add_doc)
+    choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
+    wish = ReadRequest.checked(choice, library, how, ak_add_doc)
     skipped = Lacking(is_report(on_error), bool(allow_missing))
     places = _beside(_places(files), friends)
     size, telling = step(step_size), _telling(places, progress)
@@ -299,7 +299,7 @@ def iterate(
 
 def _steps(
     places: list[_Place],
-    wish: Wish,
+    wish: ReadRequest,
     step: dict[str, int],
     report: bool = False,
     skipped: Lacking | None = None,
@@ -384,7 +384,7 @@ def _taken(
         is_first = False
         account.reach(first + number, stop)
         offset = account.offset
-        made = [selection.assemble(columns, Rows(start, stop, survivors, offset))]
+        made = [selection.assemble(columns, EntrySelection(start, stop, survivors, offset))]
         del part, survivors, columns
         if telling is not None:
             telling.files_done(first + number)
@@ -409,7 +409,7 @@ def is_report(on_error: str) -> bool:
 
 
 def steps_with_gaps(
-    table: Tree | Ntuple,
+    table: Tree | RNTuple,
     selection: Selection,
     entries: tuple[int, int],
     step: dict[str, int],
@@ -426,7 +426,7 @@ def steps_with_gaps(
     return Steps(_made(parts, account, 0, selection, report, telling), account.skipped)
 
 
-def _first(account: _Account, wish: Wish) -> tuple[int, Tree | Ntuple, Selection] | None:
+def _first(account: _Account, wish: ReadRequest) -> tuple[int, Tree | RNTuple, Selection] | None:
     """The first table that can be opened and has the columns, which are decided by it."""
     for number, place in enumerate(account.places):
         try:
@@ -477,8 +477,8 @@ def concatenate(
     The other arguments are those of :meth:`Tree.arrays`, the errors those of :func:`iterate`.
     """
     accepts = filter_branch or filter_field
-    choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
-    wish = Wish.checked(choice, library, how, ak_add_doc)
+    choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
+    wish = ReadRequest.checked(choice, library, how, ak_add_doc)
     skipped = Lacking(is_report(on_error), bool(allow_missing))
     places = _beside(_places(files), friends)
     if skipped.unreadable:
@@ -491,14 +491,14 @@ def concatenate(
     return _joined(grouped, places, wish, skipped)
 
 
-def _all_of(places: list[_Place], wish: Wish, skipped: Lacking, progress: Wanted) -> Any:
+def _all_of(places: list[_Place], wish: ReadRequest, skipped: Lacking, progress: Wanted) -> Any:
     """What can be read of all files."""
     size = step(GAP_SIZE) if skipped.unreadable else {}
     steps = _steps(places, wish, size, False, skipped, telling=_telling(places, progress))
     return _joined(list(steps), places, wish, skipped)
 
 
-def _joined(grouped: list[Any], places: list[_Place], wish: Wish, skipped: Lacking) -> Any:
+def _joined(grouped: list[Any], places: list[_Place], wish: ReadRequest, skipped: Lacking) -> Any:
     """Arrays of several files as one; where there are none, without entries."""
     if grouped:
         return _libraries.concatenate(wish.into, grouped)
@@ -513,7 +513,7 @@ def _joined(grouped: list[Any], places: list[_Place], wish: Wish, skipped: Lacki
 
 def _ranged(
     places: list[_Place],
-    wish: Wish,
+    wish: ReadRequest,
     skipped: Lacking,
     entries: tuple[int | None, int | None],
     progress: Wanted,
@@ -562,7 +562,7 @@ def num_entries(paths: Files) -> Iterator[tuple[str, str, int]]:
     return ((table.url, table.object_path, table.num_entries) for table in _opened(places))
 
 
-def _opened(places: list[_Place]) -> Iterator[Tree | Ntuple]:
+def _opened(places: list[_Place]) -> Iterator[Tree | RNTuple]:
     """All tables in their order, opened side by side and kept by nobody."""
     absent = [(place.url, place.path) for place in places if place.table is None]
     opens = _core.open_tables(absent)
@@ -574,7 +574,7 @@ def _opened(places: list[_Place]) -> Iterator[Tree | Ntuple]:
 
 
 @taken
-def chain(files: Files) -> Tree | Ntuple:
+def chain(files: Files) -> Tree | RNTuple:
     """Trees or RNTuples of many files as one (``TChain``): the first says what columns there are.
 
     They are opened side by side to be counted. What it gives is read as one tree is, by entries of
@@ -591,7 +591,7 @@ def chain(files: Files) -> Tree | Ntuple:
     url, path = places[0].url, core.path or links[0][1]
     again: Any = partial(_core.chain, reopened)
     if isinstance(core, _core.Ntuple):
-        return Ntuple(core, url, path, again)
+        return RNTuple(core, url, path, again)
     return Tree(core, url, path, again)
 
 
@@ -618,7 +618,7 @@ def _places(files: Files) -> list[_Place]:
 
 def _each_place(files: Files) -> Iterator[_Place]:
     """What is listed twice is read twice; but patterns of one address or dict may overlap."""
-    if isinstance(files, (Tree, Ntuple)):
+    if isinstance(files, (Tree, RNTuple)):
         yield _Place(files._url, files.object_path, files)
     elif isinstance(files, (str, os.PathLike)):
         url, path = split(files)

@@ -11,6 +11,29 @@ import warnings
 
 from ._shown import shown, shown_lines
 
+__all__ = [
+    "ArgumentTypeError",
+    "ChangedError",
+    "ConnectionFailedError",
+    "CorruptError",
+    "Error",
+    "IgnoredArgumentWarning",
+    "InvalidArgumentError",
+    "KeyInFileError",
+    "LimitReachedError",
+    "NoAttributeError",
+    "NotFoundError",
+    "PermissionDeniedError",
+    "ReadError",
+    "RecoveredWarning",
+    "SettingWarning",
+    "SkippedWarning",
+    "TimedOutError",
+    "UnauthenticatedError",
+    "UnreadableWarning",
+    "UnsupportedError",
+]
+
 
 class Error(Exception):
     """Anything that farroot raises.

@@ -5,51 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._uproot import no_name
-from .errors import (
-    ArgumentTypeError,
-    ChangedError,
-    ConnectionFailedError,
-    CorruptError,
-    Error,
-    IgnoredArgumentWarning,
-    InvalidArgumentError,
-    KeyInFileError,
-    LimitReachedError,
-    NoAttributeError,
-    NotFoundError,
-    PermissionDeniedError,
-    ReadError,
-    RecoveredWarning,
-    SettingWarning,
-    SkippedWarning,
-    TimedOutError,
-    UnauthenticatedError,
-    UnreadableWarning,
-    UnsupportedError,
-)
-
-__all__ = [
-    "ArgumentTypeError",
-    "ChangedError",
-    "ConnectionFailedError",
-    "CorruptError",
-    "Error",
-    "IgnoredArgumentWarning",
-    "InvalidArgumentError",
-    "KeyInFileError",
-    "LimitReachedError",
-    "NoAttributeError",
-    "NotFoundError",
-    "PermissionDeniedError",
-    "ReadError",
-    "RecoveredWarning",
-    "SettingWarning",
-    "SkippedWarning",
-    "TimedOutError",
-    "UnauthenticatedError",
-    "UnreadableWarning",
-    "UnsupportedError",
-]
+from .errors import *  # noqa: F403
+from .errors import __all__ as __all__
 
 if not TYPE_CHECKING:
 

@@ -23,7 +23,7 @@ from .errors import (
     UnsupportedError,
     warn,
 )
-from .ntuple import Field, Ntuple
+from .ntuple import Field, RNTuple
 from .objects import Object, Origin, made, make
 from .streamers import StreamerInfo, dependencies, streamers_of
 from .tree import Branch, Tree, warn_if_recovered
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ._named import Writable
-    from .report import ReadReport, Timeline
+    from .report import IoReport, Timeline
 
-#: Classes that :class:`Tree` and :class:`Ntuple` read.
+#: Classes that :class:`Tree` and :class:`RNTuple` read.
 TREE_CLASSES = ("TTree", "TNtuple", "TNtupleD")
 NTUPLE_CLASSES = ("ROOT::RNTuple", "ROOT::Experimental::RNTuple")
 #: Path, cycle, class and title, and why a directory could not be listed.
@@ -62,7 +62,7 @@ def open(path: os.PathLike[str] | Mapping[Any, None]) -> File: ...  # noqa: A001
 
 
 @overload
-def open(path: str | Mapping[Any, str | None]) -> File | Tree | Ntuple | Any: ...  # noqa: A001
+def open(path: str | Mapping[Any, str | None]) -> File | Tree | RNTuple | Any: ...  # noqa: A001
 
 
 @taken
@@ -78,7 +78,7 @@ def open(  # noqa: A001
             which is never split; or a dict of one file and the path in it.
 
     Returns:
-        A :class:`File`; with a path in it, the :class:`Tree`, :class:`Ntuple`,
+        A :class:`File`; with a path in it, the :class:`Tree`, :class:`RNTuple`,
         :class:`Directory`, :class:`Branch` or other object there, as ``file[path]`` gives it.
 
     Raises:
@@ -95,11 +95,11 @@ def open(  # noqa: A001
         return File(url)[within]
 
 
-def as_table(core: _core.Tree | _core.Ntuple, url: str, path: str | None) -> Tree | Ntuple:
+def as_table(core: _core.Tree | _core.Ntuple, url: str, path: str | None) -> Tree | RNTuple:
     """The engine's own; without a path, the only one in its file."""
     path = core.path if path is None else path
     if isinstance(core, _core.Ntuple):
-        return Ntuple(core, url, path)
+        return RNTuple(core, url, path)
     return Tree(core, url, path)
 
 
@@ -383,7 +383,7 @@ class Directory(NothingToClose, Explained):
             if classname in TREE_CLASSES:
                 return self._file._tree_at(table)[name]
             if classname in NTUPLE_CLASSES:
-                ntuple: Ntuple = self._file[table]
+                ntuple: RNTuple = self._file[table]
                 # It may be an attribute set that was meant, of which the engine has told.
                 return None if name not in ntuple and ntuple.attributes else ntuple[name]
         return None
@@ -618,11 +618,11 @@ class File(Directory):
         """The file itself; uproot's name for its top directory."""
         return self
 
-    def report(self) -> ReadReport:
+    def report(self) -> IoReport:
         """What reading the file has cost so far: bytes, requests, round trips, time."""
-        from .report import ReadReport
+        from .report import IoReport
 
-        return ReadReport(_core.report(self._live()))
+        return IoReport(_core.report(self._live()))
 
     @taken
     def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> Timeline:

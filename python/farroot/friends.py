@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._filters import is_glob
 from .errors import Error, InvalidArgumentError, KeyInFileError
-from .ntuple import Ntuple
+from .ntuple import RNTuple
 from .tree import Branch, Tree
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from . import _core
-    from ._entries import Rows
+    from ._entries import EntrySelection
     from ._libraries import Library
 
 
-class Friends(Mapping[str, Tree | Ntuple]):
+class Friends(Mapping[str, Tree | RNTuple]):
     """The friends of a tree by the names that stand before their branches: ``friend.branch``.
 
     First those that were added, then those that the file names; each of these is opened when it is
@@ -29,16 +29,16 @@ class Friends(Mapping[str, Tree | Ntuple]):
     where both are read together, with ``tree.arrays(["x", "friend.y"])``.
     """
 
-    def __init__(self, of: Tree | Ntuple) -> None:
+    def __init__(self, of: Tree | RNTuple) -> None:
         self._of = of
         self._in_file = of._friends_in_file()
-        self._open: dict[str, Tree | Ntuple] = {}
+        self._open: dict[str, Tree | RNTuple] = {}
 
     @property
     def _names(self) -> list[str]:
         return list(dict.fromkeys([*self._of._added, *self._in_file]))
 
-    def __getitem__(self, name: str) -> Tree | Ntuple:
+    def __getitem__(self, name: str) -> Tree | RNTuple:
         """The friend of that name.
 
         Raises:
@@ -60,7 +60,7 @@ class Friends(Mapping[str, Tree | Ntuple]):
     def __repr__(self) -> str:
         return f"<Friends {self._names} of {self._of!r}>"
 
-    def _joined(self, name: str) -> Tree | Ntuple:
+    def _joined(self, name: str) -> Tree | RNTuple:
         """The friend of that name, to be read with the tree."""
         known = self._open.get(name)
         friend = self[name] if known is None else known
@@ -108,15 +108,15 @@ class Friends(Mapping[str, Tree | Ntuple]):
             return []
         name, pattern = found
         friend = self._joined(name)
-        if isinstance(friend, Ntuple):
+        if isinstance(friend, RNTuple):
             fields = friend.items(filter_name=pattern, recursive=False)
             return [OfFriend(f"{name}.{path}", (name, path, None)) for path, _ in fields]
         items = friend.items(filter_name=pattern, full_paths=False)
         return [(f"{name}.{last}", branch) for last, branch in items]
 
 
-def _column(name: str, friend: Tree | Ntuple, column: str, text: str) -> Branch | OfFriend | None:
-    if isinstance(friend, Ntuple):
+def _column(name: str, friend: Tree | RNTuple, column: str, text: str) -> Branch | OfFriend | None:
+    if isinstance(friend, RNTuple):
         if column not in friend:
             return None
         return OfFriend(text, (name, friend[column].path, None))
@@ -148,7 +148,9 @@ class OfFriend:
         """What is read for it."""
         yield self
 
-    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+    def array(
+        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
+    ) -> Any:
         """Its array, from decoded columns by key."""
         return into.array(columns[self.key], rows)
 
@@ -212,13 +214,13 @@ class Index:
         return int(self.entries[at])
 
 
-def opened(other: Any) -> Tree | Ntuple:
+def opened(other: Any) -> Tree | RNTuple:
     """What somebody names as a friend: something open, an address, or several files.
 
     Raises:
         InvalidArgumentError: for what has no entries.
     """
-    if isinstance(other, (Tree, Ntuple)):
+    if isinstance(other, (Tree, RNTuple)):
         return other
     if isinstance(other, (str, os.PathLike)) and not is_glob(os.fspath(other)):
         from . import _core

@@ -7,24 +7,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 from . import _core, _libraries
-from ._befriended import Link
-from ._choice import (
-    Choice,
-    Computed,
-    Doc,
-    Leaf,
-    OneColumn,
-    Wish,
-    columns_of_friends,
-    is_computed,
-)
-from ._entries import Rows, StepSize, entry_range, memory, step
+from ._befriended import ChainFile
+from ._entries import EntrySelection, StepSize, entry_range, memory, step
 from ._filters import Filter, is_glob
 from ._libraries import How
 from ._named import ROWS_SHOWN, Named, Writable, write_table
 from ._process import NothingToClose
 from ._progress import Wanted
 from ._pruned import Key, Pruned
+from ._selection import (
+    ColumnQuery,
+    Computed,
+    Doc,
+    Leaf,
+    OneColumn,
+    ReadRequest,
+    columns_of_friends,
+    is_computed,
+)
 from ._shown import shown
 from ._table import InFile
 from ._uproot import taken
@@ -53,7 +53,7 @@ class HasFields(Named["Field"]):
 
     _separator = "."
     _kind = "field"
-    _ntuple: Ntuple
+    _ntuple: RNTuple
     #: The field itself; None for an RNTuple.
     _number: int | None
 
@@ -68,11 +68,11 @@ class HasFields(Named["Field"]):
     def _column(self, number: int) -> Field:
         return Field(self._ntuple, number)
 
-    def _in(self) -> Ntuple:
+    def _in(self) -> RNTuple:
         return self._ntuple
 
     @property
-    def ntuple(self) -> Ntuple:
+    def ntuple(self) -> RNTuple:
         return self._ntuple
 
     @property
@@ -177,7 +177,7 @@ class HasFields(Named["Field"]):
         write_table(self.items(**filters), stream, limit)
 
 
-class Ntuple(InFile[_core.Ntuple], HasFields):
+class RNTuple(InFile[_core.Ntuple], HasFields):
     """An RNTuple of an open file: a mapping from names to fields, with entries to be read.
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
@@ -197,7 +197,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         super().__init__(core, url, object_path, reopen)
         self._num_entries = core.num_entries
         links = core.links()
-        self._links = None if links is None else [Link(*link) for link in links]
+        self._links = None if links is None else [ChainFile(*link) for link in links]
         #: Not kept in a file.
         self._made_here = again is not None
         self._added = {}
@@ -238,7 +238,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         return self._live().description
 
     @property
-    def table(self) -> Ntuple:
+    def table(self) -> RNTuple:
         """What is read of: itself."""
         return self
 
@@ -395,8 +395,8 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         In formulas a field in others, ``a.b``, comes in the lists that it is in.
         """
         accepts = filter_field or filter_branch
-        choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
-        wish = Wish.checked(choice, library, how, ak_add_doc)
+        choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
+        wish = ReadRequest.checked(choice, library, how, ak_add_doc)
         entries = entry_range(self.num_entries, entry_start, entry_stop)
         steps = wish.virtual_steps(self, entries, {}, virtual=virtual, log=access_log)
         if steps is not None:
@@ -446,8 +446,8 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         from .dataset import Steps, is_report, steps_with_gaps
 
         accepts = filter_field or filter_branch
-        choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
-        wish = Wish.checked(choice, library, how, ak_add_doc)
+        choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
+        wish = ReadRequest.checked(choice, library, how, ak_add_doc)
         entries = entry_range(self.num_entries, entry_start, entry_stop)
         told = self._report if report else None
         size = step(step_size)
@@ -491,7 +491,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
         size = memory(memory_size)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         accepts = filter_field or filter_branch
-        choice = Choice(expressions, filter_name, filter_typename, accepts, cut, aliases)
+        choice = ColumnQuery(expressions, filter_name, filter_typename, accepts, cut, aliases)
         planned = self._planned(choice, start, stop)
         total = sum(column.decoded_bytes for each in planned for column in each.columns)
         if total == 0:
@@ -507,7 +507,7 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
             raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
         return found
 
-    def chosen(self, choice: Choice) -> list[OneColumn | Computed]:
+    def chosen(self, choice: ColumnQuery) -> list[OneColumn | Computed]:
         """The columns that a call means: fields in the order of the file, then formulas."""
         if choice.expressions is None:
             accepted = self.values(
@@ -587,13 +587,13 @@ class Ntuple(InFile[_core.Ntuple], HasFields):
 
     def __repr__(self) -> str:
         what = f"{len(self)} fields" + (f", {len(self.links)} files" if self.is_chain else "")
-        return shown(f"<Ntuple {self._object_path!r} ({what}) in {self.url}>")
+        return shown(f"<RNTuple {self._object_path!r} ({what}) in {self.url}>")
 
 
 class Field(NothingToClose, HasFields):
     """A field of an RNTuple; itself a mapping to the fields in it."""
 
-    def __init__(self, ntuple: Ntuple, number: int) -> None:
+    def __init__(self, ntuple: RNTuple, number: int) -> None:
         self._ntuple = ntuple
         self._number: int = number
 
@@ -626,7 +626,7 @@ class Field(NothingToClose, HasFields):
         return self._ntuple._all[self._number][3]
 
     @property
-    def parent(self) -> Ntuple | Field:
+    def parent(self) -> RNTuple | Field:
         """What the field is directly in."""
         above = self._ntuple._all[self._number][1]
         return self._ntuple if above is None else Field(self._ntuple, above)
@@ -690,7 +690,7 @@ class Field(NothingToClose, HasFields):
         into = _libraries.named(library)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
         _, (column,) = self._ntuple._live().read([self.key], start, stop)
-        array = into.array(column, Rows(start, stop))
+        array = into.array(column, EntrySelection(start, stop))
         return into.documented(array, {"__doc__": self.description}) if ak_add_doc else array
 
     @taken
@@ -710,8 +710,8 @@ class Field(NothingToClose, HasFields):
         Args:
             expressions: Names, paths or globs of fields in this one; None takes those that the
                 filters accept.
-            cut: As for :meth:`Ntuple.arrays`, with names of the RNTuple.
-            options: Further arguments of :meth:`Ntuple.arrays`.
+            cut: As for :meth:`RNTuple.arrays`, with names of the RNTuple.
+            options: Further arguments of :meth:`RNTuple.arrays`.
         """
         wanted = self._wanted(
             expressions,
@@ -734,7 +734,7 @@ class Field(NothingToClose, HasFields):
         filter_branch: Callable[[Field], bool] | None = None,
         **options: Any,
     ) -> Steps:
-        """As :meth:`arrays`, step by step; see :meth:`Ntuple.iterate`."""
+        """As :meth:`arrays`, step by step; see :meth:`RNTuple.iterate`."""
         wanted = self._wanted(
             expressions,
             filter_name=filter_name,

@@ -498,7 +498,7 @@ def make(classname: str, version: int | None, source: Filling | None) -> Object:
 @functools.cache
 def _kind(classname: str) -> type[Object]:
     """What has the methods of a class; of those that derive from others, see `_kinded`."""
-    from . import algebra, efficiencies, graphs, histograms, manifold, roofit
+    from . import algebra, efficiencies, graphs, histograms, histograms_nd, roofit
 
     for pattern, kind in (
         (r"TH1[CSIFDLK]", histograms.TH1),
@@ -509,9 +509,9 @@ def _kind(classname: str) -> type[Object]:
         (r"TProfile3D", histograms.TProfile3D),
         (r"TAxis", histograms.Axis),
         (r"TEfficiency", efficiencies.Efficiency),
-        (r"THnSparseT?(<.*>)?", manifold.Sparse),
-        (r"THnT(<.*>)?", manifold.Dense),
-        (r"TH2Poly|TProfile2Poly", manifold.Polygons),
+        (r"THnSparseT?(<.*>)?", histograms_nd.Sparse),
+        (r"THnT(<.*>)?", histograms_nd.Dense),
+        (r"TH2Poly|TProfile2Poly", histograms_nd.Polygons),
         (r"RooCurve", roofit.Curve),
         (r"RooHist", roofit.Points),
         (r"TGraphErrors", graphs.TGraphErrors),

@@ -11,7 +11,7 @@ from . import _core
 from .errors import InvalidArgumentError
 
 
-class ReadReport(Mapping[str, Any]):
+class IoReport(Mapping[str, Any]):
     """A mapping of figures; as text, a short account.
 
     Keys:
@@ -59,7 +59,7 @@ class ReadReport(Mapping[str, Any]):
         return self._text
 
     def __repr__(self) -> str:
-        return f"<ReadReport {self._figures!r}>"
+        return f"<IoReport {self._figures!r}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(self._text)
@@ -70,12 +70,12 @@ class ReadReport(Mapping[str, Any]):
         return _html.report(self)
 
 
-def report() -> ReadReport:
-    """What everything that this process has read has cost; see :class:`ReadReport`."""
-    return ReadReport(_core.report(None))
+def report() -> IoReport:
+    """What everything that this process has read has cost; see :class:`IoReport`."""
+    return IoReport(_core.report(None))
 
 
-class Reporting(ReadReport):
+class Reporting(IoReport):
     """The report of a block: ``with farroot.reporting() as report: ...``.
 
     Within the block it tells of what was done so far, after it of all that was done in it, by this

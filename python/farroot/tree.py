@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _core, _libraries, _reinterpreted
-from ._befriended import Link
-from ._choice import Selection, one, reinterpret
+from ._befriended import ChainFile
 from ._entries import entry_range
 from ._figures import Stored, of_chain
 from ._process import NothingToClose
 from ._registry import Decoder, opaque, registered
+from ._selection import Selection, one, reinterpret
 from ._shown import shown
 from ._table import InFile
 from ._uproot import taken
@@ -56,7 +56,7 @@ class Tree(InFile[_core.Tree], HasBranches):
         super().__init__(core, url, object_path, reopen)
         self._num_entries = core.num_entries
         links = core.links()
-        self._links = None if links is None else [Link(*link) for link in links]
+        self._links = None if links is None else [ChainFile(*link) for link in links]
         #: Not kept in a file.
         self._made_here = again is not None
         self._added = {}

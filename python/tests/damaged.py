@@ -105,7 +105,7 @@ def _items(file: farroot.File) -> Iterator[tuple[str, Any]]:
         try:
             yield f"{path} title", file.title_of(path)
             value = file[path]
-            if isinstance(value, (farroot.Tree, farroot.Ntuple)):
+            if isinstance(value, (farroot.Tree, farroot.RNTuple)):
                 yield from ((f"{path} {name}", of) for name, of in _columns(value))
             elif not isinstance(value, farroot.file.Directory):
                 yield path, _plain(value)

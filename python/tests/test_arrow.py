@@ -32,14 +32,14 @@ def plain(value: Any) -> Any:
 
 
 @pytest.fixture(params=["tree", "ntuple"])
-def table(request: pytest.FixtureRequest, made: Path) -> farroot.Tree | farroot.Ntuple:
+def table(request: pytest.FixtureRequest, made: Path) -> farroot.Tree | farroot.RNTuple:
     is_tree = request.param == "tree"
     table = farroot.open(f"{made if is_tree else TESTDATA / 'ntuple_fields.root'}:events")
-    assert isinstance(table, (farroot.Tree, farroot.Ntuple))
+    assert isinstance(table, (farroot.Tree, farroot.RNTuple))
     return table
 
 
-def test_every_column_is_as_in_awkward(table: farroot.Tree | farroot.Ntuple) -> None:
+def test_every_column_is_as_in_awkward(table: farroot.Tree | farroot.RNTuple) -> None:
     everything = table.arrays(entry_start=5, entry_stop=90)
     for name in everything.fields:
         got = table.arrays([name], entry_start=5, entry_stop=90, library="arrow")

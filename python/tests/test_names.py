@@ -22,7 +22,7 @@ import pytest
 import farroot
 from farroot._core import main
 
-from .corpus import corpus_folder
+from .skips import corpus_folder
 
 ROOT = Path(__file__).parents[2]
 TESTDATA = ROOT / "crates" / "rootfile" / "testdata"

@@ -45,7 +45,7 @@ def corpus() -> list[tuple[Path, str]]:
 def test_every_field_is_as_uproot_reads_it(path: Path, name: str) -> None:
     theirs = uproot.open(path)[name]
     ours = farroot.open(f"{path}:{name}")
-    assert isinstance(ours, farroot.Ntuple)
+    assert isinstance(ours, farroot.RNTuple)
     assert ours.num_entries == theirs.num_entries
     assert ours.keys() == theirs.keys()
     assert ours.typenames() == theirs.typenames()

@@ -57,7 +57,7 @@ def test_right_programs_are_right_and_results_have_types(tmp_path: Path) -> None
     revealed = re.findall(r'Revealed type is "(.*)"', told)
     plain = [re.sub(r"[\w.]+\.(?=\w)", "", each) for each in revealed]
     opened, anything, by_name, in_order, by_dict, text = plain
-    assert (opened, anything) == ("File", "File | Tree | Ntuple | Any")
+    assert (opened, anything) == ("File", "File | Tree | RNTuple | Any")
     assert by_name.startswith("dict[str, ndarray[")
     assert (in_order, text) == ("tuple[Any, ...]", "str")
     assert by_dict == "dict[str, Any]"

@@ -95,13 +95,13 @@ FIELDS = ["i32", "numbers", "both.track.hits.x", "both.track.number", "words", "
 
 
 @pytest.fixture
-def ntuple() -> farroot.Ntuple:
+def ntuple() -> farroot.RNTuple:
     ntuple = farroot.open(f"{NTUPLE}:events")
-    assert isinstance(ntuple, farroot.Ntuple)
+    assert isinstance(ntuple, farroot.RNTuple)
     return ntuple
 
 
-def test_an_ntuple_at_once(ntuple: farroot.Ntuple) -> None:
+def test_an_ntuple_at_once(ntuple: farroot.RNTuple) -> None:
     log: list[Any] = []
     virtual = ntuple.arrays(FIELDS, virtual=True, access_log=log, entry_start=3, entry_stop=170)
     read = ntuple.arrays(FIELDS, entry_start=3, entry_stop=170)
@@ -114,7 +114,7 @@ def test_an_ntuple_at_once(ntuple: farroot.Ntuple) -> None:
 
 
 @pytest.mark.parametrize("step_size", [33, 90, "2 kB", 1_000])
-def test_steps_of_an_ntuple(ntuple: farroot.Ntuple, step_size: Any) -> None:
+def test_steps_of_an_ntuple(ntuple: farroot.RNTuple, step_size: Any) -> None:
     read = ntuple.arrays(FIELDS)
     steps = list(ntuple.iterate(FIELDS, step_size=step_size, virtual=True, report=True))
     assert steps[-1][1].stop == 200
@@ -130,7 +130,7 @@ def test_steps_of_an_ntuple(ntuple: farroot.Ntuple, step_size: Any) -> None:
     assert begin == 200
 
 
-def test_nothing_of_an_ntuple_is_read_that_nobody_looks_at(ntuple: farroot.Ntuple) -> None:
+def test_nothing_of_an_ntuple_is_read_that_nobody_looks_at(ntuple: farroot.RNTuple) -> None:
     before = ntuple.report()["bytes_baskets"]
     array = ntuple.arrays(virtual=True)
     assert array.fields
@@ -141,7 +141,7 @@ def test_nothing_of_an_ntuple_is_read_that_nobody_looks_at(ntuple: farroot.Ntupl
         ntuple.arrays("i32", access_log=[])
 
 
-def test_a_step_in_bytes_ends_with_a_cluster(ntuple: farroot.Ntuple) -> None:
+def test_a_step_in_bytes_ends_with_a_cluster(ntuple: farroot.RNTuple) -> None:
     """Clusters of 40 entries: steps of some 60 end where a cluster does."""
     bytes_each = 60 * 4
     reports = [r for _, r in ntuple.iterate("i32", step_size=f"{bytes_each} B", report=True)]

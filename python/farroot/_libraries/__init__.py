@@ -9,7 +9,7 @@ from ..errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from .._core import Column
-    from .._entries import Rows
+    from .._entries import EntrySelection
 
 #: How columns are grouped: None for the library's own table, or a container type.
 How = type[tuple[Any, ...]] | type[list[Any]] | type[dict[str, Any]] | str | None
@@ -18,16 +18,16 @@ How = type[tuple[Any, ...]] | type[list[Any]] | type[dict[str, Any]] | str | Non
 class Library(Protocol):
     """One of the array libraries."""
 
-    def array(self, column: Column, rows: Rows) -> Any:
+    def array(self, column: Column, rows: EntrySelection) -> Any:
         """One column of these entries."""
 
-    def of_branch(self, column: Column, rows: Rows) -> Any:
+    def of_branch(self, column: Column, rows: EntrySelection) -> Any:
         """The same of a branch, whose objects and containers a library may have names for."""
 
-    def computed(self, value: Any, rows: Rows) -> Any:
+    def computed(self, value: Any, rows: EntrySelection) -> Any:
         """The value of a formula, an array of NumPy or Awkward, as one of this library."""
 
-    def table(self, arrays: dict[str, Any], rows: Rows) -> Any:
+    def table(self, arrays: dict[str, Any], rows: EntrySelection) -> Any:
         """Columns of these entries as the library groups them."""
 
     def nested(self, arrays: dict[str, Any]) -> Any:
@@ -83,7 +83,9 @@ def named(name: str) -> Library:
     raise InvalidArgumentError(f'library is "ak", "np", "pd" or "arrow", not {name!r}')
 
 
-def group(into: Library, how: How, arrays: dict[str, Any], names: Sequence[str], rows: Rows) -> Any:
+def group(
+    into: Library, how: How, arrays: dict[str, Any], names: Sequence[str], rows: EntrySelection
+) -> Any:
     """Arrays by name as the caller wants them together; in sequences as often as named."""
     if how is None:
         return into.table(arrays, rows)

@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core import Column
-    from .._entries import Rows
+    from .._entries import EntrySelection
 
 
 class Arrow:
-    def array(self, column: Column, rows: Rows) -> Any:
+    def array(self, column: Column, rows: EntrySelection) -> Any:
         return to_arrow(column)
 
     of_branch = array
 
-    def computed(self, value: Any, rows: Rows) -> Any:
+    def computed(self, value: Any, rows: EntrySelection) -> Any:
         if isinstance(value, np.ndarray):
             return _numbers(value)
         import awkward as ak
 
         return ak.to_arrow(value, extensionarray=False)
 
-    def table(self, arrays: dict[str, Any], rows: Rows) -> Any:
+    def table(self, arrays: dict[str, Any], rows: EntrySelection) -> Any:
         return pa.table(list(arrays.values()), names=list(arrays))
 
     def nested(self, arrays: dict[str, Any]) -> Any:

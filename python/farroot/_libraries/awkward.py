@@ -10,7 +10,7 @@ import awkward as ak
 import numpy as np
 
 from .. import _core
-from .._entries import Rows
+from .._entries import EntrySelection
 from ..errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class Awkward:
-    def array(self, column: Column, rows: Rows) -> Any:
+    def array(self, column: Column, rows: EntrySelection) -> Any:
         return ak.Array(to_layout(column))
 
     of_branch = array
 
-    def computed(self, value: Any, rows: Rows) -> Any:
+    def computed(self, value: Any, rows: EntrySelection) -> Any:
         return ak.Array(value)
 
-    def table(self, arrays: dict[str, Any], rows: Rows) -> Any:
+    def table(self, arrays: dict[str, Any], rows: EntrySelection) -> Any:
         layouts = [array.layout for array in arrays.values()]
         length = None if layouts else len(rows)
         return ak.Array(ak.contents.RecordArray(layouts, list(arrays), length=length))
 
     def nested(self, arrays: dict[str, Any]) -> Any:
-        return self.table(arrays, Rows(0, 0))
+        return self.table(arrays, EntrySelection(0, 0))
 
     def zipped(self, arrays: dict[str, Any]) -> Any:
         """Lists whose counts agree become one list of records, named by what names share."""
@@ -58,7 +58,7 @@ class Awkward:
             else:
                 inner = {each[len(common) :].strip("_./"): a for each, a in lists.items()}
                 table[name] = ak.zip(inner)
-        return self.table(table, Rows(0, 0))
+        return self.table(table, EntrySelection(0, 0))
 
     def documented(self, array: Any, texts: dict[str, Any]) -> Any:
         parameters = {**array.layout.parameters, **texts}

@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core import Column
-    from .._entries import Rows
+    from .._entries import EntrySelection
 
 
 class NumPy:
-    def array(self, column: Column, rows: Rows) -> NDArray[Any]:
+    def array(self, column: Column, rows: EntrySelection) -> NDArray[Any]:
         return to_numpy(column)
 
-    def of_branch(self, column: Column, rows: Rows) -> NDArray[Any]:
+    def of_branch(self, column: Column, rows: EntrySelection) -> NDArray[Any]:
         from .entries import to_entries
 
         return to_entries(column)
 
-    def computed(self, value: Any, rows: Rows) -> NDArray[Any]:
+    def computed(self, value: Any, rows: EntrySelection) -> NDArray[Any]:
         return _computed(value)
 
-    def table(self, arrays: dict[str, Any], rows: Rows) -> dict[str, Any]:
+    def table(self, arrays: dict[str, Any], rows: EntrySelection) -> dict[str, Any]:
         return arrays
 
     def nested(self, arrays: dict[str, Any]) -> dict[str, Any]:

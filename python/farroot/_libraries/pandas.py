@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core import Column
-    from .._entries import Rows
+    from .._entries import EntrySelection
 
 
 class Pandas:
-    def array(self, column: Column, rows: Rows) -> Any:
+    def array(self, column: Column, rows: EntrySelection) -> Any:
         return _series(to_numpy(column), rows)
 
     of_branch = array
 
-    def computed(self, value: Any, rows: Rows) -> Any:
+    def computed(self, value: Any, rows: EntrySelection) -> Any:
         return _series(NumPy().computed(value, rows), rows)
 
-    def table(self, arrays: dict[str, Any], rows: Rows) -> Any:
+    def table(self, arrays: dict[str, Any], rows: EntrySelection) -> Any:
         flat = dict(_flat(arrays))
         frame = pd.DataFrame(flat, index=_index(rows), copy=False)
         frame.columns = list(flat)
@@ -50,7 +50,7 @@ class Pandas:
         return pd.concat(tables)
 
 
-def _series(array: NDArray[Any], rows: Rows) -> Any:
+def _series(array: NDArray[Any], rows: EntrySelection) -> Any:
     if array.ndim > 1 or array.dtype.names is not None:
         objects = np.empty(len(array), dtype=object)
         for entry, row in enumerate(array):
@@ -59,7 +59,7 @@ def _series(array: NDArray[Any], rows: Rows) -> Any:
     return pd.Series(array, index=_index(rows), copy=False)
 
 
-def _index(rows: Rows) -> Any:
+def _index(rows: EntrySelection) -> Any:
     numbers = rows.numbers()
     if isinstance(numbers, range):
         return pd.RangeIndex(numbers.start, numbers.stop)

@@ -1,7 +1,6 @@
 """RNTuples and their fields, and what is read of many files."""
 
 from farroot.dataset import concatenate, iterate
-from farroot.ntuple import HasFields
-from farroot.ntuple import Ntuple as RNTuple
+from farroot.ntuple import HasFields, RNTuple
 
 __all__ = ["HasFields", "RNTuple", "concatenate", "iterate"]

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from . import _core, _libraries, _reinterpreted
-from ._entries import Rows, entry_range, steps_of_files
+from ._entries import EntrySelection, entry_range, steps_of_files
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
@@ -22,7 +22,7 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
-    from ._befriended import Link
+    from ._befriended import ChainFile
     from ._core import Mask
     from ._formulas import Cut, Formula
     from ._registry import Decoder
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .dataset import Steps
     from .friends import OfFriend
     from .interpretation import Interpretation
-    from .ntuple import Ntuple
+    from .ntuple import RNTuple
     from .tree import Branch, Tree
 
 
@@ -76,7 +76,7 @@ class Place(Protocol):
             InvalidArgumentError: for one that is no column.
         """
 
-    def chosen(self, choice: Choice) -> Sequence[OneColumn | Computed]:
+    def chosen(self, choice: ColumnQuery) -> Sequence[OneColumn | Computed]:
         """The columns that a call means, each under another name."""
 
 
@@ -93,7 +93,7 @@ class Table(Protocol):
     def is_chain(self) -> bool: ...
 
     @property
-    def links(self) -> list[Link]: ...
+    def links(self) -> list[ChainFile]: ...
 
     def _live(self) -> Any:
         """The engine's own."""
@@ -121,7 +121,9 @@ class OneColumn(Protocol):
     def leaves(self) -> Iterator[Leaf]:
         """What is read for it."""
 
-    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+    def array(
+        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
+    ) -> Any:
         """Its array, from decoded columns by key."""
 
 
@@ -151,7 +153,9 @@ class Chosen:
             for part in self.parts:
                 yield from part.leaves()
 
-    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+    def array(
+        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
+    ) -> Any:
         """Its array, from decoded columns by key."""
         if self.parts is None:
             column = columns[self.branch.key]
@@ -186,14 +190,16 @@ class Computed:
         """What is read for it."""
         return self.formula.leaves()
 
-    def array(self, columns: Mapping[Any, _core.Column], into: Library, rows: Rows) -> Any:
+    def array(
+        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
+    ) -> Any:
         """Its array, from decoded columns by key."""
         used = {leaf.key: columns[leaf.key] for leaf in self.leaves()}
         return into.computed(self.formula.evaluated(used), rows)
 
 
 @dataclass(frozen=True)
-class Choice:
+class ColumnQuery:
     """What a call says about the columns and the entries that it wants."""
 
     expressions: str | Iterable[str] | None = None
@@ -273,7 +279,9 @@ class Choice:
         return [by_name[name] for name in names]
 
 
-def branches_chosen(place: HasBranches, choice: Choice) -> Sequence[Chosen | Computed | OfFriend]:
+def branches_chosen(
+    place: HasBranches, choice: ColumnQuery
+) -> Sequence[Chosen | Computed | OfFriend]:
     """The columns that a call means, each under another name.
 
     Raises:
@@ -307,7 +315,7 @@ def reinterpret(column: Chosen | Computed | OfFriend, wanted: Interpretation) ->
     return replace(column, interpretation=wanted)
 
 
-def _filtered(place: HasBranches, choice: Choice) -> list[tuple[str, Branch]]:
+def _filtered(place: HasBranches, choice: ColumnQuery) -> list[tuple[str, Branch]]:
     items = place.items(
         filter_name=choice.filter_name,
         filter_typename=choice.filter_typename,
@@ -340,7 +348,7 @@ def _expressed(
     return [Computed(text, formula(text, place, aliases))]
 
 
-def columns_of_friends(place: Ntuple | Tree, text: str) -> list[Chosen | OfFriend]:
+def columns_of_friends(place: RNTuple | Tree, text: str) -> list[Chosen | OfFriend]:
     """The columns of friends that a name, or a glob with a friend's name before it, means."""
     from .friends import OfFriend
 
@@ -435,16 +443,16 @@ def _named(chosen: Sequence[Column]) -> list[Column]:
 
 
 @dataclass(frozen=True)
-class Wish:
+class ReadRequest:
     """What a call of `arrays`, `iterate` or `concatenate` says, checked before anything is read."""
 
-    choice: Choice
+    choice: ColumnQuery
     into: Library
     how: How
     doc: Doc = False
 
     @classmethod
-    def checked(cls, choice: Choice, library: str, how: How, doc: Doc = False) -> Wish:
+    def checked(cls, choice: ColumnQuery, library: str, how: How, doc: Doc = False) -> ReadRequest:
         """Raises:
         InvalidArgumentError: for a library that there is not.
         """
@@ -561,7 +569,7 @@ class Selection:
         core = self.table._live()
         survivors, columns = core.read(self.asked, start, stop, self.decision, friends=friends)
         self.warn_of(columns)
-        return self.assemble(columns, Rows(start, stop, survivors))
+        return self.assemble(columns, EntrySelection(start, stop, survivors))
 
     def telling(self, progress: Wanted, start: int, stop: int, steps: int | None) -> Telling | None:
         """What tells how far reading these entries in so many steps is, where that is wanted."""
@@ -619,7 +627,7 @@ class Selection:
                 if is_first:
                     self.warn_of(columns)
                 is_first = False
-                made = [self.assemble(columns, Rows(start, stop, survivors))]
+                made = [self.assemble(columns, EntrySelection(start, stop, survivors))]
                 # While the caller works on a step, and on the next one, only the caller has it.
                 del batch, columns
                 if telling is not None:
@@ -652,7 +660,7 @@ class Selection:
             begin, end = batch
             read = partial(unread, begin=begin, end=end)
             arrays = {each.name: _virtual(each, read) for each in self.chosen}
-            made = [self.into.table(arrays, Rows(begin, end))]
+            made = [self.into.table(arrays, EntrySelection(begin, end))]
             del arrays
             yield made.pop() if report is None else (made.pop(), report(begin, end))
 
@@ -663,7 +671,9 @@ class Selection:
                 what = "left out, since this version cannot read its data"
                 warn(f"{what}: {column.reason}; in {self.table.address}", UnreadableWarning)
 
-    def assemble(self, columns: Sequence[_core.Column | _core.LeftOut], rows: Rows) -> Any:
+    def assemble(
+        self, columns: Sequence[_core.Column | _core.LeftOut], rows: EntrySelection
+    ) -> Any:
         """Decoded columns, in the order of `keys`, as the caller wants them."""
         by_key = {
             key: column
@@ -686,7 +696,7 @@ class Selection:
         return grouped
 
     def _documented(
-        self, each: OneColumn | Computed, columns: Mapping[Any, _core.Column], rows: Rows
+        self, each: OneColumn | Computed, columns: Mapping[Any, _core.Column], rows: EntrySelection
     ) -> Any:
         array = each.array(columns, self.into, rows)
         title = each.title if self.doc and isinstance(each, Chosen) else None
