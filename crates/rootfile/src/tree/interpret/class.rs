@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::element::{Basic, shaped};
+use super::basic::{Basic, shaped};
 use super::layout::{
     Classes, Container, Counted, Counter, Frame, Layout, List, NamedClass, Part, Prefix, Record,
     Text, Version,

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use super::basic::{Basic, shaped};
 use super::class::{self, Compiler};
 use super::layout::{Counted, Counter, Entry, Frame, Layout, List, Prefix, Record, Text, Version};
 use super::plain::brackets;
 use super::{Interpretation, is_group, shape_of};
-use crate::array::{Mark, Number};
+use crate::array::Mark;
 use crate::error::{Error, Result};
 use crate::streamer::{self, Streamers};
 use crate::tree::model::{Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
-use crate::types::scalar::Scalar;
 use crate::types::{code, cpp, names};
 
 /// Byte count and version in front of a collection, and the number of items.
@@ -71,37 +71,6 @@ pub(super) fn interpret(
         4 => Ok(fields.memberless(clones_name)),
         other => Err(Error::unsupported(format!("{class_name} in a branch of type {other}"))),
     }
-}
-
-/// A number or an array of numbers in streamer info.
-pub(super) struct Basic {
-    pub(super) scalar: Scalar,
-    /// Behind a pointer: a flag of one byte, then as many as a counter says.
-    pub(super) pointer: bool,
-}
-
-impl Basic {
-    /// What a streamer type stands for, with the name of the element's type and the comment behind
-    /// it; `None` where it is no number.
-    pub(super) fn of(type_code: i32, type_name: &str, title: &str) -> Result<Option<Basic>> {
-        let (basic, pointer) = match type_code {
-            1..=19 => (type_code, false),
-            21..=39 => (type_code - code::ARRAY, false),
-            41..=59 => (type_code - code::COUNTED, true),
-            _ => return Ok(None),
-        };
-        Ok(match basic {
-            // ROOT's counters are signed; uproot's are not.
-            code::COUNTER => Some(Scalar::Number(Number::U32)),
-            basic => Scalar::of_code(basic, type_name, title)?,
-        }
-        .map(|scalar| Basic { scalar, pointer }))
-    }
-}
-
-/// Numbers of a fixed shape.
-pub(super) fn shaped(scalar: Scalar, shape: &[usize]) -> Layout {
-    Layout::Scalars { scalar, shape: shape.to_vec() }
 }
 
 impl Fields<'_> {

@@ -8,6 +8,7 @@
 //! One file per kind of branch: `plain.rs` (TBranch, where leaves tell all), `element.rs`
 //! (TBranchElement); `class.rs` looks into streamer info.
 
+mod basic;
 mod class;
 mod element;
 pub(crate) mod layout;
