@@ -16,8 +16,8 @@ pub struct Knobs {
     pub flow_rate: Option<u64>,
     /// Probability that one packet of at most an MTU is lost, each way.
     pub loss: f64,
-    /// Bytes that may wait for a limited link or flow; more are dropped. `None`: one bandwidth-delay
-    /// product of the limit concerned, at least [`Knobs::QUEUE_MIN`].
+    /// Bytes that may wait for a limited link or flow; more are dropped. `None`: one
+    /// bandwidth-delay product of the limit concerned, at least [`Knobs::QUEUE_MIN`].
     pub queue_bytes: Option<u64>,
     /// False: the cable is cut; what arrives at either end is dropped.
     pub up: bool,
@@ -49,8 +49,8 @@ impl Knobs {
         })
     }
 
-    /// Changes one knob from `KEY=VALUE`: `delay=50ms`, `rate=1gbit`, `flow-rate=1MB/s`, `loss=0.1%`,
-    /// `queue=4MB`, or the bare words `up` and `down`.
+    /// Changes one knob from `KEY=VALUE`: `delay=50ms`, `rate=1gbit`, `flow-rate=1MB/s`,
+    /// `loss=0.1%`, `queue=4MB`, or the bare words `up` and `down`.
     pub fn apply(&mut self, setting: &str) -> Result<(), String> {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
         match key {

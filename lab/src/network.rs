@@ -1,15 +1,16 @@
-//! The wide-area network in virtual time: packets and `now` come in, packets come out when they are due.
+//! The wide-area network in virtual time: packets and `now` come in, packets come out when they are
+//! due.
 //!
-//! Each host hangs by one access link on a core without limits. A packet crosses two links: up from its
-//! source and down to its destination. On each it meets, in this order:
+//! Each host hangs by one access link on a core without limits. A packet crosses two links: up from
+//! its source and down to its destination. On each it meets, in this order:
 //!
 //! ```text
 //!   cable cut? -> lost by chance? -> limit of its flow -> limit of the link -> travel time
 //!                                     (waits or drops)     (waits or drops)
 //! ```
 //!
-//! The run-loop law holds here too: after every `handle_packet`, call `poll_delivery` until it returns
-//! nothing, then sleep until `poll_timeout`. Time is an argument and never goes back.
+//! The run-loop law holds here too: after every `handle_packet`, call `poll_delivery` until it
+//! returns nothing, then sleep until `poll_timeout`. Time is an argument and never goes back.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;

@@ -1,9 +1,10 @@
-//! One packet as a TUN device hands it over, and how to cut it into the segments a wire would carry.
+//! One packet as a TUN device hands it over, and how to cut it into the segments a wire would
+//! carry.
 //!
-//! With segmentation offload the kernel gives up to 64 kB of a TCP flow as one packet, preceded by a
-//! `virtio_net_hdr` that says how long each segment shall be. That is what makes 1 Gbit/s cheap. Where
-//! the link must treat segments apart (one is lost, the queue has room for a few, the rate is low), the
-//! packet is split here, with the same header changes that a network card would make.
+//! With segmentation offload the kernel gives up to 64 kB of a TCP flow as one packet, preceded by
+//! a `virtio_net_hdr` that says how long each segment shall be. That is what makes 1 Gbit/s cheap.
+//! Where the link must treat segments apart (one is lost, the queue has room for a few, the rate is
+//! low), the packet is split here, with the same header changes that a network card would make.
 
 use std::net::Ipv4Addr;
 
@@ -20,7 +21,8 @@ const FLAG_PSH: u8 = 0x08;
 const FLAG_ACK: u8 = 0x10;
 const FLAG_CWR: u8 = 0x80;
 
-/// What tells one flow from another: addresses, protocol and ports. Ports are 0 where there are none.
+/// What tells one flow from another: addresses, protocol and ports. Ports are 0 where there are
+/// none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
     pub source: Ipv4Addr,
@@ -176,7 +178,8 @@ fn be32(bytes: &[u8], at: usize) -> u32 {
     u32::from(be16(bytes, at)) << 16 | u32::from(be16(bytes, at + 2))
 }
 
-/// The Internet checksum's sum (RFC 1071), not yet inverted. `bytes` of odd length are padded with 0.
+/// The Internet checksum's sum (RFC 1071), not yet inverted. `bytes` of odd length are padded with
+/// 0.
 fn ones_complement_sum(bytes: &[u8], start: u32) -> u16 {
     let mut sum = u64::from(start);
     for pair in bytes.chunks(2) {

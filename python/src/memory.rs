@@ -1,11 +1,11 @@
 //! Where the extension's large blocks come from.
 //!
-//! Columns are some of the largest blocks of a process, and batches of them come and go, made on one
-//! thread and dropped on another. The C library keeps freed blocks of such sizes where small ones
-//! that live on lie between them: a process that holds 100 MB at a time grew to 1.5 GB. Giving each
-//! back to the system at once costs more than decoding into it, because the kernel clears every
-//! page anew. Here a large block is a mapping of its own, and a bounded stock of freed ones is kept
-//! for the next batch. Smaller blocks are the C library's.
+//! Columns are some of the largest blocks of a process, and batches of them come and go, made on
+//! one thread and dropped on another. The C library keeps freed blocks of such sizes where small
+//! ones that live on lie between them: a process that holds 100 MB at a time grew to 1.5 GB. Giving
+//! each back to the system at once costs more than decoding into it, because the kernel clears
+//! every page anew. Here a large block is a mapping of its own, and a bounded stock of freed ones
+//! is kept for the next batch. Smaller blocks are the C library's.
 
 #![allow(unsafe_code)]
 

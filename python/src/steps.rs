@@ -115,8 +115,8 @@ impl Parts {
         Ok(Some((part.file, start, stop, survivors, columns)))
     }
 
-    /// What has been left out since this was asked last: number of the place, path of the table, first
-    /// and last entry (half open) where they are known, and the error.
+    /// What has been left out since this was asked last: number of the place, path of the table,
+    /// first and last entry (half open) where they are known, and the error.
     fn skipped(&self, py: Python<'_>) -> Vec<SkippedTuple> {
         let skipped = std::mem::take(&mut *self.skipped.lock());
         let tuple = |one: Skipped| {
@@ -143,8 +143,8 @@ impl Open {
     }
 }
 
-/// A column by its name, whether nobody has named it, whether its bytes are wanted, and, of a field,
-/// those in it to keep.
+/// A column by its name, whether nobody has named it, whether its bytes are wanted, and, of a
+/// field, those in it to keep.
 type Wished = (String, bool, bool, Option<Vec<String>>);
 
 /// URL, path, and the table itself where it is open.

@@ -53,7 +53,8 @@ pub fn engine_with(world: &network::World, config: engine::Config) -> engine::En
     engine::Engine::within(&config, Arc::new(world.clone())).expect("an engine without threads")
 }
 
-/// An engine, and 10 ms from it an XRootD server with these files, at the addresses of [`numbered`].
+/// An engine, and 10 ms from it an XRootD server with these files, at the addresses of
+/// [`numbered`].
 ///
 /// # Panics
 /// Never, as [`engine`].

@@ -101,8 +101,8 @@ fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
     });
 }
 
-/// No entries in the middle of a basket: the task that reads them ended in a panic, which passed for the
-/// end of what there is.
+/// No entries in the middle of a basket: the task that reads them ended in a panic, which passed
+/// for the end of what there is.
 #[test]
 fn no_entries_end_without_an_error() {
     sim::run(async {

@@ -51,7 +51,8 @@ fn doubles(array: &Array) -> Vec<Option<f64>> {
     }
 }
 
-/// The file of two friends is opened once, beside nothing else: what it takes is what one open takes.
+/// The file of two friends is opened once, beside nothing else: what it takes is what one open
+/// takes.
 #[test]
 fn friends_are_opened_side_by_side_and_once() {
     sim::run(async {

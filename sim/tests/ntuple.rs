@@ -158,8 +158,8 @@ fn a_known_file_is_read_when_the_server_answers() {
     assert!(took[0] < 5.01 && took[1] < 2.01, "{took:?} round trips");
 }
 
-/// Reads one field at the top with those of its fields that are in `keep`, or all; gives the bytes of
-/// the pages that it was planned to take, and the log.
+/// Reads one field at the top with those of its fields that are in `keep`, or all; gives the bytes
+/// of the pages that it was planned to take, and the log.
 async fn of_groups(name: &str, keep: &[&str], entries: Range<u64>) -> (f64, u64, String, Batch) {
     let world = World::default();
     let accepted = world.host("server", 1094, Link::delay(RTT));
@@ -192,8 +192,8 @@ fn many_cluster_groups_take_no_round_trip_more() {
     sim::log::golden("xrootd_ntuple_many_groups", &log);
 }
 
-/// Lists in the items of a list: their ends, the ends of the list, and what is in them; nothing of the
-/// number beside them.
+/// Lists in the items of a list: their ends, the ends of the list, and what is in them; nothing of
+/// the number beside them.
 #[test]
 fn a_part_of_a_nested_collection_takes_its_own_pages_alone() {
     let (took, bytes, log, batch) = sim::run(of_groups("hits", &["hits.1"], 0..u64::MAX));
@@ -214,8 +214,8 @@ fn a_part_of_a_nested_collection_takes_its_own_pages_alone() {
     sim::log::golden("xrootd_ntuple_nested_alone", &log);
 }
 
-/// A cluster of 600 entries has pages of 256 numbers and of 128 ends of lists. What is in lists is read of
-/// the whole cluster: only the ends tell which pages it is in.
+/// A cluster of 600 entries has pages of 256 numbers and of 128 ends of lists. What is in lists is
+/// read of the whole cluster: only the ends tell which pages it is in.
 #[test]
 fn some_entries_of_a_cluster_take_the_pages_that_they_are_in() {
     let (few, many) = sim::run(async {
@@ -235,7 +235,8 @@ fn some_entries_of_a_cluster_take_the_pages_that_they_are_in() {
     assert_eq!((few, many), ([1, 2, 1 + 4], [3, 5 + 4]));
 }
 
-/// Nine clusters of each of many files, in three steps; how many round trips that took, and the log.
+/// Nine clusters of each of many files, in three steps; how many round trips that took, and the
+/// log.
 async fn many_files(files: usize) -> (f64, String) {
     let world = World::default();
     let accepted = world.host("server", 1094, Link::delay(RTT));
@@ -268,8 +269,8 @@ async fn many_files(files: usize) -> (f64, String) {
 #[test]
 fn several_files_are_read_as_one() {
     sim::run(async {
-        // The second file is opened beside the first, a round trip later: its connection has to log in
-        // before. Of more files, those before tell where the header ends.
+        // The second file is opened beside the first, a round trip later: its connection has to log
+        // in before. Of more files, those before tell where the header ends.
         let (took, log) = many_files(2).await;
         assert!(took < 6.01, "{took:.3} round trips:\n{log}");
         sim::log::golden("xrootd_ntuple_two_files", &log);
@@ -306,7 +307,8 @@ fn names_that_are_not_there_and_nothing_at_all() {
     });
 }
 
-/// Decided columns that waited to be handed out once were outside of the budget: 32 MB more than it.
+/// Decided columns that waited to be handed out once were outside of the budget: 32 MB more than
+/// it.
 #[test]
 fn a_cut_decides_no_further_ahead_than_the_budget_allows() {
     let received = sim::run(async {

@@ -71,8 +71,9 @@ fn over_http_the_open_is_a_round_trip_of_its_own() {
     });
 }
 
-/// What a read would take was reckoned with two round trips in the place of one, since a request that is there before
-/// its connection had waited for that, too. And a plan asks for nothing beyond what opens the file.
+/// What a read would take was reckoned with two round trips in the place of one, since a request
+/// that is there before its connection had waited for that, too. And a plan asks for nothing beyond
+/// what opens the file.
 #[test]
 fn a_round_trip_is_one_also_where_the_connection_was_new() {
     let plan = |url: &'static str, port: u16| {

@@ -1,5 +1,5 @@
-//! Who may import whom: leaves nothing of ours, `remote` two of them, the engine `remote` and `rootfile`,
-//! the edges the engine.
+//! Who may import whom: leaves nothing of ours, `remote` two of them, the engine `remote` and
+//! `rootfile`, the edges the engine.
 
 use crate::manifest::dependencies;
 use crate::repository::{files, files_ending, report, text};
@@ -80,7 +80,8 @@ const fn ban(
     Ban { folder, except, path, instead }
 }
 
-/// Beside the readers: lib.rs hands on their types, located.rs makes errors of the engine from those of the format.
+/// Beside the readers: lib.rs hands on their types, located.rs makes errors of the engine from
+/// those of the format.
 const READERS: [&str; 4] = [
     "crates/engine/src/read/",
     "crates/engine/src/write/",

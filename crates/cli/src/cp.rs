@@ -17,13 +17,14 @@ use crate::reading::with_config;
 
 /// Copy files to a local disk: over many connections, from several sources, resumed after a break
 ///
-/// What has come before a break, Ctrl-C or SIGTERM is kept beside the target (TARGET.farroot-part), and the same
-/// command goes on with it.
+/// What has come before a break, Ctrl-C or SIGTERM is kept beside the target (TARGET.farroot-part),
+/// and the same command goes on with it.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot cp [OPTIONS] SOURCE... TARGET")]
 pub struct Arguments {
-    /// URLs (root://, http://), paths or patterns, 'URL1|URL2' being one file at two places; last
-    /// a path for one file, a directory, which is made where it ends with a /, or - for standard output
+    /// URLs (root://, http://), paths or patterns, 'URL1|URL2' being one file at two places; last a
+    /// path for one file, a directory, which is made where it ends with a /, or - for standard
+    /// output
     #[arg(required = true, value_name = "SOURCE... TARGET")]
     paths: Vec<String>,
     /// Another URL of the same file; may be given several times

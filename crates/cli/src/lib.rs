@@ -25,8 +25,8 @@ use self::parquet::ParquetLibrary;
 
 /// Reads ROOT data that is far away as if it were near
 ///
-/// Settings are FARROOT_* variables: see docs/settings.md. The exit status is 0, 1 when the work failed, 2 when the
-/// arguments cannot be understood, 130 after Ctrl-C and 143 after SIGTERM.
+/// Settings are FARROOT_* variables: see docs/settings.md. The exit status is 0, 1 when the work
+/// failed, 2 when the arguments cannot be understood, 130 after Ctrl-C and 143 after SIGTERM.
 #[derive(Debug, Parser)]
 #[command(name = "farroot", bin_name = "farroot", version, arg_required_else_help = true)]
 struct Command {

@@ -21,8 +21,8 @@ const TABLES_MAX: usize = 256;
 /// List the objects in files, and the files in directories
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// URLs (root://, http://), paths or patterns, of files or of directories; a directory of a server ends with
-    /// a /
+    /// URLs (root://, http://), paths or patterns, of files or of directories; a directory of a
+    /// server ends with a /
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
     /// Also what is in directories of a file

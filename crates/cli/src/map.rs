@@ -25,7 +25,8 @@ pub struct Arguments {
     /// Ask each basket for its own compression, and go from key to key where no list names anything
     #[arg(long)]
     walk: bool,
-    /// Draw where the columns of a tree lie, and what has been fetched of the file, instead of listing
+    /// Draw where the columns of a tree lie, and what has been fetched of the file, instead of
+    /// listing
     #[arg(long, value_name = "FILE.svg", conflicts_with_all = ["json", "walk"])]
     svg: Option<PathBuf>,
     /// Read the columns before drawing

@@ -196,7 +196,8 @@ mod tests {
         };
         // All in the first flight.
         near(predicted(10_000, rtt, 125_000_000, 1), 100);
-        // 12.5 MB at 1 Gbit/s: 14 kB on one connection, doubled nine times; 0.1 s for the last half.
+        // 12.5 MB at 1 Gbit/s: 14 kB on one connection, doubled nine times; 0.1 s for the last
+        // half.
         near(predicted(12_500_000, rtt, 125_000_000, 1), 100 + 900 + 41);
         // Sixteen connections save four doublings.
         near(predicted(12_500_000, rtt, 125_000_000, 16), 100 + 500 + 43);

@@ -90,8 +90,8 @@ pub struct Selection {
     /// Columns: names, paths and globs such as 'Jet_*', separated by commas
     #[arg(short, long, value_delimiter = ',', value_parser = trimmed)]
     columns: Vec<String>,
-    /// Another tree or RNTuple whose entries belong to these, with columns NAME.COLUMN; may be given
-    /// several times
+    /// Another tree or RNTuple whose entries belong to these, with columns NAME.COLUMN; may be
+    /// given several times
     #[arg(long = "friend", value_name = "NAME=FILE:TREE", value_parser = named)]
     friends: Vec<(String, String)>,
     /// First entry

@@ -52,8 +52,8 @@ pub fn lines_of_json(
     Ok(())
 }
 
-/// A table as text, as wide as the terminal has room for. Where that is too narrow for columns, each row is a
-/// paragraph. In a pipe a row is a line.
+/// A table as text, as wide as the terminal has room for. Where that is too narrow for columns,
+/// each row is a paragraph. In a pipe a row is a line.
 pub fn text(listing: &Listing) -> String {
     match terminal_width() {
         Some(width) => fitted(listing, width),

@@ -1,6 +1,6 @@
-//! `farroot serve` as a process under clients that take without giving: many connections that do not read, that say
-//! nothing, that ask for more than they take. What is asserted are bytes and counts of the server's process, and that
-//! an honest client has its file meanwhile.
+//! `farroot serve` as a process under clients that take without giving: many connections that do
+//! not read, that say nothing, that ask for more than they take. What is asserted are bytes and
+//! counts of the server's process, and that an honest client has its file meanwhile.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -87,7 +87,8 @@ impl Served {
         limited(TcpStream::connect(self.address).unwrap())
     }
 
-    /// Connections that ask, and do not read. What they ask for is sent as far as the server takes it.
+    /// Connections that ask, and do not read. What they ask for is sent as far as the server takes
+    /// it.
     fn flood(&self, count: usize, asks: &[u8]) -> Vec<TcpStream> {
         let connect = |_| {
             let mut stream = self.connect();
@@ -166,8 +167,8 @@ fn many(count: u16, ask: impl Fn(StreamId) -> Vec<u8>) -> Vec<u8> {
 const HANDLE: Handle = Handle::from_slot(0);
 const GIB: u32 = 1 << 30;
 
-/// One client of a large file that did not read made the server hold 3 GB: the answer was read into memory as fast
-/// as the disk gave it.
+/// One client of a large file that did not read made the server hold 3 GB: the answer was read into
+/// memory as fast as the disk gave it.
 #[test]
 fn http_clients_that_do_not_read_a_large_file() {
     let served = served(&[]);
@@ -267,7 +268,8 @@ fn xrootd_clients_that_do_not_read_listings_and_checksums() {
     served.assert_modest("200 XRootD clients of listings and checksums");
 }
 
-/// What is answered at once, without a file: the answers of a client that does not read were kept without end.
+/// What is answered at once, without a file: the answers of a client that does not read were kept
+/// without end.
 #[test]
 fn xrootd_clients_that_do_not_read_small_answers() {
     let served = served(&[]);
@@ -308,7 +310,8 @@ fn more_handshakes_than_there_are_places() {
     let mut flood = Vec::new();
     for number in 0..1001 {
         let mut stream = served.connect();
-        // Some say half of it, some do not log in, some say half a request in HTTP, some nothing at all.
+        // Some say half of it, some do not log in, some say half a request in HTTP, some nothing at
+        // all.
         let said: &[u8] = match number % 4 {
             0 => &handshake::REQUEST,
             1 => &handshake::REQUEST[..10],
@@ -326,8 +329,8 @@ fn more_handshakes_than_there_are_places() {
     served.assert_modest("1,001 sessions that say nothing");
 }
 
-/// All places of an address are taken by clients at work: other addresses are served, and one more client of this one
-/// learns in words why it is not.
+/// All places of an address are taken by clients at work: other addresses are served, and one more
+/// client of this one learns in words why it is not.
 #[test]
 fn an_address_that_takes_all_its_places_is_refused_in_words_and_others_are_served() {
     let served = served(&["--connections", "40", "--connections-per-address", "20"]);
@@ -373,8 +376,8 @@ fn sessions_that_open_thousands_of_files() {
     served.assert_modest("20 sessions that open 1,000 files each");
 }
 
-/// Writes, uploads and requests of no known kind were read as long as they came, and bodies that nothing looks at
-/// kept whole.
+/// Writes, uploads and requests of no known kind were read as long as they came, and bodies that
+/// nothing looks at kept whole.
 #[test]
 fn clients_that_send_what_is_not_wanted() {
     let served = served(&[]);

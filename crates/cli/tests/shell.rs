@@ -1,4 +1,5 @@
-//! The command among others in a shell: signals, pipes, targets, several files, output for programs.
+//! The command among others in a shell: signals, pipes, targets, several files, output for
+//! programs.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -91,7 +92,8 @@ fn cp_streams_to_a_pipe() {
     assert_eq!(child.wait().expect("ends").code(), Some(0));
 }
 
-/// `farroot serve` whose output was closed ended at once, as if it had done its work, with status 0 and without a word.
+/// `farroot serve` whose output was closed ended at once, as if it had done its work, with status 0
+/// and without a word.
 #[test]
 fn serve_fails_where_it_cannot_say_its_address() {
     let (reader, writer) = std::io::pipe().expect("a pipe");

@@ -63,7 +63,8 @@ impl Engine {
     /// Changes settings; see [`Remote::configure`].
     ///
     /// # Errors
-    /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any more.
+    /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any
+    /// more.
     pub fn configure(&self, config: Config) -> Result<()> {
         self.inner.remote.configure(config)
     }
@@ -78,8 +79,8 @@ impl Engine {
         runtime.block_on(future)
     }
 
-    /// While the guard lives, tasks that this thread starts run on the engine's threads: for futures
-    /// that another executor polls. `None` for an engine made by [`Engine::within`].
+    /// While the guard lives, tasks that this thread starts run on the engine's threads: for
+    /// futures that another executor polls. `None` for an engine made by [`Engine::within`].
     pub fn enter(&self) -> Option<tokio::runtime::EnterGuard<'_>> {
         self.inner.runtime.as_ref().map(tokio::runtime::Runtime::enter)
     }

@@ -1,4 +1,5 @@
-//! A file is replaced while a tree in it is read; stories of servers are in `crates/remote/tests/sources/replaced.rs`.
+//! A file is replaced while a tree in it is read; stories of servers are in
+//! `crates/remote/tests/sources/replaced.rs`.
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -22,7 +22,8 @@ impl Engine {
     /// Starts an engine with the settings of the `FARROOT_*` variables.
     ///
     /// # Errors
-    /// `InvalidArgument` for a variable that cannot be understood; `Io` where no thread can be started.
+    /// `InvalidArgument` for a variable that cannot be understood; `Io` where no thread can be
+    /// started.
     pub fn new() -> Result<Self> {
         Engine::with(Config::from_env()?)
     }
@@ -44,7 +45,8 @@ impl Engine {
     }
 
     /// Opens a file: `root://`, `http://`, `file://` or a local path. Several addresses of the same
-    /// file, with `|` between them, are read from at the same time; so are those that a Metalink names.
+    /// file, with `|` between them, are read from at the same time; so are those that a Metalink
+    /// names.
     ///
     /// # Errors
     /// Why it cannot be reached or is no ROOT file, for each of its addresses.
@@ -78,23 +80,24 @@ impl Engine {
         Scan::new(&self.inner, addresses.into_iter().map(place).collect(), options)
     }
 
-    /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk also
-    /// `**`. What is no pattern stands for itself.
+    /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
+    /// also `**`. What is no pattern stands for itself.
     ///
     /// # Errors
-    /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from being
-    /// listed.
+    /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from
+    /// being listed.
     pub async fn matching(&self, pattern: &str) -> Result<Vec<String>> {
         on_threads_of(&self.inner, self.inner.remote().matching(pattern)).await
     }
 
-    /// Copies files of any kind to a local path: one to `target`, or any number into it where it is a
-    /// directory. A source is an address or a pattern. What has come of a file before a break is taken
-    /// up again, and it gets its name when it is complete. `progress` is called for each file as it grows.
+    /// Copies files of any kind to a local path: one to `target`, or any number into it where it is
+    /// a directory. A source is an address or a pattern. What has come of a file before a break is
+    /// taken up again, and it gets its name when it is complete. `progress` is called for each file
+    /// as it grows.
     ///
     /// # Errors
-    /// What concerns all files: patterns that match nothing, and targets that are none. Each file has
-    /// its own result, in their order.
+    /// What concerns all files: patterns that match nothing, and targets that are none. Each file
+    /// has its own result, in their order.
     pub async fn copy<A: AsRef<str>>(
         &self,
         sources: impl IntoIterator<Item = A>,

@@ -18,11 +18,11 @@
 //! # }
 //! ```
 //!
-//! An [`Engine`] has the connections, the threads and the one memory budget: a program makes one.
-//! A [`Table`] is a tree or an RNTuple; [`Table::read`] gives a [`Batch`] of columns at once,
+//! An [`Engine`] has the connections, the threads and the one memory budget: a program makes one. A
+//! [`Table`] is a tree or an RNTuple; [`Table::read`] gives a [`Batch`] of columns at once,
 //! [`Table::scan`] and [`Engine::scan`] give one after the other, of one file or of many, and fetch
-//! the next while the caller works on this one. A column is an [`Array`], laid out as Awkward Array and
-//! Arrow lay out theirs.
+//! the next while the caller works on this one. A column is an [`Array`], laid out as Awkward Array
+//! and Arrow lay out theirs.
 //!
 //! Futures may be polled by any executor, or waited for with [`Engine::block_on`].
 #![warn(missing_docs)]

@@ -67,8 +67,8 @@ impl ScanOptions {
         ScanOptions { cut: Some(cut), ..self }
     }
 
-    /// Reads on where a file or a range of entries cannot be read, and says what was left out. Without
-    /// it the scan ends with the error.
+    /// Reads on where a file or a range of entries cannot be read, and says what was left out.
+    /// Without it the scan ends with the error.
     #[must_use]
     pub fn on_skipped(self, say: impl Fn(Skipped) + Send + Sync + 'static) -> Self {
         ScanOptions { on_error: OnError::Report(Arc::new(say)), ..self }

@@ -80,8 +80,8 @@ pub struct Config {
     pub http2: bool,
 }
 
-/// Whether bytes come with a checksum of every page (kXR_pgread), so that what the way has damaged is
-/// noticed and asked for again.
+/// Whether bytes come with a checksum of every page (kXR_pgread), so that what the way has damaged
+/// is noticed and asked for again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Checksums {
     /// Files whose bytes nobody looks into, as copies, where the server offers it. What is decoded

@@ -1,7 +1,8 @@
 //! Text of files and servers, as a terminal may be given it.
 //!
-//! Names, titles and messages come from others. A control character among them may clear the screen,
-//! change the window's title or make a line look like another, and so may marks of the direction of writing.
+//! Names, titles and messages come from others. A control character among them may clear the
+//! screen, change the window's title or make a line look like another, and so may marks of the
+//! direction of writing.
 
 use std::borrow::Cow;
 use std::fmt::Write;

@@ -30,11 +30,13 @@ impl Remote {
         self.settings().config.clone()
     }
 
-    /// Changes settings of what reads over the operating system's TCP, for what is asked of it from now on;
-    /// those of connections, and of what is remembered, for files that are opened from now on.
+    /// Changes settings of what reads over the operating system's TCP, for what is asked of it from
+    /// now on; those of connections, and of what is remembered, for files that are opened from now
+    /// on.
     ///
     /// # Errors
-    /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any more.
+    /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any
+    /// more.
     pub fn configure(&self, config: Config) -> Result<()> {
         let mut settings = self.inner.settings.write();
         let is_fixed = |setting: &&settings::Setting| {

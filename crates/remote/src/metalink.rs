@@ -48,12 +48,12 @@ enum Field {
 }
 
 impl Metalink {
-    /// Reads a document of version 3 or 4 that was found at an address, which says what addresses it
-    /// may name. Other documents of this kind are not followed.
+    /// Reads a document of version 3 or 4 that was found at an address, which says what addresses
+    /// it may name. Other documents of this kind are not followed.
     ///
     /// # Errors
-    /// `Corrupt` for anything else; `Unsupported` where it describes several files, or one at places
-    /// that cannot be read here.
+    /// `Corrupt` for anything else; `Unsupported` where it describes several files, or one at
+    /// places that cannot be read here.
     pub fn parse(document: &[u8], found: &Address) -> Result<Metalink> {
         let mut reader = Reader::from_reader(document);
         let mut parsing = Parsing::default();

@@ -1,7 +1,8 @@
-//! Every setting, once: what it is called, of which kind it is, within which limits, and what it does.
+//! Every setting, once: what it is called, of which kind it is, within which limits, and what it
+//! does.
 //!
-//! The `FARROOT_*` variables, the keywords of Python's `farroot.config`, the checks of both and the table in
-//! `docs/settings.md` are this list. The defaults are those of [`Config`].
+//! The `FARROOT_*` variables, the keywords of Python's `farroot.config`, the checks of both and the
+//! table in `docs/settings.md` are this list. The defaults are those of [`Config`].
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -471,8 +472,8 @@ mod tests {
         assert_eq!(from(&[("FARROOT_CONNECTIONS_MAX", "3")]).unwrap().connections_initial, 3);
     }
 
-    /// `FARROOT_STORE_FOLDER=''` made the store in the directory in which the program was started; so did a
-    /// relative path, in another one for each.
+    /// `FARROOT_STORE_FOLDER=''` made the store in the directory in which the program was started;
+    /// so did a relative path, in another one for each.
     #[test]
     fn what_is_empty_is_not_set_and_what_is_relative_is_refused() {
         for setting in &SETTINGS {

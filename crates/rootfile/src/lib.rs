@@ -21,9 +21,9 @@
 //!   written.
 //! * A **tree** is an object that says where its data are. It has **branches**, a branch has
 //!   **leaves** (what an entry is made of) and **baskets**: records of a run of entries each. For
-//!   each basket the tree knows its first entry, offset and length, so that reading three columns of
-//!   a thousand touches only their baskets. Baskets of all branches are flushed together at the end
-//!   of a **cluster**, and lie near each other.
+//!   each basket the tree knows its first entry, offset and length, so that reading three columns
+//!   of a thousand touches only their baskets. Baskets of all branches are flushed together at the
+//!   end of a **cluster**, and lie near each other.
 //!
 //! # How reading goes
 //!

@@ -1,5 +1,5 @@
-//! Who is connected: counted in all and by address, each with what it has under way. Decides who goes when
-//! the server is full, and ends connections that only take up a place.
+//! Who is connected: counted in all and by address, each with what it has under way. Decides who
+//! goes when the server is full, and ends connections that only take up a place.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -168,9 +168,9 @@ impl Clients {
         })
     }
 
-    /// The connection from `address` that is missed least, the oldest of its kind: one that has not logged in
-    /// before one that is idle, both before one that has been so for a moment only, all before one that takes
-    /// nothing.
+    /// The connection from `address` that is missed least, the oldest of its kind: one that has not
+    /// logged in before one that is idle, both before one that has been so for a moment only, all
+    /// before one that takes nothing.
     fn dispensable(&self, state: &State, address: IpAddr) -> Option<u64> {
         let from_there = state.connections.iter().filter(|(_, client)| client.address == address);
         let ranked = from_there.filter_map(|(id, client)| {
@@ -198,8 +198,9 @@ impl Clients {
         }
     }
 
-    /// Ends the connection that has most files open, of one address or of all, so that one with `own` files has a
-    /// place; whether there is one. An idle one has more, one at work more than twice as many.
+    /// Ends the connection that has most files open, of one address or of all, so that one with
+    /// `own` files has a place; whether there is one. An idle one has more, one at work more than
+    /// twice as many.
     fn give_up_files(&self, address: Option<IpAddr>, own: usize) -> bool {
         let mut state = self.state.lock();
         let here = state.connections.iter();
@@ -277,8 +278,9 @@ impl Client {
         self.room.grant(wanted).await
     }
 
-    /// The right to keep one more file open. Where there is none left, the connection with most files ends, an idle
-    /// one first, of this address if that has its half already; `None` where all have as few as this one.
+    /// The right to keep one more file open. Where there is none left, the connection with most
+    /// files ends, an idle one first, of this address if that has its half already; `None` where
+    /// all have as few as this one.
     pub async fn file_place(&self) -> Option<FilePlace> {
         let [there, all] = &self.files;
         let is_full = [there, all].map(|files| files.available_permits() == 0);
@@ -420,7 +422,8 @@ mod tests {
         assert!(clients.admit(A).is_some());
     }
 
-    /// A client that came with two connections lost the first to the second, because idle ones had logged in.
+    /// A client that came with two connections lost the first to the second, because idle ones had
+    /// logged in.
     #[tokio::test(start_paused = true)]
     async fn a_new_connection_is_not_the_first_to_go() {
         let clients = clients();

@@ -197,8 +197,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Answers are complete when written, so they shall leave at once; and what a client does not take shall wait here,
-/// where it is counted, not in megabytes of the kernel's memory.
+/// Answers are complete when written, so they shall leave at once; and what a client does not take
+/// shall wait here, where it is counted, not in megabytes of the kernel's memory.
 fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
@@ -207,7 +207,8 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 }
 
 impl Shared {
-    /// The stream as far away as wished, and its first byte, left where it is; `None` when there is none.
+    /// The stream as far away as wished, and its first byte, left where it is; `None` when there is
+    /// none.
     async fn distant(&self, stream: TcpStream) -> (Box<dyn Stream>, Option<u8>) {
         if self.shape.is_plain() {
             let mut first = [0];
@@ -219,7 +220,8 @@ impl Shared {
         (Box::new(stream), first)
     }
 
-    /// Serves one connection in the protocol that its first byte tells, until it ends or its place is needed.
+    /// Serves one connection in the protocol that its first byte tells, until it ends or its place
+    /// is needed.
     async fn serve(&self, stream: TcpStream, client: Client) {
         // Where this client has found the server, and others will.
         let Ok(here) = stream.local_addr() else { return };

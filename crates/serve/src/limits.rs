@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-/// The limits of a server. A client at a limit waits or is refused in words; no client is given what others
-/// cannot do without.
+/// The limits of a server. A client at a limit waits or is refused in words; no client is given
+/// what others cannot do without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections in all. A new one beyond takes the place of the idle one that is oldest, of the address
-    /// with the most connections; where none is idle it is refused.
+    /// Connections in all. A new one beyond takes the place of the idle one that is oldest, of the
+    /// address with the most connections; where none is idle it is refused.
     pub connections: usize,
     /// Connections from one address (IPv6: one network of 64 bits), in the same way.
     pub connections_per_address: usize,
@@ -21,7 +21,8 @@ pub struct Limits {
     pub shared_bytes: usize,
     /// Bytes of answers that are in memory for one connection at most.
     pub answer_bytes_max: usize,
-    /// Files open in all; one address takes up to half. Beyond, the connection with most files ends.
+    /// Files open in all; one address takes up to half. Beyond, the connection with most files
+    /// ends.
     pub files: usize,
     /// Files open on one XRootD connection.
     pub files_per_connection: usize,
@@ -75,8 +76,8 @@ impl Limits {
     }
 }
 
-/// File descriptors that this process may have, where the system tells (Linux); otherwise what the most
-/// modest system gives.
+/// File descriptors that this process may have, where the system tells (Linux); otherwise what the
+/// most modest system gives.
 pub fn descriptors() -> usize {
     let told = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = told.lines().find_map(|line| line.strip_prefix("Max open files"));

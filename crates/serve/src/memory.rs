@@ -1,4 +1,5 @@
-//! Room in memory for answers: counted from before a file is read until the client has taken the bytes.
+//! Room in memory for answers: counted from before a file is read until the client has taken the
+//! bytes.
 
 use std::sync::Arc;
 
@@ -33,8 +34,8 @@ impl Room {
         }
     }
 
-    /// Room for `wanted` bytes where there is so much, otherwise for as many as a connection always has; waits
-    /// while the client has not taken those.
+    /// Room for `wanted` bytes where there is so much, otherwise for as many as a connection always
+    /// has; waits while the client has not taken those.
     pub async fn grant(&self, wanted: usize) -> Grant {
         let shared = u32::try_from(wanted).ok().and_then(|count| {
             let take = |room: &Arc<Semaphore>| room.clone().try_acquire_many_owned(count).ok();

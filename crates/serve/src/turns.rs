@@ -1,5 +1,5 @@
-//! A bounded number of threads for the file system, given to client addresses in turn: an address with many
-//! requests waits longer than one with few.
+//! A bounded number of threads for the file system, given to client addresses in turn: an address
+//! with many requests waits longer than one with few.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;

@@ -173,8 +173,8 @@ fn folders_are_listed_and_nothing_outside_is_reached() {
     assert_eq!(client.receive(true).status, 405);
 }
 
-/// Names with a quotation mark ended the link that they were in; `.git` and `.ssh` were listed and readable; a
-/// loop of links was an error of the server (500).
+/// Names with a quotation mark ended the link that they were in; `.git` and `.ssh` were listed and
+/// readable; a loop of links was an error of the server (500).
 #[test]
 fn every_name_of_a_page_leads_to_its_file_and_hidden_ones_are_not_there() {
     let served = served(Shape::default());

@@ -203,8 +203,8 @@ fn many_reads_at_once_are_all_answered() {
     }
 }
 
-/// Segments longer than what a connection always has in memory are sent in pieces, and what is answered meanwhile
-/// follows behind them.
+/// Segments longer than what a connection always has in memory are sent in pieces, and what is
+/// answered meanwhile follows behind them.
 #[test]
 fn long_segments_come_whole_however_little_memory_there_is() {
     let limits = Limits { shared_bytes: 0, answer_bytes: 1000, ..Limits::default() };
@@ -241,8 +241,8 @@ fn long_segments_come_whole_however_little_memory_there_is() {
     assert_eq!(session.bytes(again), whole[..10]);
 }
 
-/// `.ssh` was listed and readable, a loop of links was an error of the server, and a name with a line's end made two
-/// entries of one.
+/// `.ssh` was listed and readable, a loop of links was an error of the server, and a name with a
+/// line's end made two entries of one.
 #[test]
 fn hidden_names_and_loops_are_not_found_and_a_listing_s_lines_are_its_names() {
     let (folder, server) = served(Shape::default());

@@ -1,9 +1,9 @@
 //! RNTuples: header, footer, page lists, pages, and the arrays that they make.
 //!
 //! Checksums would refuse every mutation before it is looked at. So an input is what three
-//! envelopes hold (how much longer than the envelopes a record may be, or zero for no limit, and two
-//! lengths of two bytes, then header, footer and page list), and is sealed here; behind it lies a good
-//! file, for the pages that the page list names.
+//! envelopes hold (how much longer than the envelopes a record may be, or zero for no limit, and
+//! two lengths of two bytes, then header, footer and page list), and is sealed here; behind it lies
+//! a good file, for the pages that the page list names.
 
 use bytes::Bytes;
 use rootfile::ntuple::{Anchor, EnvelopeLink, FieldInterpretation, Names, Ntuple, PageUse};

@@ -21,8 +21,9 @@ pub struct Check {
     pub round_trips: Vec<Duration>,
     /// What a cold connection had received after 1, 2, 3... round trips since it asked for data.
     pub ramp_up_bytes: Vec<u64>,
-    /// Bytes per second that the link delivered in the second half of the download, headers included.
-    /// (What an application reads in a while may be more: a lost segment's repair frees what waited.)
+    /// Bytes per second that the link delivered in the second half of the download, headers
+    /// included. (What an application reads in a while may be more: a lost segment's repair frees
+    /// what waited.)
     pub rate: f64,
 }
 

@@ -146,7 +146,8 @@ impl Lab {
         self.host(host)?.namespace.run_inside(work)
     }
 
-    /// Enters the host's network, with the lab's names in `/etc/hosts`; the program is still to come.
+    /// Enters the host's network, with the lab's names in `/etc/hosts`; the program is still to
+    /// come.
     pub(super) fn wrapped(&self, host: &str) -> Result<Command> {
         let net = format!("--net={}", self.host(host)?.namespace.path().display());
         let enter = r#"mount --bind "$0" /etc/hosts && hostname "$1" && shift && exec "$@""#;

@@ -17,8 +17,9 @@ use super::tun;
 
 const NAMESPACES: &str = "/run/netns";
 
-/// TCP as a well-kept site tunes it. Buffers hold a bandwidth-delay product of 2 Gbit/s at 250 ms, and
-/// no run learns from the one before (initial windows and thresholds are kept per destination else).
+/// TCP as a well-kept site tunes it. Buffers hold a bandwidth-delay product of 2 Gbit/s at 250 ms,
+/// and no run learns from the one before (initial windows and thresholds are kept per destination
+/// else).
 const SETTINGS: [(&str, &str); 7] = [
     ("ipv4/tcp_rmem", "4096 131072 67108864"),
     ("ipv4/tcp_wmem", "4096 65536 67108864"),
@@ -56,7 +57,8 @@ impl Namespace {
         // The queue of the device itself must never be what drops packets.
         let up = ["link", "set", tun::DEVICE, "mtu", "1500", "txqueuelen", "20000", "up"];
         ip(&[&["-n", &self.name], &up[..]].concat())?;
-        // A route names its congestion control even where the system reserves the choice for itself.
+        // A route names its congestion control even where the system reserves the choice for
+        // itself.
         let network = format!("{}/24", Ipv4Addr::from(u32::from(address) & 0xffff_ff00));
         let route = ["route", "replace", &network, "dev", tun::DEVICE, "congctl", congestion];
         ip(&[&["-n", &self.name], &route[..]].concat())?;
@@ -96,7 +98,8 @@ impl Drop for Namespace {
     }
 }
 
-/// Removes what labs whose process is gone have left (they were killed without a chance to tidy up).
+/// Removes what labs whose process is gone have left (they were killed without a chance to tidy
+/// up).
 pub fn remove_leftovers() {
     for name in names_in(Path::new(NAMESPACES)).filter(|name| is_orphan(name)) {
         remove(&name);

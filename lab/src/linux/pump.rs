@@ -69,8 +69,8 @@ impl Drop for Pump {
     }
 }
 
-/// Packets shall not be late because other programs keep the CPUs busy, so this thread goes first. Where
-/// that is not allowed it runs as any other; `farroot-lab check` shows the jitter.
+/// Packets shall not be late because other programs keep the CPUs busy, so this thread goes first.
+/// Where that is not allowed it runs as any other; `farroot-lab check` shows the jitter.
 fn raise_priority() {
     let thread = rustix::thread::gettid().as_raw_pid().to_string();
     let mut real_time = Command::new("chrt");

@@ -50,8 +50,8 @@ pub(super) struct Server {
 }
 
 impl Lab {
-    /// Starts xrootd on `host`, serving `directory` read-only by root:// and http://, and waits until
-    /// it answers. As root it runs as user `xrootd`, who must be able to read the directory.
+    /// Starts xrootd on `host`, serving `directory` read-only by root:// and http://, and waits
+    /// until it answers. As root it runs as user `xrootd`, who must be able to read the directory.
     pub fn serve_xrootd(&mut self, host: &str, directory: &Path) -> Result<Served> {
         let directory =
             directory.canonicalize().doing(|| format!("looking for {}", directory.display()))?;
@@ -68,8 +68,9 @@ impl Lab {
         Ok(Served::xrootd(self.address(host)?, vec![pid]))
     }
 
-    /// Starts `shell_command` on `host` and waits until it listens on `port`. It finds the directory to
-    /// serve, its own address and the port in `FARLAB_DIRECTORY`, `FARLAB_ADDRESS`, `FARLAB_PORT`.
+    /// Starts `shell_command` on `host` and waits until it listens on `port`. It finds the
+    /// directory to serve, its own address and the port in `FARLAB_DIRECTORY`, `FARLAB_ADDRESS`,
+    /// `FARLAB_PORT`.
     pub fn serve_command(
         &mut self,
         host: &str,
@@ -160,8 +161,8 @@ fn xrootd_config(directory: &Path, own: &Path) -> String {
     )
 }
 
-/// The words that make the rest of a command line run as an ordinary user; xrootd refuses to be root.
-/// `own` becomes that user's.
+/// The words that make the rest of a command line run as an ordinary user; xrootd refuses to be
+/// root. `own` becomes that user's.
 pub(super) fn as_server_user(own: &Path) -> Result<Vec<String>> {
     if crate::linux::is_rootless() {
         let words = "unshare --user --map-user=1000 --map-group=1000 setpriv --pdeathsig TERM --";

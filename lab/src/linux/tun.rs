@@ -27,7 +27,8 @@ struct InterfaceRequest {
     rest: [u8; 22],
 }
 
-/// Makes the device in the network namespace of the calling thread. It goes when the file is closed.
+/// Makes the device in the network namespace of the calling thread. It goes when the file is
+/// closed.
 pub fn open() -> io::Result<File> {
     let nonblocking = OFlags::NONBLOCK.bits() as i32;
     let file =

@@ -22,10 +22,10 @@ pub struct Arguments {
 pub enum Verb {
     /// Serve a directory on the far side and run a client on the near side.
     ///
-    /// The client finds the server in FARLAB_ADDRESS, FARLAB_ROOT_URL, FARLAB_HTTP_URL and its processes
-    /// in FARLAB_PIDS (and those of each --host in FARLAB_<HOST>_ROOT_URL...), the round-trip time in
-    /// FARLAB_RTT_MS and the control socket in FARLAB_CONTROL.
-    /// The exit code is the client's; 125 when the lab itself failed.
+    /// The client finds the server in FARLAB_ADDRESS, FARLAB_ROOT_URL, FARLAB_HTTP_URL and its
+    /// processes in FARLAB_PIDS (and those of each --host in FARLAB_<HOST>_ROOT_URL...), the
+    /// round-trip time in FARLAB_RTT_MS and the control socket in FARLAB_CONTROL. The exit code is
+    /// the client's; 125 when the lab itself failed.
     Run(RunArguments),
     /// Measure round trips, TCP's ramp-up and the rate of the link itself.
     Check(CheckArguments),
@@ -105,8 +105,9 @@ pub struct RunArguments {
     /// The directory that each far host serves, read-only. Without it nothing is served.
     #[arg(long)]
     pub serve: Option<PathBuf>,
-    /// `xrootd` (root:// and http://) on every far host; `cluster`: a redirector on far, and data servers
-    /// on each --host; or a shell command that serves $FARLAB_DIRECTORY on $FARLAB_ADDRESS:$FARLAB_PORT.
+    /// `xrootd` (root:// and http://) on every far host; `cluster`: a redirector on far, and data
+    /// servers on each --host; or a shell command that serves $FARLAB_DIRECTORY on
+    /// $FARLAB_ADDRESS:$FARLAB_PORT.
     #[arg(long, default_value = "xrootd")]
     pub server: String,
     /// The port on which a server that is a command listens.

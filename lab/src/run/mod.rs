@@ -68,8 +68,8 @@ fn print(text: &str) -> Result<()> {
     written.map_err(|error| Error::other("writing the answer", error.to_string()))
 }
 
-/// Becomes `farroot-lab` again, as root of a new user namespace with a `/run` of its own. Returns only
-/// if that failed.
+/// Becomes `farroot-lab` again, as root of a new user namespace with a `/run` of its own. Returns
+/// only if that failed.
 fn start_again_in_user_namespace() -> Error {
     let needs_root = "needs root, or a system that lets users make user namespaces";
     if linux::is_rootless() {

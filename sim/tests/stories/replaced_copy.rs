@@ -1,5 +1,5 @@
-//! A file is replaced while it is copied, or between a copy that broke off and the next try. Bytes of
-//! both were joined under the final name.
+//! A file is replaced while it is copied, or between a copy that broke off and the next try. Bytes
+//! of both were joined under the final name.
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! A file is replaced while it is read. Sessions that opened later than the first did not look at what
-//! their own opens answered: old and new bytes were joined, and the read succeeded.
+//! A file is replaced while it is read. Sessions that opened later than the first did not look at
+//! what their own opens answered: old and new bytes were joined, and the read succeeded.
 
 use std::time::Duration;
 
@@ -20,8 +20,8 @@ fn other(size: u64) -> Files {
     one_file("/f", Bytes::from(content))
 }
 
-/// Reads from so many XRootD servers, the first of which is restarted in mid-read and does then as it
-/// is told; with so many sessions to a server.
+/// Reads from so many XRootD servers, the first of which is restarted in mid-read and does then as
+/// it is told; with so many sessions to a server.
 fn read_restarted(
     hosts: usize,
     sessions: u32,

@@ -1,5 +1,5 @@
-//! One of many files is replaced while they are iterated over. Its baskets came partly of the old file,
-//! partly of the new one.
+//! One of many files is replaced while they are iterated over. Its baskets came partly of the old
+//! file, partly of the new one.
 
 use std::sync::Arc;
 

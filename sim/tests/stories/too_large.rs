@@ -1,5 +1,5 @@
-//! A server says that a file has more bytes than any file can have. The size was cut to the largest one
-//! where it was used, did not agree with itself any more, and the copy was empty and a success.
+//! A server says that a file has more bytes than any file can have. The size was cut to the largest
+//! one where it was used, did not agree with itself any more, and the copy was empty and a success.
 
 use engine::{Config, Engine, Error, ErrorKind};
 use remote::CopyOptions;

@@ -25,7 +25,8 @@ const TABLE_ENTRIES: u64 = 20;
 /// Decoded bytes of one batch of CSV.
 const BATCH_BYTES: u64 = 32 << 20;
 
-/// Print columns, as a table on a terminal and as CSV in a pipe, or as JSON, or write them as Parquet
+/// Print columns, as a table on a terminal and as CSV in a pipe, or as JSON, or write them as
+/// Parquet
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

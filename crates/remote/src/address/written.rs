@@ -46,8 +46,8 @@ fn begins_address(text: &str) -> bool {
 /// Splits `FILE:TREE` where there is a tree: at the last colon that is not part of a scheme, a
 /// port or a drive, and after which no file of that name could follow.
 ///
-/// `root://host:1094//f.root:dir/Events` gives `root://host:1094//f.root` and `dir/Events`. Of several
-/// addresses of one file, the last one is followed by the tree.
+/// `root://host:1094//f.root:dir/Events` gives `root://host:1094//f.root` and `dir/Events`. Of
+/// several addresses of one file, the last one is followed by the tree.
 pub fn split_tree(address: &str) -> (&str, Option<&str>) {
     let last = parts(address).last().map_or(0, |part| address.len() - part.len());
     let (file, tree) = split_one(&address[last..]);

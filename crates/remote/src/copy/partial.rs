@@ -53,8 +53,8 @@ pub struct Partial {
 }
 
 impl Partial {
-    /// Takes up what is there of the same file, or begins anew; `compared` says that a checksum will
-    /// show whether it was the same.
+    /// Takes up what is there of the same file, or begins anew; `compared` says that a checksum
+    /// will show whether it was the same.
     ///
     /// # Errors
     /// What keeps it from being written; `InvalidArgument` where another copy is under way to it.

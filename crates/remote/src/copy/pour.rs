@@ -14,8 +14,8 @@ use crate::fetch::ledger::Phase;
 use crate::fetch::{Grant, Permit};
 
 impl Remote {
-    /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many connections as
-    /// any copy. Returns the size in bytes.
+    /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many
+    /// connections as any copy. Returns the size in bytes.
     ///
     /// # Errors
     /// Those of reading; what `write` says ends it as an error of kind `Io`.

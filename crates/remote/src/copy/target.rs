@@ -163,8 +163,8 @@ mod tests {
         assert!(of(&["root://a//f", "root://b//f"], folder.path()).is_err(), "one name");
     }
 
-    /// `~` became a directory of that name, `root:` another, and a directory that is missing was told as
-    /// "No such file" of the file that was to be made.
+    /// `~` became a directory of that name, `root:` another, and a directory that is missing was
+    /// told as "No such file" of the file that was to be made.
     #[test]
     fn what_cannot_be_a_target_is_told_before_anything_is_read() {
         let refused = |target: &str| of(&["root://a//f"], Path::new(target)).unwrap_err();

@@ -1,4 +1,5 @@
-//! Handles to activities, which the ledger of time accounts: the worker names its phase, the caller counts its wait.
+//! Handles to activities, which the ledger of time accounts: the worker names its phase, the caller
+//! counts its wait.
 
 use std::sync::Arc;
 

@@ -121,7 +121,8 @@ impl Fetcher {
         self.memory_bytes_max.load(Ordering::Relaxed)
     }
 
-    /// Changes the settings: limits at once, those of servers for files that are opened from now on.
+    /// Changes the settings: limits at once, those of servers for files that are opened from now
+    /// on.
     pub fn configure(&self, config: Config, network: Arc<dyn Network>) {
         self.memory_bytes_max.store(config.memory_bytes_max, Ordering::Relaxed);
         let _ = self.commands.send(DriverCommand::Configure { config: Box::new(config), network });
@@ -140,8 +141,8 @@ impl Fetcher {
     }
 
     /// Finds a file, which may be at several places, and fetches its first `head` bytes and, where
-    /// a server can answer that before its size is known, the last `tail`. The activity is told what
-    /// is waited for.
+    /// a server can answer that before its size is known, the last `tail`. The activity is told
+    /// what is waited for.
     pub async fn open(
         &self,
         places: Places,

@@ -108,8 +108,8 @@ pub struct Trace {
 }
 
 impl Records {
-    /// From a request to its first byte. One that was there before its connection left with it: then a
-    /// connection and an answer are two round trips.
+    /// From a request to its first byte. One that was there before its connection left with it:
+    /// then a connection and an answer are two round trips.
     fn answered_after(&self, connection: u32, sent: Duration, now: Duration) -> Duration {
         let is_it = |record: &&ConnectionRecord| record.connection == connection;
         match self.connections.iter().rev().find(is_it) {

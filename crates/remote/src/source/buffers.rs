@@ -1,8 +1,8 @@
 //! Buffers for pieces of files that serve again and again.
 //!
-//! What is read from a disk is decoded soon after. Into a buffer that was just decoded the kernel copies
-//! what is still in the cache's reach; fresh memory it has to clear first, page by page, which takes
-//! longer than the copy.
+//! What is read from a disk is decoded soon after. Into a buffer that was just decoded the kernel
+//! copies what is still in the cache's reach; fresh memory it has to clear first, page by page,
+//! which takes longer than the copy.
 
 use std::fs::File;
 use std::io;

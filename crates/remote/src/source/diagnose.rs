@@ -1,8 +1,8 @@
 //! What stands between here and a file: each step on the way, with its time and its fault.
 //!
-//! The steps are taken one after the other, as no read does, so that each has a time of its own. Each
-//! has an end, whatever the server does: a connection after the configured time for connecting, any
-//! other step after the configured time of silence.
+//! The steps are taken one after the other, as no read does, so that each has a time of its own.
+//! Each has an end, whatever the server does: a connection after the configured time for
+//! connecting, any other step after the configured time of silence.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

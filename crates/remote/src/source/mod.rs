@@ -1,23 +1,24 @@
 //! Where bytes come from. The only code of farroot that opens a connection; it knows ranges,
 //! not ROOT.
 //!
-//! A [`Server`] is one place that serves files. It is asked for connections; each connection is
-//! a task that takes [`Command`]s and gives [`ConnectionEvent`]s. Which command goes to which connection,
-//! and when, is not decided here (see `fetch`). The rules that every server's connections keep,
-//! and that the conformance suite (`tests/sources/conformance.rs`) checks:
+//! A [`Server`] is one place that serves files. It is asked for connections; each connection is a
+//! task that takes [`Command`]s and gives [`ConnectionEvent`]s. Which command goes to which
+//! connection, and when, is not decided here (see `fetch`). The rules that every server's
+//! connections keep, and that the conformance suite (`tests/sources/conformance.rs`) checks:
 //!
 //! 1. Commands may arrive before the connection is up. They leave as early as the protocol
 //!    allows: in the same flight as the handshake where it can be.
-//! 2. Every `Open`, `Fetch`, `List`, `Checksum` and `Locate` is answered by any number of [`ConnectionEvent::Data`] and then exactly one
-//!    [`ConnectionEvent::Done`] or [`ConnectionEvent::Failed`], unless the connection ends before.
+//! 2. Every `Open`, `Fetch`, `List`, `Checksum` and `Locate` is answered by any number of
+//!    [`ConnectionEvent::Data`] and then exactly one [`ConnectionEvent::Done`] or
+//!    [`ConnectionEvent::Failed`], unless the connection ends before.
 //! 3. `Data` lies within what was asked, never overlaps earlier `Data` of the same request, and
 //!    is handed on as it arrives. Bytes past the end of the file, and those that were `Damaged` on
 //!    the way, are left out: `Done` after fewer bytes is a short read.
 //! 4. What a connection learns of a file, each time that it opens it and with each answer that says
-//!    anything of it, is told by [`ConnectionEvent::Seen`] before the `Data` that it is true of. Whether it
-//!    is still the same file is for the driver to say.
-//! 5. The last event of a connection is one [`ConnectionEvent::Disconnected`]. A connection ends when its
-//!    commands end (the sender is dropped).
+//!    anything of it, is told by [`ConnectionEvent::Seen`] before the `Data` that it is true of.
+//!    Whether it is still the same file is for the driver to say.
+//! 5. The last event of a connection is one [`ConnectionEvent::Disconnected`]. A connection ends
+//!    when its commands end (the sender is dropped).
 
 mod buffers;
 pub mod diagnose;
@@ -133,7 +134,8 @@ pub enum ConnectionEvent {
         request: RequestTag,
         names: Vec<String>,
     },
-    /// Comes before the `Done` of a `Checksum`, and with an `Open` where the server says it unasked.
+    /// Comes before the `Done` of a `Checksum`, and with an `Open` where the server says it
+    /// unasked.
     Checksum {
         request: RequestTag,
         checksum: Checksum,

@@ -71,8 +71,8 @@ impl AsyncWrite for Counted {
 
 /// The operating system's TCP.
 ///
-/// A name may stand for several machines, whose copies of a file have times and ids of their own: all
-/// connections go to the machine that the first one went to, as long as it can be reached.
+/// A name may stand for several machines, whose copies of a file have times and ids of their own:
+/// all connections go to the machine that the first one went to, as long as it can be reached.
 #[derive(Debug, Clone)]
 pub struct Tcp {
     /// How long to wait for a connection before giving the host up.
@@ -136,14 +136,16 @@ impl Network for Tcp {
     }
 }
 
-/// Bytes that may be under way to us on a new connection. Linux begins with 64 kB and widens that by what it
-/// sees being read in a round trip; for connections that were given little at first, three round trips too late.
+/// Bytes that may be under way to us on a new connection. Linux begins with 64 kB and widens that
+/// by what it sees being read in a round trip; for connections that were given little at first,
+/// three round trips too late.
 #[cfg(target_os = "linux")]
 const WINDOW_BYTES: libc::c_int = 1 << 20;
 
 /// Lets the far end send as fast as its own window grows. The buffer is not fixed, as asking for a
-/// size would do: a "low watermark" makes the kernel see to it that so much fits (tcp(7), socket(7)), and goes
-/// on widening by itself. It is taken back at once, since nobody should wait for so much.
+/// size would do: a "low watermark" makes the kernel see to it that so much fits (tcp(7),
+/// socket(7)), and goes on widening by itself. It is taken back at once, since nobody should wait
+/// for so much.
 #[cfg(target_os = "linux")]
 fn open_window(stream: &TcpStream) {
     for bytes in [WINDOW_BYTES, 1] {

@@ -50,8 +50,8 @@ pub async fn list(
     Ok(names.unwrap_or_default())
 }
 
-/// The checksum that a server keeps, or makes, of a file; without an algorithm, of the kind that the
-/// server likes best.
+/// The checksum that a server keeps, or makes, of a file; without an algorithm, of the kind that
+/// the server likes best.
 ///
 /// # Errors
 /// `Unsupported` where a server has none of this kind; `NotFound`; whatever keeps it from being

@@ -1,9 +1,10 @@
 //! A folder in which there is nothing but what farroot has written.
 //!
-//! The user names a folder that may hold anything, and farroot makes one of its own in it for each kind of thing
-//! that it keeps. Nothing else is read, replaced or removed: the folder must carry the marker that farroot put
-//! there and belong to this user, and of what is in it only regular files count whose names and first bytes are
-//! those that farroot gives. Links are not followed. Where any of it does not hold, nothing is kept.
+//! The user names a folder that may hold anything, and farroot makes one of its own in it for each
+//! kind of thing that it keeps. Nothing else is read, replaced or removed: the folder must carry
+//! the marker that farroot put there and belong to this user, and of what is in it only regular
+//! files count whose names and first bytes are those that farroot gives. Links are not followed.
+//! Where any of it does not hold, nothing is kept.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata};
@@ -16,7 +17,8 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use twox_hash::XxHash64;
 
-/// The name and the first line are the convention for caches, by which programs that make backups know them.
+/// The name and the first line are the convention for caches, by which programs that make backups
+/// know them.
 const MARKER: &str = "CACHEDIR.TAG";
 const MARKER_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55
 # What farroot remembers of remote files from one process to the next. It may be removed at any time.
@@ -63,10 +65,12 @@ impl Folder {
         unframed(&Bytes::from(bytes))
     }
 
-    /// Keeps something under a number, in place of what was there. Other processes see the old or the new, whole.
+    /// Keeps something under a number, in place of what was there. Other processes see the old or
+    /// the new, whole.
     ///
     /// # Errors
-    /// What keeps it from being written; `AlreadyExists` where something is in the way that is not farroot's.
+    /// What keeps it from being written; `AlreadyExists` where something is in the way that is not
+    /// farroot's.
     pub fn save(&self, number: u64, content: &[u8]) -> io::Result<()> {
         self.claim()?;
         let path = self.path(number);
@@ -83,8 +87,8 @@ impl Folder {
         self.remove(&self.path(number));
     }
 
-    /// Removes the oldest files for as long as `is_too_much` says so of those that are left: their number and
-    /// their bytes.
+    /// Removes the oldest files for as long as `is_too_much` says so of those that are left: their
+    /// number and their bytes.
     pub fn trim(&self, mut is_too_much: impl FnMut(usize, u64) -> bool) {
         let mut kept = self.kept();
         kept.sort();
@@ -99,8 +103,8 @@ impl Folder {
         }
     }
 
-    /// The files that are farroot's by their names. What processes that were killed have left unfinished is
-    /// removed on the way.
+    /// The files that are farroot's by their names. What processes that were killed have left
+    /// unfinished is removed on the way.
     fn kept(&self) -> Vec<Kept> {
         if !self.is_own() {
             return Vec::new();
@@ -231,7 +235,8 @@ mod tests {
         names
     }
 
-    /// A store whose folder was `~/Documents` removed the documents, oldest first, when the store was full.
+    /// A store whose folder was `~/Documents` removed the documents, oldest first, when the store
+    /// was full.
     #[test]
     fn what_others_have_put_there_stays() {
         let parent = tempfile::tempdir().unwrap();
@@ -239,7 +244,8 @@ mod tests {
         fs::write(&thesis, "three years").unwrap();
         let folder = Folder::new(parent.path(), "metadata");
         (0..4).for_each(|number| folder.save(number, b"content").unwrap());
-        // In farroot's own folder, too: another name, or its names with other content, or links of them.
+        // In farroot's own folder, too: another name, or its names with other content, or links of
+        // them.
         let inside = parent.path().join("farroot-metadata");
         fs::write(inside.join("notes.txt"), "not farroot's").unwrap();
         fs::write(inside.join("00000000000000aa"), "not farroot's").unwrap();

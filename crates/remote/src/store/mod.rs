@@ -1,10 +1,10 @@
 //! What is remembered of files between processes: their metadata, so that a known file is open as
 //! soon as its server has answered.
 //!
-//! An entry is a file in a folder, named by a hash of the address without user, password and
-//! query. It is a hint and nothing more: it counts only where the server's answer to the open (size,
-//! time of modification, version) and the file's own first bytes, which hold its identifier, say
-//! that the file is the same. Whatever else is wrong with an entry makes it a miss.
+//! An entry is a file in a folder, named by a hash of the address without user, password and query.
+//! It is a hint and nothing more: it counts only where the server's answer to the open (size, time
+//! of modification, version) and the file's own first bytes, which hold its identifier, say that
+//! the file is the same. Whatever else is wrong with an entry makes it a miss.
 
 mod folder;
 mod notes;
@@ -65,8 +65,8 @@ impl Store {
         (config.store_bytes_max > 0).then(|| Store::new(folder, config.store_bytes_max))
     }
 
-    /// A store in `parent`, which need not exist yet and may hold other things, of about `bytes_max` bytes at the
-    /// most.
+    /// A store in `parent`, which need not exist yet and may hold other things, of about
+    /// `bytes_max` bytes at the most.
     pub fn new(parent: PathBuf, bytes_max: u64) -> Self {
         let folder = Folder::new(&parent, "metadata");
         Store { parent: parent.into(), folder, bytes_max, writes: Arc::default() }

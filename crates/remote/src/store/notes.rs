@@ -32,7 +32,8 @@ impl Notes {
         serde_json::from_slice(&self.folder.as_ref()?.load(number, FILE_BYTES_MAX)?).ok()
     }
 
-    /// Keeps a note. Where that fails, nothing is kept: the read was right, and the next one will be.
+    /// Keeps a note. Where that fails, nothing is kept: the read was right, and the next one will
+    /// be.
     pub fn save<T: Serialize>(&self, number: u64, note: &T) {
         let Some(folder) = &self.folder else { return };
         let Ok(text) = serde_json::to_vec(note) else { return };

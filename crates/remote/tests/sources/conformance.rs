@@ -1,4 +1,5 @@
-//! What every source must do: the rules of [`remote::source`], as checks that run against any server.
+//! What every source must do: the rules of [`remote::source`], as checks that run against any
+//! server.
 //!
 //! A server under test serves [`files`]; [`check`] then speaks to it as the driver does and panics
 //! with the name of the check that fails.

@@ -1,4 +1,5 @@
-//! Copies of whole files from a real XRootD server, over both its protocols, where this machine has it.
+//! Copies of whole files from a real XRootD server, over both its protocols, where this machine has
+//! it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

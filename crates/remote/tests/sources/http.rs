@@ -121,8 +121,8 @@ async fn a_refused_suffix_leaves_the_size_and_is_not_asked_for_again() {
     }
 }
 
-/// The report said 12 requests where a server that takes one range a request saw 365: those that the
-/// scheduler had made, not those that were sent.
+/// The report said 12 requests where a server that takes one range a request saw 365: those that
+/// the scheduler had made, not those that were sent.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_told_are_requests_seen() {
     let kinds = [

@@ -1,8 +1,8 @@
 //! Names that mean something in a URL, on every kind of source: what is listed, found by a pattern,
 //! read and copied is the file of exactly this name.
 //!
-//! A path of root:// was percent-decoded on its way to the server, and a name from a listing was taken
-//! for a URL: `a%20b.root` was read as `a b.root`, `a#b.root` as `a`.
+//! A path of root:// was percent-decoded on its way to the server, and a name from a listing was
+//! taken for a URL: `a%20b.root` was read as `a b.root`, `a#b.root` as `a`.
 
 use std::collections::BTreeMap;
 use std::fs;

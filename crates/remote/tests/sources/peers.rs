@@ -34,8 +34,8 @@ impl Drop for Process {
     }
 }
 
-/// A port that is free, and no other test's. It lies below those that the system gives to the near ends
-/// of connections: one of these could be taken again before the server listens.
+/// A port that is free, and no other test's. It lies below those that the system gives to the near
+/// ends of connections: one of these could be taken again before the server listens.
 pub fn free_port() -> u16 {
     static TAKEN: AtomicU16 = AtomicU16::new(0);
     let first = 20_000 + (std::process::id() % 100) as u16 * 100;
@@ -165,8 +165,9 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     gives_checksums(ports).await;
 }
 
-/// A server of the files in `root/data`, over both its protocols, and their ports; None, loudly, where
-/// this machine has none. `checksums` are those that it gives, in the words of its configuration.
+/// A server of the files in `root/data`, over both its protocols, and their ports; None, loudly,
+/// where this machine has none. `checksums` are those that it gives, in the words of its
+/// configuration.
 pub fn xrootd(root: &Path, checksums: &str) -> Option<(Process, [u16; 2])> {
     let Some(library) = xrd_http() else {
         eprintln!("SKIPPED: XRootD's HTTP library (libXrdHttp) is not installed");
@@ -190,7 +191,8 @@ pub fn start_xrootd(root: &Path, http: u16) -> Option<Process> {
     start(&mut command, Some(http))
 }
 
-/// Ranges with a checksum of every page: across pages, frames and the end of the file, many at once.
+/// Ranges with a checksum of every page: across pages, frames and the end of the file, many at
+/// once.
 async fn reads_with_checksums(origin: &Address) {
     let files = conformance::files();
     let (name, content) = files.iter().find(|(name, _)| *name == "large.bin").unwrap();

@@ -1,5 +1,5 @@
-//! A file is replaced while it is read: on a disk of this machine, and behind a real xrootd, where this
-//! machine has one. Stories of simulated servers are in `sim/tests/stories/replaced_file.rs`.
+//! A file is replaced while it is read: on a disk of this machine, and behind a real xrootd, where
+//! this machine has one. Stories of simulated servers are in `sim/tests/stories/replaced_file.rs`.
 
 use std::fs::{self, File};
 use std::io::{Seek, Write};
@@ -89,8 +89,8 @@ async fn a_local_file_that_is_written_to_is_an_error() {
     }
 }
 
-/// Sessions of a restarted server were not asked whether they have the same file: the second half came
-/// of the new one.
+/// Sessions of a restarted server were not asked whether they have the same file: the second half
+/// came of the new one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_that_a_restarted_xrootd_has_otherwise_is_an_error() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! A folder of this machine: paths that stay inside, names that may be shown, positioned reads. Blocks.
+//! A folder of this machine: paths that stay inside, names that may be shown, positioned reads.
+//! Blocks.
 
 use std::fs::{self, DirEntry, File, Metadata, ReadDir};
 use std::io;
@@ -82,9 +83,10 @@ impl Folder {
     /// The real path of what a client calls `path`.
     ///
     /// # Errors
-    /// `NotFound`, also for links that lead in a circle, for names too long for the file system, and for hidden
-    /// files, by whichever name; `PermissionDenied` for whatever lies outside, also by way of `..` or of a
-    /// symbolic link. (Who may change links in the folder while it is served may race with this.)
+    /// `NotFound`, also for links that lead in a circle, for names too long for the file system,
+    /// and for hidden files, by whichever name; `PermissionDenied` for whatever lies outside, also
+    /// by way of `..` or of a symbolic link. (Who may change links in the folder while it is served
+    /// may race with this.)
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         let mut inside = self.root.clone();
         for part in path.components() {
@@ -128,7 +130,8 @@ impl Folder {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and sockets.
+    /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and
+    /// sockets.
     pub fn open(&self, path: &Path) -> io::Result<(File, Stat)> {
         let real = self.resolve(path)?;
         let kind = fs::metadata(&real)?;
@@ -174,8 +177,8 @@ impl Folder {
 }
 
 impl Listed {
-    /// The next names, sorted, of which one of so many bytes takes `text_bytes` of `room`; and whether there may be
-    /// more. A large folder comes in several such parts.
+    /// The next names, sorted, of which one of so many bytes takes `text_bytes` of `room`; and
+    /// whether there may be more. A large folder comes in several such parts.
     ///
     /// # Errors
     /// What the file system says.
@@ -311,7 +314,8 @@ mod tests {
         assert_eq!(refusal(&plain, "../secret"), io::ErrorKind::PermissionDenied);
     }
 
-    /// A loop of links was an error of the server (500), as was a name too long for the file system.
+    /// A loop of links was an error of the server (500), as was a name too long for the file
+    /// system.
     #[test]
     fn what_leads_nowhere_is_not_found() {
         let (top, folder) = folder();

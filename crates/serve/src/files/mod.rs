@@ -1,5 +1,6 @@
-//! What the protocols read from: files and folders by path, a part at a time. Today a folder of this machine,
-//! on threads that addresses share in turn; nothing outside of this module waits for a disk.
+//! What the protocols read from: files and folders by path, a part at a time. Today a folder of
+//! this machine, on threads that addresses share in turn; nothing outside of this module waits for
+//! a disk.
 
 mod folder;
 
@@ -69,8 +70,8 @@ impl Part {
 }
 
 impl Files {
-    /// The files in `folder` and below; those whose names, or whose folders' names, begin with a dot only where
-    /// `hidden` says so.
+    /// The files in `folder` and below; those whose names, or whose folders' names, begin with a
+    /// dot only where `hidden` says so.
     ///
     /// # Errors
     /// The folder is not there, or is none.
@@ -91,8 +92,8 @@ impl Files {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and sockets;
-    /// `QuotaExceeded` where the client, or all clients, have too many files open.
+    /// `NotFound`, `PermissionDenied`, `IsADirectory`; `Unsupported` for devices, pipes and
+    /// sockets; `QuotaExceeded` where the client, or all clients, have too many files open.
     pub async fn open(&self, client: &Client, path: impl AsRef<Path>) -> io::Result<Opened> {
         let (folder, path) = (self.folder.clone(), path.as_ref().to_owned());
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
@@ -177,8 +178,8 @@ impl Files {
         self.turns.run(client.address(), list).await
     }
 
-    /// The next names of a folder, sorted, of which `text_bytes` of each name tells how many bytes of `room` it
-    /// takes; and what is left, if there may be more.
+    /// The next names of a folder, sorted, of which `text_bytes` of each name tells how many bytes
+    /// of `room` it takes; and what is left, if there may be more.
     ///
     /// # Errors
     /// What the file system says.

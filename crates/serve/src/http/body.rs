@@ -1,4 +1,5 @@
-//! An answer's body, made as the connection takes it: a text, ranges of a file, or the names in a folder.
+//! An answer's body, made as the connection takes it: a text, ranges of a file, or the names in a
+//! folder.
 
 use std::collections::VecDeque;
 use std::io;

@@ -45,7 +45,8 @@ pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, files: Files, cl
             Ok::<_, Infallible>(answer(&serving, &request).await)
         }
     });
-    // Nothing is kept for later writes: what an answer has in memory is counted until the socket has it.
+    // Nothing is kept for later writes: what an answer has in memory is counted until the socket
+    // has it.
     let connection = http1::Builder::new()
         .max_buf_size(buffer_bytes)
         .serve_connection(TokioIo::new(stream), service);

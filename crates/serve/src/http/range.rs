@@ -16,8 +16,8 @@ pub enum Wanted {
     Nothing,
 }
 
-/// Reads the header's value for a file of `size` bytes. What is not a list of byte ranges is ignored, as the
-/// specification wants.
+/// Reads the header's value for a file of `size` bytes. What is not a list of byte ranges is
+/// ignored, as the specification wants.
 pub fn parse(value: &str, size: u64) -> Wanted {
     let Some(list) = value.trim().strip_prefix("bytes=") else { return Wanted::Whole };
     let mut ranges = Vec::new();
@@ -30,8 +30,8 @@ pub fn parse(value: &str, size: u64) -> Wanted {
             return Wanted::Nothing;
         }
     }
-    // Ranges that overlap make of a small request an answer many times as large as the file: they are
-    // answered with the file.
+    // Ranges that overlap make of a small request an answer many times as large as the file: they
+    // are answered with the file.
     let bytes =
         ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.end - range.start));
     match ranges.is_empty() {
@@ -82,7 +82,8 @@ mod tests {
         }
     }
 
-    /// A request of 5 kB for the whole file a thousand times over was answered with a thousand files.
+    /// A request of 5 kB for the whole file a thousand times over was answered with a thousand
+    /// files.
     #[test]
     fn ranges_that_overlap_never_make_more_than_the_file() {
         for value in ["bytes=0-,0-", "bytes=0-99,5-5", "bytes=-60,20-90"] {

@@ -48,8 +48,9 @@ impl Shape {
 }
 
 const PIECE_BYTES_MAX: usize = 64 << 10;
-/// Bytes under way on all connections and in both directions together up to which each may have what it wants,
-/// and bytes that they share equally beyond: clients that do not read leave room for the others.
+/// Bytes under way on all connections and in both directions together up to which each may have
+/// what it wants, and bytes that they share equally beyond: clients that do not read leave room for
+/// the others.
 const UNDER_WAY_BYTES: usize = 48 << 20;
 /// Bytes under way in one direction of one connection: what a well-tuned TCP window holds.
 const LINE_BYTES_MAX: usize = 16 << 20;

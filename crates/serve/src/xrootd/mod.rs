@@ -1,9 +1,9 @@
 //! Files over XRootD: drives one served connection of the protocol crate over a byte stream.
 //!
 //! Requests are taken up in the order in which they come, so that a read may name the handle of an
-//! open that is still under way. Reads are then served side by side, a part at a time, and
-//! answered in the order in which they are done. What a connection has in memory is bounded: requests are read
-//! from the socket while few wait, and files while the client takes what it is sent.
+//! open that is still under way. Reads are then served side by side, a part at a time, and answered
+//! in the order in which they are done. What a connection has in memory is bounded: requests are
+//! read from the socket while few wait, and files while the client takes what it is sent.
 
 mod answer;
 mod lane;

@@ -1,4 +1,5 @@
-//! Reads, vector reads and listings, done a part at a time so that none holds up the others or much memory.
+//! Reads, vector reads and listings, done a part at a time so that none holds up the others or much
+//! memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -94,8 +95,8 @@ pub enum Answered {
 }
 
 impl Segments {
-    /// Segments with the files of all of their handles. A record of more bytes than `record_bytes_max` is sent in
-    /// pieces.
+    /// Segments with the files of all of their handles. A record of more bytes than
+    /// `record_bytes_max` is sent in pieces.
     pub fn new(
         segments: Vec<readv::Segment>,
         files: BTreeMap<Handle, Opened>,
@@ -295,7 +296,8 @@ async fn names(
     Ok(Answered::Frame(grant.hold(text)))
 }
 
-/// `None` for a name that a listing's lines cannot tell: one with a line's end, or one that is no text.
+/// `None` for a name that a listing's lines cannot tell: one with a line's end, or one that is no
+/// text.
 fn line_of(Entry { name, stat }: Entry, with_stat: bool) -> Option<ListedEntry> {
     let name = String::from_utf8(name).ok().filter(|name| !name.contains('\n'))?;
     Some(ListedEntry { name, stat: with_stat.then(|| stat_info(&stat)) })

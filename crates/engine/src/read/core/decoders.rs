@@ -28,7 +28,8 @@ pub struct Decoders {
 
 type Work = Box<dyn FnOnce(&mut Codecs) + Send>;
 
-/// Work that no thread has begun, by its place and, at one place, in the order in which it was given.
+/// Work that no thread has begun, by its place and, at one place, in the order in which it was
+/// given.
 #[derive(Default)]
 struct Waiting {
     work: BTreeMap<(u64, u64), Work>,
@@ -64,9 +65,10 @@ impl Decoders {
         self.prefault.as_ref()
     }
 
-    /// Runs `work` for a file on some decoding thread, with that thread's codecs. Of what waits for a
-    /// thread, the lowest `place` comes first: bytes come in any order, but those that are behind others in a
-    /// column can be decoded to where they go, and need not be copied there, when these have been.
+    /// Runs `work` for a file on some decoding thread, with that thread's codecs. Of what waits for
+    /// a thread, the lowest `place` comes first: bytes come in any order, but those that are behind
+    /// others in a column can be decoded to where they go, and need not be copied there, when these
+    /// have been.
     pub fn run(&self, file: u32, place: u64, work: impl FnOnce(&mut Codecs) + Send + 'static) {
         let trace = self.trace.clone();
         let timed = move |codecs: &mut Codecs| {

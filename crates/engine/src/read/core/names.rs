@@ -165,8 +165,8 @@ impl NameList {
     }
 }
 
-/// The error for a name that none of several has, with those that come near in their last name or in
-/// their path, which are given of each.
+/// The error for a name that none of several has, with those that come near in their last name or
+/// in their path, which are given of each.
 pub(crate) fn no_such<'a>(
     what: &str,
     all: impl Iterator<Item = (&'a str, &'a str)>,

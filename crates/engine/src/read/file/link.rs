@@ -3,9 +3,9 @@
 use remote::LinkModel;
 use rootfile::{Known, RequestSizes};
 
-/// What the link is taken for: with the open comes the beginning of the file (the header and the top
-/// directory's record need about 400 bytes), and its end where the server can answer that before its
-/// size is known (the key list, the streamer information and most trees' records).
+/// What the link is taken for: with the open comes the beginning of the file (the header and the
+/// top directory's record need about 400 bytes), and its end where the server can answer that
+/// before its size is known (the key list, the streamer information and most trees' records).
 pub const LINK: LinkModel = LinkModel::USUAL;
 
 /// A file of so many bytes, of which none is here.

@@ -23,8 +23,8 @@ enum Content {
 }
 
 impl Engine {
-    /// Goes the way to a file step by step, and says what was found, also whether it is a whole ROOT
-    /// file; of several addresses of one file, for each.
+    /// Goes the way to a file step by step, and says what was found, also whether it is a whole
+    /// ROOT file; of several addresses of one file, for each.
     ///
     /// # Errors
     /// `InvalidArgument` for what is no address. Faults on the way are findings.

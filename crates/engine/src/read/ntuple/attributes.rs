@@ -27,7 +27,8 @@ impl Ntuple {
         &self.metadata().attribute_sets
     }
 
-    /// Opens the attribute set of that name. Its path is that of the RNTuple, a slash, and its name.
+    /// Opens the attribute set of that name. Its path is that of the RNTuple, a slash, and its
+    /// name.
     ///
     /// # Errors
     /// `NotInFile` where there is none; `Unsupported` where it is in no file; as
@@ -46,8 +47,8 @@ impl Ntuple {
 }
 
 impl AttributeSet {
-    /// All of it: the fields `_rangeStart`, `_rangeLen` and, in `_userData`, those that somebody has
-    /// filled.
+    /// All of it: the fields `_rangeStart`, `_rangeLen` and, in `_userData`, those that somebody
+    /// has filled.
     pub fn ntuple(&self) -> &Ntuple {
         &self.ntuple
     }

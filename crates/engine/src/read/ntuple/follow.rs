@@ -7,8 +7,8 @@
 //!
 //! * **Startup**: with the first column, the others come for the first step, the smallest first,
 //!   up to an allowance of bytes.
-//! * **Together**: in a step that touches ever more columns for the first time, each brings twice as
-//!   many others for its cluster as the one before.
+//! * **Together**: in a step that touches ever more columns for the first time, each brings twice
+//!   as many others for its cluster as the one before.
 
 use std::ops::Range;
 use std::sync::Arc;

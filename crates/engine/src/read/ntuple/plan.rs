@@ -23,8 +23,8 @@ pub struct Pages {
 /// Everything a read of fields will fetch.
 pub type NtuplePlan = Plan<Pages>;
 
-/// Plans reading `columns` in batches that begin at `starts`, whose last is the end; `clusters` hold
-/// these entries.
+/// Plans reading `columns` in batches that begin at `starts`, whose last is the end; `clusters`
+/// hold these entries.
 ///
 /// # Errors
 /// `Corrupt` and `Unsupported`.

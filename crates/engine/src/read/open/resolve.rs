@@ -14,8 +14,8 @@ use remote::{Error, ErrorKind, Result};
 
 impl Engine {
     /// Chooses columns of a table, also of its friends: `friend.column`, or the column alone where
-    /// the table has none of that name and only one friend has. The friends that a tree's file names
-    /// are opened where a name needs them.
+    /// the table has none of that name and only one friend has. The friends that a tree's file
+    /// names are opened where a name needs them.
     ///
     /// # Errors
     /// As [`Table::select`] and [`Engine::friends`].

@@ -134,8 +134,8 @@ impl Driver {
         }
     }
 
-    /// A server says no to a file that it was said to have: whether that is worth another question to
-    /// who said so.
+    /// A server says no to a file that it was said to have: whether that is worth another question
+    /// to who said so.
     pub(super) fn is_worth_asking(
         &mut self,
         file: FileId,

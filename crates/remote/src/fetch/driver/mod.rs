@@ -194,7 +194,8 @@ impl Driver {
             DriverCommand::Configure { config, network } => {
                 self.scheduler.set_budgets(now, budgets(&config));
                 (self.config, self.network) = (*config, network);
-                // Files that are open keep their servers; those to come have others, with these settings.
+                // Files that are open keep their servers; those to come have others, with these
+                // settings.
                 self.server_names.clear();
             }
         }

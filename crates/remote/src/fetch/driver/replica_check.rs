@@ -1,8 +1,8 @@
 //! Whether all bytes of a file are of one file: nothing else decides what is used of which source.
 //!
-//! What a server says of a file (size, time, version) has to stay the same as long as it is read, at
-//! every connection that opens it and in every answer ([`FileInfo::is_still`]). Between servers only
-//! sizes have to agree, and what a Metalink says: copies of a file have times of their own.
+//! What a server says of a file (size, time, version) has to stay the same as long as it is read,
+//! at every connection that opens it and in every answer ([`FileInfo::is_still`]). Between servers
+//! only sizes have to agree, and what a Metalink says: copies of a file have times of their own.
 //!
 //! Whether they have the same checksum, where they keep one, is asked beside the read, once it has
 //! lasted for a while: a server may have to read the whole file for its answer. The checksum that a
@@ -56,8 +56,8 @@ impl Driver {
         !self.files.get(&id).is_some_and(|file| file.rejected.contains(&source))
     }
 
-    /// A source that is read from has answered: what the first of them says is what the file is, and
-    /// those that said otherwise before are not used.
+    /// A source that is read from has answered: what the first of them says is what the file is,
+    /// and those that said otherwise before are not used.
     pub(super) fn settle(&mut self, id: FileId, source: SourceId) {
         let Some(file) = self.files.get_mut(&id).filter(|file| file.first.is_none()) else {
             return;

@@ -43,7 +43,8 @@ struct Scene<'a> {
 
 /// Draws a file's requests as SVG.
 ///
-/// `until` is when the picture ends; without, when the last byte had come, was decoded and handed over.
+/// `until` is when the picture ends; without, when the last byte had come, was decoded and handed
+/// over.
 pub fn svg(
     records: &Records,
     file: u32,

@@ -11,10 +11,11 @@
 //! * from a server without ranges, or that refuses them all, the file is read once as a whole into
 //!   a temporary file, which serves all requests (see [`super::spool`]).
 //!
-//! What has been learnt is shared by all connections of a server and told as [`ConnectionEvent::Traits`].
-//! [`connection`] runs the jobs of the driver, [`exchange`] does one job in as many rounds as it
-//! needs, [`whole`] those of servers without ranges; [`transport`] sends and receives, [`answer`]
-//! judges the head of an answer, [`range`] and [`multipart`] read ranges.
+//! What has been learnt is shared by all connections of a server and told as
+//! [`ConnectionEvent::Traits`]. [`connection`] runs the jobs of the driver, [`exchange`] does one
+//! job in as many rounds as it needs, [`whole`] those of servers without ranges; [`transport`]
+//! sends and receives, [`answer`] judges the head of an answer, [`range`] and [`multipart`] read
+//! ranges.
 //!
 //! [`ConnectionEvent::Traits`]: super::ConnectionEvent::Traits
 

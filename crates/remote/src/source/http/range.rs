@@ -17,8 +17,8 @@ pub struct ContentRange {
     pub size: Option<u64>,
 }
 
-/// Reads `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000`; `None` for a range that ends before it
-/// begins. One that ends behind the end of the file is returned, though RFC 9110, section 14.4,
+/// Reads `bytes 0-99/1000`, `bytes 0-99/*` or `bytes */1000`; `None` for a range that ends before
+/// it begins. One that ends behind the end of the file is returned, though RFC 9110, section 14.4,
 /// calls it invalid: XRootD 5 repeats the range of the request, whatever the file holds.
 pub fn parse_content_range(text: &str) -> Option<ContentRange> {
     let (unit, rest) = text.trim().split_once(' ')?;

@@ -243,7 +243,8 @@ impl Transport {
     }
 }
 
-/// Whatever the reason, another attempt may find the server there; only a name that no one has stays so.
+/// Whatever the reason, another attempt may find the server there; only a name that no one has
+/// stays so.
 fn unreachable(reason: &io::Error) -> Error {
     let error = Error::from_io(reason);
     match error.kind() {

@@ -1,4 +1,5 @@
-//! One connection: the client's bytes go to the socket and back, the driver's commands to the client.
+//! One connection: the client's bytes go to the socket and back, the driver's commands to the
+//! client.
 
 use std::sync::atomic::Ordering;
 

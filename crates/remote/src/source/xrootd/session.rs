@@ -36,7 +36,8 @@ impl Early {
 }
 
 /// How long what an open file is counts as known. It is asked for in front of the next read after
-/// that, which waits for nothing: a file that is written to while it is open has the handle that it had.
+/// that, which waits for nothing: a file that is written to while it is open has the handle that it
+/// had.
 const KNOWN_FOR: Duration = Duration::from_millis(100);
 
 /// What a file was when it was last asked for.
@@ -56,8 +57,8 @@ pub struct Session {
     pub(super) latest: BTreeMap<u32, RequestTag>,
     /// Where each of the driver's requests is. Ranges with checksums take a request each.
     pub tags: BTreeMap<RequestTag, Vec<RequestId>>,
-    /// What came of files, by the driver's tag, of which it is still to be told what they are: no more
-    /// than was asked for meanwhile.
+    /// What came of files, by the driver's tag, of which it is still to be told what they are: no
+    /// more than was asked for meanwhile.
     held: BTreeMap<u32, Vec<ConnectionEvent>>,
     /// What files were as their opens told it.
     pub(super) known: BTreeMap<u32, Known>,
@@ -87,7 +88,8 @@ pub enum Asked {
         file: FileRef,
         id: FileId,
     },
-    /// What a file is whose open was answered without that; the driver's request if it was an `Open`.
+    /// What a file is whose open was answered without that; the driver's request if it was an
+    /// `Open`.
     Stat {
         request: Option<RequestTag>,
         file: FileRef,
@@ -139,7 +141,8 @@ impl Session {
         }
     }
 
-    /// What a file is has been learnt by opening it, for the driver's `Open` or on the way to a fetch.
+    /// What a file is has been learnt by opening it, for the driver's `Open` or on the way to a
+    /// fetch.
     pub fn identified(
         &mut self,
         link: &Link,
@@ -162,8 +165,8 @@ impl Session {
         }
     }
 
-    /// An open has been answered, and what the file is has to be asked for; from now on together with
-    /// opens.
+    /// An open has been answered, and what the file is has to be asked for; from now on together
+    /// with opens.
     pub fn ask_stat(&mut self, file: FileRef, request: Option<RequestTag>) {
         self.opens_say_nothing.store(true, Ordering::Relaxed);
         if !self.asks_stat(file.tag) {

@@ -1,9 +1,9 @@
 //! A column that is being filled. Columns with lists of the same lengths share their offsets.
 //!
 //! Columns of lists often have the same lengths: those of one counter, the members of one
-//! collection. The first to reach an entry adds its offset for all; those that follow verify that they
-//! have the same, and write none. One that has others goes on alone. Which columns belong together
-//! shows in their first lists: nothing that a file says of it is believed.
+//! collection. The first to reach an entry adds its offset for all; those that follow verify that
+//! they have the same, and write none. One that has others goes on alone. Which columns belong
+//! together shows in their first lists: nothing that a file says of it is believed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -70,8 +70,8 @@ impl SharedOffsetsPool {
         (lists >= LISTS_MIN).then(|| Arc::new(new()))
     }
 
-    /// The offsets of lists like these, the first of a column, with these added; `None` where there are
-    /// too many different ones.
+    /// The offsets of lists like these, the first of a column, with these added; `None` where there
+    /// are too many different ones.
     fn join(
         &self,
         lists: usize,
@@ -197,8 +197,8 @@ impl ColumnBuilder {
         Ok(())
     }
 
-    /// That there is memory for what objects of so many bytes become. They are added value by value, and
-    /// their columns grow by as much as they have.
+    /// That there is memory for what objects of so many bytes become. They are added value by
+    /// value, and their columns grow by as much as they have.
     fn check_growth(&self, bytes: usize) -> Result<()> {
         /// Less than this is never what lacks.
         const FREE: usize = 32 << 20;
@@ -232,8 +232,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends what `fill` appends to an array of this type: it sees those entries only that it has added
-    /// itself, where the items before them are.
+    /// Appends what `fill` appends to an array of this type: it sees those entries only that it has
+    /// added itself, where the items before them are.
     pub fn fill(&mut self, fill: impl FnOnce(&mut Array) -> Result<()>) -> Result<()> {
         self.ready.stop();
         let (Array::List { offsets, content }, false) =

@@ -1,5 +1,5 @@
-//! Where decoded baskets and pages are put: straight into the arrays that are handed out, unless a cut has
-//! still to decide what of them is.
+//! Where decoded baskets and pages are put: straight into the arrays that are handed out, unless a
+//! cut has still to decide what of them is.
 //!
 //! Files are read forwards, so nearly every basket is decoded right behind the one before it in
 //! its column, and nothing is copied. One that comes early is decoded into an array of its own and
@@ -37,8 +37,8 @@ pub struct Place {
     pub runs: Vec<Range<u64>>,
 }
 
-/// Puts those of the entries `decoded` that have a place there: `fill` appends them to the column it
-/// is given, which is a new one from `own` unless all go to one place and those before them are
+/// Puts those of the entries `decoded` that have a place there: `fill` appends them to the column
+/// it is given, which is a new one from `own` unless all go to one place and those before them are
 /// there. Returns the bytes that they take.
 ///
 /// # Errors

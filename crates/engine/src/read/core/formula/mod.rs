@@ -11,9 +11,9 @@
 //! ```
 //!
 //! As in Python `&` and `|` bind closer than comparisons, which therefore stand in parentheses:
-//! `(nMuon > 1) & (MET_pt > 50)`. A name is a column with one number an entry. Numbers of 32 bits stay
-//! so beside constants, as in NumPy; integers do not wrap around, but end the read. What the text may
-//! not contain here is refused, never understood in another way.
+//! `(nMuon > 1) & (MET_pt > 50)`. A name is a column with one number an entry. Numbers of 32 bits
+//! stay so beside constants, as in NumPy; integers do not wrap around, but end the read. What the
+//! text may not contain here is refused, never understood in another way.
 
 mod parse;
 mod value;

@@ -5,10 +5,11 @@
 //! at once, long before the consumer comes to it: only the first window's decision is a wait that
 //! nothing hides.
 //!
-//! The predicate may also be somebody else's, who reads other tables for it: then each window is told.
+//! The predicate may also be somebody else's, who reads other tables for it: then each window is
+//! told.
 //!
-//! Two kinds of items are not kept waiting for a decision: the first ones, as many bytes as the link
-//! brings in the round trip that waiting takes, where that is little; and all, once nearly
+//! Two kinds of items are not kept waiting for a decision: the first ones, as many bytes as the
+//! link brings in the round trip that waiting takes, where that is little; and all, once nearly
 //! everything has survived so far.
 
 use std::ops::Range;

@@ -60,8 +60,8 @@ pub trait Source: Sized + Send + 'static {
     /// A column without entries.
     fn empty(&self, column: usize) -> Array;
 
-    /// Makes room in an empty column for `items` of it, `entries` in all. Where offsets are `shared`
-    /// with other columns, they take no room in it.
+    /// Makes room in an empty column for `items` of it, `entries` in all. Where offsets are
+    /// `shared` with other columns, they take no room in it.
     fn reserve(&self, items: &[&Item<Self::Part>], entries: usize, shared: bool, array: &mut Array);
 
     /// Whether a column that this version cannot read is left out of what is handed out.

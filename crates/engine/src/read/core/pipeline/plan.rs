@@ -90,7 +90,8 @@ impl<P> Plan<P> {
     }
 
     /// The same with `items`, in the order of the first batches that need them and of their places
-    /// in the file: fetching them in order serves the nearest batch first and reads the file forwards.
+    /// in the file: fetching them in order serves the nearest batch first and reads the file
+    /// forwards.
     pub fn with_items(mut self, mut items: Vec<Item<P>>) -> Self {
         items.sort_by_key(|item| (item.batches.start, item.place(), item.column));
         self.items = items;

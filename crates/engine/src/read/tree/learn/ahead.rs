@@ -25,7 +25,8 @@ enum Coming {
 }
 
 impl AccessPredictor {
-    /// A branch has been touched: what that tells of the next steps is looked after at the next one.
+    /// A branch has been touched: what that tells of the next steps is looked after at the next
+    /// one.
     pub(super) fn expect_again(&mut self, branch: usize) {
         let is_new = match self.regular(branch) {
             Some((_, times)) => times == 1,
@@ -36,8 +37,8 @@ impl AccessPredictor {
         }
     }
 
-    /// The steps from one touch of a branch to the next and how often they were as many, where it is
-    /// expected at those steps alone.
+    /// The steps from one touch of a branch to the next and how often they were as many, where it
+    /// is expected at those steps alone.
     fn regular(&self, branch: usize) -> Option<(u64, u32)> {
         let regular = self.stats.regular(branch).filter(|_| self.learning.together)?;
         (!self.is_expected(branch)).then_some(regular)

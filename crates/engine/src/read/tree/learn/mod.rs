@@ -1,9 +1,9 @@
 //! A reader that does not say beforehand what it reads.
 //!
 //! It goes through a tree in steps (an entry, or a batch of them) and touches branches as it likes.
-//! What it touches in one step it mostly touches in the next ones ([`stats`]), so that their baskets are
-//! fetched ahead, as far as the byte budget goes; how sure the guess is decides how far. Three more
-//! rules keep the round trips few where the guess has nothing to go by:
+//! What it touches in one step it mostly touches in the next ones ([`stats`]), so that their
+//! baskets are fetched ahead, as far as the byte budget goes; how sure the guess is decides how
+//! far. Three more rules keep the round trips few where the guess has nothing to go by:
 //!
 //! * **Startup**: with the first basket, those of all branches come that hold the first entries,
 //!   the smallest first, up to an allowance of bytes.
@@ -11,8 +11,8 @@
 //!   last time: one request for the baskets of the entries concerned, and no more of them.
 //! * **Regularity**: what is touched every fiftieth step is fetched before the next fiftieth.
 //!
-//! What a reader touched is kept for the next one of such a tree ([`crate::read::file::profile`]), which then needs
-//! none of the three.
+//! What a reader touched is kept for the next one of such a tree ([`crate::read::file::profile`]),
+//! which then needs none of the three.
 //!
 //! [`cache`] fetches and decodes; this module decides.
 
@@ -314,8 +314,8 @@ impl AccessPredictor {
         }
     }
 
-    /// What is needed at the same time has the same rank, so that it is fetched in the fewest pieces:
-    /// the cluster, or where the file knows of none the step.
+    /// What is needed at the same time has the same rank, so that it is fetched in the fewest
+    /// pieces: the cluster, or where the file knows of none the step.
     fn rank(&self, entry: u64) -> u64 {
         let entry = entry.max(self.window(self.step).start);
         match &self.tree.metadata().cluster_starts[..] {
