@@ -13,7 +13,7 @@ const EXCEPTIONS: [(&str, usize); 4] = [
     ("crates/scheduler/src/", 4),
     ("crates/xrootd/src/", 4),
     ("python/src/", 6),
-    ("python/farroot/", 36),
+    ("python/farroot/", 29),
 ];
 
 /// Sets of files of which each imports every other, directly or over others.
@@ -50,7 +50,7 @@ fn reachable<'a>(
     reached
 }
 
-/// Circles that are too large.
+/// Circles that are too large, and exceptions that are no longer needed at their size.
 fn findings(circles: &[BTreeSet<String>], exceptions: &[(&str, usize)]) -> Vec<String> {
     let of = |circle: &BTreeSet<String>| {
         let within =
@@ -68,6 +68,14 @@ fn findings(circles: &[BTreeSet<String>], exceptions: &[(&str, usize)]) -> Vec<S
             findings.push(format!(
                 "{} files import each other: {files}: move what they share below them",
                 circle.len()
+            ));
+        }
+    }
+    for (folder, limit) in exceptions {
+        let size = largest.get(folder).copied().unwrap_or(0);
+        if size < *limit {
+            findings.push(format!(
+                "tidy/src/circles.rs: the largest circle in {folder} has {size} files: lower {limit}"
             ));
         }
     }
@@ -162,7 +170,8 @@ fn the_rule_can_fail() {
     assert_eq!(found.iter().map(BTreeSet::len).collect::<Vec<_>>(), [4]);
     assert_eq!(findings(&found, &[]).len(), 1);
     assert_eq!(findings(&found, &[("a/src", 4)]).len(), 0);
-    assert_eq!(findings(&found, &[("b", 4)]).len(), 1);
+    assert_eq!(findings(&found, &[("b", 0)]).len(), 1);
+    assert_eq!(findings(&found, &[("a/src", 5)]).len(), 1);
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod changelog;
 #[cfg(test)]
 mod circles;
 #[cfg(test)]
+mod comments;
+#[cfg(test)]
 mod features;
 #[cfg(test)]
 mod figures;
