@@ -60,22 +60,22 @@ pub(crate) fn behind<'a>(name: &'a str, friend: &str) -> Option<&'a str> {
 }
 
 /// The friends that a tree's or a chain's file names, and those of them that are open.
-pub struct FriendBook {
+pub struct FriendList {
     /// Where the tree is; `None` for one that is in no file.
     pub(crate) home: Option<(File, Arc<str>)>,
     places: rootfile::Result<Vec<FriendPlace>>,
     open: Mutex<Vec<Friend>>,
 }
 
-impl Default for FriendBook {
+impl Default for FriendList {
     fn default() -> Self {
-        FriendBook { home: None, places: Ok(Vec::new()), open: Mutex::default() }
+        FriendList { home: None, places: Ok(Vec::new()), open: Mutex::default() }
     }
 }
 
-impl FriendBook {
+impl FriendList {
     pub(crate) fn new(file: File, path: &str, places: rootfile::Result<Vec<FriendPlace>>) -> Self {
-        FriendBook { home: Some((file, path.into())), places, open: Mutex::default() }
+        FriendList { home: Some((file, path.into())), places, open: Mutex::default() }
     }
 
     /// # Errors

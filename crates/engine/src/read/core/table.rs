@@ -12,7 +12,7 @@ use super::batches::Batches;
 use super::columns::Batch;
 use super::cut::{Cut, SurvivorFeed};
 use super::footprint::Outline;
-use super::friends::FriendBook;
+use super::friends::FriendList;
 use super::lazy::{LazyColumns, Learning};
 use super::request::{Chosen, Wanted};
 use super::steps::{ReadPriority, Step};
@@ -31,7 +31,7 @@ pub trait Table: Any + Send + Sync {
     fn num_entries(&self) -> u64;
 
     /// The friends that files name: its own and, of several tables, those of the first.
-    fn friend_books(&self) -> Vec<&FriendBook> {
+    fn friend_lists(&self) -> Vec<&FriendList> {
         Vec::new()
     }
 
@@ -80,7 +80,7 @@ impl dyn Table {
     ///
     /// [`Engine::friends`]: crate::Engine::friends
     pub fn friend_places(&self) -> Result<Vec<FriendPlace>> {
-        let places = self.friend_books().into_iter().map(FriendBook::places);
+        let places = self.friend_lists().into_iter().map(FriendList::places);
         Ok(places.collect::<Result<Vec<_>>>()?.concat())
     }
 

@@ -16,7 +16,7 @@ use crate::read::core::columns::optional;
 use crate::read::core::columns::{Batch, LeftOut};
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::Outline;
-use crate::read::core::friends::{Friend, FriendBook};
+use crate::read::core::friends::{Friend, FriendList};
 use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
 use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::skip::OnError;
@@ -41,7 +41,7 @@ struct Inner {
     /// What it is called.
     name: Arc<str>,
     aliases: Vec<(String, String)>,
-    friends: FriendBook,
+    friends: FriendList,
     /// The tables, those that are open with themselves.
     links: Vec<Place>,
     /// First entries of the tables and, last, the end.
@@ -72,7 +72,7 @@ impl Engine {
             return Err(Error::new(ErrorKind::InvalidArgument, "a chain of no files"));
         };
         let name = first.path.clone().unwrap_or_default();
-        self.linked(&name, Vec::new(), FriendBook::default(), places).await
+        self.linked(&name, Vec::new(), FriendList::default(), places).await
     }
 
     /// The chain at a path of a file (ROOT: `TChain`).
@@ -93,7 +93,7 @@ impl Engine {
             let what = format!("the chain {path} names no files");
             return Err(Error::new(ErrorKind::InvalidArgument, what).with_url(file.url()));
         }
-        let friends = FriendBook::new(file.clone(), path, chain.friends);
+        let friends = FriendList::new(file.clone(), path, chain.friends);
         let linked = self.linked(path, chain.aliases, friends, links?).await;
         linked.map_err(|error| {
             let at = file.url();
@@ -105,7 +105,7 @@ impl Engine {
         &self,
         name: &str,
         aliases: Vec<(String, String)>,
-        friends: FriendBook,
+        friends: FriendList,
         mut links: Vec<Place>,
     ) -> Result<Chain> {
         // The first one says what columns there are.
@@ -153,7 +153,7 @@ impl Chain {
         engine: &Engine,
         name: &str,
         aliases: Vec<(String, String)>,
-        friends: FriendBook,
+        friends: FriendList,
         links: Vec<Place>,
         lead: Arc<dyn Table>,
     ) -> Self {
@@ -171,7 +171,7 @@ impl Chain {
         let (url, path) = (table.file().url().to_owned(), Some(table.path().to_owned()));
         let (open, count) = (Some(table.clone()), Some(table.num_entries()));
         let links = vec![Place { url, path, open, count, ..Place::default() }];
-        let friends = FriendBook::default();
+        let friends = FriendList::default();
         Chain::new(engine, table.path(), Vec::new(), friends, links, table.clone())
     }
 
@@ -402,9 +402,9 @@ impl Table for Chain {
         Chain::num_entries(self)
     }
 
-    fn friend_books(&self) -> Vec<&FriendBook> {
+    fn friend_lists(&self) -> Vec<&FriendList> {
         let mut books = vec![&self.inner.friends];
-        books.extend(self.lead().friend_books());
+        books.extend(self.lead().friend_lists());
         books
     }
 

@@ -7,7 +7,7 @@ use futures::future::join_all;
 use rootfile::tree::FriendPlace;
 
 use crate::Engine;
-use crate::read::core::friends::{Friend, FriendBook};
+use crate::read::core::friends::{Friend, FriendList};
 use crate::read::core::table::Table;
 use crate::read::file::File;
 use crate::read::file::beside::friend_file;
@@ -20,9 +20,9 @@ impl Engine {
     /// Of the first of them that cannot be opened.
     pub async fn friends(&self, table: &dyn Table) -> Result<Vec<Friend>> {
         let mut friends = Vec::new();
-        for book in table.friend_books() {
-            let names = book.places()?.into_iter().map(|place| place.name).collect();
-            friends.extend(self.some_friends(book, names).await?);
+        for friends_named in table.friend_lists() {
+            let names = friends_named.places()?.into_iter().map(|place| place.name).collect();
+            friends.extend(self.some_friends(friends_named, names).await?);
         }
         Ok(friends)
     }
@@ -32,49 +32,50 @@ impl Engine {
     /// # Errors
     /// `NotInFile` where there is none of that name; why it cannot be opened.
     pub async fn friend(&self, table: &dyn Table, name: &str) -> Result<Friend> {
-        let books = table.friend_books();
-        let having = |book: &&&FriendBook| {
-            book.places().is_ok_and(|places| places.iter().any(|place| place.name == name))
+        let books = table.friend_lists();
+        let having = |friends_named: &&&FriendList| {
+            friends_named.places().is_ok_and(|places| places.iter().any(|place| place.name == name))
         };
         let lacks = || Error::new(ErrorKind::NotInFile, format!("there is no friend {name:?}"));
-        let book = books.iter().find(having).or(books.last()).ok_or_else(lacks)?;
-        let mut opened = self.some_friends(book, vec![name.to_owned()]).await?;
-        opened.pop().ok_or_else(|| no_friend(book, name))
+        let friends_named = books.iter().find(having).or(books.last()).ok_or_else(lacks)?;
+        let mut opened = self.some_friends(friends_named, vec![name.to_owned()]).await?;
+        opened.pop().ok_or_else(|| no_friend(friends_named, name))
     }
 
     /// Those of some friends that can be opened.
     pub(crate) async fn friends_that_open(
         &self,
-        book: &FriendBook,
+        friends_named: &FriendList,
         names: Vec<String>,
     ) -> Vec<Friend> {
-        let one = async |name| self.some_friends(book, vec![name]).await.unwrap_or_default();
+        let one =
+            async |name| self.some_friends(friends_named, vec![name]).await.unwrap_or_default();
         join_all(names.into_iter().map(one)).await.into_iter().flatten().collect()
     }
 
     /// Each file is opened once, and all at the same time.
     pub(crate) async fn some_friends(
         &self,
-        book: &FriendBook,
+        friends_named: &FriendList,
         names: Vec<String>,
     ) -> Result<Vec<Friend>> {
-        let places = book.places()?;
-        let Some((own, path)) = &book.home else { return Ok(Vec::new()) };
+        let places = friends_named.places()?;
+        let Some((own, path)) = &friends_named.home else { return Ok(Vec::new()) };
         let mut wanted = Vec::with_capacity(names.len());
         for name in names {
             let place = places.iter().find(|place| place.name == name);
-            let place = place.ok_or_else(|| no_friend(book, &name))?;
+            let place = place.ok_or_else(|| no_friend(friends_named, &name))?;
             let at = friend_file(own.place()?, &place.file);
             let at = at.map_err(|error| looked_for(error, path, place))?;
             wanted.push((place, at.map(|at| at.as_str().to_owned())));
         }
-        let unknown = wanted.iter().filter(|(place, _)| book.known(&place.name).is_none());
+        let unknown = wanted.iter().filter(|(place, _)| friends_named.known(&place.name).is_none());
         let addresses: BTreeSet<&str> = unknown.filter_map(|(_, at)| at.as_deref()).collect();
         let open = |address| async move { (address, self.open(address).await) };
         let files: BTreeMap<&str, Result<File>> =
             join_all(addresses.into_iter().map(open)).await.into_iter().collect();
         let friend = async |(place, address): &(&FriendPlace, Option<String>)| {
-            if let Some(known) = book.known(&place.name) {
+            if let Some(known) = friends_named.known(&place.name) {
                 return Ok(known);
             }
             let file = match address.as_deref().and_then(|address| files.get(address)) {
@@ -83,7 +84,7 @@ impl Engine {
             };
             let table = self.found(path, place, file).await?;
             let friend = Friend::new(&place.name, table);
-            book.remember(friend.clone());
+            friends_named.remember(friend.clone());
             Ok(friend)
         };
         join_all(wanted.iter().map(friend)).await.into_iter().collect()
@@ -121,11 +122,11 @@ fn looked_for(error: Error, own: &str, place: &FriendPlace) -> Error {
     error.with_advice(advice)
 }
 
-fn no_friend(book: &FriendBook, name: &str) -> Error {
-    let names = book.places().unwrap_or_default();
+fn no_friend(friends_named: &FriendList, name: &str) -> Error {
+    let names = friends_named.places().unwrap_or_default();
     let names: Vec<&str> = names.iter().map(|place| &*place.name).collect();
     let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    let (url, path) = match &book.home {
+    let (url, path) = match &friends_named.home {
         Some((file, path)) => (file.url(), &**path),
         None => ("", "the tree"),
     };

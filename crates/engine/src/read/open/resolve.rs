@@ -115,8 +115,8 @@ impl<'a> Circle<'a> {
         let unknown = |name: &&&str| !table.has(name) && circle.friend_at(name).is_none();
         let mut unknown = names.iter().filter(unknown).peekable();
         // Of a chain its own: those of its tables are asked for table by table.
-        let Some(&book) = table.friend_books().first() else { return Ok(circle) };
-        let places = match book.places() {
+        let Some(&friends_named) = table.friend_lists().first() else { return Ok(circle) };
+        let places = match friends_named.places() {
             Ok(places) if places.is_empty() => return Ok(circle),
             Ok(places) => places,
             // What reads nothing of friends is not concerned.
@@ -134,7 +134,7 @@ impl<'a> Circle<'a> {
             searched |= named.len() == before && !is_glob(name) && !is_open;
         }
         named.dedup();
-        let opened = engine.some_friends(book, named).await?;
+        let opened = engine.some_friends(friends_named, named).await?;
         let others = places.iter().filter(|place| !circle.all.contains(&place.name));
         let others: Vec<String> = others.map(|place| place.name.clone()).collect();
         circle.all.extend(others.iter().cloned());
@@ -142,7 +142,7 @@ impl<'a> Circle<'a> {
             circle.admit(friend);
         }
         if searched {
-            for friend in engine.friends_that_open(book, others).await {
+            for friend in engine.friends_that_open(friends_named, others).await {
                 circle.admit(friend);
             }
         }

@@ -13,7 +13,7 @@ use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Column, joined};
 use crate::read::core::cut::{Cut, SurvivorFeed};
 use crate::read::core::footprint::Outline;
-use crate::read::core::friends::FriendBook;
+use crate::read::core::friends::FriendList;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::steps::{ReadPriority, Step};
@@ -42,8 +42,8 @@ impl Table for Tree {
         Tree::num_entries(self)
     }
 
-    fn friend_books(&self) -> Vec<&FriendBook> {
-        vec![self.friend_book()]
+    fn friend_lists(&self) -> Vec<&FriendList> {
+        vec![self.friend_list()]
     }
 
     fn has(&self, name: &str) -> bool {

@@ -17,7 +17,7 @@ use crate::located::Located;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::{Cut, SurvivorFeed};
-use crate::read::core::friends::FriendBook;
+use crate::read::core::friends::FriendList;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::Chosen;
 use crate::read::core::select::Names;
@@ -41,7 +41,7 @@ struct Inner {
     tree: Arc<rootfile::tree::Tree>,
     names: Names,
     interpretations: Mutex<Vec<Option<Interpreted>>>,
-    friends: FriendBook,
+    friends: FriendList,
 }
 
 impl Tree {
@@ -49,7 +49,7 @@ impl Tree {
         let names = Names::new(&tree);
         let interpretations = Mutex::new(vec![None; tree.branches.len()]);
         let path = path.split(';').next().unwrap_or(path);
-        let friends = FriendBook::new(file.clone(), path, tree.friends.clone());
+        let friends = FriendList::new(file.clone(), path, tree.friends.clone());
         let (path, tree) = (path.into(), Arc::new(tree));
         Tree { inner: Arc::new(Inner { file, path, tree, names, interpretations, friends }) }
     }
@@ -85,7 +85,7 @@ impl Tree {
         index.located(self.inner.file.url())
     }
 
-    pub(super) fn friend_book(&self) -> &FriendBook {
+    pub(super) fn friend_list(&self) -> &FriendList {
         &self.inner.friends
     }
 
