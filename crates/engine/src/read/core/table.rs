@@ -17,7 +17,7 @@ use super::lazy::{LazyColumns, Learning};
 use super::request::{Chosen, Wanted};
 use super::steps::{ReadPriority, Step};
 use crate::read::file::File;
-use crate::read::file::layout_hints::Series;
+use crate::read::file::layout_hints::MetadataHints;
 use remote::{Error, ErrorKind, Result};
 
 /// What has entries to be read: a tree, an RNTuple, or several of them one after the other.
@@ -61,9 +61,9 @@ pub trait Table: Any + Send + Sync {
         Ok(None)
     }
 
-    /// Records for the other files of a series what was needed to open this table and to find its
+    /// Records for the other files of a chain what was needed to open this table and to find its
     /// columns.
-    fn teach(&self, _series: &Series) {}
+    fn add_hints(&self, _hints: &MetadataHints) {}
 }
 
 impl dyn Table {

@@ -1,4 +1,4 @@
-//! What many files that are read one after the other have in common: where in them metadata lie.
+//! Where metadata lie in files that are read one after the other: alike in most.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,13 +10,13 @@ use super::remembered::add_needed;
 
 /// What lies further from both ends has nothing to do with how the files begin and end.
 const REACH_MAX: u64 = 256 << 10;
-/// What the files of a series have in common. Copies share it.
+/// Where the metadata lay in the files read before. Copies share it.
 #[derive(Debug, Clone, Default)]
-pub struct Series {
+pub struct MetadataHints {
     shared: Arc<Shared>,
     /// Few files are opened ahead, and what follows is read of them: else they are only opened.
     is_read: bool,
-    /// There is but one file, and nobody to be told.
+    /// There is no other file to use the hints.
     is_one: bool,
 }
 
@@ -25,14 +25,14 @@ struct Shared {
     /// Bytes that have been needed at the beginning of a file, and how far from the end.
     head: AtomicU64,
     reach: AtomicU64,
-    /// One file has told both.
-    is_taught: AtomicBool,
+    /// One file has set both.
+    is_set: AtomicBool,
 }
 
-impl Series {
-    /// A series of so many files that are read.
+impl MetadataHints {
+    /// The hints for this many files that are read.
     pub fn read(files: usize) -> Self {
-        Series { is_read: true, is_one: files < 2, ..Series::default() }
+        MetadataHints { is_read: true, is_one: files < 2, ..MetadataHints::default() }
     }
 
     /// So much is needed of a file of this size, beyond what has come.
@@ -45,9 +45,9 @@ impl Series {
     /// Leaves those of the wishes that files like this one have turned out to need, and adds what
     /// they have needed of their beginning.
     pub fn choose(&self, needs: &mut Needs, size: u64) {
-        let Shared { head, reach, is_taught } = &*self.shared;
+        let Shared { head, reach, is_set } = &*self.shared;
         let mut reach = reach.load(Ordering::Relaxed);
-        if self.is_read && !is_taught.load(Ordering::Relaxed) {
+        if self.is_read && !is_set.load(Ordering::Relaxed) {
             reach = reach.max(LINK.tail());
         }
         let begin = size.saturating_sub(reach + reach / 16);
@@ -70,8 +70,8 @@ impl Series {
         read: impl Fn(&File, &Known) -> rootfile::Result<Progress<()>>,
     ) {
         let Some(size) = known.size() else { return };
-        // It means to read all metadata once more.
-        if self.is_one || self.shared.is_taught.load(Ordering::Relaxed) {
+        // What follows reads all metadata once more.
+        if self.is_one || self.shared.is_set.load(Ordering::Relaxed) {
             return;
         }
         let mut needed = known.without_bytes();
@@ -92,6 +92,6 @@ impl Series {
             self.shared.head.fetch_max(head, Ordering::Relaxed);
         }
         self.shared.reach.fetch_max(reach, Ordering::Relaxed);
-        self.shared.is_taught.store(true, Ordering::Relaxed);
+        self.shared.is_set.store(true, Ordering::Relaxed);
     }
 }

@@ -21,7 +21,7 @@ use rootfile::{Known, Needs, Progress};
 
 use crate::located::Located;
 use crate::read::{Decoders, Profiles};
-use layout_hints::Series;
+use layout_hints::MetadataHints;
 use link::{LINK, known_of};
 use recover::recover;
 use remembered::Memory;
@@ -33,7 +33,7 @@ use remote::report::{Report, timeline};
 use remote::store::Store;
 use remote::{Error, ErrorKind, Result};
 
-/// Steps of asking and supplying before a file counts as leading in circles.
+/// Reads of metadata before a file counts as cyclic; the error names the number.
 const STEPS_MAX: usize = 64;
 
 /// Whether metadata that will probably be needed are fetched before that is certain.
@@ -43,7 +43,7 @@ pub(crate) enum Guesses {
     Welcome,
     /// Other files are read meanwhile, so that bytes are what costs: only what was needed of the
     /// files before is guessed.
-    Dear(Series),
+    Dear(MetadataHints),
 }
 
 /// An open ROOT file. Cheap to clone.
@@ -281,13 +281,13 @@ impl File {
         Ok(found)
     }
 
-    /// Tells the other files of a series what of this one `read` has needed.
-    pub(crate) fn teach(
+    /// Adds what `read` has needed of this file to what is expected of the other files of a chain.
+    pub(crate) fn add_hints(
         &self,
-        series: &Series,
+        hints: &MetadataHints,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
     ) {
-        series.learn(&self.inner.file, &self.known(), LINK.head(), read);
+        hints.learn(&self.inner.file, &self.known(), LINK.head(), read);
     }
 
     /// Remembers for the next time what `read` needs.
@@ -347,13 +347,13 @@ pub(crate) async fn progress<T>(
             Progress::Ready(value) => return Ok(value),
             Progress::NeedsData(needs) => needs,
         };
-        if let Guesses::Dear(series) = guesses {
-            series.note(&needs, remote.info().size);
-            series.choose(&mut needs, remote.info().size);
+        if let Guesses::Dear(hints) = guesses {
+            hints.note(&needs, remote.info().size);
+            hints.choose(&mut needs, remote.info().size);
         }
         supply(remote, known, &needs).await?;
     }
-    Err(Error::new(ErrorKind::Corrupt, "the file's structure leads in circles")
+    Err(Error::new(ErrorKind::Corrupt, "metadata did not resolve after 64 reads: the directory structure is cyclic or corrupt")
         .with_url(remote.url()))
 }
 

@@ -3,7 +3,7 @@
 use rootfile::file::Recovery;
 use rootfile::{Known, Progress};
 
-use super::layout_hints::Series;
+use super::layout_hints::MetadataHints;
 use super::{Guesses, progress, supply};
 use crate::located::Located;
 use remote::Result;
@@ -13,7 +13,7 @@ use remote::fetch::RemoteFile;
 pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::File> {
     let size = remote.info().size;
     let start = |known: &Known| Recovery::start(known, size);
-    let dear = Guesses::Dear(Series::default());
+    let dear = Guesses::Dear(MetadataHints::default());
     let mut recovery = progress(remote, head, &dear, start).await?;
     let wrong = |error: rootfile::Error| error.located(remote.url());
     let mut known = head.clone();

@@ -20,7 +20,7 @@ use crate::read::core::steps::ReadPriority;
 use crate::read::core::steps::Step;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::Guesses;
-use crate::read::file::layout_hints::Series;
+use crate::read::file::layout_hints::MetadataHints;
 use remote::{Error, ErrorKind, Result};
 
 /// One tree or RNTuple in one file.
@@ -148,13 +148,13 @@ pub struct Opens {
     engine: Engine,
     places: VecDeque<Place>,
     opening: Ahead<Arc<dyn Table>>,
-    series: Series,
+    hints: MetadataHints,
 }
 
 impl Opens {
     pub(crate) fn new(engine: Engine, places: Vec<Place>) -> Self {
-        let series = Series::default();
-        Opens { engine, places: places.into(), opening: Ahead::new(), series }
+        let hints = MetadataHints::default();
+        Opens { engine, places: places.into(), opening: Ahead::new(), hints }
     }
 
     /// The next table; `None` after the last one. Nothing comes after an error.
@@ -162,10 +162,10 @@ impl Opens {
         let opens_max = self.engine.config().opens_max;
         while self.opening.len() < opens_max {
             let Some(place) = self.places.pop_front() else { break };
-            let (engine, series) = (self.engine.clone(), self.series.clone());
+            let (engine, hints) = (self.engine.clone(), self.hints.clone());
             let work = async move {
-                let table = place.open(&engine, Guesses::Dear(series.clone())).await?;
-                table.teach(&series);
+                let table = place.open(&engine, Guesses::Dear(hints.clone())).await?;
+                table.add_hints(&hints);
                 Ok(table)
             };
             self.opening.push(self.engine.trace(), work);
@@ -189,7 +189,7 @@ pub struct Parts {
     /// Optional columns that the first batch of all has left out, for all files.
     left_out: Option<Vec<LeftOut>>,
     pace: Pace,
-    series: Series,
+    hints: MetadataHints,
 }
 
 /// What has become of opening a file.
@@ -217,10 +217,10 @@ struct Started {
 
 impl Parts {
     pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: Wish) -> Self {
-        let series = Series::read(places.len());
+        let hints = MetadataHints::read(places.len());
         let places = places.into_iter().enumerate().collect();
         let (opening, pace) = (Ahead::new(), Pace::default());
-        Parts { engine, places, wish, opening, present: None, left_out: None, pace, series }
+        Parts { engine, places, wish, opening, present: None, left_out: None, pace, hints }
     }
 
     /// The next batch; `None` after the last one of the last file.
@@ -276,8 +276,8 @@ impl Parts {
             let Some((file, place)) = self.places.pop_front() else { return };
             let urgent = self.present.is_none() && self.opening.len() == 0;
             let (engine, wish) = (self.engine.clone(), self.wish.clone());
-            let series = self.series.clone();
-            let work = async move { begin(engine, file, place, wish, urgent, &series).await };
+            let hints = self.hints.clone();
+            let work = async move { begin(engine, file, place, wish, urgent, &hints).await };
             self.opening.push(self.engine.trace(), work);
         }
     }
@@ -392,11 +392,11 @@ async fn begin(
     place: Place,
     wish: Wish,
     urgent: bool,
-    series: &Series,
+    hints: &MetadataHints,
 ) -> Result<Begun> {
     let (url, path) = (place.url.clone(), place.path.clone());
     let may_leave_out = matches!(wish.on_error, OnError::Report(_));
-    match start(engine, file, place, wish, urgent, series).await {
+    match start(engine, file, place, wish, urgent, hints).await {
         Ok(started) => Ok(Begun::Started(Box::new(started))),
         Err(error) if may_leave_out && Reach::of(&error) != Reach::Caller => {
             Ok(Begun::Failed(Skipped { file, url, path, entries: None, error }))
@@ -411,10 +411,10 @@ async fn start(
     place: Place,
     wish: Wish,
     urgent: bool,
-    series: &Series,
+    hints: &MetadataHints,
 ) -> Result<Started> {
     let begun = engine.trace().now();
-    let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear(series.clone()) };
+    let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear(hints.clone()) };
     let rank = ReadPriority { order: file as u64, urgent, ahead: 0 };
     let remembered = match &place.open {
         None if place.friends.is_empty() => start_presumed(&engine, &place, &wish, rank).await?,
@@ -426,7 +426,7 @@ async fn start(
             let opened = place.open(&engine, guesses.clone());
             let (table, friends) = try_join(opened, place.open_friends(&engine, &guesses)).await?;
             let begun = read(&engine, &table, &friends, &place, &wish, rank).await?;
-            table.teach(series);
+            table.add_hints(hints);
             begun
         }
     };

@@ -17,7 +17,7 @@ use crate::read::core::request::Wanted;
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
-use crate::read::file::layout_hints::Series;
+use crate::read::file::layout_hints::MetadataHints;
 use remote::Result;
 
 /// Columns of one RNTuple.
@@ -64,8 +64,8 @@ impl Table for Ntuple {
         NtupleColumns::boxed(self, Vec::new())
     }
 
-    fn teach(&self, series: &Series) {
-        self.file().teach(series, |file, known| self.all_again(file, known));
+    fn add_hints(&self, hints: &MetadataHints) {
+        self.file().add_hints(hints, |file, known| self.all_again(file, known));
     }
 }
 

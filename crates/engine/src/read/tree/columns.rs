@@ -19,7 +19,7 @@ use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
-use crate::read::file::layout_hints::Series;
+use crate::read::file::layout_hints::MetadataHints;
 use remote::{Error, ErrorKind, Result};
 
 /// Columns of one tree.
@@ -81,8 +81,8 @@ impl Table for Tree {
         Tree::index(self)
     }
 
-    fn teach(&self, series: &Series) {
-        self.file().teach(series, |file, known| file.has_record(known, self.path()));
+    fn add_hints(&self, hints: &MetadataHints) {
+        self.file().add_hints(hints, |file, known| file.has_record(known, self.path()));
     }
 }
 
