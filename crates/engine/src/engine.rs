@@ -9,7 +9,7 @@ use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
 use crate::read;
 use crate::read::core::select::only;
 use crate::read::core::table::Table;
-use crate::read::file::{File, Guesses, Presumed};
+use crate::read::file::{File, Presumed, Speculation};
 use crate::read::tree::Tree;
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone.
@@ -112,13 +112,13 @@ impl Engine {
     /// same file, with `|` between them, are read from at the same time; so are those that a
     /// Metalink (`.meta4`, `.metalink`) names.
     pub async fn open(&self, address: &str) -> Result<File> {
-        self.open_with(address, Guesses::Welcome).await
+        self.open_with(address, Speculation::Eager).await
     }
 
-    pub(crate) async fn open_with(&self, address: &str, guesses: Guesses) -> Result<File> {
+    pub(crate) async fn open_with(&self, address: &str, speculation: Speculation) -> Result<File> {
         let Inner { remote, decoders, .. } = &*self.inner;
         let places = remote.places(address).await?;
-        File::open(remote.fetcher(), decoders, remote.store().as_ref(), places, guesses).await
+        File::open(remote.fetcher(), decoders, remote.store().as_ref(), places, speculation).await
     }
 
     /// Opens a file and a tree in it; without a path, the only tree there is.
@@ -141,16 +141,16 @@ impl Engine {
 
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.
     pub async fn open_table(&self, address: &str, path: Option<&str>) -> Result<Arc<dyn Table>> {
-        self.open_table_with(address, path, Guesses::Welcome).await
+        self.open_table_with(address, path, Speculation::Eager).await
     }
 
     pub(crate) async fn open_table_with(
         &self,
         address: &str,
         path: Option<&str>,
-        guesses: Guesses,
+        speculation: Speculation,
     ) -> Result<Arc<dyn Table>> {
-        let file = self.open_with(address, guesses).await?;
+        let file = self.open_with(address, speculation).await?;
         self.table_of(&file, address, path).await
     }
 

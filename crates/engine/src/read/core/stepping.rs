@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-/// Bytes that guesses with nothing to go by may cost, before any of them proves right: a round
+/// Bytes that speculation with nothing to go by may cost, before any of them proves right: a round
 /// trip's worth, which is what a wrong single guess would have cost.
 const ALLOWANCE_BYTES: std::ops::RangeInclusive<u64> = 2 << 20..=8 << 20;
 
-/// The allowance for such guesses on a link that holds so many bytes.
+/// The allowance for such speculation on a link that holds so many bytes.
 pub(crate) fn allowance(pipe_bytes: u64) -> u64 {
     pipe_bytes.saturating_mul(2).clamp(*ALLOWANCE_BYTES.start(), *ALLOWANCE_BYTES.end())
 }

@@ -38,12 +38,12 @@ const STEPS_MAX: usize = 64;
 
 /// Whether metadata that will probably be needed are fetched before that is certain.
 #[derive(Debug, Clone)]
-pub(crate) enum Guesses {
-    /// Somebody waits: a round trip costs more than a hundred kilobytes.
-    Welcome,
-    /// Other files are read meanwhile, so that bytes are what costs: only what was needed of the
-    /// files before is guessed.
-    Dear(MetadataHints),
+pub(crate) enum Speculation {
+    /// A caller waits: a round trip costs more than a hundred kilobytes.
+    Eager,
+    /// Other files are read meanwhile, so that bytes are what costs: only what the files before
+    /// needed is fetched early.
+    Learned(MetadataHints),
 }
 
 /// An open ROOT file. Cheap to clone.
@@ -63,7 +63,7 @@ pub(crate) struct Inner {
     /// Those that have been looked into, by the offset of their records.
     pub(crate) directories: Mutex<BTreeMap<u64, Arc<Directory>>>,
     memory: Option<Memory>,
-    guesses: Guesses,
+    speculation: Speculation,
 }
 
 /// A file that is taken for the one that is remembered, until its server has answered.
@@ -94,15 +94,15 @@ impl File {
         decoders: &Decoders,
         store: Option<&Store>,
         places: Places,
-        guesses: Guesses,
+        speculation: Speculation,
     ) -> Result<Self> {
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
         let memory = store.map(|store| Memory::of(store, &places.urls[0]));
         // The end of a file that is remembered is there already.
         let is_known = memory.as_ref().is_some_and(Memory::knows);
-        let is_dear = matches!(guesses, Guesses::Dear(_));
-        let tail = if is_known || is_dear { 0 } else { LINK.tail() };
+        let is_learned = matches!(speculation, Speculation::Learned(_));
+        let tail = if is_known || is_learned { 0 } else { LINK.tail() };
         let mut remote = fetcher.open(places, LINK.head(), tail, &activity).await?;
         let mut known = known_of(remote.info().size);
         for (offset, bytes) in remote.take_delivered() {
@@ -112,18 +112,20 @@ impl File {
             memory.recall(&remote, remote.info(), &mut known);
         }
         let opened =
-            progress(&remote, &mut known, &guesses, |known| match rootfile::File::open(known) {
-                Err(error) if error.kind == rootfile::ErrorKind::Unclosed => {
-                    Ok(Progress::Ready(None))
+            progress(&remote, &mut known, &speculation, |known| {
+                match rootfile::File::open(known) {
+                    Err(error) if error.kind == rootfile::ErrorKind::Unclosed => {
+                        Ok(Progress::Ready(None))
+                    }
+                    opened => Ok(opened?.map(Some)),
                 }
-                opened => Ok(opened?.map(Some)),
             });
         let file = match opened.await? {
             Some(file) => file,
             None => recover(&remote, &mut known).await?,
         };
         let profiles = Profiles::new(store.map(Store::parent));
-        Ok(File::new(remote, decoders, profiles, file, known, memory, guesses))
+        Ok(File::new(remote, decoders, profiles, file, known, memory, speculation))
     }
 
     /// Takes a file for what is remembered of it, so that it can be read from before it is open;
@@ -141,8 +143,8 @@ impl File {
         let (remote, answer) = fetcher.open_early(places, LINK.head(), info, &activity).await?;
         let profiles = Profiles::new(Some(store.parent()));
         // The connections are there, and nothing else to be done meanwhile.
-        let guesses = Guesses::Welcome;
-        let file = File::new(remote, decoders, profiles, file, known, Some(memory), guesses);
+        let speculation = Speculation::Eager;
+        let file = File::new(remote, decoders, profiles, file, known, Some(memory), speculation);
         Ok(Some(Presumed { file, answer, activity }))
     }
 
@@ -153,7 +155,7 @@ impl File {
         file: rootfile::File,
         known: Known,
         memory: Option<Memory>,
-        guesses: Guesses,
+        speculation: Speculation,
     ) -> Self {
         let inner = Inner {
             remote: Arc::new(remote),
@@ -164,7 +166,7 @@ impl File {
             kept_bytes: AtomicU64::new(0),
             directories: Mutex::default(),
             memory,
-            guesses,
+            speculation,
         };
         File { inner: Arc::new(inner) }
     }
@@ -311,8 +313,8 @@ impl File {
         // A copy shares the bytes; what others have fetched meanwhile stays.
         let mut known = self.known();
         let file = &self.inner.file;
-        let guesses = &self.inner.guesses;
-        let result = progress(remote, &mut known, guesses, |known| read(file, known)).await;
+        let speculation = &self.inner.speculation;
+        let result = progress(remote, &mut known, speculation, |known| read(file, known)).await;
         self.inner.known.lock().absorb(known);
         result
     }
@@ -338,7 +340,7 @@ impl Presumed {
 pub(crate) async fn progress<T>(
     remote: &RemoteFile,
     known: &mut Known,
-    guesses: &Guesses,
+    speculation: &Speculation,
     mut read: impl FnMut(&Known) -> rootfile::Result<Progress<T>>,
 ) -> Result<T> {
     for _ in 0..STEPS_MAX {
@@ -347,14 +349,17 @@ pub(crate) async fn progress<T>(
             Progress::Ready(value) => return Ok(value),
             Progress::NeedsData(needs) => needs,
         };
-        if let Guesses::Dear(hints) = guesses {
+        if let Speculation::Learned(hints) = speculation {
             hints.note(&needs, remote.info().size);
             hints.choose(&mut needs, remote.info().size);
         }
         supply(remote, known, &needs).await?;
     }
-    Err(Error::new(ErrorKind::Corrupt, "metadata did not resolve after 64 reads: the directory structure is cyclic or corrupt")
-        .with_url(remote.url()))
+    Err(Error::new(
+        ErrorKind::Corrupt,
+        "metadata did not resolve after 64 reads: the directory structure is cyclic or corrupt",
+    )
+    .with_url(remote.url()))
 }
 
 pub(crate) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {

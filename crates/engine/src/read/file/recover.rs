@@ -4,7 +4,7 @@ use rootfile::file::Recovery;
 use rootfile::{Known, Progress};
 
 use super::layout_hints::MetadataHints;
-use super::{Guesses, progress, supply};
+use super::{Speculation, progress, supply};
 use crate::located::Located;
 use remote::Result;
 use remote::fetch::RemoteFile;
@@ -13,8 +13,8 @@ use remote::fetch::RemoteFile;
 pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::File> {
     let size = remote.info().size;
     let start = |known: &Known| Recovery::start(known, size);
-    let dear = Guesses::Dear(MetadataHints::default());
-    let mut recovery = progress(remote, head, &dear, start).await?;
+    let learned = Speculation::Learned(MetadataHints::default());
+    let mut recovery = progress(remote, head, &learned, start).await?;
     let wrong = |error: rootfile::Error| error.located(remote.url());
     let mut known = head.clone();
     while let Progress::NeedsData(needs) = recovery.advance(&known).map_err(wrong)? {
@@ -22,7 +22,7 @@ pub async fn recover(remote: &RemoteFile, head: &mut Known) -> Result<rootfile::
         known.forget_before(position);
         supply(remote, &mut known, &needs).await?;
     }
-    let file = progress(remote, head, &dear, |known| recovery.finish(known)).await?;
+    let file = progress(remote, head, &learned, |known| recovery.finish(known)).await?;
     let found = recovery.found();
     let text = format!(
         "{} was never closed: {found} objects were found in it, as they were last saved; \

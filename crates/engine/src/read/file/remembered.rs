@@ -126,7 +126,7 @@ fn is_same(entry: &Entry, info: &FileInfo, known: &Known) -> bool {
 }
 
 /// Adds to `needed` the bytes without which the file cannot be opened and read from: less than
-/// what was fetched, which had guesses in it.
+/// what was fetched, which had speculation in it.
 pub(crate) fn add_needed(
     file: &File,
     known: &Known,

@@ -19,7 +19,7 @@ use crate::read::core::skip::{OnError, Reach, Skipped};
 use crate::read::core::steps::ReadPriority;
 use crate::read::core::steps::Step;
 use crate::read::core::table::{Columns, Table};
-use crate::read::file::Guesses;
+use crate::read::file::Speculation;
 use crate::read::file::layout_hints::MetadataHints;
 use remote::{Error, ErrorKind, Result};
 
@@ -63,10 +63,14 @@ impl Place {
         self.entries.clone().unwrap_or_else(|| wish.entries.clone())
     }
 
-    pub(crate) async fn open(&self, engine: &Engine, guesses: Guesses) -> Result<Arc<dyn Table>> {
+    pub(crate) async fn open(
+        &self,
+        engine: &Engine,
+        speculation: Speculation,
+    ) -> Result<Arc<dyn Table>> {
         let table = match &self.open {
             Some(table) => table.clone(),
-            None => engine.open_table_with(&self.url, self.path.as_deref(), guesses).await?,
+            None => engine.open_table_with(&self.url, self.path.as_deref(), speculation).await?,
         };
         self.expect(&*table)?;
         Ok(table)
@@ -94,15 +98,19 @@ impl Place {
         &self,
         engine: &Engine,
     ) -> Result<(Arc<dyn Table>, Vec<Friend>)> {
-        let guesses = Guesses::Welcome;
-        let friends = self.open_friends(engine, &guesses);
-        try_join(self.open(engine, guesses.clone()), friends).await
+        let speculation = Speculation::Eager;
+        let friends = self.open_friends(engine, &speculation);
+        try_join(self.open(engine, speculation.clone()), friends).await
     }
 
     /// Opens the friends, all at the same time.
-    async fn open_friends(&self, engine: &Engine, guesses: &Guesses) -> Result<Vec<Friend>> {
+    async fn open_friends(
+        &self,
+        engine: &Engine,
+        speculation: &Speculation,
+    ) -> Result<Vec<Friend>> {
         let open = async |placed: &PlacedFriend| {
-            let table = Box::pin(placed.place.open(engine, guesses.clone())).await?;
+            let table = Box::pin(placed.place.open(engine, speculation.clone())).await?;
             let friend = Friend::new(&placed.name, table);
             Ok(Friend { shift: placed.shift, sometimes_lacks: placed.lacks, ..friend })
         };
@@ -164,7 +172,7 @@ impl Opens {
             let Some(place) = self.places.pop_front() else { break };
             let (engine, hints) = (self.engine.clone(), self.hints.clone());
             let work = async move {
-                let table = place.open(&engine, Guesses::Dear(hints.clone())).await?;
+                let table = place.open(&engine, Speculation::Learned(hints.clone())).await?;
                 table.add_hints(&hints);
                 Ok(table)
             };
@@ -414,7 +422,7 @@ async fn start(
     hints: &MetadataHints,
 ) -> Result<Started> {
     let begun = engine.trace().now();
-    let guesses = if urgent { Guesses::Welcome } else { Guesses::Dear(hints.clone()) };
+    let speculation = if urgent { Speculation::Eager } else { Speculation::Learned(hints.clone()) };
     let rank = ReadPriority { order: file as u64, urgent, ahead: 0 };
     let remembered = match &place.open {
         None if place.friends.is_empty() => start_presumed(&engine, &place, &wish, rank).await?,
@@ -423,8 +431,9 @@ async fn start(
     let (selected, batches) = match remembered {
         Some(started) => started,
         None => {
-            let opened = place.open(&engine, guesses.clone());
-            let (table, friends) = try_join(opened, place.open_friends(&engine, &guesses)).await?;
+            let opened = place.open(&engine, speculation.clone());
+            let (table, friends) =
+                try_join(opened, place.open_friends(&engine, &speculation)).await?;
             let begun = read(&engine, &table, &friends, &place, &wish, rank).await?;
             table.add_hints(hints);
             begun
