@@ -24,7 +24,7 @@ use crate::read::{Decoders, Profiles};
 use layout_hints::MetadataHints;
 use link::{LINK, known_of};
 use recover::recover;
-use remembered::Memory;
+use remembered::CachedMetadata;
 use remote::address::{Address, Places};
 use remote::fetch::activity::Activity;
 use remote::fetch::ledger::Phase;
@@ -62,7 +62,7 @@ pub(crate) struct Inner {
     pub(crate) kept_bytes: AtomicU64,
     /// Those that have been looked into, by the offset of their records.
     pub(crate) directories: Mutex<BTreeMap<u64, Arc<Directory>>>,
-    memory: Option<Memory>,
+    cached: Option<CachedMetadata>,
     speculation: Speculation,
 }
 
@@ -98,9 +98,9 @@ impl File {
     ) -> Result<Self> {
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
-        let memory = store.map(|store| Memory::of(store, &places.urls[0]));
+        let cached = store.map(|store| CachedMetadata::of(store, &places.urls[0]));
         // The end of a file that is remembered is there already.
-        let is_known = memory.as_ref().is_some_and(Memory::knows);
+        let is_known = cached.as_ref().is_some_and(CachedMetadata::knows);
         let is_learned = matches!(speculation, Speculation::Learned(_));
         let tail = if is_known || is_learned { 0 } else { LINK.tail() };
         let mut remote = fetcher.open(places, LINK.head(), tail, &activity).await?;
@@ -108,8 +108,8 @@ impl File {
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
         }
-        if let Some(memory) = &memory {
-            memory.recall(&remote, remote.info(), &mut known);
+        if let Some(cached) = &cached {
+            cached.recall(&remote, remote.info(), &mut known);
         }
         let opened =
             progress(&remote, &mut known, &speculation, |known| {
@@ -125,7 +125,7 @@ impl File {
             None => recover(&remote, &mut known).await?,
         };
         let profiles = Profiles::new(store.map(Store::parent));
-        Ok(File::new(remote, decoders, profiles, file, known, memory, speculation))
+        Ok(File::new(remote, decoders, profiles, file, known, cached, speculation))
     }
 
     /// Takes a file for what is remembered of it, so that it can be read from before it is open;
@@ -136,15 +136,15 @@ impl File {
         store: &Store,
         places: Places,
     ) -> Result<Option<Presumed>> {
-        let memory = Memory::of(store, &places.urls[0]);
-        let Some((info, known)) = memory.presumed() else { return Ok(None) };
+        let cached = CachedMetadata::of(store, &places.urls[0]);
+        let Some((info, known)) = cached.presumed() else { return Ok(None) };
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let (remote, answer) = fetcher.open_early(places, LINK.head(), info, &activity).await?;
         let profiles = Profiles::new(Some(store.parent()));
         // The connections are there, and nothing else to be done meanwhile.
         let speculation = Speculation::Eager;
-        let file = File::new(remote, decoders, profiles, file, known, Some(memory), speculation);
+        let file = File::new(remote, decoders, profiles, file, known, Some(cached), speculation);
         Ok(Some(Presumed { file, answer, activity }))
     }
 
@@ -154,7 +154,7 @@ impl File {
         profiles: Profiles,
         file: rootfile::File,
         known: Known,
-        memory: Option<Memory>,
+        cached: Option<CachedMetadata>,
         speculation: Speculation,
     ) -> Self {
         let inner = Inner {
@@ -165,7 +165,7 @@ impl File {
             known: Mutex::new(known),
             kept_bytes: AtomicU64::new(0),
             directories: Mutex::default(),
-            memory,
+            cached,
             speculation,
         };
         File { inner: Arc::new(inner) }
@@ -297,8 +297,8 @@ impl File {
         &self,
         read: impl Fn(&rootfile::File, &Known) -> rootfile::Result<Progress<()>>,
     ) {
-        if let Some(memory) = &self.inner.memory {
-            memory.learn(&self.inner.remote, &self.inner.file, &self.inner.known.lock(), read);
+        if let Some(cached) = &self.inner.cached {
+            cached.learn(&self.inner.remote, &self.inner.file, &self.inner.known.lock(), read);
         }
     }
 
@@ -331,8 +331,8 @@ impl Presumed {
         let (info, delivered) = self.answer.wait().await?;
         let mut known = known_of(info.size);
         delivered.into_iter().for_each(|(offset, bytes)| known.supply(offset, bytes));
-        let Inner { remote, memory, .. } = &*self.file.inner;
-        Ok(memory.as_ref().is_some_and(|memory| memory.recall(remote, &info, &mut known)))
+        let Inner { remote, cached, .. } = &*self.file.inner;
+        Ok(cached.as_ref().is_some_and(|cached| cached.recall(remote, &info, &mut known)))
     }
 }
 

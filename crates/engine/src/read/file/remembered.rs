@@ -16,7 +16,7 @@ type Read = rootfile::Result<Progress<()>>;
 
 /// One file's place in the store.
 #[derive(Debug)]
-pub struct Memory {
+pub struct CachedMetadata {
     store: Store,
     url: Address,
     /// As it was found, until it has been held against the file.
@@ -28,11 +28,11 @@ pub struct Memory {
     bytes_then: AtomicU64,
 }
 
-impl Memory {
+impl CachedMetadata {
     pub fn of(store: &Store, url: &Address) -> Self {
         let found = store.find(url);
         let knows = found.is_some();
-        Memory {
+        CachedMetadata {
             store: store.clone(),
             url: url.clone(),
             found: Mutex::new(found),
