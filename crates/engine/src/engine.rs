@@ -9,7 +9,7 @@ use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
 use crate::read;
 use crate::read::core::select::only;
 use crate::read::core::table::Table;
-use crate::read::file::{File, Presumed, Speculation};
+use crate::read::file::{File, Speculation, SpeculativeOpen};
 use crate::read::tree::Tree;
 
 /// Owns the connections, the threads and the one memory budget. Cheap to clone.
@@ -132,11 +132,14 @@ impl Engine {
     }
 
     /// Takes a file for what is remembered of it; `None` where that is too little.
-    pub(crate) async fn open_presumed(&self, address: &str) -> Result<Option<Presumed>> {
+    pub(crate) async fn open_speculatively(
+        &self,
+        address: &str,
+    ) -> Result<Option<SpeculativeOpen>> {
         let Inner { remote, decoders, .. } = &*self.inner;
         let Some(store) = remote.store() else { return Ok(None) };
         let places = remote.places(address).await?;
-        File::open_presumed(remote.fetcher(), decoders, &store, places).await
+        File::open_speculatively(remote.fetcher(), decoders, &store, places).await
     }
 
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.

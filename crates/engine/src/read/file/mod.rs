@@ -67,7 +67,7 @@ pub(crate) struct Inner {
 }
 
 /// A file that is taken for the one that is remembered, until its server has answered.
-pub(crate) struct Presumed {
+pub(crate) struct SpeculativeOpen {
     pub file: File,
     answer: Answer,
     activity: Activity,
@@ -130,14 +130,14 @@ impl File {
 
     /// Takes a file for what is remembered of it, so that it can be read from before it is open;
     /// `None` where too little is remembered.
-    pub(crate) async fn open_presumed(
+    pub(crate) async fn open_speculatively(
         fetcher: &Fetcher,
         decoders: &Decoders,
         store: &Store,
         places: Places,
-    ) -> Result<Option<Presumed>> {
+    ) -> Result<Option<SpeculativeOpen>> {
         let cached = CachedMetadata::of(store, &places.urls[0]);
-        let Some((info, known)) = cached.presumed() else { return Ok(None) };
+        let Some((info, known)) = cached.speculative() else { return Ok(None) };
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let (remote, answer) = fetcher.open_early(places, LINK.head(), info, &activity).await?;
@@ -145,7 +145,7 @@ impl File {
         // The connections are there, and nothing else to be done meanwhile.
         let speculation = Speculation::Eager;
         let file = File::new(remote, decoders, profiles, file, known, Some(cached), speculation);
-        Ok(Some(Presumed { file, answer, activity }))
+        Ok(Some(SpeculativeOpen { file, answer, activity }))
     }
 
     fn new(
@@ -320,7 +320,7 @@ impl File {
     }
 }
 
-impl Presumed {
+impl SpeculativeOpen {
     /// Waits for the server's answer; whether it is the file that was remembered. If it is not,
     /// whatever was read of it is nothing.
     ///

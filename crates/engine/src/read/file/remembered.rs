@@ -48,7 +48,7 @@ impl CachedMetadata {
     }
 
     /// What is remembered, not yet held against anything.
-    pub fn presumed(&self) -> Option<(FileInfo, Known)> {
+    pub fn speculative(&self) -> Option<(FileInfo, Known)> {
         let found = self.found.lock();
         let entry = found.as_ref()?;
         let mut known = known_of(entry.info.size);

@@ -466,15 +466,15 @@ async fn start_presumed(
     wish: &Wish,
     rank: ReadPriority,
 ) -> Result<Option<(Box<dyn Columns>, Batches)>> {
-    let Some(presumed) = engine.open_presumed(&place.url).await? else { return Ok(None) };
+    let Some(speculative) = engine.open_speculatively(&place.url).await? else { return Ok(None) };
     let started = async {
-        let table = engine.table_of(&presumed.file, &place.url, place.path.as_deref()).await?;
+        let table = engine.table_of(&speculative.file, &place.url, place.path.as_deref()).await?;
         place.expect(&*table)?;
         read(engine, &table, &[], place, wish, rank).await
     };
     // An error may be the other file's.
     let started = started.await;
-    if presumed.confirm().await? { started.map(Some) } else { Ok(None) }
+    if speculative.confirm().await? { started.map(Some) } else { Ok(None) }
 }
 
 async fn read(
