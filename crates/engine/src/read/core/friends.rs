@@ -17,7 +17,7 @@ pub struct Friend {
     pub name: String,
     pub table: Arc<dyn Table>,
     /// Number of its entry that belongs to the first of the table.
-    pub(crate) shift: i64,
+    pub(crate) entry_offset: i64,
     /// It is one of several that are read one after the other, of which some lack entries.
     pub(crate) sometimes_lacks: bool,
 }
@@ -25,7 +25,7 @@ pub struct Friend {
 impl Friend {
     /// A table whose entries belong to those of another one.
     pub fn new(name: &str, table: Arc<dyn Table>) -> Self {
-        Friend { name: name.to_owned(), table, shift: 0, sometimes_lacks: false }
+        Friend { name: name.to_owned(), table, entry_offset: 0, sometimes_lacks: false }
     }
 
     /// What follows its name in `friend.column`.
@@ -34,23 +34,23 @@ impl Friend {
     }
 
     /// Its entry that belongs to one of the table.
-    pub(crate) fn own(&self, entry: u64) -> u64 {
-        entry.checked_add_signed(self.shift).unwrap_or(0)
+    pub(crate) fn to_friend_entry(&self, entry: u64) -> u64 {
+        entry.checked_add_signed(self.entry_offset).unwrap_or(0)
     }
 
     /// The table's entry that belongs to one of its own.
-    pub(crate) fn not_own(&self, entry: u64) -> u64 {
-        entry.checked_add_signed(self.shift.saturating_neg()).unwrap_or(0)
+    pub(crate) fn to_table_entry(&self, entry: u64) -> u64 {
+        entry.checked_add_signed(self.entry_offset.saturating_neg()).unwrap_or(0)
     }
 
     /// Entries of the table before the first that it lacks.
-    pub(crate) fn there(&self) -> u64 {
-        self.not_own(self.table.num_entries())
+    pub(crate) fn entries_covered(&self) -> u64 {
+        self.to_table_entry(self.table.num_entries())
     }
 
     /// Whether it lacks some of the entries of the table.
-    pub(crate) fn lacks(&self, num_entries: u64) -> bool {
-        self.sometimes_lacks || self.there() < num_entries
+    pub(crate) fn lacks_entries(&self, num_entries: u64) -> bool {
+        self.sometimes_lacks || self.entries_covered() < num_entries
     }
 }
 

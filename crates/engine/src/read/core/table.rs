@@ -165,7 +165,7 @@ pub trait Columns: Any + Send + Sync {
     ///
     /// # Errors
     /// `InvalidArgument` for a first entry behind the last.
-    fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
+    fn covered(&self, entries: Range<u64>) -> Result<Range<u64>> {
         let end = entries.end.min(self.num_entries());
         Ok(entries.start.min(end)..end)
     }
@@ -313,7 +313,7 @@ impl dyn Columns {
     /// # Errors
     /// As [`Columns::start`]; those of fetching and decoding.
     pub async fn read(&self, entries: Range<u64>) -> Result<Batch> {
-        let entries = self.there(entries)?;
+        let entries = self.covered(entries)?;
         let nothing = Batch::empty(entries.clone(), None, self.empty().into_iter());
         let mut batches = self.start(entries, Step::Whole, ReadPriority::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))

@@ -123,7 +123,7 @@ impl dyn Columns {
     /// # Errors
     /// As [`Columns::batches`](Self::batches), and the predicate's.
     pub async fn read_where(&self, cut: Option<&Cut>, entries: Range<u64>) -> Result<Batch> {
-        let entries = self.there(entries)?;
+        let entries = self.covered(entries)?;
         let nothing = Batch::empty(entries.clone(), cut, self.empty().into_iter());
         let mut batches = self.start_where(cut, entries, Step::Whole, ReadPriority::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))

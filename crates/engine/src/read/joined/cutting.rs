@@ -58,8 +58,8 @@ enum Source {
 /// Who is told what is left.
 struct Listener {
     /// Entries of the table that it has, and how those are numbered there.
-    there: u64,
-    shift: i64,
+    entries_covered: u64,
+    entry_offset: i64,
     runs: mpsc::UnboundedSender<Vec<Range<u64>>>,
 }
 
@@ -130,7 +130,11 @@ pub async fn start(
         let (runs, told) = mpsc::unbounded_channel();
         let told = Some((&windows[..], told));
         readings.push(Reading::begin(joined, part, columns, &starts, told, rank).await?);
-        listeners.push(Listener { there: part.there(), shift: part.friend.shift, runs });
+        listeners.push(Listener {
+            entries_covered: part.entries_covered(),
+            entry_offset: part.friend.entry_offset,
+            runs,
+        });
     }
     let decided = run::start(&deciding, windows.clone(), rank).await?;
     let table = joined.table();
@@ -152,12 +156,13 @@ async fn windows(deciding: &Joined, starts: &[u64]) -> Result<Vec<u64>> {
     let mut windows = starts.to_vec();
     for (columns, part) in deciding.lists()?.0.iter().zip(&deciding.parts) {
         let (Some(first), Some(end)) = (starts.first(), starts.last()) else { break };
-        let (first, end) = (part.friend.own(*first), part.friend.own(*end));
+        let (first, end) = (part.friend.to_friend_entry(*first), part.friend.to_friend_entry(*end));
         match columns.cluster_starts(first..end).await? {
             Some(clusters) => {
-                let own: Vec<u64> = windows.iter().map(|start| part.friend.own(*start)).collect();
+                let own: Vec<u64> =
+                    windows.iter().map(|start| part.friend.to_friend_entry(*start)).collect();
                 let all = with_borders(&own, clusters.into_iter());
-                windows = all.into_iter().map(|start| part.friend.not_own(start)).collect();
+                windows = all.into_iter().map(|start| part.friend.to_table_entry(start)).collect();
             }
             None => trees_bytes += columns.bytes_per_entry().await?,
         }
@@ -341,11 +346,11 @@ impl Left {
 impl Listener {
     /// Of these entries of the table some runs are left.
     fn tell(&self, entries: &Range<u64>, runs: &[Range<u64>]) {
-        if entries.start >= self.there {
+        if entries.start >= self.entries_covered {
             return;
         }
-        let there = entries.start..entries.end.min(self.there);
-        let own = |entry: u64| entry.checked_add_signed(self.shift).unwrap_or(0);
+        let there = entries.start..entries.end.min(self.entries_covered);
+        let own = |entry: u64| entry.checked_add_signed(self.entry_offset).unwrap_or(0);
         let own = |run: Range<u64>| own(run.start)..own(run.end);
         // Who does not listen any more has been dropped.
         let _ = self.runs.send(cut::within(runs, &there).map(own).collect());

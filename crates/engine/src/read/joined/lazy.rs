@@ -38,14 +38,14 @@ impl LazyJoined {
         let (lists, shown, keys) = joined.lists_with_keys()?;
         let mut parts = Vec::with_capacity(lists.len());
         for ((part, columns), keys) in joined.parts.iter().zip(lists).zip(keys) {
-            let there = part.there();
+            let there = part.entries_covered();
             let own = entries.start.min(there)..entries.end.min(there);
-            let own = part.friend.own(own.start)..part.friend.own(own.end);
+            let own = part.friend.to_friend_entry(own.start)..part.friend.to_friend_entry(own.end);
             let reader = match part.alignment {
                 Alignment::Entry => Some(columns.lazily(own, step, learning).await?),
                 Alignment::Index(..) => None,
             };
-            let lacks = part.lacks(&*joined.table());
+            let lacks = part.lacks_entries(&*joined.table());
             parts.push(LazyPart { part: part.clone(), columns, reader, lacks, keys });
         }
         Ok(LazyJoined { parts, shown, present: entries.start..entries.start })
@@ -97,9 +97,10 @@ impl LazyColumns for LazyJoined {
 
 impl LazyPart {
     async fn touch(&mut self, at: usize, present: &Range<u64>) -> Result<Array> {
-        let there = self.part.there();
+        let there = self.part.entries_covered();
         let own = present.start.min(there)..present.end.min(there);
-        let own = self.part.friend.own(own.start)..self.part.friend.own(own.end);
+        let own =
+            self.part.friend.to_friend_entry(own.start)..self.part.friend.to_friend_entry(own.end);
         let array = match &mut self.reader {
             Some(reader) if !own.is_empty() => reader.touch(at, own).await?,
             _ => self.columns.empty_at(at),

@@ -99,11 +99,11 @@ impl Joined {
         let entries = self.within(entries);
         let mut outlines = Vec::with_capacity(self.parts.len());
         for (part, columns) in self.parts.iter().zip(self.lists_with_keys()?.0) {
-            let there = part.there();
+            let there = part.entries_covered();
             let own = match part.alignment {
                 Alignment::Entry => {
                     let (start, end) = (entries.start.min(there), entries.end.min(there));
-                    part.friend.own(start)..part.friend.own(end)
+                    part.friend.to_friend_entry(start)..part.friend.to_friend_entry(end)
                 }
                 Alignment::Index(..) => 0..u64::MAX,
             };
@@ -199,7 +199,7 @@ impl Joined {
     fn empty_of(&self, place: Place) -> Array {
         let part = &self.parts[place.part];
         let empty = part.columns.empty_at(place.at);
-        if part.lacks(&**self.own()) { optional(empty) } else { empty }
+        if part.lacks_entries(&**self.own()) { optional(empty) } else { empty }
     }
 
     /// Entries of the table that can be asked for.
@@ -245,17 +245,17 @@ impl Joined {
 
 impl Part {
     /// Entries of the table for which the friend has one.
-    fn there(&self) -> u64 {
+    fn entries_covered(&self) -> u64 {
         match self.alignment {
-            Alignment::Entry => self.friend.there(),
+            Alignment::Entry => self.friend.entries_covered(),
             Alignment::Index(..) => u64::MAX,
         }
     }
 
     /// Whether it may lack entries of the table, which are then missing values.
-    fn lacks(&self, table: &dyn Table) -> bool {
+    fn lacks_entries(&self, table: &dyn Table) -> bool {
         match self.alignment {
-            Alignment::Entry => self.friend.lacks(table.num_entries()),
+            Alignment::Entry => self.friend.lacks_entries(table.num_entries()),
             Alignment::Index(..) => true,
         }
     }

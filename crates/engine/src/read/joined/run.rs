@@ -57,7 +57,7 @@ impl Reading {
         told: Option<(&[u64], SurvivorFeed)>,
         rank: ReadPriority,
     ) -> Result<Self> {
-        let lacks = part.lacks(&*joined.table());
+        let lacks = part.lacks_entries(&*joined.table());
         let mut reading = Reading { part: part.clone(), columns, batches: None, lacks };
         let starts = reading.own_borders(starts);
         let looks_up = matches!(part.alignment, Alignment::Index(..));
@@ -66,22 +66,22 @@ impl Reading {
         }
         let windows = told.as_ref().map(|(windows, _)| reading.own_borders(windows));
         let told = windows.as_deref().zip(told.map(|(_, told)| told));
-        let rank = ReadPriority { ahead: part.friend.shift, ..rank };
+        let rank = ReadPriority { ahead: part.friend.entry_offset, ..rank };
         reading.batches = Some(reading.columns.start_at(&starts, told, rank).await?);
         Ok(reading)
     }
 
     /// Borders between entries of the table as entries of the friend, as far as this has them.
     pub fn own_borders(&self, borders: &[u64]) -> Vec<u64> {
-        let there = self.part.there();
+        let there = self.part.entries_covered();
         let mut own: Vec<u64> = borders.iter().map(|border| (*border).min(there)).collect();
         own.dedup();
-        own.iter().map(|border| self.part.friend.own(*border)).collect()
+        own.iter().map(|border| self.part.friend.to_friend_entry(*border)).collect()
     }
 
     /// Whether a batch of the table's entries has some of the friend's.
     pub fn has(&self, entries: &Range<u64>) -> bool {
-        entries.start < self.part.there()
+        entries.start < self.part.entries_covered()
     }
 
     /// The columns for `entries` of the table or, of these, for so many that are left.
@@ -90,8 +90,9 @@ impl Reading {
         let mut columns: Vec<Array> = match &mut self.batches {
             Some(batches) if has => {
                 let batch = batches.next_unreported().await.transpose()?;
-                let end = entries.end.min(self.part.there());
-                let own = self.part.friend.own(entries.start)..self.part.friend.own(end);
+                let end = entries.end.min(self.part.entries_covered());
+                let own = self.part.friend.to_friend_entry(entries.start)
+                    ..self.part.friend.to_friend_entry(end);
                 let batch = batch.filter(|batch| batch.entries == own).ok_or_else(|| {
                     let table = &self.part.friend.table;
                     let what = format!("{} ends before entry {}", table.path(), own.end);

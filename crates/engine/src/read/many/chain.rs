@@ -248,7 +248,7 @@ impl Chain {
 
     /// A friend as it is beside the first table.
     fn first_of(&self, friend: &Friend) -> Friend {
-        let sometimes_lacks = friend.lacks(self.num_entries());
+        let sometimes_lacks = friend.lacks_entries(self.num_entries());
         let table = match friend.table.downcast_ref::<Chain>() {
             Some(chain) => chain.lead().clone(),
             None => friend.table.clone(),
@@ -297,25 +297,25 @@ impl ChainColumns {
     /// A friend beside the table that begins at `first`, for entries from `start` on.
     fn placed(&self, friend: &Friend, first: u64, start: u64) -> PlacedFriend {
         let name = friend.name.clone();
-        let lacks = friend.lacks(self.chain.num_entries());
-        let opened = |table: &Arc<dyn Table>, shift: i64| {
+        let lacks = friend.lacks_entries(self.chain.num_entries());
+        let opened = |table: &Arc<dyn Table>, entry_offset: i64| {
             let url = table.file().url().to_owned();
             let place = Place { url, open: Some(table.clone()), ..Place::default() };
-            PlacedFriend { name: name.clone(), place, shift, lacks }
+            PlacedFriend { name: name.clone(), place, entry_offset, lacks }
         };
         let Some(chain) = friend.table.downcast_ref::<Chain>() else {
-            return opened(&friend.table, friend.shift.saturating_add_unsigned(first));
+            return opened(&friend.table, friend.entry_offset.saturating_add_unsigned(first));
         };
-        let start = friend.own(start);
+        let start = friend.to_friend_entry(start);
         if start >= chain.num_entries() {
             // Behind its end: of any of its tables no entry.
             let lead = chain.lead();
             return opened(lead, i64::try_from(lead.num_entries()).unwrap_or(i64::MAX));
         }
         let at = link_of(&chain.inner.starts, start);
-        let shift = friend.shift.saturating_add_unsigned(first);
-        let shift = shift.saturating_sub_unsigned(chain.inner.starts[at]);
-        PlacedFriend { name, place: chain.inner.links[at].clone(), shift, lacks }
+        let entry_offset = friend.entry_offset.saturating_add_unsigned(first);
+        let entry_offset = entry_offset.saturating_sub_unsigned(chain.inner.starts[at]);
+        PlacedFriend { name, place: chain.inner.links[at].clone(), entry_offset, lacks }
     }
 
     /// The borders of the steps in the first of the tables.
@@ -557,10 +557,10 @@ fn link_of(starts: &[u64], entry: u64) -> usize {
 
 /// A batch with its entries counted from another beginning.
 fn shifted(mut batch: Batch, first: u64) -> Batch {
-    let shift = |run: Range<u64>| run.start + first..run.end + first;
+    let entry_offset = |run: Range<u64>| run.start + first..run.end + first;
     let (entries, survivors) = (batch.entries.clone(), batch.survivors.take());
-    batch.entries = shift(entries);
-    batch.survivors = survivors.map(|runs| runs.into_iter().map(shift).collect());
+    batch.entries = entry_offset(entries);
+    batch.survivors = survivors.map(|runs| runs.into_iter().map(entry_offset).collect());
     batch
 }
 

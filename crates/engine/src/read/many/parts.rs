@@ -46,7 +46,7 @@ pub struct PlacedFriend {
     pub name: String,
     pub place: Place,
     /// Number of its entry that belongs to the first of the table.
-    pub(crate) shift: i64,
+    pub(crate) entry_offset: i64,
     /// It is one of several that are read one after the other, of which some lack entries.
     pub(crate) lacks: bool,
 }
@@ -54,7 +54,7 @@ pub struct PlacedFriend {
 impl PlacedFriend {
     /// A table whose entries belong to those of the one that it is placed beside.
     pub fn new(name: &str, place: Place) -> Self {
-        PlacedFriend { name: name.to_owned(), place, shift: 0, lacks: false }
+        PlacedFriend { name: name.to_owned(), place, entry_offset: 0, lacks: false }
     }
 }
 
@@ -112,7 +112,11 @@ impl Place {
         let open = async |placed: &PlacedFriend| {
             let table = Box::pin(placed.place.open(engine, speculation.clone())).await?;
             let friend = Friend::new(&placed.name, table);
-            Ok(Friend { shift: placed.shift, sometimes_lacks: placed.lacks, ..friend })
+            Ok(Friend {
+                entry_offset: placed.entry_offset,
+                sometimes_lacks: placed.lacks,
+                ..friend
+            })
         };
         try_join_all(self.friends.iter().map(open)).await
     }

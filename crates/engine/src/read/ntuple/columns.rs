@@ -143,8 +143,8 @@ impl Columns for NtupleColumns {
         Ok(self.columns.len() - 1)
     }
 
-    fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
-        self.ntuple.there(entries)
+    fn covered(&self, entries: Range<u64>) -> Result<Range<u64>> {
+        self.ntuple.covered(entries)
     }
 
     fn bytes_per_entry(&self) -> BoxFuture<'_, Result<f64>> {

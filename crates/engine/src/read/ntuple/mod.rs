@@ -199,7 +199,7 @@ impl Ntuple {
         entries: Range<u64>,
         step: Step,
     ) -> Result<NtuplePlan> {
-        let entries = self.there(entries)?;
+        let entries = self.covered(entries)?;
         let clusters = self.clusters(&entries).await?;
         let schema = &self.inner.ntuple.schema;
         let starts = plan::starts(schema, columns, &clusters, &entries, step);
@@ -254,7 +254,7 @@ impl Ntuple {
         entries: Range<u64>,
         step: Step,
     ) -> Result<Vec<u64>> {
-        let entries = self.there(entries)?;
+        let entries = self.covered(entries)?;
         let clusters = self.clusters(&entries).await?;
         Ok(plan::starts(&self.inner.ntuple.schema, columns, &clusters, &entries, step))
     }
@@ -318,7 +318,7 @@ impl Ntuple {
     }
 
     /// Those of the entries that there are.
-    pub(super) fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
+    pub(super) fn covered(&self, entries: Range<u64>) -> Result<Range<u64>> {
         if entries.start > entries.end {
             let what = format!("entries {} to {} run backwards", entries.start, entries.end);
             return Err(Error::new(ErrorKind::InvalidArgument, what));
@@ -332,7 +332,7 @@ impl Ntuple {
     /// # Errors
     /// As [`Ntuple::batches`]; those of fetching and decoding.
     pub async fn read(&self, columns: Vec<FieldColumn>, entries: Range<u64>) -> Result<Batch> {
-        let entries = self.there(entries)?;
+        let entries = self.covered(entries)?;
         let nothing = Batch::empty(entries.clone(), None, columns.iter().map(FieldColumn::empty));
         let mut batches = self.start(columns, entries, Step::Whole, ReadPriority::FIRST).await?;
         batches.next().await.unwrap_or(Ok(nothing))

@@ -182,7 +182,7 @@ impl Columns for TreeColumns {
         Ok(self.columns.len() - 1)
     }
 
-    fn there(&self, entries: Range<u64>) -> Result<Range<u64>> {
+    fn covered(&self, entries: Range<u64>) -> Result<Range<u64>> {
         let end = entries.end.min(plan::entries_there(self.tree.metadata(), &self.columns));
         Ok(entries.start.min(end)..end)
     }
