@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use bytes::Bytes;
-use rootfile::{ErrorKind, File, Known, Progress};
+use rootfile::{ErrorKind, File, Known, Progress, RequestSizes};
 
 #[path = "support/feed.rs"]
 mod feed;
@@ -251,7 +251,8 @@ fn a_streamed_field_of_an_unknown_class_is_named_and_leaves_the_others() {
 #[test]
 fn opening_takes_as_few_steps_as_the_file_allows() {
     let bytes = testdata("ntuple_columns.root");
-    let mut known = Known::new(None);
+    let sizes = RequestSizes { head: 4 << 10, flight: 180 << 10 };
+    let mut known = Known::new(None).asking_for(sizes);
     let mut steps = 0;
     let mut feed = |known: &mut Known, needs: rootfile::Needs| {
         steps += 1;
