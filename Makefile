@@ -78,10 +78,11 @@ interop: $(VENV)/.ready ## the tests that compare with ROOT, which this installs
 	@.ci/ensure-root
 	cd python && $(BIN)/python -m pytest -m interop
 
+RUST_FEATURES := --features farroot-engine/arrow,farroot-cli/parquet
 # Of the whole workspace, so that what other tests share is not compiled with other features again.
 test-features: ## Arrow and Parquet in Rust, which take long to build
-	$(CARGO) test --workspace $(LOCKED) --features farroot-engine/arrow,farroot-cli/parquet \
-		--lib --test arrow --test verbs -- arrow parquet
+	$(CARGO) test --workspace $(LOCKED) $(RUST_FEATURES) --lib -- arrow
+	$(CARGO) test --workspace $(LOCKED) $(RUST_FEATURES) --test arrow --test verbs
 
 extension: $(VENV)/.ready ## build the Python package into .venv (development profile)
 	$(BIN)/maturin develop --quiet $(LOCKED) --features like-tests --manifest-path python/Cargo.toml
