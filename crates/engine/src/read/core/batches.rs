@@ -36,7 +36,7 @@ pub(crate) struct BatchSender {
     /// Notified when the consumer begins to wait.
     pub waiting: Arc<Notify>,
     activity: Activity,
-    told: Option<Phase>,
+    recorded: Option<Phase>,
     fetcher: Fetcher,
 }
 
@@ -56,7 +56,7 @@ impl Batches {
             sender: sender.clone(),
             waiting: waiting.clone(),
             activity: activity.clone(),
-            told: None,
+            recorded: None,
             fetcher: remote.fetcher().clone(),
         };
         let made = tokio::spawn(make(maker));
@@ -129,7 +129,7 @@ impl BatchSender {
 
     /// Tells the report what the consumer waits for, if it does.
     pub fn tell(&mut self, phase: Phase) {
-        if self.told.replace(phase) != Some(phase) {
+        if self.recorded.replace(phase) != Some(phase) {
             self.activity.enter(phase);
         }
     }

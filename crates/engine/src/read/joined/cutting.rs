@@ -127,9 +127,9 @@ pub async fn start(
     }
     let (mut readings, mut listeners) = (Vec::new(), Vec::new());
     for (part, columns) in joined.parts.iter().zip(lists) {
-        let (runs, told) = mpsc::unbounded_channel();
-        let told = Some((&windows[..], told));
-        readings.push(Reading::begin(joined, part, columns, &starts, told, rank).await?);
+        let (runs, feed) = mpsc::unbounded_channel();
+        let feed = Some((&windows[..], feed));
+        readings.push(Reading::begin(joined, part, columns, &starts, feed, rank).await?);
         listeners.push(Listener {
             entries_covered: part.entries_covered(),
             entry_offset: part.friend.entry_offset,

@@ -54,7 +54,7 @@ impl Reading {
         part: &Part,
         columns: Box<dyn Columns>,
         starts: &[u64],
-        told: Option<(&[u64], SurvivorFeed)>,
+        feed: Option<(&[u64], SurvivorFeed)>,
         rank: ReadPriority,
     ) -> Result<Self> {
         let lacks = part.lacks_entries(&*joined.table());
@@ -64,10 +64,10 @@ impl Reading {
         if looks_up || reading.columns.names().is_empty() || starts.len() < 2 {
             return Ok(reading);
         }
-        let windows = told.as_ref().map(|(windows, _)| reading.own_borders(windows));
-        let told = windows.as_deref().zip(told.map(|(_, told)| told));
+        let windows = feed.as_ref().map(|(windows, _)| reading.own_borders(windows));
+        let feed = windows.as_deref().zip(feed.map(|(_, feed)| feed));
         let rank = ReadPriority { ahead: part.friend.entry_offset, ..rank };
-        reading.batches = Some(reading.columns.start_at(&starts, told, rank).await?);
+        reading.batches = Some(reading.columns.start_at(&starts, feed, rank).await?);
         Ok(reading)
     }
 

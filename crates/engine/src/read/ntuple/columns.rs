@@ -168,10 +168,10 @@ impl Columns for NtupleColumns {
     fn start_at<'a>(
         &'a self,
         starts: &'a [u64],
-        told: Option<(&'a [u64], SurvivorFeed)>,
+        feed: Option<(&'a [u64], SurvivorFeed)>,
         rank: ReadPriority,
     ) -> BoxFuture<'a, Result<Batches>> {
-        self.ntuple.start_at(self.columns.clone(), starts, told, rank).boxed()
+        self.ntuple.start_at(self.columns.clone(), starts, feed, rank).boxed()
     }
 
     fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>> {

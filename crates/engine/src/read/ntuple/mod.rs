@@ -265,12 +265,12 @@ impl Ntuple {
         &self,
         columns: Vec<FieldColumn>,
         starts: &[u64],
-        told: Option<(&[u64], SurvivorFeed)>,
+        feed: Option<(&[u64], SurvivorFeed)>,
         rank: ReadPriority,
     ) -> Result<Batches> {
         let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
         let clusters = self.clusters(&entries).await?;
-        let Some((windows, told)) = told else {
+        let Some((windows, feed)) = feed else {
             let plan = self.planned(&columns, &clusters, starts)?;
             return Ok(self.run(columns, plan, rank));
         };
@@ -280,7 +280,7 @@ impl Ntuple {
         let job = self.job(columns.len(), rank);
         let shares = Some(Shares::new(clusters, starts.to_vec(), shares));
         let fields = Fields { shares, ..self.fields(columns) };
-        Ok(pipeline::start(job, fields, plan, Some(Decision::SurvivorFeed(told))))
+        Ok(pipeline::start(job, fields, plan, Some(Decision::SurvivorFeed(feed))))
     }
 
     /// Bytes that an entry takes decoded.

@@ -298,14 +298,14 @@ impl Tree {
         &self,
         columns: Vec<Column>,
         starts: &[u64],
-        told: Option<(&[u64], SurvivorFeed)>,
+        feed: Option<(&[u64], SurvivorFeed)>,
         rank: ReadPriority,
     ) -> Result<Batches> {
-        let (plan, decision) = match told {
+        let (plan, decision) = match feed {
             None => (plan::at(&self.inner.tree, &columns, starts), None),
-            Some((windows, told)) => {
-                let plan = plan::told(&self.inner.tree, &columns, starts, windows);
-                (plan, Some(Decision::SurvivorFeed(told)))
+            Some((windows, feed)) => {
+                let plan = plan::with_windows(&self.inner.tree, &columns, starts, windows);
+                (plan, Some(Decision::SurvivorFeed(feed)))
             }
         };
         let plan = plan.map_err(|error| error.with_url(self.inner.file.url()))?;

@@ -54,7 +54,7 @@ pub(crate) fn with_cut(
 ///
 /// # Errors
 /// As [`in_steps`].
-pub(crate) fn told(
+pub(crate) fn with_windows(
     tree: &Tree,
     columns: &[Column],
     starts: &[u64],

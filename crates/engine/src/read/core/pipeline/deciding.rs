@@ -137,8 +137,8 @@ impl<S: Source> Pipeline<S> {
         self.settle(number, runs)
     }
 
-    /// Who decides elsewhere has told what is left of the next window.
-    pub(super) fn told(&mut self, runs: Vec<Range<u64>>) -> Result<()> {
+    /// Takes in what a cut that is decided elsewhere has left of the next window.
+    pub(super) fn take_survivors(&mut self, runs: Vec<Range<u64>>) -> Result<()> {
         let next = self.undecided.as_ref().map(|undecided| undecided.decided);
         next.map_or(Ok(()), |number| self.settle(number, runs))
     }

@@ -79,9 +79,9 @@ pub fn start<S: Source>(
     let (remote, steps) = (job.remote.clone(), plan.batches.len());
     let batches = Batches::start(&remote, |maker| {
         let (done, work) = mpsc::unbounded_channel();
-        let (columns, predicate, told) = match decision {
+        let (columns, predicate, feed) = match decision {
             None => (None, None, None),
-            Some(Decision::SurvivorFeed(told)) => (Some(Vec::new()), None, Some(told)),
+            Some(Decision::SurvivorFeed(feed)) => (Some(Vec::new()), None, Some(feed)),
             Some(Decision::Predicate { columns, predicate }) => {
                 (Some(columns), Some(predicate), None)
             }
@@ -91,7 +91,7 @@ pub fn start<S: Source>(
             columns.map(|columns| Undecided::new(columns, predicate, &plan, urgent, pipe_bytes));
         let mut pipeline = Pipeline::new(job, source, plan, undecided, done);
         let at_hand = pipeline.begin();
-        async { pipeline.run(at_hand?, work, told, maker).await }
+        async { pipeline.run(at_hand?, work, feed, maker).await }
     });
     batches.in_steps(steps)
 }
@@ -160,7 +160,7 @@ impl<S: Source> Pipeline<S> {
         mut self,
         at_hand: AtHand,
         mut work: mpsc::UnboundedReceiver<Work>,
-        mut told: Option<SurvivorFeed>,
+        mut feed: Option<SurvivorFeed>,
         mut maker: BatchSender,
     ) -> Result<()> {
         for (at, bytes) in at_hand {
@@ -172,8 +172,8 @@ impl<S: Source> Pipeline<S> {
             tokio::select! {
                 biased;
                 Some(work) = work.recv() => self.work_done(work)?,
-                runs = heard(&mut told), if self.listens() => match runs {
-                    Some(runs) => self.told(runs)?,
+                runs = next_survivors(&mut feed), if self.listens() => match runs {
+                    Some(runs) => self.take_survivors(runs)?,
                     // Who decides has failed, and says so itself.
                     None => return Ok(()),
                 },
@@ -479,9 +479,9 @@ impl<S: Source> Pipeline<S> {
 }
 
 /// What the one who decides elsewhere tells of the next window.
-async fn heard(told: &mut Option<SurvivorFeed>) -> Option<Vec<Range<u64>>> {
-    match told {
-        Some(told) => told.recv().await,
+async fn next_survivors(feed: &mut Option<SurvivorFeed>) -> Option<Vec<Range<u64>>> {
+    match feed {
+        Some(feed) => feed.recv().await,
         None => std::future::pending().await,
     }
 }
