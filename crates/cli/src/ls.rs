@@ -138,7 +138,7 @@ async fn figures(file: &File, keys: &[KeyInfo]) -> Vec<Figures> {
         opening.spawn(async move { (at, described(&file, &path, is_tree).await) });
     }
     while let Some(described) = opening.join_next().await {
-        // What cannot be opened is listed by its key; who opens it is told why.
+        // What cannot be opened is listed by its key; opening it gives the error.
         if let Ok((at, Ok((entries, stored, content)))) = described {
             let figures = &mut figures[at];
             figures.entries = Some(entries);

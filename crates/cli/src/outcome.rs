@@ -1,4 +1,4 @@
-//! How a verb ends, and what the shell is told.
+//! How a verb ends: exit status and messages.
 
 use std::io;
 use std::process::ExitCode;

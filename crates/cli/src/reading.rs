@@ -139,7 +139,7 @@ impl Selection {
         self.entry_start.min(stop)..stop
     }
 
-    /// Whether somebody has said where to stop.
+    /// Whether --entries or --stop bounds the read.
     pub fn has_stop(&self) -> bool {
         self.entry_stop.is_some()
     }

@@ -120,7 +120,7 @@ pub fn run(arguments: Arguments) -> Outcome {
         }
         _ => format!("cannot serve {}: {error}", dir.display()),
     })?;
-    // Not as for other verbs, which have done their work when nobody reads on.
+    // Not as for other verbs, which have done their work when the reader of a pipe ends.
     announce(&server, &shape)
         .map_err(|error| format!("cannot write the server's addresses to the output: {error}"))?;
     let wait = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -84,7 +84,7 @@ pub struct Config {
 /// is noticed and asked for again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Checksums {
-    /// Files whose bytes nobody looks into, as copies, where the server offers it. What is decoded
+    /// Files whose bytes are not decoded, as copies, where the server offers it. What is decoded
     /// mostly has checksums of its own, and vectored reads, which collect it, have none.
     #[default]
     Auto,

@@ -88,7 +88,7 @@ impl Remote {
     }
 
     /// The checksum that a server keeps of a file; without an algorithm, of the kind that it likes
-    /// best. Of several addresses of one file, the first that is told.
+    /// best. Of several addresses of one file, the first that is given.
     ///
     /// # Errors
     /// Why there is none: of all addresses where there are several.

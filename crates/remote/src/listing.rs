@@ -51,7 +51,7 @@ impl Remote {
         Ok(listed)
     }
 
-    /// Whether an address is that of a directory, as far as can be told without asking a server.
+    /// Whether an address is that of a directory, as far as it shows without a request.
     pub fn is_directory(&self, address: &str) -> bool {
         match address.contains("://") {
             true => address.split('?').next().is_some_and(|path| path.ends_with('/')),

@@ -36,7 +36,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Bytes that a socket takes beyond those that are on their way.
 #[cfg(any(target_os = "linux", target_vendor = "apple"))]
 const NOT_SENT_BYTES_MAX: u32 = 256 << 10;
-/// Clients that are told at the same time that there is no place for them; more are hung up on.
+/// Clients that are refused in words at the same time; the connections of more are closed.
 const REFUSALS_MAX: usize = 32;
 /// How long that takes at most.
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
@@ -220,7 +220,7 @@ impl Shared {
         (Box::new(stream), first)
     }
 
-    /// Serves one connection in the protocol that its first byte tells, until it ends or its place
+    /// Serves one connection in the protocol that its first byte shows, until it ends or its place
     /// is needed.
     async fn serve(&self, stream: TcpStream, client: Client) {
         // Where this client has found the server, and others will.

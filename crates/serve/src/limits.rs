@@ -76,11 +76,11 @@ impl Limits {
     }
 }
 
-/// File descriptors that this process may have, where the system tells (Linux); otherwise what the
-/// most modest system gives.
+/// File descriptors that this process may have, where the system says it (Linux); otherwise what
+/// the most modest system gives.
 pub fn descriptors() -> usize {
-    let told = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let line = told.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
     let soft = line.and_then(|line| line.split_whitespace().next());
     match soft {
         Some("unlimited") => usize::MAX,

@@ -1,4 +1,4 @@
-//! A connection's bytes, and what they tell of the client.
+//! A connection's bytes, and what they show of the client.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -20,7 +20,7 @@ use crate::parquet::ParquetLibrary;
 use crate::reading::{Account, Selection, with_engine};
 use crate::table::{table, text};
 
-/// Entries that a table shows where nobody says how many.
+/// Entries that a table shows without --entries.
 const TABLE_ENTRIES: u64 = 20;
 /// Decoded bytes of one batch of CSV.
 const BATCH_BYTES: u64 = 32 << 20;

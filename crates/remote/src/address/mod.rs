@@ -55,7 +55,7 @@ pub struct Places {
     pub is_opaque: bool,
 }
 
-/// What somebody else says of a file: a source that has another one is not used.
+/// What another server says of a file: a source that differs from it is not used.
 #[derive(Debug, Clone, Default)]
 pub struct Claims {
     /// Bytes.

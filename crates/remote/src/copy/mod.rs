@@ -93,7 +93,7 @@ impl Remote {
     /// them, or a pattern.
     ///
     /// What has come of a file before a break is taken up again where its source still has the
-    /// same size and the same version or time of modification; where it tells neither, if the
+    /// same size and the same version or time of modification; where it says neither, if the
     /// copy is verified. Under the final name there is nothing, or the file that was there before,
     /// until all is there.
     ///

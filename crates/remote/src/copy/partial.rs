@@ -26,7 +26,7 @@ use crate::source::FileInfo;
 /// How often the record is brought up to date: this much is fetched again after a crash.
 const RECORD_EVERY: Duration = Duration::from_secs(5);
 
-/// Whether what came of a file before can be gone on with. Where nothing but the size is told of
+/// Whether what came of a file before can be gone on with. Where nothing but the size is known of
 /// it, the copy may be `compared` in the end.
 fn agrees(before: &FileInfo, now: &FileInfo, compared: bool) -> bool {
     before.is_still(now).is_ok() && (compared || !now.says_only_size())

@@ -164,7 +164,7 @@ mod tests {
     }
 
     /// `~` became a directory of that name, `root:` another, and a directory that is missing was
-    /// told as "No such file" of the file that was to be made.
+    /// reported as "No such file" of the file that was to be made.
     #[test]
     fn what_cannot_be_a_target_is_told_before_anything_is_read() {
         let refused = |target: &str| of(&["root://a//f"], Path::new(target)).unwrap_err();

@@ -1,8 +1,9 @@
 //! How far a read from a disk of this machine runs ahead of its decoding.
 //!
-//! A link has to be kept full, and tells when it is. A disk brings a file long before it is
-//! decoded, into fresh memory that the kernel has to clear and that has left the cache when it is
-//! needed. So no more is sent for than keeps disk and decoders busy, and buffers serve again.
+//! A link has to be kept full, and its round-trip times show when it is. A disk brings a file long
+//! before it is decoded, into fresh memory that the kernel has to clear and that has left the cache
+//! when it is needed. So no more is sent for than keeps disk and decoders busy, and buffers serve
+//! again.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -224,7 +225,7 @@ mod tests {
         let (_file, remote) = opened(1 << 20).await;
         let mut asked = remote.want_in_order(wants(1, 1000));
         let grant = asked.next().await.unwrap().unwrap();
-        // The driver goes on after it has told of it.
+        // The driver goes on after it has sent the event.
         tokio::task::yield_now().await;
         assert!(grant.bytes.is_unique());
         drop(grant.permit);

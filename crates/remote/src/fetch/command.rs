@@ -42,7 +42,7 @@ pub enum DriverCommand {
         head: u64,
         tail: u64,
         activity: Activity,
-        /// Who goes on before the answer is told as soon as wants may come.
+        /// A caller that goes on before the answer is notified as soon as it may add wants.
         early: Option<oneshot::Sender<Begun>>,
         reply: oneshot::Sender<Result<Opened>>,
     },

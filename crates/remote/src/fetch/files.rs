@@ -17,13 +17,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::report::count;
 use crate::source::{Command, FileInfo, FileRef, Place, Server};
 
-/// A file somebody holds a handle to.
+/// A file to which a caller holds a handle.
 pub struct FileState {
     pub store: ByteStore,
     /// The first bytes, which the open brings and others may want as well, of a file that is read
     /// from before it is open.
     pub early_head: Option<Range<u64>>,
-    /// Who waits for the open, and who is told what it is waiting for.
+    /// The callers that wait for the open, and the activities that record what they wait for.
     pub opener: Option<(oneshot::Sender<Result<Opened>>, Activity)>,
     /// What each server has said of the file.
     pub infos: BTreeMap<ServerId, FileInfo>,
@@ -37,7 +37,7 @@ pub struct FileState {
     pub is_opaque: bool,
     /// Why each server last failed, for the error of the wants that fail with it.
     pub errors: Vec<(String, Error)>,
-    /// Bytes that it has, as somebody else says.
+    /// Its size, as another server says it.
     pub size_said: Option<u64>,
     /// Whether its sources have the same checksum.
     pub replica_check: ReplicaCheck,
@@ -152,13 +152,13 @@ impl FileState {
 pub struct Search {
     /// The redirector, as it was named.
     pub origin: Address,
-    /// It has sent the read to another server, and can be told which have been tried.
+    /// It has sent the read to another server, and accepts a list of those that have been tried.
     pub sends_on: bool,
     /// What has been named unasked.
     pub named: Vec<Place>,
     /// The hosts that it has named, and why they are not enough, in its own words.
     pub tried: BTreeMap<String, &'static str>,
-    /// A server has failed, and nobody was found instead.
+    /// A server has failed, and no other was found.
     pub no_replica_left: bool,
     /// When it is asked next.
     pub next: Option<Time>,

@@ -1,7 +1,7 @@
 //! Where a caller's time goes: every moment between the first call and the last answer belongs to
 //! exactly one phase or to the caller, so that the parts sum up to the whole.
 //!
-//! An activity is a piece of work that somebody may wait for: an open, a look at metadata, a read
+//! An activity is a piece of work that a caller may wait for: an open, a look at metadata, a read
 //! in batches. It is in one phase at a time. A moment counts for the phase of the activity that is
 //! waited for; where several are, for the earliest phase among them; where none is, the time is the
 //! caller's own. Pure: the time is an argument.
@@ -70,7 +70,7 @@ pub struct Spent {
     phases: [Duration; 6],
     /// Times at which a caller found that bytes of its batch were lacking.
     pub stalls: u64,
-    /// From the first activity to the last moment at which somebody waited.
+    /// From the first activity to the last moment at which a caller waited.
     pub span: Option<Range<Duration>>,
 }
 

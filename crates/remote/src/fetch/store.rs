@@ -1,4 +1,4 @@
-//! The bytes of one file that have been delivered and that somebody still wants.
+//! The bytes of one file that have been delivered and that a handle still wants.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -70,7 +70,7 @@ impl Tally {
     }
 }
 
-/// What belongs to a file whoever served it.
+/// What belongs to a file, whichever server served it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileTally {
     /// With at least one request unanswered.

@@ -267,7 +267,7 @@ impl Trace {
         records.requests.push_back(record);
     }
 
-    /// Bytes of a file came that somebody wanted: of its metadata, or of baskets.
+    /// Bytes of a file came that a handle wanted: of its metadata, or of baskets.
     pub(super) fn wanted(&self, file: u32, bytes: u64, metadata: bool) {
         let mut records = self.records.lock();
         let tally = records.tallies.files.entry(file).or_default();

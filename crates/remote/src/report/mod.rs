@@ -31,7 +31,7 @@ pub struct Report {
     pub bytes_received: u64,
     /// Bytes of metadata that were asked for, and the ends of files that came with their opens.
     pub bytes_metadata: u64,
-    /// Bytes of data, as baskets or whole files, that somebody wanted and that did not come with
+    /// Bytes of data, as baskets or whole files, that a read wanted and that did not come with
     /// the metadata.
     pub bytes_baskets: u64,
     /// `bytes_received / (bytes_metadata + bytes_baskets) - 1`.

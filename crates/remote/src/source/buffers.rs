@@ -19,13 +19,13 @@ const PIECE_BYTES_MIN: usize = BUFFER_BYTES / 4;
 /// Buffers that are kept: about what is read ahead of decoding.
 const KEPT_MAX: usize = 16;
 
-/// Buffers that nobody uses now.
+/// Buffers not in use.
 #[derive(Debug, Default)]
 pub struct Buffers {
     free: Mutex<Vec<Vec<u8>>>,
 }
 
-/// A buffer that goes home when nobody has any of it.
+/// A buffer that returns to the pool when its last part is dropped.
 struct Lent {
     buffer: Vec<u8>,
     len: usize,

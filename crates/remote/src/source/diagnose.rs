@@ -385,7 +385,7 @@ fn failed(step: Step, place: &str, seconds: f64, error: &Error) -> Finding {
         }
         (ErrorKind::Unsupported, _) => "use an address without encryption where the site has one",
         (ErrorKind::TimedOut, Step::Login) => {
-            "the port takes connections, but nobody answers: the server hangs, or is another kind"
+            "the port takes connections, but no answer comes: the server hangs, or is another kind"
         }
         (ErrorKind::TimedOut, _) => {
             "the server hangs, or brings the file from tape: try again later"

@@ -9,7 +9,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// The last second that the format of HTTP's dates can write.
 const YEAR_9999_ENDS: i64 = 253_402_300_799;
 
-/// What a server says of a file: what tells this version of it from others.
+/// What a server says of a file: what distinguishes this version from others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileInfo {
@@ -17,9 +17,9 @@ pub struct FileInfo {
     pub size: u64,
     /// Modification time, seconds since 1970, where the server says it.
     pub modified: Option<i64>,
-    /// What else tells versions apart, in the server's own words: the entity tag of HTTP (`ETag`),
-    /// the id of XRootD's stat; of a local file its inode and its time of modification to the
-    /// nanosecond.
+    /// What else distinguishes versions, in the server's own words: the entity tag of HTTP
+    /// (`ETag`), the id of XRootD's stat; of a local file its inode and its time of modification to
+    /// the nanosecond.
     pub version: Option<String>,
 }
 
@@ -33,7 +33,7 @@ impl FileInfo {
         Ok(FileInfo { size, modified, version })
     }
 
-    /// Of nothing but the size can no two versions be told apart.
+    /// By the size alone, versions cannot be distinguished.
     pub fn says_only_size(&self) -> bool {
         self.modified.is_none() && self.version.is_none()
     }

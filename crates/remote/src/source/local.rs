@@ -140,7 +140,7 @@ struct Reader {
     server: Arc<LocalServer>,
     link: Link,
     queue: VecDeque<Command>,
-    /// Requests, queued or current, that nobody waits for any more.
+    /// Requests, queued or current, that no read waits for any more.
     cancelled: BTreeSet<RequestTag>,
 }
 

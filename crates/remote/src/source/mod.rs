@@ -15,7 +15,7 @@
 //!    is handed on as it arrives. Bytes past the end of the file, and those that were `Damaged` on
 //!    the way, are left out: `Done` after fewer bytes is a short read.
 //! 4. What a connection learns of a file, each time that it opens it and with each answer that says
-//!    anything of it, is told by [`ConnectionEvent::Seen`] before the `Data` that it is true of.
+//!    anything of it, is sent as [`ConnectionEvent::Seen`] before the `Data` that it is true of.
 //!    Whether it is still the same file is for the driver to say.
 //! 5. The last event of a connection is one [`ConnectionEvent::Disconnected`]. A connection ends
 //!    when its commands end (the sender is dropped).
@@ -95,7 +95,7 @@ pub enum Part {
     Tail(u64),
 }
 
-/// What a connection tells.
+/// What a connection sends to the driver.
 #[derive(Debug)]
 pub enum ConnectionEvent {
     /// The server has taken the connection; the protocol's handshake follows, if it has one.
@@ -103,7 +103,7 @@ pub enum ConnectionEvent {
     /// Usable: the protocol's handshake and login are through.
     Connected,
     /// What has been learnt of a file, by the driver's name for it. What is known from before need
-    /// not be told again.
+    /// not be sent again.
     Seen {
         file: u32,
         info: FileInfo,

@@ -42,8 +42,8 @@ pub async fn list(
     network: Arc<dyn Network>,
 ) -> Result<Vec<String>> {
     let question = |directory| Command::List { request: REQUEST, directory };
-    let (_, told) = ask(directory, config, network, question).await?;
-    let names = told.into_iter().find_map(|event| match event {
+    let (_, events) = ask(directory, config, network, question).await?;
+    let names = events.into_iter().find_map(|event| match event {
         ConnectionEvent::Listed { names, .. } => Some(names),
         _ => None,
     });
@@ -65,8 +65,8 @@ pub async fn checksum(
     let silence_timeout = config.silence_timeout.max(CHECKSUM_TIMEOUT);
     let config = Config { silence_timeout, ..config.clone() };
     let question = |file| Command::Checksum { request: REQUEST, file, algorithm };
-    let (_, told) = ask(file, &config, network, question).await?;
-    let checksum = told.into_iter().find_map(|event| match event {
+    let (_, events) = ask(file, &config, network, question).await?;
+    let checksum = events.into_iter().find_map(|event| match event {
         ConnectionEvent::Checksum { checksum, .. } => Some(checksum),
         _ => None,
     });
@@ -138,8 +138,8 @@ async fn named(
     network: Arc<dyn Network>,
 ) -> Result<Vec<Place>> {
     let question = |file| Command::Locate { request: REQUEST, file };
-    let (_, told) = ask(manager, config, network, question).await?;
-    let places = told.into_iter().filter_map(|event| match event {
+    let (_, events) = ask(manager, config, network, question).await?;
+    let places = events.into_iter().filter_map(|event| match event {
         ConnectionEvent::Located { places, .. } => Some(places),
         _ => None,
     });
@@ -150,9 +150,9 @@ async fn named(
 async fn described(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Places> {
     let part = Part::Head(metalink::BYTES_MAX);
     let question = |file| Command::Open { request: REQUEST, file, part };
-    let (_, told) = ask(url, config, network, question).await?;
+    let (_, events) = ask(url, config, network, question).await?;
     let mut document = Vec::new();
-    for event in told {
+    for event in events {
         // From the beginning on, in order; with a gap it is no document.
         if let ConnectionEvent::Data { offset, bytes, .. } = event
             && offset == document.len() as u64
@@ -165,7 +165,7 @@ async fn described(url: &Address, config: &Config, network: Arc<dyn Network>) ->
     Ok(metalink.into())
 }
 
-/// Another server that has a file, by opening it at a redirector, which is told what hosts have
+/// Another server that has a file, by opening it at a redirector, with the hosts that have
 /// been tried and why that was not enough (`enoent`, `ioerr`, `resel`: more are wanted; ...). None
 /// where the server that is asked has the file itself.
 ///
@@ -200,7 +200,7 @@ fn forget_tried(url: &Address) -> Address {
     url.with_query(Some(&*query).filter(|query| !query.is_empty()))
 }
 
-/// Asks, and goes where the answer is; where that was, and what it told before it was done.
+/// Asks, and goes where the answer is; where that was, and the events before it was done.
 async fn ask(
     url: &Address,
     config: &Config,
@@ -210,7 +210,7 @@ async fn ask(
     let mut at = url.clone();
     for _ in 0..REDIRECTIONS_MAX {
         match ask_one(&at, config, network.clone(), &question).await? {
-            Answer::Told(events) => return Ok((at, events)),
+            Answer::Events(events) => return Ok((at, events)),
             Answer::Elsewhere(target) => at = target,
         }
     }
@@ -222,7 +222,7 @@ async fn ask(
 }
 
 enum Answer {
-    Told(Vec<ConnectionEvent>),
+    Events(Vec<ConnectionEvent>),
     Elsewhere(Address),
 }
 
@@ -241,7 +241,7 @@ async fn ask_one(
     let _ = orders.send(question(FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false }));
     // It ends when the order's sender is dropped, at the latest with this function.
     tokio::spawn(server.run(Link { connection: ConnectionTag(0), commands, events }));
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
     loop {
         let event = match timeout_at(patience.ends, inbox.recv()).await {
@@ -257,8 +257,8 @@ async fn ask_one(
             event @ (ConnectionEvent::Listed { .. }
             | ConnectionEvent::Checksum { .. }
             | ConnectionEvent::Located { .. }
-            | ConnectionEvent::Data { .. }) => told.push(event),
-            ConnectionEvent::Done { .. } => return Ok(Answer::Told(told)),
+            | ConnectionEvent::Data { .. }) => events.push(event),
+            ConnectionEvent::Done { .. } => return Ok(Answer::Events(events)),
             ConnectionEvent::Redirected { url, .. } => return Ok(Answer::Elsewhere(url)),
             ConnectionEvent::Failed { error, .. } => return Err(error),
             ConnectionEvent::Disconnected { error } => {

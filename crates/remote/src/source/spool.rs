@@ -2,7 +2,7 @@
 //!
 //! One connection writes the file into an anonymous temporary file; every connection serves
 //! requests from what is there already, and waits for what is not. A writer that stops before the
-//! end leaves its place to whoever waits.
+//! end leaves its place to a waiting one.
 
 use std::fs::File;
 use std::io;
@@ -67,7 +67,7 @@ impl Spool {
         *self.progress.borrow()
     }
 
-    /// Waits until the bytes up to `end` are there, all are there, or nobody writes.
+    /// Waits until the bytes up to `end` are there, all are there, or the writer is gone.
     pub async fn reached(&self, end: u64) -> Spooled {
         let mut progress = self.progress.subscribe();
         let reached =
@@ -99,7 +99,7 @@ impl Writer {
     /// Appends and lets readers see it.
     ///
     /// # Errors
-    /// Those of the disk; `Interrupted` where nobody will read.
+    /// Those of the disk; `Interrupted` where no reader is left.
     pub async fn append(&mut self, pieces: Vec<Bytes>) -> io::Result<()> {
         let Spooled { written: start, given_up, .. } = *self.spool.progress.borrow();
         if given_up {

@@ -178,7 +178,7 @@ impl Files {
         self.turns.run(client.address(), list).await
     }
 
-    /// The next names of a folder, sorted, of which `text_bytes` of each name tells how many bytes
+    /// The next names of a folder, sorted, of which `text_bytes` of each name gives how many bytes
     /// of `room` it takes; and what is left, if there may be more.
     ///
     /// # Errors

@@ -296,7 +296,7 @@ async fn names(
     Ok(Answered::Frame(grant.hold(text)))
 }
 
-/// `None` for a name that a listing's lines cannot tell: one with a line's end, or one that is no
+/// `None` for a name that a listing's lines cannot hold: one with a line's end, or one that is no
 /// text.
 fn line_of(Entry { name, stat }: Entry, with_stat: bool) -> Option<ListedEntry> {
     let name = String::from_utf8(name).ok().filter(|name| !name.contains('\n'))?;

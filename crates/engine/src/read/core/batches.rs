@@ -119,7 +119,7 @@ impl BatchSender {
         AccountedBatch { batch, counted }
     }
 
-    /// Hands a batch over when the one before has been taken; whether somebody still reads.
+    /// Hands a batch over when the one before has been taken; false when the consumer is gone.
     pub async fn hand_over(&mut self, batch: Batch) -> bool {
         let Ok(slot) = self.sender.clone().reserve_owned().await else { return false };
         self.tell(Phase::Joining);

@@ -75,7 +75,7 @@ pub struct Batch {
     pub left_out: Vec<LeftOut>,
 }
 
-/// A column that nobody has named, and whose data this version cannot read.
+/// A column that the caller did not name, and whose data this version cannot read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
     /// Among the columns that were asked for.
@@ -88,7 +88,7 @@ pub struct LeftOut {
 /// The error of a column that cannot be read in a batch, and was in those before.
 pub(crate) fn too_late(error: Error) -> Error {
     error.with_advice(
-        "columns that nobody has named are left out where their first entries cannot be read, not \
+        "columns that were not asked for by name are left out where their first entries cannot be read, not \
          where later ones cannot: choose columns without it",
     )
 }

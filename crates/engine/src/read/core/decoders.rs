@@ -13,7 +13,7 @@ use super::fill::prefault::{PrefaultThread, Ready};
 use remote::fetch::trace::Trace;
 use remote::{Error, ErrorKind, Result};
 
-/// Comes before whatever else waits: somebody is held up by it.
+/// Decoded before all else that waits: a caller is blocked on it.
 pub const AT_ONCE: u64 = 0;
 
 /// A pool of decoding threads, or none: then work is done where it is given.

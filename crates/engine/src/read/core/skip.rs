@@ -1,4 +1,4 @@
-//! Reading on where something cannot be read: by whole ranges of entries, each of them told.
+//! Reading on where something cannot be read: by whole ranges of entries, each of them reported.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub enum OnError {
     /// It ends with the error.
     #[default]
     Raise,
-    /// It tells what it leaves out, and goes on behind it.
+    /// Calls back with what is left out, and goes on behind it.
     Report(Arc<dyn Fn(Skipped) + Send + Sync>),
 }
 

@@ -28,7 +28,7 @@ pub struct Record {
     /// Path in the file, with the branch of a basket or the field of a page.
     pub name: String,
     /// Uncompressed by stored bytes; of a basket those of its branch, where the tree says no more.
-    /// `None` where nobody says.
+    /// `None` where no record says.
     pub compression: Option<f64>,
 }
 

@@ -14,7 +14,7 @@ use super::map::{Record, factor, record, with_gaps};
 use crate::read::file::File;
 use remote::Result;
 
-/// Bytes of a key up to its length: what tells the compression.
+/// Bytes of a key up to its length: enough to see the compression.
 const HEAD_LEN: u64 = 18;
 /// Bytes that are looked at where no list names anything: at first, and at most.
 const LOOK: Range<u64> = 512..1 << 20;

@@ -144,7 +144,7 @@ impl dyn Columns {
     }
 
     /// As [`Columns::batches`](Self::batches). Columns that cannot decide for themselves are read
-    /// as a join of one table, whose cut tells its pipelines what is left.
+    /// as a join of one table, whose cut sends its pipelines the survivors.
     pub(crate) async fn start_where(
         &self,
         cut: Option<&Cut>,

@@ -55,7 +55,7 @@ enum Source {
     Rest(Place),
 }
 
-/// Who is told what is left.
+/// A pipeline that receives the survivors.
 struct Listener {
     /// Entries of the table that it has, and how those are numbered there.
     entries_covered: u64,
@@ -219,7 +219,7 @@ impl Cutting {
         }
     }
 
-    /// Reads the deciding columns, and tells what survives.
+    /// Reads the deciding columns, and sends the survivors to the listeners.
     async fn decide(
         &self,
         mut decided: Batches,

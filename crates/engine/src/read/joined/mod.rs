@@ -3,7 +3,7 @@
 //! Each is read by a pipeline of its own, in the same steps; they are served side by side, since
 //! what is wanted is ordered by its entry (`joined/run.rs`). A friend with an index is read where
 //! the numbers of the table's entries say so, one step behind them (`joined/lookup.rs`). A cut
-//! decides window by window, and each pipeline is told what is left (`joined/cutting.rs`).
+//! decides window by window, and each pipeline receives the survivors (`joined/cutting.rs`).
 
 mod alignment;
 mod columns;

@@ -62,7 +62,7 @@ pub struct ChainColumns {
 }
 
 impl Engine {
-    /// Reads tables of many files as one. Those whose number of entries nobody has told are opened
+    /// Reads tables of many files as one. Those whose number of entries is not given are opened
     /// side by side, to be counted.
     ///
     /// # Errors
@@ -338,7 +338,7 @@ impl ChainColumns {
         })
     }
 
-    /// Goes through one of the tables without reading what nobody looks at.
+    /// Goes through one of the tables without reading columns that are never touched.
     pub(crate) async fn lazy(&self, place: Place, step: Step) -> Result<LazyBatches> {
         let columns = self.of_table(&place).await?;
         columns.lazy_batches(place.entries.unwrap_or(0..u64::MAX), step).await

@@ -47,7 +47,7 @@ impl Ntuple {
 }
 
 impl AttributeSet {
-    /// All of it: the fields `_rangeStart`, `_rangeLen` and, in `_userData`, those that somebody
+    /// All of it: the fields `_rangeStart`, `_rangeLen` and, in `_userData`, those that the writer
     /// has filled.
     pub fn ntuple(&self) -> &Ntuple {
         &self.ntuple

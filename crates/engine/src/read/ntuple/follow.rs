@@ -1,9 +1,9 @@
 //! A reader that does not say beforehand which fields it reads.
 //!
 //! It goes through an RNTuple in steps and touches columns as it likes. What it touches once is
-//! read on from there, cluster by cluster and as far ahead as the memory budget goes, until a
-//! whole cluster has passed in which nobody touched it. Two rules keep the round trips few where
-//! nothing is known yet, those of [`crate::read::tree::learn`]:
+//! read on from there, cluster by cluster and as far ahead as the memory budget goes, until a whole
+//! cluster has passed in which the caller did not touch it. Two rules keep the round trips few
+//! where nothing is known yet, those of [`crate::read::tree::learn`]:
 //!
 //! * **Startup**: with the first column, the others come for the first step, the smallest first,
 //!   up to an allowance of bytes.
@@ -39,7 +39,7 @@ pub(crate) struct Prefetcher {
     read: Vec<Option<Read>>,
     learning: Learning,
     begun: bool,
-    /// How many columns that nobody has touched come with the next one that is new.
+    /// How many columns that were never touched come with the next one that is new.
     crowd: usize,
 }
 
@@ -198,7 +198,7 @@ impl Prefetcher {
         self.clusters[windows.clone()].iter().map(of).fold(0, u64::saturating_add)
     }
 
-    /// Gives back what lies before an entry, and what nobody has touched since the window before.
+    /// Gives back what lies before an entry, and what was not touched since the window before.
     fn let_go(&mut self, start: u64) {
         for each in &mut self.read {
             let Some(read) = each else { continue };

@@ -149,7 +149,7 @@ impl Contents {
             let (_, Ok(key)) = &self.found[at] else { continue };
             let lacking = match self.file.format().record(&known, key) {
                 Ok(Progress::NeedsData(_)) if !key.is_directory() => record_range(key),
-                // Here already, or an error that is told when its turn comes.
+                // Here already, or an error that is returned in its turn.
                 _ => continue,
             };
             let cost = self.cost(at);
@@ -184,7 +184,7 @@ impl Contents {
                 Some(grant) => {
                     self.here.insert(self.wanted[grant.index], (grant.bytes, grant.permit));
                 }
-                // An error has been told of it.
+                // Its error has been returned.
                 None => return Ok(None),
             }
         }

@@ -164,7 +164,7 @@ impl<'a> Circle<'a> {
     /// The column of a friend that a name or a pattern is about; `None` where it is the table's.
     ///
     /// # Errors
-    /// `InvalidArgument` where several friends have it, `NotInFile` where nobody has.
+    /// `InvalidArgument` where several friends have it, `NotInFile` where none has.
     fn meant<'n>(&'n self, name: &'n str) -> Result<Option<Meant<'n>>> {
         if self.table.has(name) {
             return Ok(None);

@@ -112,7 +112,7 @@ impl Tree {
         self.inner.interpretations.lock()[branch.0 as usize] = Some(Ok(Arc::new(interpretation)));
     }
 
-    /// Whether a branch is read as the bytes of its entries since somebody has asked for that.
+    /// Whether a branch is read as the bytes of its entries, as a caller asked.
     pub fn is_read_as_bytes(&self, branch: BranchId) -> bool {
         let known = self.inner.interpretations.lock();
         matches!(&known[branch.0 as usize], Some(Ok(how)) if how.is_of_bytes())
@@ -201,7 +201,7 @@ impl Tree {
         if columns.is_empty() { Err(error) } else { Ok(columns) }
     }
 
-    /// A branch that can be read, as one that nobody has named.
+    /// A branch that can be read, as one that the caller did not name.
     fn optional(&self, branch: BranchId) -> Option<Column> {
         self.column(branch).ok().map(|column| Column { optional: true, ..column })
     }

@@ -98,7 +98,7 @@ impl Search {
 impl Driver {
     /// A redirector has sent a source of a file on, to this address.
     pub(super) fn sent_on(&mut self, file: FileId, from: &Address, to: &Address) {
-        // One that only has another name for it chooses nobody.
+        // One that only has another name for it chooses no server.
         let Some(state) =
             self.files.get_mut(&file).filter(|_| from.server_key() != to.server_key())
         else {
@@ -106,7 +106,7 @@ impl Driver {
         };
         let search = state.search.get_or_insert_with(|| Search::new(from.clone()));
         search.sends_on = true;
-        // At dCache a door knows its pools better than anybody else does.
+        // At dCache a door knows its pools better than other servers do.
         let is_pool = to.query().is_some_and(|query| query.contains("org.dcache.uuid"));
         let is_door = is_pool && *from != search.origin;
         let host = if is_door { from.host() } else { to.host() };

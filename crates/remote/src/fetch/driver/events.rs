@@ -1,4 +1,4 @@
-//! What connections tell the driver.
+//! How the driver takes in the events of connections.
 
 use std::ops::Range;
 

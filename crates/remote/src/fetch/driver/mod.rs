@@ -45,7 +45,7 @@ pub struct Driver {
     network: Arc<dyn Network>,
     clock: Clock,
     trace: Trace,
-    /// What handles are told of the links.
+    /// What handles see of the links.
     pipe_bytes: Arc<AtomicU64>,
     scheduler: Scheduler,
     event_sender: mpsc::UnboundedSender<(ConnectionTag, ConnectionEvent)>,
@@ -589,7 +589,7 @@ fn budgets(config: &Config) -> scheduler::Budgets {
     }
 }
 
-/// What keeps nobody waiting on a link.
+/// Files for which no read waits on a link.
 const LINK_BRIEF: u64 = 64 << 10;
 /// The same on a disk of this machine.
 const LOCAL_BRIEF: u64 = 1 << 20;

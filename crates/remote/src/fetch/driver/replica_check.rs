@@ -144,7 +144,7 @@ impl Driver {
         let Some((server, _)) = file.sources.get(&source) else { return };
         let name = self.servers[server].name.to_string();
         file.rejected.insert(source);
-        // One byte shows that it can be read, and is nobody's.
+        // One byte shows that it can be read, and is not delivered.
         let used = self.trace.received_from(id.0, &name).saturating_sub(1);
         let used = match file.opener.is_some() || used == 0 {
             true => String::new(),

@@ -22,7 +22,7 @@ pub enum Head {
     Parts(String),
     /// The body is the whole file.
     Whole,
-    /// None of the ranges lies within the file, whose size may be told.
+    /// None of the ranges lies within the file, whose size may be given.
     Unsatisfiable(Option<u64>),
     /// The file is elsewhere.
     Redirected(String),
@@ -90,7 +90,7 @@ pub fn may_be_any_range(status: StatusCode) -> bool {
     )
 }
 
-/// What an answer tells of a file of this size.
+/// What an answer says of a file of this size.
 ///
 /// # Errors
 /// `LimitReached` for a size that no file can have.

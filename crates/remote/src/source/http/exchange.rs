@@ -295,7 +295,7 @@ impl Exchange<'_> {
             return Err(Error::new(ErrorKind::Corrupt, text).into());
         };
         let owed = job.owed();
-        // The version is told with the answer, the size with each part.
+        // The version comes with the answer, the size with each part.
         if let Some(known) = self.server.info(&job.file) {
             let info = file_info(response.headers(), known.size)?;
             if info.says_less_than(&known) && ask.count > 1 {
@@ -465,7 +465,7 @@ impl Exchange<'_> {
         !self.server.http2 && left.is_some_and(|left| left <= DRAIN_BYTES_MAX)
     }
 
-    /// Gets an answer out of the way that nobody reads.
+    /// Reads an answer to its end and drops it.
     pub async fn discard(&self, url: &Address, mut response: Response<Incoming>) -> Outcome<()> {
         if !self.is_nearly_over(&response) {
             self.transport.abandon(response).await;

@@ -30,9 +30,9 @@ pub struct Job {
     pub question: Option<Question>,
     /// `None`: the end of a file whose size is not known yet.
     pub wanted: Option<Wanted>,
-    /// `Opened` has been told.
+    /// `Opened` has been sent.
     pub opened: bool,
-    /// `Done`, `Failed` or `Redirected` has been told.
+    /// `Done`, `Failed` or `Redirected` has been sent.
     pub answered: bool,
     /// What is asked for, as refusals have left it.
     pub form: Form,
@@ -123,7 +123,7 @@ impl Job {
                 let header = Some(format!("bytes=-{}", bytes.max(1)));
                 Ask { header, count: 1, hull: None }
             }
-            // Only the size is to be told.
+            // Only the size was asked for.
             _ => Ask { header: Some("bytes=0-0".into()), count: 1, hull: Some(0..1) },
         }
     }

@@ -4,14 +4,14 @@
 //! with HTTP/2 many. What servers make of ranges differs, so nothing is believed:
 //!
 //! * every `Content-Range` is held against what was asked, every body against its announced length,
-//!   and every size and version is told to the driver, as of every source;
+//!   and every size and version is sent to the driver, as of every source;
 //! * a server without multi-range requests, whether it ignores them or refuses them by whatever
 //!   status, is asked for one range after the other, one without suffix ranges for the end of the
 //!   file once its size is known;
 //! * from a server without ranges, or that refuses them all, the file is read once as a whole into
 //!   a temporary file, which serves all requests (see [`super::spool`]).
 //!
-//! What has been learnt is shared by all connections of a server and told as
+//! What has been learnt is shared by all connections of a server and sent as
 //! [`ConnectionEvent::Traits`]. [`connection`] runs the jobs of the driver, [`exchange`] does one
 //! job in as many rounds as it needs, [`whole`] those of servers without ranges; [`transport`]
 //! sends and receives, [`answer`] judges the head of an answer, [`range`] and [`multipart`] read

@@ -75,7 +75,7 @@ enum State {
 pub enum Item {
     /// These bytes of a part have come, and are held back until its end.
     Held(Range<u64>),
-    /// The size of the file, as a part tells it.
+    /// The size of the file, as a part says it.
     Size(u64),
     /// Bytes of a part.
     Data { offset: u64, bytes: Bytes },
@@ -162,7 +162,7 @@ impl Multipart {
         Ok(end.is_some() || last)
     }
 
-    /// Takes in a line between parts' bytes; the size of the file, where a part tells it.
+    /// Takes in a line between parts' bytes; the size of the file, where a part says it.
     fn handle_line(&mut self, line: &[u8]) -> Result<Option<u64>, Malformed> {
         self.lines += 1;
         if self.lines > LINES_MAX {
@@ -303,7 +303,7 @@ mod tests {
         assert!(parser.next(&mut input).is_err());
     }
 
-    /// A body that never ends could go on with parts that nobody asked for.
+    /// A body that never ends could go on with parts that were not asked for.
     #[test]
     fn there_are_no_more_parts_than_ranges() {
         let part = b"--42\r\nContent-Range: bytes 0-0/100\r\n\r\nx\r\n";

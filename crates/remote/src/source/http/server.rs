@@ -123,7 +123,7 @@ impl HttpServer {
         self.learnt.lock().files.get(&file.tag)?.info.clone()
     }
 
-    /// Notes what an answer says of a file, and tells it before anybody acts on it, unless it is
+    /// Notes what an answer says of a file, and sends it before anything acts on it, unless it is
     /// what was said before.
     ///
     /// # Errors

@@ -192,7 +192,7 @@ impl Transport {
         }
     }
 
-    /// The connection's end, as hyper tells it.
+    /// The connection's end, as hyper reports it.
     pub fn broken(&self, error: &hyper::Error, url: &Address) -> Error {
         let mut text = format!("the connection broke: {error}");
         let mut cause = std::error::Error::source(error);

@@ -19,7 +19,7 @@ use crate::source::{ConnectionEvent, FileRef};
 
 /// Written to or read from a spool at once.
 const SPOOL_PIECE_BYTES: u64 = 1 << 20;
-/// How often it is told that a spool grows.
+/// How often events say that a spool grows.
 const FOLLOW_EVERY: Duration = Duration::from_millis(500);
 
 impl Exchange<'_> {
@@ -61,7 +61,7 @@ impl Exchange<'_> {
         let file = job.file.clone();
         let serving = async {
             match self.serve(job, spool).await {
-                // The writer's own error tells more.
+                // The writer's own error says more.
                 Ok(false) => {}
                 Ok(true) => drop(self.answer(job, Ok(()))),
                 Err(stop) => drop(self.answer(job, Err(stop))),
@@ -106,7 +106,7 @@ impl Exchange<'_> {
         Ok(self.server.learn_info(file, info, |event| self.teller.tell(event))?)
     }
 
-    /// Waits until a spool has the bytes up to `end`, and tells how it grows meanwhile.
+    /// Waits until a spool has the bytes up to `end`, and sends how it grows meanwhile.
     async fn follow(&self, job: &Job, spool: &Spool, end: u64) -> Spooled {
         let mut seen = None;
         loop {
@@ -120,12 +120,12 @@ impl Exchange<'_> {
         }
     }
 
-    /// Delivers from the spool; false where nobody writes what is missing.
+    /// Delivers from the spool; false where no writer is left for what is missing.
     async fn serve(&self, job: &mut Job, spool: &Spool) -> Outcome<bool> {
         loop {
             job.stop_if_cancelled()?;
             let Some(info) = self.server.info(&job.file) else {
-                // The server told no size: it is known at the end.
+                // The server gave no size: it is known at the end.
                 let progress = self.follow(job, spool, u64::MAX).await;
                 match self.server.info(&job.file) {
                     Some(_) => continue,

@@ -93,7 +93,7 @@ impl XrootdServer {
         }
     }
 
-    /// What a file is has been told.
+    /// The identity of a file has been received.
     fn identify(
         &self,
         session: &mut Session,

@@ -73,7 +73,7 @@ impl XrootdServer {
                         session.client.handle_eof(session.clock.now());
                     } else {
                         let bytes = incoming.split().freeze();
-                        // A broken protocol is told once more as the session's last event.
+                        // A broken protocol comes once more as the session's last event.
                         let _ = session.client.handle_bytes(session.clock.now(), bytes);
                     }
                 }
@@ -86,7 +86,7 @@ impl XrootdServer {
         }
     }
 
-    /// Passes on what the session tells, until it has nothing more to tell.
+    /// Passes on the events of the session, until there are no more.
     fn tell(&self, session: &mut Session, link: &Link) -> Result<()> {
         session.tell_sent(link);
         while let Some(event) = session.client.poll_event() {

@@ -22,7 +22,7 @@ pub fn place(file: &Address, location: &Location) -> Option<Place> {
     Some(Place { url, role })
 }
 
-/// XRootD writes addresses of IPv4 as of IPv6, sometimes in a form that nobody can connect to
+/// XRootD writes addresses of IPv4 as of IPv6, sometimes in a form that no client can connect to
 /// (`[::10.77.0.13]`); without the brackets.
 fn host_of(host: &str) -> String {
     let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));

@@ -45,7 +45,7 @@ pub struct XrootdServer {
     profile: Mutex<Profile>,
     remembered: Remembered,
     pages: Arc<Pages>,
-    /// A connection has sent everything at once, which tells what the server thinks of it.
+    /// A connection has sent everything at once, which shows how the server takes it.
     has_burst: AtomicBool,
     /// It answers opens without saying what the file is.
     opens_say_nothing: Arc<AtomicBool>,

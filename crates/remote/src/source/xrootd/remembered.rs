@@ -1,8 +1,8 @@
 //! What a server allowed the last time, so that the first connections of the next process begin
 //! as those of this one would now.
 //!
-//! Only of servers that ask nobody who they are: what others want may change with who asks. What
-//! is remembered is tried, not believed: every guess is checked against the answers.
+//! Only of servers that ask no client to authenticate: what others want may change with who asks.
+//! What is remembered is tried, not believed: every guess is checked against the answers.
 
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;

@@ -57,12 +57,12 @@ pub struct Session {
     pub(super) latest: BTreeMap<u32, RequestTag>,
     /// Where each of the driver's requests is. Ranges with checksums take a request each.
     pub tags: BTreeMap<RequestTag, Vec<RequestId>>,
-    /// What came of files, by the driver's tag, of which it is still to be told what they are: no
+    /// What came of files, by the driver's tag, whose identity is still to be received: no
     /// more than was asked for meanwhile.
     held: BTreeMap<u32, Vec<ConnectionEvent>>,
-    /// What files were as their opens told it.
+    /// What files were when they were opened.
     pub(super) known: BTreeMap<u32, Known>,
-    /// The same of those that are opened again, because their handles told something else.
+    /// The same of those that are opened again, because their handles said something else.
     pub(super) doubted: BTreeMap<u32, FileInfo>,
     /// The server answers opens without saying what the file is, as some session has learnt.
     pub(super) opens_say_nothing: Arc<AtomicBool>,
@@ -74,7 +74,7 @@ pub struct Session {
 
 /// What a protocol request was sent for.
 pub enum Asked {
-    /// Opening for the driver's `Open`: its size is told; the read behind it answers.
+    /// Opening for the driver's `Open`: its size is sent; the read behind it answers.
     Open {
         request: RequestTag,
         file: FileRef,
@@ -133,7 +133,7 @@ impl Session {
         }
     }
 
-    /// Passes on what has come of a file, once it has been told what the file is.
+    /// Passes on events of a file, once its identity has been received.
     pub fn tell(&mut self, link: &Link, file: u32, event: ConnectionEvent) {
         match self.held.get_mut(&file) {
             Some(held) => held.push(event),
@@ -200,7 +200,7 @@ impl Session {
     }
 
     /// A file that has been open for a while is this now. Where it was something else, it is opened
-    /// anew, and what that tells counts: servers may say less of a handle than of a file.
+    /// anew, and what that says counts: servers may say less of a handle than of a file.
     pub fn checked(&mut self, file: &FileRef, id: FileId, now: Option<FileInfo>) {
         let was = self.known.get(&file.tag).map(|known| known.info.clone());
         let Some(was) = was.filter(|was| Some(was) != now.as_ref()) else { return };

@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(ready.until, free.end);
     }
 
-    /// What is behind an array that has moved may be anybody's.
+    /// Memory behind an array that has moved may belong to another allocation.
     #[test]
     fn a_helper_that_is_stopped_asks_for_nothing_more() {
         let ahead = Ahead::new(Mutex::new(200..300));

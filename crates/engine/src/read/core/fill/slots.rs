@@ -3,7 +3,7 @@
 //!
 //! Files are read forwards, so nearly every basket is decoded right behind the one before it in
 //! its column, and nothing is copied. One that comes early is decoded into an array of its own and
-//! appended when its turn comes, by whoever closes the gap.
+//! appended when its turn comes, by the decoder that closes the gap.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub struct ColumnAssembler {
 struct State {
     /// The first entry of the table that is not yet in the array, where there is no cut.
     next: u64,
-    /// `None` while somebody fills it.
+    /// `None` while a decoder fills it.
     column: Option<ColumnBuilder>,
     /// What came early, by its position.
     early: BTreeMap<u64, (u64, Array)>,

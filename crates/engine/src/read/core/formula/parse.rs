@@ -3,7 +3,7 @@
 use super::{Binary, Node, Unary, wrong};
 use remote::Result;
 
-/// Parentheses and signs within each other; more than anybody writes, less than a stack holds.
+/// Parentheses and signs within each other; more than formulas have, less than a stack holds.
 const DEPTH_MAX: u32 = 100;
 /// The same of operators.
 const OPERATORS_MAX: u32 = 256;

@@ -5,8 +5,8 @@
 //! at once, long before the consumer comes to it: only the first window's decision is a wait that
 //! nothing hides.
 //!
-//! The predicate may also be somebody else's, who reads other tables for it: then each window is
-//! told.
+//! The predicate may also be evaluated by a reader of other tables, which then sends the survivors
+//! of each window.
 //!
 //! Two kinds of items are not kept waiting for a decision: the first ones, as many bytes as the
 //! link brings in the round trip that waiting takes, where that is little; and all, once nearly
@@ -143,7 +143,7 @@ impl<S: Source> Pipeline<S> {
         next.map_or(Ok(()), |number| self.settle(number, runs))
     }
 
-    /// Whether somebody else has still to tell about some window.
+    /// Whether survivors of some window are still to be received.
     pub(super) fn listens(&self) -> bool {
         let of_others = |undecided: &Undecided| undecided.predicate.is_none();
         self.undecided.as_ref().is_some_and(|undecided| {

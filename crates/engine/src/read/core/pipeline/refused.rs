@@ -1,9 +1,9 @@
 //! Columns that only their data show to be unreadable.
 //!
-//! A list of a class that the file does not describe can be read as long as it is empty. Where
-//! nobody has named such a column, it is left out of the whole read: the first batch decides. What
-//! was handed out once cannot be taken back, so a later batch of which a column turns out to be
-//! unreadable is an error, which names the column.
+//! A list of a class that the file does not describe can be read as long as it is empty. Where the
+//! caller did not name such a column, it is left out of the whole read: the first batch decides.
+//! What was handed out once cannot be taken back, so a later batch of which a column turns out to
+//! be unreadable is an error, which names the column.
 
 use super::Source;
 use super::run::Pipeline;

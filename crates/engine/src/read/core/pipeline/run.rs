@@ -478,7 +478,7 @@ impl<S: Source> Pipeline<S> {
     }
 }
 
-/// What the one who decides elsewhere tells of the next window.
+/// The survivors of the next window, of a cut that is decided elsewhere.
 async fn next_survivors(feed: &mut Option<SurvivorFeed>) -> Option<Vec<Range<u64>>> {
     match feed {
         Some(feed) => feed.recv().await,

@@ -19,7 +19,7 @@ pub const NEARLY_ALL: (u64, u64) = (31, 32);
 pub struct Undecided {
     /// Positions of the columns that the predicate gets, in its order.
     pub columns: Vec<usize>,
-    /// `None`: another reader decides, and tells.
+    /// `None`: another reader decides, and sends the survivors.
     pub predicate: Option<Arc<dyn Predicate>>,
     /// Windows whose deciding items have been asked for: those before this one.
     pub asked: usize,

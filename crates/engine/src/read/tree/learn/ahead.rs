@@ -25,7 +25,7 @@ enum Coming {
 }
 
 impl AccessPredictor {
-    /// A branch has been touched: what that tells of the next steps is looked after at the next
+    /// A branch has been touched: what follows for the next steps is worked out at the next
     /// one.
     pub(super) fn expect_again(&mut self, branch: usize) {
         let is_new = match self.regular(branch) {
