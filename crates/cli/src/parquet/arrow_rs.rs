@@ -27,7 +27,7 @@ impl ParquetLibrary for ArrowRs {
 /// A file, and its writer once the first batch has decided the types.
 enum Writer {
     Created(File),
-    Begun(SchemaRef, ArrowWriter<File>),
+    Begun(SchemaRef, Box<ArrowWriter<File>>),
 }
 
 impl ParquetWriter for Writer {
@@ -40,7 +40,7 @@ impl ParquetWriter for Writer {
                 let mut writer =
                     ArrowWriter::try_new(file, schema.clone(), Some(properties())).map_err(text)?;
                 writer.write(&record).map_err(text)?;
-                *self = Writer::Begun(schema, writer);
+                *self = Writer::Begun(schema, Box::new(writer));
                 Ok(())
             }
             Writer::Begun(schema, writer) => {
