@@ -12,25 +12,36 @@ from .errors import Error
 __version__: str
 
 __all__ = [
+    "Basket",
+    "Batch",
     "Batches",
+    "ChainFile",
+    "ColumnInfo",
+    "ColumnRequest",
     "Contents",
     "CopyProgress",
+    "Decision",
     "File",
     "Lazy",
     "LeftOut",
     "List",
     "Mark",
     "Marked",
-    "Ntuple",
     "Numbers",
     "Opens",
     "Optional",
     "Parts",
+    "PlannedColumn",
+    "ReadPlan",
     "Record",
     "Regular",
+    "Skipped",
     "Source",
+    "StoredBytes",
     "Strings",
-    "Tree",
+    "Table",
+    "TableLocation",
+    "TreeIndex",
     "Union",
     "__version__",
     "call_while_waiting",
@@ -140,32 +151,8 @@ class Marked:
 
 Column = Numbers | List | Strings | Record | Regular | Optional | Union | Marked
 
-#: A field in the lists that it is in or, with fields to keep, one at the top with only those.
-FieldKey = tuple[int, Sequence[int] | None]
-#: A column of a friend: that one's name, the path in it and, of a field, those in it to keep.
-FriendKey = tuple[str, str] | tuple[str, str, Sequence[str] | None]
-BranchKey = int | FriendKey
-AnyFieldKey = FieldKey | FriendKey
-#: Friends that are open, by name.
-NamedFriends = Sequence[tuple[str, "Tree | Ntuple"]]
-#: Address and path of a table; of each column its name, pieces, stored and decoded bytes, first and
-#: last byte; the ranges of bytes.
-Outline = tuple[
-    str,
-    str,
-    list[tuple[str, int, int, int, tuple[int, int] | None]],
-    list[tuple[int, int]],
-]
-#: Address and path of a table, and itself where it is open.
-Where = tuple[str, str | None, "Tree | Ntuple | None"]
-#: The same, which of its entries, if not all, and its friends.
-Located = tuple[
-    str, str | None, "Tree | Ntuple | None", tuple[int, int] | None, Sequence[tuple[str, Where]]
-]
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
 Mask = Callable[[list[Column], int], NDArray[np.bool_]]
-#: First and last entry (half open) of each run of entries that a cut has left; None without a cut.
-Survivors = NDArray[np.int64] | None
 
 @final
 class LeftOut:
@@ -200,8 +187,8 @@ class File:
     def map(self) -> list[tuple[int, int, str, str, float | None]]:
         """Offset, stored bytes, class, name and compression of every record, gaps included."""
 
-    def tree(self, path: str) -> Tree: ...
-    def table(self, path: str) -> Tree | Ntuple: ...
+    def tree(self, path: str) -> Table: ...
+    def table(self, path: str) -> Table: ...
     @property
     def root_version(self) -> int: ...
     @property
@@ -231,98 +218,283 @@ class Contents:
         """As :meth:`File.content`, of the next path; None behind the last."""
 
 @final
-class Tree:
+class ColumnRequest:
+    """A branch or a field, and how it is wanted."""
+
+    def __new__(
+        cls,
+        address: str,
+        *,
+        optional: bool = False,
+        as_bytes: bool = False,
+        keep: Sequence[str] | None = None,
+    ) -> ColumnRequest:
+        """
+        Args:
+            address: :attr:`ColumnInfo.address`, or any path or last name.
+            optional: Whether it is left out where its data cannot be read.
+            as_bytes: Whether the bytes of its entries are wanted, as strings.
+            keep: Of a field at the top, the paths of those in it that are wanted; without them a
+                field comes in the lists that it is in.
+        """
+
+    @property
+    def address(self) -> str: ...
+    @property
+    def optional(self) -> bool: ...
+    @property
+    def as_bytes(self) -> bool: ...
+    @property
+    def keep(self) -> list[str] | None: ...
+
+@final
+class Decision:
+    """What decides about entries: columns by their addresses, and a function of them."""
+
+    def __new__(cls, columns: Sequence[str], function: Mask) -> Decision: ...
+
+@final
+class StoredBytes:
+    """Bytes of baskets in a file, as it keeps them."""
+
+    @property
+    def compressed(self) -> int: ...
+    @property
+    def uncompressed(self) -> int: ...
+    @property
+    def baskets(self) -> int: ...
+
+@final
+class Basket:
+    """Where a basket is."""
+
+    @property
+    def entry_start(self) -> int: ...
+    @property
+    def entry_stop(self) -> int: ...
+    @property
+    def record(self) -> tuple[int, int] | None:
+        """First and last byte, key included; None where the tree's own record has it."""
+
+@final
+class ColumnInfo:
+    """A branch of a tree or a field of an RNTuple, of the table itself or of a friend."""
+
+    @property
+    def number(self) -> int:
+        """Its position among all columns of its table."""
+
+    @property
+    def friend(self) -> str | None:
+        """The name of the friend that has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def path(self) -> str:
+        """Names from the top to here, with the friend's in front."""
+
+    @property
+    def address(self) -> str:
+        """What a request calls it: its path, and of several of one path which of them."""
+
+    @property
+    def parent(self) -> int | None:
+        """Position of the column that it is in."""
+
+    def children(self) -> list[ColumnInfo]:
+        """The columns directly in it."""
+
+    @property
+    def is_branch(self) -> bool: ...
+    @property
+    def is_group(self) -> bool:
+        """Whether it is a branch that only groups others, and has no entries of its own."""
+
+    @property
+    def title(self) -> str:
+        """Title of a branch, description of a field."""
+
+    @property
+    def typename(self) -> str: ...
+    def datashape(self, keep: Sequence[str] | None = None) -> str:
+        """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""
+
+    @property
+    def num_entries(self) -> int: ...
+    def stored(self) -> StoredBytes: ...
+    def baskets(self) -> list[Basket]: ...
+
+@final
+class ChainFile:
+    """One tree or RNTuple of a chain, and which of the chain's entries (half open) it has."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def entry_start(self) -> int: ...
+    @property
+    def entry_stop(self) -> int: ...
+
+@final
+class TreeIndex:
+    """Which entry has which numbers."""
+
+    @property
+    def major_name(self) -> str: ...
+    @property
+    def minor_name(self) -> str: ...
+    @property
+    def major(self) -> NDArray[np.int64]: ...
+    @property
+    def minor(self) -> NDArray[np.int64]: ...
+    @property
+    def entries(self) -> NDArray[np.int64]: ...
+
+@final
+class PlannedColumn:
+    """What would be fetched for one column."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def pieces(self) -> int: ...
+    @property
+    def stored_bytes(self) -> int: ...
+    @property
+    def decoded_bytes(self) -> int: ...
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """First and last byte in the file."""
+
+@final
+class ReadPlan:
+    """What would be fetched of one tree or RNTuple."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def columns(self) -> list[PlannedColumn]: ...
+    @property
+    def ranges(self) -> list[tuple[int, int]]:
+        """Ranges of bytes (half open) in the file's order."""
+
+@final
+class Table:
+    """A tree, an RNTuple, or a chain of either, with the friends that were added to it."""
+
+    def with_friends(self, friends: Sequence[tuple[str, Table]]) -> Table:
+        """The same with friends, which come before those in its file."""
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is made of branches, not of fields."""
+
     @property
     def file(self) -> File: ...
     @property
     def name(self) -> str: ...
     @property
-    def title(self) -> str: ...
+    def title(self) -> str:
+        """Title of a tree, description of an RNTuple."""
+
     @property
     def path(self) -> str: ...
     @property
     def num_entries(self) -> int: ...
     @property
     def aliases(self) -> list[tuple[str, str]]: ...
-    def branches(self) -> list[tuple[str, int | None]]:
-        """Name and parent of each branch, by number, in the tree's depth-first order."""
+    def chain_files(self) -> list[ChainFile] | None:
+        """The files of a chain; None of what is no chain."""
 
-    def bytes(self) -> tuple[int, int]:
-        """Compressed and uncompressed bytes of all baskets."""
+    def stored(self) -> StoredBytes:
+        """Bytes of all baskets of a tree."""
 
-    def branch_title(self, branch: int) -> str: ...
-    def branch_bytes(self, branch: int) -> tuple[int, int, int]:
-        """Compressed and uncompressed bytes, and number of baskets."""
+    def index(self) -> TreeIndex | None: ...
+    def friend_names(self) -> list[str]:
+        """Names of the friends that its file names."""
 
-    def baskets(self, branch: int) -> list[tuple[int, int, tuple[int, int] | None]]:
-        """Of each basket its entries (half open), and its record in the file (half open)."""
+    def friend(self, name: str) -> Table:
+        """Opens a friend that its file names."""
 
-    def branch_entries(self, branch: int) -> int: ...
-    def typename(self, branch: int) -> str: ...
-    def read_as_bytes(self, branch: int) -> None:
-        """From now on the branch is a column of strings, the bytes of its entries."""
+    def attribute_sets(self) -> list[str]:
+        """Names of the attribute sets that are linked to it; of a chain none is."""
 
-    def friend_places(self) -> list[tuple[str, str, str]]:
-        """Name, path in its file and file of each friend; no file for the tree's own."""
+    def attribute_set(self, name: str) -> Table:
+        """Opens an attribute set; KeyInFileError where there is none of that name."""
 
-    def friend(self, name: str) -> Tree | Ntuple:
-        """Opens a friend."""
+    def schema_version(self) -> tuple[int, int]:
+        """Of an attribute set, which version its fields have: major and minor."""
 
-    def links(self) -> list[tuple[str, str, int, int]] | None:
-        """Address, path and entries (half open) of each tree of a chain."""
+    def ranges(self) -> NDArray[np.int64]:
+        """Of an attribute set, first and last entry (half open) that each entry is about."""
 
-    def index(
-        self,
-    ) -> tuple[str, str, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]] | None:
-        """Expressions of the major and the minor number, these, and their entries."""
+    def columns(self) -> list[ColumnInfo]:
+        """Its branches or fields, each followed by those in it."""
 
-    def is_group(self, branch: int) -> bool: ...
-    def datashape(self, branch: int) -> str:
-        """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""
+    def find(self, text: str, below: int | None = None) -> int | None:
+        """Position of the column of that path or last name, below one of them."""
+
+    def require(self, text: str, below: int | None = None) -> int:
+        """As :meth:`find`; KeyInFileError with the names that come near."""
+
+    def resolve(self, text: str, below: int | None = None) -> list[ColumnInfo]:
+        """The columns that a text means, of the table or of friends: one or, of a glob, all that
+        match. KeyInFileError where nothing has the name."""
 
     def read(
         self,
-        branches: Sequence[tuple[BranchKey, bool]],
+        columns: Sequence[ColumnRequest],
         start: int,
         stop: int,
-        cut: tuple[Sequence[BranchKey], Mask] | None = None,
-        *,
-        friends: NamedFriends = ...,
-    ) -> tuple[Survivors, list[Column | LeftOut]]:
-        """Survivors and columns of branches, each with whether it may be left out."""
-
+        cut: Decision | None = None,
+    ) -> Batch: ...
     def batches(
         self,
-        branches: Sequence[tuple[BranchKey, bool]],
+        columns: Sequence[ColumnRequest],
         start: int,
         stop: int,
-        cut: tuple[Sequence[BranchKey], Mask] | None = None,
+        cut: Decision | None = None,
         *,
-        friends: NamedFriends = ...,
         step_entries: int | None = None,
         step_bytes: int | None = None,
     ) -> Batches: ...
     def lazy(
         self,
-        branches: Sequence[BranchKey],
+        columns: Sequence[ColumnRequest],
         start: int,
         stop: int,
         *,
-        friends: NamedFriends = ...,
         step_entries: int | None = None,
         step_bytes: int | None = None,
     ) -> Lazy:
         """Batches of which nothing is read before it is asked for."""
 
-    def plan(
-        self,
-        branches: Sequence[tuple[BranchKey, bool]],
-        start: int,
-        stop: int,
-        *,
-        friends: NamedFriends = ...,
-    ) -> list[Outline]:
+    def plan(self, columns: Sequence[ColumnRequest], start: int, stop: int) -> list[ReadPlan]:
         """What reading would fetch, table by table."""
+
+@final
+class Batch:
+    """Entries that have been read."""
+
+    @property
+    def table(self) -> int:
+        """Number of the table among many."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def stop(self) -> int: ...
+    @property
+    def survivors(self) -> NDArray[np.int64] | None:
+        """First and last entry (half open) of each run that a cut has left; None without a cut."""
+
+    @property
+    def columns(self) -> list[Column | LeftOut]: ...
 
 @final
 class Lazy:
@@ -336,116 +508,72 @@ class Lazy:
         """What the column at a position looks like without entries."""
 
 @final
-class Ntuple:
-    @property
-    def file(self) -> File: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def description(self) -> str: ...
-    @property
-    def num_entries(self) -> int: ...
-    def fields(self) -> list[tuple[str, int | None, str, str]]:
-        """Name, number of the one above, C++ type and description of each field."""
-
-    def attribute_sets(self) -> list[str]:
-        """Names of the attribute sets that are linked to it; of a chain none is."""
-
-    def attribute_set(self, name: str) -> Ntuple:
-        """Opens an attribute set; KeyInFileError where there is none of that name."""
-
-    def schema_version(self) -> tuple[int, int] | None:
-        """Of an attribute set, which version its fields have: major and minor."""
-
-    def ranges(self) -> NDArray[np.int64]:
-        """Of an attribute set, first and last entry (half open) that each entry is about."""
-
-    def datashape(self, column: FieldKey) -> str:
-        """The type of an entry, in Awkward's spelling; UnsupportedError where there is none."""
-
-    def read(
-        self,
-        wanted: Sequence[AnyFieldKey],
-        start: int,
-        stop: int,
-        cut: tuple[Sequence[AnyFieldKey], Mask] | None = None,
-        *,
-        friends: NamedFriends = ...,
-    ) -> tuple[Survivors, list[Column]]: ...
-    def batches(
-        self,
-        wanted: Sequence[AnyFieldKey],
-        start: int,
-        stop: int,
-        cut: tuple[Sequence[AnyFieldKey], Mask] | None = None,
-        *,
-        friends: NamedFriends = ...,
-        step_entries: int | None = None,
-        step_bytes: int | None = None,
-    ) -> Batches: ...
-    def lazy(
-        self,
-        wanted: Sequence[AnyFieldKey],
-        start: int,
-        stop: int,
-        *,
-        friends: NamedFriends = ...,
-        step_entries: int | None = None,
-        step_bytes: int | None = None,
-    ) -> Lazy:
-        """Batches of which nothing is read before it is asked for."""
-
-    def plan(
-        self,
-        wanted: Sequence[AnyFieldKey],
-        start: int,
-        stop: int,
-        *,
-        friends: NamedFriends = ...,
-    ) -> list[Outline]:
-        """What reading would fetch, table by table."""
-
-    def links(self) -> list[tuple[str, str, int, int]] | None:
-        """Address, path and entries (half open) of each RNTuple of a chain."""
-
-@final
 class Batches:
     @property
     def steps(self) -> int | None:
         """How many there are in all, where that is known beforehand."""
 
-    def next(self) -> tuple[int, int, Survivors, list[Column | LeftOut]] | None:
-        """First and last entry (half open), survivors and columns; None after the last batch."""
+    def next(self) -> Batch | None:
+        """None after the last one."""
 
 @final
 class Opens:
-    def next(self) -> Tree | Ntuple | None: ...
+    def next(self) -> Table | None: ...
+
+@final
+class Skipped:
+    """Entries that have been left out."""
+
+    @property
+    def table(self) -> int:
+        """Number of the table among many."""
+
+    @property
+    def path(self) -> str | None: ...
+    @property
+    def entries(self) -> tuple[int, int] | None:
+        """First and last entry (half open), where they are known."""
+
+    @property
+    def error(self) -> Error: ...
 
 @final
 class Parts:
-    def next(self) -> tuple[int, int, int, Survivors, list[Column | LeftOut]] | None:
-        """Number of the place, entries (half open) in its tree, survivors and columns."""
+    def next(self) -> Batch | None:
+        """None after the last one."""
 
-    def skipped(self) -> list[tuple[int, str | None, tuple[int, int] | None, Error]]:
+    def skipped(self) -> list[Skipped]:
         """What has been left out since this was asked last."""
 
-def chain(places: Sequence[Located]) -> Tree | Ntuple:
+@final
+class TableLocation:
+    """Where a table is, or the open one itself; which of its entries, if not all; its friends."""
+
+    def __new__(
+        cls,
+        url: str,
+        path: str | None,
+        *,
+        table: Table | None = None,
+        entries: tuple[int, int] | None = None,
+        friends: Sequence[tuple[str, TableLocation]] = ...,
+    ) -> TableLocation: ...
+
+def chain(places: Sequence[TableLocation]) -> Table:
     """The tables of many places as one, those without a known number of entries opened."""
 
 def matching(pattern: str) -> list[str]: ...
 def open_file(url: str) -> File: ...
-def open_table(url: str, path: str | None) -> Tree | Ntuple:
+def open_table(url: str, path: str | None) -> Table:
     """Without a path, the only one there is."""
 
 def open_tables(places: Sequence[tuple[str, str | None]]) -> Opens: ...
 def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: ...
 def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(
-    places: Sequence[Located],
-    columns: Sequence[tuple[str, bool, bool, Sequence[str] | None]],
-    cut: tuple[Sequence[str], Mask] | None = None,
+    places: Sequence[TableLocation],
+    columns: Sequence[ColumnRequest],
+    cut: Decision | None = None,
     *,
     on_error_report: bool = False,
     step_entries: int | None = None,

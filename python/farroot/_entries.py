@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ._befriended import ChainFile
+    from ._table import ChainFile
 
 #: Entries, or bytes with a unit (``"100 MB"``), that come at a time.
 StepSize = int | str

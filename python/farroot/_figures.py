@@ -23,9 +23,14 @@ class Stored(NamedTuple):
         """Uncompressed by compressed bytes; 1.0 where there are none."""
         return self.uncompressed / self.compressed if self.compressed else 1.0
 
-    def plus(self, *figures: int) -> Stored:
+    @classmethod
+    def of(cls, core: _core.StoredBytes) -> Stored:
+        """The engine's own."""
+        return cls(core.compressed, core.uncompressed, core.baskets)
+
+    def plus(self, core: _core.StoredBytes) -> Stored:
         """Both together."""
-        return Stored(*(sum(pair) for pair in zip(self, figures, strict=False)))
+        return Stored(*map(sum, zip(self, Stored.of(core), strict=True)))
 
 
 def of_chain(tree: Tree) -> tuple[Stored, dict[str, Stored]]:
@@ -33,12 +38,9 @@ def of_chain(tree: Tree) -> tuple[Stored, dict[str, Stored]]:
     whole, branches = Stored(), defaultdict[str, Stored](Stored)
     opens = _core.open_tables([link[:2] for link in tree.links])
     while (each := opens.next()) is not None:
-        if isinstance(each, _core.Ntuple):
+        if not each.is_tree:
             continue
-        whole = whole.plus(*each.bytes(), 0)
-        paths: list[str] = []
-        for number, (name, above) in enumerate(each.branches()):
-            path = name if above is None else f"{paths[above]}/{name}"
-            paths.append(path)
-            branches[path] = branches[path].plus(*each.branch_bytes(number))
+        whole = whole.plus(each.stored())
+        for info in each.columns():
+            branches[info.path] = branches[info.path].plus(info.stored())
     return whole, dict(branches)

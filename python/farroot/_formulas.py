@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _special_functions
-from .errors import InvalidArgumentError
+from .errors import InvalidArgumentError, KeyInFileError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ._core import Column
+    from ._core import Column, ColumnInfo, Table
     from ._selection import Leaf, Place
 
 #: Names of functions, as in uproot.
@@ -94,7 +94,7 @@ class Formula:
             else:
                 yield named
 
-    def value(self, columns: Mapping[Hashable, Any]) -> Any:
+    def value(self, columns: Mapping[Any, Any]) -> Any:
         """Its value for arrays by key."""
 
         def named(name: str) -> Any:
@@ -103,7 +103,7 @@ class Formula:
 
         return _value(self.root, named, self.text)
 
-    def evaluated(self, columns: Mapping[Hashable, Column]) -> Any:
+    def evaluated(self, columns: Mapping[Any, Column]) -> Any:
         """Its value for decoded columns: with NumPy alone where each entry has one number."""
         from . import _core
 
@@ -190,8 +190,32 @@ def _read(text: str, place: Place, aliases: Mapping[str, str], within: tuple[str
                 raise InvalidArgumentError(f"the alias {name!r} refers to itself")
             names[name] = _read(aliases[name], place, aliases, (*within, name))
         else:
-            names[name] = place.leaf(name, text)
+            names[name] = _leaf(place, name, text)
     return Formula(text, root, names)
+
+
+def _leaf(place: Place, name: str, text: str) -> Leaf:
+    """The column of a name in a formula: dots may stand for slashes."""
+    from ._selection import Leaf
+
+    core, below = place.table._live(), place._number
+    spelled = (name, name.replace(".", "/"))
+    own = (number for each in spelled if (number := core.find(each, below)) is not None)
+    number = next(own, None)
+    info = _of_friend(core, name, below) if number is None else place.table._columns()[number]
+    if info.is_group:
+        raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
+    return Leaf(info)
+
+
+def _of_friend(core: Table, name: str, below: int | None) -> ColumnInfo:
+    try:
+        return core.resolve(name, below)[0]
+    except (KeyInFileError, IndexError):
+        friend, _, path = name.partition(".")
+        if "." not in path:
+            raise
+        return core.resolve(f"{friend}.{path.replace('.', '/')}", below)[0]
 
 
 def _name(node: ast.expr) -> str | None:

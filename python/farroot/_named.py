@@ -13,6 +13,8 @@ from ._uproot import Explained, taken
 from .errors import ArgumentTypeError, KeyInFileError
 
 if TYPE_CHECKING:
+    from ._core import ColumnInfo
+    from ._selection import ColumnQuery
     from ._table import InFile
 
 
@@ -30,6 +32,9 @@ class _Column(Protocol):
     @property
     def _shape_shown(self) -> str: ...
 
+    @property
+    def _info(self) -> ColumnInfo: ...
+
     def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Any]]: ...
 
 
@@ -44,14 +49,17 @@ class Named(Explained, Generic[Column]):
     #: What a column is called.
     _kind: ClassVar[str]
 
+    #: The column itself; None for what has all of them.
+    _number: int | None
+
     def _numbers(self) -> Sequence[int]:
         """The columns directly below, in the order of the file."""
-        raise NotImplementedError
+        return self._in()._children.get(self._number, [])
 
     def _column(self, number: int) -> Column:
         raise NotImplementedError
 
-    def _in(self) -> InFile[Any]:
+    def _in(self) -> InFile:
         """What all the columns are of."""
         raise NotImplementedError
 
@@ -103,6 +111,13 @@ class Named(Explained, Generic[Column]):
             return list(reversed(dict(reversed(found)).items()))
         return found
 
+    def _filtered(self, choice: ColumnQuery) -> list[tuple[str, ColumnInfo]]:
+        """What the filters of a call accept, by last name."""
+        items = self._items(
+            choice.filter_name, choice.filter_typename, choice.filter_column, full_paths=False
+        )
+        return [(name, column._info) for name, column in items]
+
     def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Column]]:
         for column in self._direct():
             path = prefix + column.name
@@ -110,25 +125,23 @@ class Named(Explained, Generic[Column]):
             if recursive:
                 yield from column._walk(path + self._separator, recursive)
 
-    def no_such(self, where: str) -> KeyInFileError:
-        """The error for a name that no column has, with those that come near."""
-        import difflib
+    def find(self, where: str) -> Column | None:
+        """As ``self[where]``, or None."""
+        number = self._in()._live().find(where, self._number)
+        return None if number is None else self._column(number)
 
-        keys = [name for name, _ in self._items()]
-        folded = {key.lower(): key for key in keys}
-        near = [folded[key] for key in difflib.get_close_matches(where.lower(), folded, n=3)]
-        if near:
-            hint = "did you mean " + " or ".join(map(repr, near)) + "?"
-        else:
-            shown = ", ".join(map(repr, keys[:10])) + (", ..." if len(keys) > 10 else "")
-            hint = f"there are {shown}" if keys else "there are none"
-        place = self._in()
-        if others := list(getattr(place, "friends", ())):
-            shown = f"{others[0]}.{where}"
-            hint += f"; nor has a friend ({', '.join(others)}) one: {shown!r} says whose is meant"
-        error = KeyInFileError(f"no {self._kind} is called {where!r}; {hint}; in {place.address}")
-        error.url = place.url
-        return error
+    def __getitem__(self, where: str | int) -> Column:
+        """The one of that path or, below any, of that name; or by position.
+
+        Raises:
+            KeyInFileError: where there is none, with the names that come near.
+        """
+        if not isinstance(where, str):
+            return self._at(where)
+        return self._column(self._in()._live().require(where, self._number))
+
+    def __contains__(self, where: object) -> bool:
+        return isinstance(where, str) and self.find(where) is not None
 
     @taken
     def get(self, where: str | int, default: Any = None) -> Any:

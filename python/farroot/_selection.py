@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from . import _core, _libraries, _reinterpreted
@@ -13,142 +13,112 @@ from ._entries import EntrySelection, entry_range, steps_of_files
 from ._filters import Filter, is_glob
 from ._libraries import How, Library
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
+from ._registry import registered
 from .errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     KeyInFileError,
     UnreadableWarning,
+    UnsupportedError,
     warn,
 )
 
 if TYPE_CHECKING:
-    from ._befriended import ChainFile
-    from ._core import Mask
+    from ._core import ColumnInfo, ColumnRequest, Decision
     from ._formulas import Cut, Formula
     from ._registry import Decoder
-    from .branches import HasBranches
+    from ._table import InFile
     from .dataset import Steps
-    from .friends import OfFriend
     from .interpretation import Interpretation
-    from .ntuple import RNTuple
-    from .tree import Branch, Tree
+    from .tree import Branch
 
 
-Column = TypeVar("Column", "Chosen", "Chosen | Computed | OfFriend")
-Ordered = TypeVar("Ordered", bound="OneColumn | Computed")
+Column = TypeVar("Column", "Chosen", "Chosen | Computed")
+Ordered = TypeVar("Ordered", bound="Chosen | Computed")
 
 #: Whether Awkward arrays carry titles as ``__doc__``; or which attributes of the tree the whole
 #: carries under which names.
 Doc = bool | Mapping[str, str]
 
-
-class Leaf(Protocol):
-    """Something that the engine reads as one column."""
-
-    @property
-    def key(self) -> Hashable:
-        """What the engine calls it."""
-
-    @property
-    def path(self) -> str:
-        """What it is called in any file."""
-
-    @property
-    def decoder(self) -> Decoder | None:
-        """What :func:`farroot.register` was given for its type, or None."""
+#: What the engine calls a column: its address and, of a field at the top, those in it to keep.
+Key = tuple[str, tuple[str, ...] | None]
 
 
 class Place(Protocol):
     """Where names are looked up: a tree, a branch or an RNTuple."""
 
     @property
-    def table(self) -> Table:
+    def num_entries(self) -> int: ...
+
+    @property
+    def table(self) -> InFile:
         """What is read."""
 
     @property
-    def num_entries(self) -> int: ...
+    def _number(self) -> int | None:
+        """Below which of the table's columns names are looked up first."""
 
-    def leaf(self, name: str, text: str) -> Leaf:
-        """What a name in a formula stands for.
-
-        Raises:
-            KeyInFileError: for a name that nothing has.
-            InvalidArgumentError: for one that is no column.
-        """
-
-    def chosen(self, choice: ColumnQuery) -> Sequence[OneColumn | Computed]:
-        """The columns that a call means, each under another name."""
+    def _filtered(self, choice: ColumnQuery) -> list[tuple[str, ColumnInfo]]:
+        """What the filters of a call accept, by name."""
 
 
-class Table(Protocol):
-    """A tree or an RNTuple."""
+@dataclass(frozen=True)
+class Leaf:
+    """What the engine reads as one column."""
 
-    @property
-    def aliases(self) -> Mapping[str, str]: ...
+    info: ColumnInfo
+    #: Of a field at the top, the paths of those in it that are kept; without them a field comes in
+    #: the lists that it is in.
+    keep: tuple[str, ...] | None = None
 
-    @property
-    def address(self) -> str: ...
+    @cached_property
+    def key(self) -> Key:
+        """What the engine calls it."""
+        return self.info.address, self.keep
 
     @property
-    def is_chain(self) -> bool: ...
+    def path(self) -> str:
+        """What it is called in any file."""
+        return self.info.path
+
+    @cached_property
+    def decoder(self) -> Decoder | None:
+        """What :func:`farroot.register` was given for its type, or None."""
+        return registered(lambda: self.info.typename) if self.info.is_branch else None
 
     @property
-    def links(self) -> list[ChainFile]: ...
-
-    def _live(self) -> Any:
-        """The engine's own."""
-
-    def _live_friends(self) -> Any:
-        """Friends that were added, as the engine has them."""
-
-    def _asked(self, key: Any, optional: bool) -> Any:
-        """What the engine is told of a column; an optional one may be left out."""
-
-    def _asked_everywhere(self, key: Any, optional: bool) -> Any:
-        """The same for other files, where columns have other numbers."""
-
-
-class OneColumn(Protocol):
-    """A column of the result that is read, not computed."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def optional(self) -> bool:
-        """Whether nobody has named it: it is left out where its data cannot be read."""
-
-    def leaves(self) -> Iterator[Leaf]:
-        """What is read for it."""
-
-    def array(
-        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
-    ) -> Any:
-        """Its array, from decoded columns by key."""
+    def is_readable(self) -> bool:
+        """Whether this version can read it, as far as its type tells."""
+        if self.decoder is not None:
+            return True
+        try:
+            self.info.datashape(self.keep)
+        except UnsupportedError:
+            return False
+        return True
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A column of the result: one branch, or several under the name of their parent."""
+    """A column of the result that is read: one, or several under the name of their parent."""
 
     name: str
-    branch: Branch
+    leaf: Leaf
     parts: tuple[Chosen, ...] | None = None
+    #: Whether it is left out where its data cannot be read, since nobody has named it.
     optional: bool = False
-    #: How its bytes are read, where not as the branch's own type says.
-    interpretation: Interpretation | None = None
+    #: The branch and how its bytes are read, where not as the branch's own type says.
+    reinterpreted: tuple[Branch, Interpretation] | None = None
 
     @property
-    def title(self) -> str:
-        """What the file says of it."""
-        return self.branch.title
+    def title(self) -> str | None:
+        """What the file says of a branch."""
+        return self.leaf.info.title if self.leaf.info.is_branch else None
 
-    def leaves(self) -> Iterator[Branch]:
-        """The branches that are read for it."""
+    def leaves(self) -> Iterator[Leaf]:
+        """What is read for it."""
         if self.parts is None:
-            # Also tells the engine, which may be another one since the last read.
-            _ = self.branch.decoder
-            yield self.branch
+            yield self.leaf
         else:
             for part in self.parts:
                 yield from part.leaves()
@@ -157,25 +127,20 @@ class Chosen:
         self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
     ) -> Any:
         """Its array, from decoded columns by key."""
-        if self.parts is None:
-            column = columns[self.branch.key]
-            decode = self.branch.decoder
-            if self.interpretation is not None:
-                from . import _reinterpreted
-
-                made = _reinterpreted.array(column, self.branch, self.interpretation, into)
-                return into.computed(made, rows)
-            return (
-                into.of_branch(column, rows)
-                if decode is None
-                else into.computed(decode(column), rows)
-            )
-        there = [part for part in self.parts if part.is_in(columns)]
-        return into.nested({part.name: part.array(columns, into, rows) for part in there})
+        if self.parts is not None:
+            there = [part for part in self.parts if part.is_in(columns)]
+            return into.nested({part.name: part.array(columns, into, rows) for part in there})
+        column, decode = columns[self.leaf.key], self.leaf.decoder
+        if self.reinterpreted is not None:
+            return into.computed(_reinterpreted.array(column, *self.reinterpreted, into), rows)
+        if decode is not None:
+            return into.computed(decode(column), rows)
+        is_branch = self.leaf.info.is_branch
+        return into.of_branch(column, rows) if is_branch else into.array(column, rows)
 
     def is_in(self, columns: Mapping[Any, _core.Column]) -> bool:
         """Whether any of it has been read."""
-        return any(branch.key in columns for branch in self.leaves())
+        return any(leaf.key in columns for leaf in self.leaves())
 
 
 @dataclass(frozen=True)
@@ -279,27 +244,67 @@ class ColumnQuery:
         return [by_name[name] for name in names]
 
 
-def branches_chosen(
-    place: HasBranches, choice: ColumnQuery
-) -> Sequence[Chosen | Computed | OfFriend]:
-    """The columns that a call means, each under another name.
+def chosen_columns(place: Place, choice: ColumnQuery) -> list[Chosen | Computed]:
+    """The columns that a call means, each under another name: of an RNTuple first its own fields,
+    in the order of the file.
 
     Raises:
-        KeyInFileError: for a name that no branch has, or a glob that none matches.
+        KeyInFileError: for a name that no column has, or a glob that none matches.
     """
+    is_tree = place.table._live().is_tree
     if choice.expressions is None:
-        return [*_named(_accepted(_filtered(place, choice)))]
+        accepted = place._filtered(choice)
+        return _distinct(_accepted(place, accepted) if is_tree else _readable(place, accepted))
     aliases = choice.all_aliases(place)
-    found: list[Chosen | Computed | OfFriend] = []
     interpreted = choice.interpretations() or {}
-    for name in choice.names():
-        columns = _expressed(place, name, aliases)
-        wanted = interpreted.get(name)
-        found.extend(columns if wanted is None else [reinterpret(each, wanted) for each in columns])
-    return _named(found)
+    fields: list[ColumnInfo] = []
+    found: list[Chosen | Computed] = []
+    for text in choice.names():
+        wanted = interpreted.get(text)
+        infos = [] if text in aliases else _resolved(place, text)
+        columns: Sequence[Chosen | Computed]
+        if infos and not is_tree and infos[0].friend is None:
+            if wanted is not None:
+                raise InvalidArgumentError(f"the field {text!r} is read as its type says only")
+            fields += infos
+            continue
+        columns = _columns(place, text, infos)
+        if not columns:
+            columns = [_computed(place, text, aliases)]
+        found += columns if wanted is None else [reinterpret(place, c, wanted) for c in columns]
+    return _distinct([*_pruned(place, fields), *found])
 
 
-def reinterpret(column: Chosen | Computed | OfFriend, wanted: Interpretation) -> Chosen:
+def _resolved(place: Place, text: str) -> list[ColumnInfo]:
+    """The columns that a text means; of a formula none."""
+    core, below = place.table._live(), place._number
+    if is_computed(text) and not is_glob(text):
+        number = core.find(text, below)
+        return [] if number is None else [place.table._columns()[number]]
+    return core.resolve(text, below)
+
+
+def _columns(place: Place, text: str, infos: list[ColumnInfo]) -> list[Chosen]:
+    """The columns that a text stands for: what is named as it is, or what a glob matches."""
+    if not infos:
+        return []
+    if not is_glob(text) or infos[0].path == text:
+        return [one(text, infos[0])]
+    if not infos[0].is_branch:
+        return [one(info.path, info) for info in infos]
+    prefix = "" if infos[0].friend is None else f"{infos[0].friend}."
+    return _accepted(place, [(prefix + info.name, info) for info in infos])
+
+
+def _computed(place: Place, text: str, aliases: Mapping[str, str]) -> Computed:
+    from ._formulas import formula
+
+    if text not in aliases and not is_computed(text):
+        raise KeyInFileError(f"nothing that can be read matches {text!r}; in {place.table.address}")
+    return Computed(text, formula(text, place, aliases))
+
+
+def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation) -> Chosen:
     """The column with its bytes read so.
 
     Raises:
@@ -309,65 +314,11 @@ def reinterpret(column: Chosen | Computed | OfFriend, wanted: Interpretation) ->
         raise InvalidArgumentError(
             f"{column.name!r} is no single branch whose bytes could be read as {wanted!r}"
         )
-    if wanted == column.branch.interpretation:
+    branch = place.table._branch_of(column.leaf.info)
+    if wanted == branch.interpretation:
         return column
-    _reinterpreted.check(column.branch, wanted)
-    return replace(column, interpretation=wanted)
-
-
-def _filtered(place: HasBranches, choice: ColumnQuery) -> list[tuple[str, Branch]]:
-    items = place.items(
-        filter_name=choice.filter_name,
-        filter_typename=choice.filter_typename,
-        filter_branch=choice.filter_column,
-        full_paths=False,
-    )
-    own = place.itself
-    # A branch without branches stands for itself.
-    return [(own.name, own)] if own is not None and not len(place) else items
-
-
-def _expressed(
-    place: HasBranches, text: str, aliases: Mapping[str, str]
-) -> Sequence[Chosen | Computed | OfFriend]:
-    branch = None if text in aliases else place.find(text)
-    if branch is not None:
-        return [one(text, branch)]
-    if text not in aliases and (others := columns_of_friends(place.tree, text)):
-        return others
-    if is_glob(text):
-        matching = _accepted(place.items(filter_name=text, full_paths=False))
-        if matching:
-            return matching
-    if text not in aliases and not is_computed(text):
-        if is_glob(text):
-            raise KeyInFileError(f"no readable branch matches {text!r}; in {place.tree.address}")
-        raise place.no_such(text)
-    from ._formulas import formula
-
-    return [Computed(text, formula(text, place, aliases))]
-
-
-def columns_of_friends(place: RNTuple | Tree, text: str) -> list[Chosen | OfFriend]:
-    """The columns of friends that a name, or a glob with a friend's name before it, means."""
-    from .friends import OfFriend
-
-    friends = place.friends
-    if not len(friends) or (is_computed(text) and not is_glob(text)):
-        return []
-    column = None if is_glob(text) else friends.column(text)
-    if isinstance(column, OfFriend):
-        return [column]
-    if column is not None:
-        return [one(text, column)]
-    found: list[Chosen | OfFriend] = []
-    branches: list[tuple[str, Branch]] = []
-    for each in friends.items_like(text) if is_glob(text) else ():
-        if isinstance(each, OfFriend):
-            found.append(each)
-        else:
-            branches.append(each)
-    return [*found, *_accepted(branches)]
+    _reinterpreted.check(branch, wanted)
+    return replace(column, reinterpreted=(branch, wanted))
 
 
 def is_computed(text: str) -> bool:
@@ -379,66 +330,94 @@ def is_computed(text: str) -> bool:
     return not isinstance(root, (ast.Name, ast.Attribute, ast.Constant))
 
 
-def one(name: str, branch: Branch, optional: bool = False) -> Chosen:
-    """A branch as a column of its own; one that only groups others as those, nested."""
-    if not branch.is_group:
-        return Chosen(name, branch, None, optional)
-    parts = [one(child.name, child, optional) for child in branch.branches]
-    return Chosen(name, branch, tuple(_named(parts)), optional)
+def one(name: str, info: ColumnInfo, optional: bool = False) -> Chosen:
+    """A column of its own; a branch that only groups others as those, nested."""
+    if not info.is_group:
+        return Chosen(name, Leaf(info), None, optional)
+    parts = [one(child.name, child, optional) for child in info.children()]
+    return Chosen(name, Leaf(info), tuple(_distinct(parts)), optional)
 
 
-def _accepted(items: list[tuple[str, Branch]]) -> list[Chosen]:
+def _accepted(place: Place, items: list[tuple[str, ColumnInfo]]) -> list[Chosen]:
     """Columns of branches that a filter has let through.
 
     A branch that only groups others is left out where each of those comes by itself.
     What cannot be read is left out with a warning.
     """
-    leaves = {branch.number for _, branch in items if not branch.is_group}
+    leaves = {info.number for _, info in items if not info.is_group}
     chosen: list[Chosen] = []
     nested: set[int] = set()
-    unreadable: list[Branch] = []
-    for name, branch in items:
-        if branch.number in nested:
+    unreadable: list[ColumnInfo] = []
+    for name, info in items:
+        if info.number in nested:
             continue
-        if branch.is_group:
-            below = branch.values()
-            own = [b for b in below if not b.is_group]
-            if all(b.number in leaves for b in own) or not all(b.is_readable for b in own):
+        if info.is_group:
+            below = list(_below(info))
+            own = [each for each in below if not each.is_group]
+            is_whole = all(each.number in leaves for each in own)
+            if is_whole or not all(Leaf(each).is_readable for each in own):
                 continue
-            nested.update(b.number for b in below)
-            chosen.append(one(name, branch, optional=True))
-        elif branch.is_readable:
-            chosen.append(one(name, branch, optional=True))
+            nested.update(each.number for each in below)
+            chosen.append(one(name, info, optional=True))
+        elif Leaf(info).is_readable:
+            chosen.append(one(name, info, optional=True))
         else:
-            unreadable.append(branch)
-    if unreadable:
-        _warn(unreadable)
+            unreadable.append(info)
+    _warn(place, unreadable)
     return chosen
 
 
-def _warn(unreadable: list[Branch]) -> None:
-    shown = ", ".join(f"{branch.path} ({branch.typename})" for branch in unreadable[:5])
+def _below(info: ColumnInfo) -> Iterator[ColumnInfo]:
+    """All columns in one, depth first."""
+    for child in info.children():
+        yield child
+        yield from _below(child)
+
+
+def _pruned(place: Place, fields: Iterable[ColumnInfo]) -> list[Chosen]:
+    """Fields at the top, each with what is asked for in it."""
+    infos = place.table._columns()
+    keep: dict[int, list[str]] = {}
+    for field in fields:
+        top = field
+        while (above := top.parent) is not None:
+            top = infos[above]
+        keep.setdefault(top.number, []).append(field.address)
+    tops = sorted(keep)
+    return [Chosen(infos[top].name, Leaf(infos[top], tuple(keep[top]))) for top in tops]
+
+
+def _readable(place: Place, fields: list[tuple[str, ColumnInfo]]) -> list[Chosen]:
+    columns = _pruned(place, (info for _, info in fields))
+    readable = [column for column in columns if column.leaf.is_readable]
+    _warn(place, [column.leaf.info for column in columns if column not in readable])
+    return readable
+
+
+def _warn(place: Place, unreadable: list[ColumnInfo]) -> None:
+    if not unreadable:
+        return
+    shown = ", ".join(f"{info.path} ({info.typename})" for info in unreadable[:5])
     more = f" and {len(unreadable) - 5} more" if len(unreadable) > 5 else ""
     warn(
-        f"left out, since this version cannot read them: {shown}{more}; "
-        f"in {unreadable[0].tree.address}",
+        f"left out, since this version cannot read them: {shown}{more}; in {place.table.address}",
         UnreadableWarning,
     )
 
 
-def _named(chosen: Sequence[Column]) -> list[Column]:
+def _distinct(columns: Sequence[Column]) -> list[Column]:
     """The same columns, each branch once; of those of one name, later ones by their path."""
     taken: dict[str, Column] = {}
-    for each in chosen:
+    for each in columns:
         before = taken.get(each.name)
         if before is None:
             taken[each.name] = each
         elif not isinstance(each, Chosen) or not isinstance(before, Chosen):
             continue
-        elif before.branch.key == each.branch.key:
+        elif before.leaf.key == each.leaf.key:
             taken[each.name] = replace(before, optional=before.optional and each.optional)
-        elif each.branch.path not in taken:
-            taken[each.branch.path] = replace(each, name=each.branch.path)
+        elif each.leaf.path not in taken:
+            taken[each.leaf.path] = replace(each, name=each.leaf.path)
     return list(taken.values())
 
 
@@ -461,7 +440,7 @@ class ReadRequest:
     def of(self, place: Place) -> Selection:
         """The columns of one table; errors as `Place.chosen`."""
         cut = self.choice.decides(place)
-        chosen = place.chosen(self.choice)
+        chosen: Sequence[Chosen | Computed] = chosen_columns(place, self.choice)
         if self.how is tuple or self.how is list:
             chosen = self.choice.in_order(chosen)
         return Selection(place.table, chosen, cut, self.into, self.how, self.doc)
@@ -516,8 +495,8 @@ class ReadRequest:
 class Selection:
     """Columns of one table, and what becomes of them."""
 
-    table: Table
-    chosen: Sequence[OneColumn | Computed]
+    table: InFile
+    chosen: Sequence[Chosen | Computed]
     cut: Cut | None
     into: Library
     how: How
@@ -525,64 +504,46 @@ class Selection:
     doc: Doc = False
 
     @property
-    def keys(self) -> list[Hashable]:
+    def leaves(self) -> list[Leaf]:
         """What is to be read, each once."""
-        keys = (leaf.key for each in self.chosen for leaf in each.leaves())
-        return list(dict.fromkeys(keys))
+        return list({leaf.key: leaf for each in self.chosen for leaf in each.leaves()}.values())
 
     @property
-    def keys_with_cut(self) -> list[Hashable]:
-        """The same and what only the cut needs."""
-        return list(dict.fromkeys([*self.keys, *([] if self.cut is None else self.cut.keys)]))
-
-    def _asked(self, of_table: Callable[[Any, bool], Any]) -> list[Any]:
-        """What the engine is told of the keys; required is what only one column requires."""
+    def requests(self) -> list[ColumnRequest]:
+        """What the engine is asked for; required is what only one column requires."""
         named = {leaf.key for each in self.chosen if not each.optional for leaf in each.leaves()}
-        return [of_table(key, key not in named) for key in self.keys]
+        return [request(leaf, leaf.key not in named) for leaf in self.leaves]
 
     @property
-    def asked(self) -> list[Any]:
-        """The columns as they are asked for of the table itself."""
-        return self._asked(self.table._asked)
+    def leaves_with_cut(self) -> list[Leaf]:
+        """The same and what only the cut needs."""
+        deciding = [] if self.cut is None else self.cut.leaves()
+        return list({leaf.key: leaf for leaf in [*self.leaves, *deciding]}.values())
 
     @property
-    def asked_everywhere(self) -> list[Any]:
-        """The columns as they are asked for in any file."""
-        return self._asked(self.table._asked_everywhere)
-
-    @property
-    def decision(self) -> tuple[list[Hashable], Mask] | None:
+    def decision(self) -> Decision | None:
         """What the engine is told of the cut: the columns that decide, and how."""
-        return None if self.cut is None else (self.cut.keys, self.cut.mask)
-
-    @property
-    def decision_by_path(self) -> tuple[list[str], Mask] | None:
-        """The same for other files."""
         if self.cut is None:
             return None
-        paths = [leaf.path for leaf in self.cut.leaves()]
-        return paths, self.cut.mask
+        return _core.Decision([leaf.info.address for leaf in self.cut.leaves()], self.cut.mask)
 
     def read(self, start: int, stop: int) -> Any:
         """Columns of the entries ``start`` to ``stop``, all at once."""
-        friends = self.table._live_friends()
-        core = self.table._live()
-        survivors, columns = core.read(self.asked, start, stop, self.decision, friends=friends)
-        self.warn_of(columns)
-        return self.assemble(columns, EntrySelection(start, stop, survivors))
+        batch = self.table._live().read(self.requests, start, stop, self.decision)
+        self.warn_of(batch.columns)
+        return self.assemble(batch.columns, EntrySelection(start, stop, batch.survivors))
 
     def telling(self, progress: Wanted, start: int, stop: int, steps: int | None) -> Telling | None:
         """What tells how far reading these entries in so many steps is, where that is wanted."""
         if not is_wanted(progress):
             return None
         core, is_chain = self.table._live(), self.table.is_chain
-        friends = self.table._live_friends()
         begun = Progress(entries_total=stop - start, steps_total=steps)
         if is_chain:
             return Telling(progress, begun)
-        tables = core.plan(self.asked, start, stop, friends=friends)
+        tables = core.plan(self.requests, start, stop)
         if self.cut is None:
-            stored = sum(column[2] for *_, columns, _ in tables for column in columns)
+            stored = sum(column.stored_bytes for each in tables for column in each.columns)
             begun = replace(begun, bytes_total=stored)
         return Telling(progress, begun, core.file if len(tables) == 1 else None)
 
@@ -605,9 +566,7 @@ class Selection:
 
         if not self.chosen:
             return Steps(iter(()), [], 0)
-        friends = self.table._live_friends()
-        core = self.table._live()
-        batches = core.batches(self.asked, start, stop, self.decision, friends=friends, **step)
+        batches = self.table._live().batches(self.requests, start, stop, self.decision, **step)
         total = batches.steps
         if total is None and "step_entries" in step:
             total = steps_of_files(self.table.links, start, stop, step["step_entries"])
@@ -623,11 +582,11 @@ class Selection:
         is_first = True
         try:
             while (batch := waited(telling, batches.next)) is not None:
-                start, stop, survivors, columns = batch
+                start, stop, columns = batch.start, batch.stop, batch.columns
                 if is_first:
                     self.warn_of(columns)
                 is_first = False
-                made = [self.assemble(columns, EntrySelection(start, stop, survivors))]
+                made = [self.assemble(columns, EntrySelection(start, stop, batch.survivors))]
                 # While the caller works on a step, and on the next one, only the caller has it.
                 del batch, columns
                 if telling is not None:
@@ -649,9 +608,9 @@ class Selection:
         """As `steps`, of columns that are read when somebody looks at them."""
         from ._virtual import column
 
-        keys = self.keys
-        friends = self.table._live_friends()
-        lazy = self.table._live().lazy(keys, start, stop, friends=friends, **step)
+        keys = [leaf.key for leaf in self.leaves]
+        asked = [request(leaf) for leaf in self.leaves]
+        lazy = self.table._live().lazy(asked, start, stop, **step)
 
         def unread(leaf: Leaf, begin: int, end: int) -> Any:
             return column(lazy, leaf, keys.index(leaf.key), begin, end, log)
@@ -674,10 +633,10 @@ class Selection:
     def assemble(
         self, columns: Sequence[_core.Column | _core.LeftOut], rows: EntrySelection
     ) -> Any:
-        """Decoded columns, in the order of `keys`, as the caller wants them."""
+        """Decoded columns, in the order of `leaves`, as the caller wants them."""
         by_key = {
-            key: column
-            for key, column in zip(self.keys, columns, strict=True)
+            leaf.key: column
+            for leaf, column in zip(self.leaves, columns, strict=True)
             if not isinstance(column, _core.LeftOut)
         }
         chosen = [
@@ -696,7 +655,7 @@ class Selection:
         return grouped
 
     def _documented(
-        self, each: OneColumn | Computed, columns: Mapping[Any, _core.Column], rows: EntrySelection
+        self, each: Chosen | Computed, columns: Mapping[Any, _core.Column], rows: EntrySelection
     ) -> Any:
         array = each.array(columns, self.into, rows)
         title = each.title if self.doc and isinstance(each, Chosen) else None
@@ -708,14 +667,22 @@ class Selection:
         return {"__doc__": getattr(self.table, "title", None)}
 
 
-def _virtual(each: OneColumn | Computed, read: Callable[[Leaf], Any]) -> Any:
+def request(leaf: Leaf, optional: bool = False) -> ColumnRequest:
+    """What the engine is told of a column."""
+    as_bytes = leaf.decoder is not None
+    return _core.ColumnRequest(
+        leaf.info.address, optional=optional, as_bytes=as_bytes, keep=leaf.keep
+    )
+
+
+def _virtual(each: Chosen | Computed, read: Callable[[Leaf], Any]) -> Any:
     from ._libraries.awkward import Awkward
 
     if isinstance(each, Computed):
         raise InvalidArgumentError(f"virtual=True reads nothing to compute {each.name!r} with")
-    if isinstance(each, Chosen) and each.interpretation is not None:
+    if each.reinterpreted is not None:
         raise InvalidArgumentError(f"virtual=True reads {each.name!r} as its type says only")
-    if isinstance(each, Chosen) and each.parts is not None:
+    if each.parts is not None:
         return Awkward().nested({part.name: _virtual(part, read) for part in each.parts})
     (leaf,) = each.leaves()
     return read(leaf)

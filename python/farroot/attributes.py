@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from . import _core
 from .ntuple import RNTuple
@@ -21,7 +21,7 @@ class AttributeSet(RNTuple):
     by its path, too, ``farroot.open("f.root:Events/runs")``, and is then an :class:`RNTuple` only.
     """
 
-    def __init__(self, core: _core.Ntuple, url: str, object_path: str, name: str) -> None:
+    def __init__(self, core: _core.Table, url: str, object_path: str, name: str) -> None:
         again = partial(_opened, url, object_path, name)
         super().__init__(core, url, f"{object_path}/{name}", again)
         self._made_here = False
@@ -31,7 +31,7 @@ class AttributeSet(RNTuple):
     @property
     def schema_version(self) -> tuple[int, int]:
         """Major and minor version of what its fields mean; ROOT writes 1.0."""
-        return cast("tuple[int, int]", self._live().schema_version())
+        return self._live().schema_version()
 
     @cached_property
     def ranges(self) -> npt.NDArray[np.int64]:
@@ -77,6 +77,9 @@ class AttributeSet(RNTuple):
         numbers = np.flatnonzero(chosen)
         return numbers[np.argsort(self.ranges[numbers, 0], kind="stable")]
 
+    def _again_as(self, core: _core.Table) -> Self:
+        return type(self)(core, self._url, self._above, self._set_name)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen_set, (self._url, self._above, self._set_name, self._added)
 
@@ -105,8 +108,8 @@ class AttributeSets(Mapping[str, AttributeSet]):
         return f"<AttributeSets {self._names} of {self._above!r}>"
 
 
-def _opened(url: str, above: str, name: str) -> _core.Ntuple:
-    return cast("_core.Ntuple", _core.open_file(url).table(above)).attribute_set(name)
+def _opened(url: str, above: str, name: str) -> _core.Table:
+    return _core.open_file(url).table(above).attribute_set(name)
 
 
 def _reopen_set(url: str, above: str, name: str, friends: dict[str, Any]) -> AttributeSet:

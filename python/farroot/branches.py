@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from ._entries import StepSize, entry_range, memory, step
@@ -10,7 +10,7 @@ from ._filters import Filter
 from ._libraries import How
 from ._named import ROWS_SHOWN, Named, Writable, write_table
 from ._progress import Wanted
-from ._selection import ColumnQuery, Computed, Doc, Leaf, OneColumn, ReadRequest, branches_chosen
+from ._selection import ColumnQuery, Doc, ReadRequest
 from ._uproot import taken
 from .errors import InvalidArgumentError
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from ._core import ColumnInfo
     from ._types import ArrowName, AwkwardName, BranchOptions, LibraryName, NumPyName, PandasName
     from .dataset import Steps
-    from .friends import OfFriend
     from .tree import Branch, Tree
 
 
@@ -32,14 +32,11 @@ class HasBranches(Named["Branch"]):
     _separator = "/"
     _kind = "branch"
     _tree: Tree
-    #: The branch itself; None for a tree.
-    _number: int | None
-
-    def _numbers(self) -> Sequence[int]:
-        return self._tree._children(self._number)
 
     def _column(self, number: int) -> Branch:
-        return self._tree._branch(number)
+        from .tree import Branch
+
+        return Branch(self._tree, number)
 
     def _in(self) -> Tree:
         return self._tree
@@ -59,12 +56,19 @@ class HasBranches(Named["Branch"]):
     @property
     def itself(self) -> Branch | None:
         """The branch that this is; None for a tree."""
-        return None if self._number is None else self._tree._branch(self._number)
+        return None if self._number is None else self._column(self._number)
 
     @property
     def num_entries(self) -> int:
         """Number of entries."""
         return self._tree._num_entries
+
+    def _filtered(self, choice: ColumnQuery) -> list[tuple[str, ColumnInfo]]:
+        own = self.itself
+        # A branch without branches stands for itself.
+        if own is not None and not len(self):
+            return [(own.name, own._info)]
+        return super()._filtered(choice)
 
     # -- names ---------------------------------------------------------------------------------
 
@@ -189,10 +193,10 @@ class HasBranches(Named["Branch"]):
         """
         size = memory(memory_size)
         choice = ColumnQuery(expressions, filter_name, filter_typename, filter_branch, cut, aliases)
-        keys = ReadRequest.checked(choice, "np", None).of(self).keys_with_cut
+        leaves = ReadRequest.checked(choice, "np", None).of(self).leaves_with_cut
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        branches = [self._tree._branch(key) for key in keys if isinstance(key, int)]
-        total = sum(branch.uncompressed_bytes for branch in branches)
+        own = [self._column(leaf.info.number) for leaf in leaves if leaf.info.friend is None]
+        total = sum(branch.uncompressed_bytes for branch in own)
         if total == 0 or start == stop:
             return stop - start
         return max(1, round(size * self.num_entries / total))
@@ -216,54 +220,6 @@ class HasBranches(Named["Branch"]):
             full_paths=full_paths,
         )
         return {name: branch.typename for name, branch in items}
-
-    def __getitem__(self, where: str | int) -> Branch:
-        """The branch of that path or, below any branch, of that name; or by position.
-
-        Raises:
-            KeyInFileError: where there is none, with the names that come near.
-        """
-        if not isinstance(where, str):
-            return self._at(where)
-        found = self.find(where)
-        if found is None:
-            raise self.no_such(where)
-        return found
-
-    def find(self, where: str) -> Branch | None:
-        """As ``self[where]``, or None."""
-        path = where.strip("/")
-        here = self._tree._number_at(f"{self.itself.path}/{path}" if self.itself else path)
-        if here is not None:
-            return self._tree._branch(here)
-        if where.startswith("/"):
-            return None
-        for number in self._tree._numbers_of(path):
-            branch = self._tree._branch(number)
-            if self.itself is None or branch.path.startswith(f"{self.itself.path}/"):
-                return branch
-        return None
-
-    def leaf(self, name: str, text: str) -> Leaf:
-        """The branch of a name in the formula ``text``."""
-        branch = self.find(name) or self.find(name.replace(".", "/"))
-        found = self.of_friend(name) if branch is None else branch
-        if found is None:
-            raise self.no_such(name)
-        if found.is_group:
-            raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
-        return found
-
-    def of_friend(self, name: str) -> Branch | OfFriend | None:
-        """The column that ``friend.branch`` means, or ``branch`` where one friend has it."""
-        return self._tree.friends.column(name) if len(self._tree.friends) else None
-
-    def chosen(self, choice: ColumnQuery) -> Sequence[OneColumn | Computed]:
-        """The columns that a call means."""
-        return branches_chosen(self, choice)
-
-    def __contains__(self, where: object) -> bool:
-        return isinstance(where, str) and self.find(where) is not None
 
     @taken
     def show(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -214,29 +213,20 @@ class _Place:
         table = self.table
         if table is None:
             table = as_table(_core.open_table(self.url, self.path), self.url, self.path)
-        return _befriended(table, {name: place.opened() for name, place in self.friends})
+        return table._beside({name: place.opened() for name, place in self.friends})
 
-    def located(self) -> Any:
+    def located(self) -> _core.TableLocation:
         """What the engine is told of it."""
         added = () if self.table is None else self.table._added.items()
         with_table = {name: _Place(one._url, one.object_path, one) for name, one in added}
         friends = {**with_table, **dict(self.friends)}
-        where = (self.url, self.path, None if self.table is None else self.table._live())
-        return *where, self.entries, [(name, one.located()[:3]) for name, one in friends.items()]
-
-
-def _befriended(table: Tree | RNTuple, friends: dict[str, Tree | RNTuple]) -> Tree | RNTuple:
-    """The same table with more friends."""
-    if not friends:
-        return table
-    more = copy.copy(table)
-    more._added = {**table._added, **friends}
-    more._known_friends = None
-    if isinstance(more, Tree):
-        more._tree = more
-    else:
-        more._ntuple = more
-    return more
+        return _core.TableLocation(
+            self.url,
+            self.path,
+            table=None if self.table is None else self.table._live(),
+            entries=self.entries,
+            friends=[(name, place.located()) for name, place in friends.items()],
+        )
 
 
 @taken
@@ -325,8 +315,8 @@ def _parts(
 ) -> _core.Parts:
     return _core.parts(
         [each.located() for each in places],
-        selection.asked_everywhere,
-        selection.decision_by_path,
+        selection.requests,
+        selection.decision,
         on_error_report=goes_on,
         **step,
     )
@@ -374,18 +364,18 @@ def _taken(
     is_first = True
     while True:
         part = waited(telling, parts.next)
-        for number, path, entries, error in parts.skipped():
-            account.leave_out(first + number, path, entries, error)
+        for one in parts.skipped():
+            account.leave_out(first + one.table, one.path, one.entries, one.error)
         if part is None:
             return
-        number, start, stop, survivors, columns = part
+        number, start, stop, columns = part.table, part.start, part.stop, part.columns
         if is_first:
             selection.warn_of(columns)
         is_first = False
         account.reach(first + number, stop)
         offset = account.offset
-        made = [selection.assemble(columns, EntrySelection(start, stop, survivors, offset))]
-        del part, survivors, columns
+        made = [selection.assemble(columns, EntrySelection(start, stop, part.survivors, offset))]
+        del part, columns
         if telling is not None:
             telling.files_done(first + number)
             telling.step(stop - start)
@@ -586,13 +576,10 @@ def chain(files: Files) -> Tree | RNTuple:
     places = _places(files)
     located = [place.located() for place in places]
     core = _core.chain(located)
-    links = core.links() or []
-    reopened: list[Any] = [(*link[:2], None, None, []) for link in links]
-    url, path = places[0].url, core.path or links[0][1]
-    again: Any = partial(_core.chain, reopened)
-    if isinstance(core, _core.Ntuple):
-        return RNTuple(core, url, path, again)
-    return Tree(core, url, path, again)
+    parts = core.chain_files() or []
+    url, path = places[0].url, core.path or parts[0].path
+    again = partial(_core.chain, [_core.TableLocation(one.url, one.path) for one in parts])
+    return Tree(core, url, path, again) if core.is_tree else RNTuple(core, url, path, again)
 
 
 def _beside(places: list[_Place], friends: Mapping[str, Files] | None) -> list[_Place]:

@@ -95,12 +95,10 @@ def open(  # noqa: A001
         return File(url)[within]
 
 
-def as_table(core: _core.Tree | _core.Ntuple, url: str, path: str | None) -> Tree | RNTuple:
+def as_table(core: _core.Table, url: str, path: str | None) -> Tree | RNTuple:
     """The engine's own; without a path, the only one in its file."""
     path = core.path if path is None else path
-    if isinstance(core, _core.Ntuple):
-        return RNTuple(core, url, path)
-    return Tree(core, url, path)
+    return Tree(core, url, path) if core.is_tree else RNTuple(core, url, path)
 
 
 def split(address: Address | Mapping[Any, str | None]) -> tuple[str, str | None]:

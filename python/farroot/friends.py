@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ._filters import is_glob
-from .errors import Error, InvalidArgumentError, KeyInFileError
+from .errors import InvalidArgumentError, KeyInFileError
 from .ntuple import RNTuple
-from .tree import Branch, Tree
+from .tree import Tree
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from . import _core
-    from ._entries import EntrySelection
-    from ._libraries import Library
+    from ._table import InFile
 
 
 class Friends(Mapping[str, Tree | RNTuple]):
@@ -29,10 +28,9 @@ class Friends(Mapping[str, Tree | RNTuple]):
     where both are read together, with ``tree.arrays(["x", "friend.y"])``.
     """
 
-    def __init__(self, of: Tree | RNTuple) -> None:
+    def __init__(self, of: InFile) -> None:
         self._of = of
-        self._in_file = of._friends_in_file()
-        self._open: dict[str, Tree | RNTuple] = {}
+        self._in_file = of._live().friend_names()
 
     @property
     def _names(self) -> list[str]:
@@ -48,7 +46,7 @@ class Friends(Mapping[str, Tree | RNTuple]):
 
         if name in self._of._added:
             return self._of._added[name]
-        core = self._of._live_friend(name)
+        core = self._of._live().friend(name)
         return as_table(core, core.file.url, core.path)
 
     def __iter__(self) -> Iterator[str]:
@@ -59,125 +57,6 @@ class Friends(Mapping[str, Tree | RNTuple]):
 
     def __repr__(self) -> str:
         return f"<Friends {self._names} of {self._of!r}>"
-
-    def _joined(self, name: str) -> Tree | RNTuple:
-        """The friend of that name, to be read with the tree."""
-        known = self._open.get(name)
-        friend = self[name] if known is None else known
-        if known is None and isinstance(friend, Tree):
-            joined = JoinedTree(friend._live(), friend._url, friend._object_path)
-            joined.joined_as = name
-            friend = joined
-        self._open[name] = friend
-        return friend
-
-    def _behind(self, text: str) -> tuple[str, str] | None:
-        """The friend that a text such as ``friend.branch`` is about, and what follows its name."""
-        for name in self._names:
-            if text.startswith(f"{name}."):
-                return name, text[len(name) + 1 :]
-        return None
-
-    def column(self, text: str) -> Branch | OfFriend | None:
-        """The column that a name means: ``friend.branch``, or only one friend's ``branch``.
-
-        Raises:
-            InvalidArgumentError: for a name without a friend's that several of them have.
-        """
-        found = self._behind(text)
-        if found is not None:
-            return _column(found[0], self._joined(found[0]), found[1], text)
-        having = {}
-        for name in self._names:
-            try:
-                column = _column(name, self._joined(name), text, text)
-            except Error:
-                # It cannot be opened, which is told where it is named.
-                continue
-            if column is not None:
-                having[name] = column
-        if len(having) > 1:
-            spelled = " or ".join(repr(f"{name}.{text}") for name in having)
-            raise InvalidArgumentError(f"several friends have {text!r}; say which: {spelled}")
-        return next(iter(having.values()), None)
-
-    def items_like(self, text: str) -> list[tuple[str, Branch]] | list[OfFriend]:
-        """The columns of a friend that a glob means, by their names among the tree's own."""
-        found = self._behind(text)
-        if found is None:
-            return []
-        name, pattern = found
-        friend = self._joined(name)
-        if isinstance(friend, RNTuple):
-            fields = friend.items(filter_name=pattern, recursive=False)
-            return [OfFriend(f"{name}.{path}", (name, path, None)) for path, _ in fields]
-        items = friend.items(filter_name=pattern, full_paths=False)
-        return [(f"{name}.{last}", branch) for last, branch in items]
-
-
-def _column(name: str, friend: Tree | RNTuple, column: str, text: str) -> Branch | OfFriend | None:
-    if isinstance(friend, RNTuple):
-        if column not in friend:
-            return None
-        return OfFriend(text, (name, friend[column].path, None))
-    return friend.find(column) or friend.find(column.replace(".", "/"))
-
-
-@dataclass(frozen=True)
-class OfFriend:
-    """A field of a friend that is an RNTuple, as a column of the result."""
-
-    name: str
-    #: The friend, the field's path and, of a field at the top, those in it that are kept.
-    key: tuple[str, str, tuple[str, ...] | None]
-    optional: bool = False
-
-    @property
-    def decoder(self) -> None:
-        """Types of fields are not registered."""
-
-    @property
-    def path(self) -> str:
-        """As it is called among the tree's own."""
-        return f"{self.key[0]}.{self.key[1]}"
-
-    #: A field has no further ones that would be columns of their own.
-    is_group = False
-
-    def leaves(self) -> Iterator[OfFriend]:
-        """What is read for it."""
-        yield self
-
-    def array(
-        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
-    ) -> Any:
-        """Its array, from decoded columns by key."""
-        return into.array(columns[self.key], rows)
-
-
-class JoinedTree(Tree):
-    """A friend whose branches are read with those of the tree."""
-
-    joined_as: str
-
-    def _branch(self, number: int) -> Branch:
-        return JoinedBranch(self, number)
-
-
-class JoinedBranch(Branch):
-    """A branch of a friend, as the tree reads it."""
-
-    _tree: JoinedTree
-
-    @property
-    def key(self) -> tuple[str, str]:  # type: ignore[override]
-        """What the tree's engine calls the branch."""
-        return self._tree.joined_as, self._tree._paths[self._number]
-
-    @property
-    def path(self) -> str:
-        """As it is called among the tree's own."""
-        return f"{self._tree.joined_as}.{self._tree._paths[self._number]}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,9 +72,11 @@ class Index:
     entries: NDArray[np.int64]
 
     @classmethod
-    def of(cls, core: _core.Tree) -> Index | None:
+    def of(cls, core: _core.Table) -> Index | None:
         found = core.index()
-        return None if found is None else cls(*found)
+        if found is None:
+            return None
+        return cls(found.major_name, found.minor_name, found.major, found.minor, found.entries)
 
     def __len__(self) -> int:
         return len(self.entries)

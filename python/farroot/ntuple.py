@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast, overload
 
 from . import _core, _libraries
-from ._befriended import ChainFile
 from ._entries import EntrySelection, StepSize, entry_range, memory, step
 from ._filters import Filter, is_glob
 from ._libraries import How
 from ._named import ROWS_SHOWN, Named, Writable, write_table
 from ._process import NothingToClose
 from ._progress import Wanted
-from ._pruned import Key, Pruned
-from ._selection import (
-    ColumnQuery,
-    Computed,
-    Doc,
-    Leaf,
-    OneColumn,
-    ReadRequest,
-    columns_of_friends,
-    is_computed,
-)
+from ._selection import ColumnQuery, Doc, Leaf, ReadRequest, request
 from ._shown import shown
 from ._table import InFile
 from ._uproot import taken
-from .errors import (
-    InvalidArgumentError,
-    KeyInFileError,
-    UnreadableWarning,
-    UnsupportedError,
-    warn,
-)
+from .errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
     import awkward as ak
@@ -42,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
+    from ._core import ColumnInfo
     from ._types import ArrowName, AwkwardName, LibraryName, NumPyName, Options, PandasName
     from .attributes import AttributeSets
     from .dataset import Steps
@@ -54,16 +37,6 @@ class HasFields(Named["Field"]):
     _separator = "."
     _kind = "field"
     _ntuple: RNTuple
-    #: The field itself; None for an RNTuple.
-    _number: int | None
-
-    @property
-    def _below(self) -> str:
-        """What the paths of the fields below begin with."""
-        raise NotImplementedError
-
-    def _numbers(self) -> Sequence[int]:
-        return self._ntuple._children.get(self._number, [])
 
     def _column(self, number: int) -> Field:
         return Field(self._ntuple, number)
@@ -133,31 +106,6 @@ class HasFields(Named["Field"]):
         """C++ types by name; the arguments are those of :meth:`items`."""
         return {name: field.typename for name, field in self.items(**filters)}
 
-    def __getitem__(self, where: str | int) -> Field:
-        """The field of that path or, below any field, of that name; or by position.
-
-        Raises:
-            KeyInFileError: where there is none, with the names that come near.
-        """
-        if not isinstance(where, str):
-            return self._at(where)
-        path = where.replace("/", ".").strip(".")
-        number = self._ntuple._by_path.get(self._below + path)
-        if number is not None:
-            return Field(self._ntuple, number)
-        if not where.startswith((".", "/")):
-            for number in self._ntuple._by_name.get(path, []):
-                field = Field(self._ntuple, number)
-                if field.path.startswith(self._below):
-                    return field
-        raise self.no_such(where)
-
-    def __contains__(self, where: object) -> bool:
-        try:
-            return isinstance(where, str) and self[where] is not None
-        except KeyInFileError:
-            return False
-
     @taken
     def show(
         self,
@@ -177,7 +125,7 @@ class HasFields(Named["Field"]):
         write_table(self.items(**filters), stream, limit)
 
 
-class RNTuple(InFile[_core.Ntuple], HasFields):
+class RNTuple(InFile, HasFields):
     """An RNTuple of an open file: a mapping from names to fields, with entries to be read.
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
@@ -188,45 +136,14 @@ class RNTuple(InFile[_core.Ntuple], HasFields):
 
     def __init__(
         self,
-        core: _core.Ntuple,
+        core: _core.Table,
         url: str,
         object_path: str,
-        again: Callable[[], _core.Ntuple] | None = None,
+        again: Callable[[], _core.Table] | None = None,
     ) -> None:
-        reopen = again or (lambda: cast("_core.Ntuple", _core.open_file(url).table(object_path)))
-        super().__init__(core, url, object_path, reopen)
-        self._num_entries = core.num_entries
-        links = core.links()
-        self._links = None if links is None else [ChainFile(*link) for link in links]
-        #: Not kept in a file.
-        self._made_here = again is not None
-        self._added = {}
-        self._all = core.fields()
-        self._children: dict[int | None, list[int]] = {}
-        for number, (_, parent, _, _) in enumerate(self._all):
-            self._children.setdefault(parent, []).append(number)
+        super().__init__(core, url, object_path, again)
         self._ntuple = self
         self._number = None
-
-    @property
-    def _below(self) -> str:
-        return ""
-
-    @cached_property
-    def _by_path(self) -> dict[str, int]:
-        """Fields by path; of several of one path the first."""
-        paths: list[str] = []
-        for name, above, _, _ in self._all:
-            paths.append(name if above is None else f"{paths[above]}.{name}")
-        return {path: number for number, path in reversed(list(enumerate(paths)))}
-
-    @cached_property
-    def _by_name(self) -> dict[str, list[int]]:
-        """Fields by their own name, in the order of the file."""
-        named: dict[str, list[int]] = {}
-        for number, (name, _, _, _) in enumerate(self._all):
-            named.setdefault(name, []).append(number)
-        return named
 
     @property
     def classname(self) -> str:
@@ -235,12 +152,7 @@ class RNTuple(InFile[_core.Ntuple], HasFields):
 
     @property
     def description(self) -> str:
-        return self._live().description
-
-    @property
-    def table(self) -> RNTuple:
-        """What is read of: itself."""
-        return self
+        return self._live().title
 
     @property
     def attributes(self) -> AttributeSets:
@@ -251,11 +163,6 @@ class RNTuple(InFile[_core.Ntuple], HasFields):
         from .attributes import AttributeSets
 
         return AttributeSets(self)
-
-    @property
-    def aliases(self) -> dict[str, str]:
-        """Formulas in the file: none, of an RNTuple."""
-        return {}
 
     @overload
     def arrays(
@@ -498,86 +405,6 @@ class RNTuple(InFile[_core.Ntuple], HasFields):
             return stop - start
         return max(1, size * (stop - start) // total)
 
-    def leaf(self, name: str, text: str) -> Leaf:
-        """The field of a name in the formula ``text``."""
-        found = None if name in self else self.friends.column(name)
-        if found is None:
-            return self[name]
-        if found.is_group:
-            raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
-        return found
-
-    def chosen(self, choice: ColumnQuery) -> list[OneColumn | Computed]:
-        """The columns that a call means: fields in the order of the file, then formulas."""
-        if choice.expressions is None:
-            accepted = self.values(
-                filter_name=choice.filter_name,
-                filter_typename=choice.filter_typename,
-                filter_field=choice.filter_column,
-            )
-            return [*self._readable(self._pruned(accepted))]
-        for name, wanted in (choice.interpretations() or {}).items():
-            if wanted is not None:
-                raise InvalidArgumentError(f"the field {name!r} is read as its type says only")
-        fields: list[Field] = []
-        computed: dict[str, OneColumn | Computed] = {}
-        aliases = choice.all_aliases(self)
-        for name in choice.names():
-            matching = [] if name in aliases else self._matching(name)
-            others = [] if matching or name in aliases else columns_of_friends(self, name)
-            if others:
-                computed.update((each.name, each) for each in others)
-            elif not matching and (name in aliases or is_computed(name)):
-                from ._formulas import formula
-
-                computed[name] = Computed(name, formula(name, self, aliases))
-            elif not matching:
-                raise self.no_such(name)
-            fields += matching
-        return [*self._pruned(fields), *computed.values()]
-
-    def _pruned(self, fields: list[Field]) -> list[Pruned]:
-        keep: dict[int, list[int]] = {}
-        for field in fields:
-            keep.setdefault(field._top(), []).append(field._number)
-        return [Pruned(self._all[top][0], (top, tuple(keep[top]))) for top in sorted(keep)]
-
-    def _readable(self, columns: list[Pruned]) -> list[Pruned]:
-        readable = [each for each in columns if self._is_readable(each.key)]
-        if len(readable) < len(columns):
-            left_out = [self._all[each.key[0]] for each in columns if each not in readable]
-            shown = ", ".join(f"{name} ({typename})" for name, _, typename, _ in left_out[:5])
-            what = f"left out, since this version cannot read them: {shown}; in {self.address}"
-            warn(what, UnreadableWarning)
-        return readable
-
-    def _matching(self, name: str) -> list[Field]:
-        """The fields that a name, a path or a glob means."""
-        if name in self:
-            return [self[name]]
-        return self.values(filter_name=name) if is_glob(name) else []
-
-    def _asked(self, key: Key, optional: bool) -> Key:
-        return key
-
-    def _asked_everywhere(
-        self, key: Any, optional: bool
-    ) -> tuple[str, bool, bool, Sequence[str] | None]:
-        if isinstance(key[0], str):
-            friend, path, *kept = key
-            return f"{friend}.{path}", optional, False, kept[0] if kept else None
-        number, keep = key
-        path = Field(self, number).path
-        kept = None if keep is None else [Field(self, each).path for each in keep]
-        return path, False, False, kept
-
-    def _is_readable(self, key: Key) -> bool:
-        try:
-            self._live().datashape(key)
-        except UnsupportedError:
-            return False
-        return True
-
     def __reduce__(self) -> tuple[Any, ...]:
         from .tree import _chained, _reopen
 
@@ -598,48 +425,32 @@ class Field(NothingToClose, HasFields):
         self._number: int = number
 
     @property
-    def key(self) -> Key:
-        """What the engine calls the field, in the lists that it is in."""
-        return self._number, None
-
-    @property
-    def decoder(self) -> None:
-        """Types of fields are not registered."""
-
-    def _top(self) -> int:
-        number = self._number
-        while (above := self._ntuple._all[number][1]) is not None:
-            number = above
-        return number
+    def _info(self) -> ColumnInfo:
+        return self._ntuple._columns()[self._number]
 
     @property
     def name(self) -> str:
-        return self._ntuple._all[self._number][0]
+        return self._info.name
 
     @property
     def typename(self) -> str:
         """The C++ type as the file has it; empty for untyped collections and records."""
-        return self._ntuple._all[self._number][2]
+        return self._info.typename
 
     @property
     def description(self) -> str:
-        return self._ntuple._all[self._number][3]
+        return self._info.title
 
     @property
     def parent(self) -> RNTuple | Field:
         """What the field is directly in."""
-        above = self._ntuple._all[self._number][1]
+        above = self._info.parent
         return self._ntuple if above is None else Field(self._ntuple, above)
 
     @property
     def path(self) -> str:
         """Names from the top to here, with dots between."""
-        above = self.parent
-        return f"{above.path}.{self.name}" if isinstance(above, Field) else self.name
-
-    @property
-    def _below(self) -> str:
-        return f"{self.path}."
+        return self._info.path
 
     @property
     def file(self) -> File:
@@ -649,18 +460,18 @@ class Field(NothingToClose, HasFields):
     @property
     def top_level(self) -> bool:
         """Whether it is in no other field."""
-        return self._ntuple._all[self._number][1] is None
+        return self._info.parent is None
 
     @property
     def index(self) -> int:
         """Its position among the fields that are directly in the same one."""
-        return self._ntuple._children[self._ntuple._all[self._number][1]].index(self._number)
+        return self.parent._numbers().index(self._number)
 
     @property
     def interpretation(self) -> str:
         """The type of an entry in Awkward's spelling; ``unsupported`` without one."""
         try:
-            return self._ntuple._live().datashape((self._number, None))
+            return self._info.datashape()
         except UnsupportedError:
             return "unsupported"
 
@@ -689,8 +500,8 @@ class Field(NothingToClose, HasFields):
         """
         into = _libraries.named(library)
         start, stop = entry_range(self.num_entries, entry_start, entry_stop)
-        _, (column,) = self._ntuple._live().read([self.key], start, stop)
-        array = into.array(column, EntrySelection(start, stop))
+        batch = self._ntuple._live().read([request(Leaf(self._info))], start, stop)
+        array = into.array(cast("_core.Column", batch.columns[0]), EntrySelection(start, stop))
         return into.documented(array, {"__doc__": self.description}) if ak_add_doc else array
 
     @taken
@@ -752,11 +563,9 @@ class Field(NothingToClose, HasFields):
             return [field.path for field in self.values(**filters)]
         paths = []
         for name in [expressions] if isinstance(expressions, str) else expressions:
-            matching = [self[name]] if name in self else []
-            if not matching and is_glob(name):
-                matching = self.values(filter_name=name)
-            elif not matching:
-                raise self.no_such(name)
+            matching = self.values(filter_name=name) if is_glob(name) else []
+            if not matching or name in self:
+                matching = [self[name]]
             paths += [field.path for field in matching]
         return paths
 

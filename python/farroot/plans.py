@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from . import _core
 
 
 class PlannedColumn(NamedTuple):
@@ -17,6 +20,11 @@ class PlannedColumn(NamedTuple):
     #: From the first to the last byte in the file; None where nothing is to be fetched.
     span: tuple[int, int] | None
 
+    @classmethod
+    def of(cls, core: _core.PlannedColumn) -> PlannedColumn:
+        """The engine's own."""
+        return cls(core.name, core.pieces, core.stored_bytes, core.decoded_bytes, core.span)
+
 
 class Planned(NamedTuple):
     """What would be fetched of one tree or RNTuple."""
@@ -26,6 +34,13 @@ class Planned(NamedTuple):
     columns: list[PlannedColumn]
     #: Ranges of bytes (half open) in the file's order, neighbours joined.
     ranges: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, core: _core.ReadPlan) -> Planned:
+        """The engine's own."""
+        return cls(
+            core.url, core.path, [PlannedColumn.of(one) for one in core.columns], core.ranges
+        )
 
     @property
     def stored_bytes(self) -> int:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries, _reinterpreted
-from ._befriended import ChainFile
 from ._entries import entry_range
 from ._figures import Stored, of_chain
 from ._process import NothingToClose
 from ._registry import Decoder, opaque, registered
-from ._selection import Selection, one, reinterpret
+from ._selection import Leaf, Selection, one, reinterpret
 from ._shown import shown
 from ._table import InFile
 from ._uproot import taken
@@ -26,17 +25,14 @@ from .errors import (
 )
 
 if TYPE_CHECKING:
+    from ._core import ColumnInfo
     from ._types import LibraryName
     from .file import File
     from .friends import Index
     from .interpretation import Interpretation
 
-#: What the engine calls a column: the number of a branch, or a friend's name, the path in it and,
-#: of a field, those in it to keep.
-Key = int | tuple[str, str] | tuple[str, str, tuple[str, ...] | None]
 
-
-class Tree(InFile[_core.Tree], HasBranches):
+class Tree(InFile, HasBranches):
     """A TTree of an open file: a mapping from names to branches, with entries to be read.
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
@@ -47,77 +43,21 @@ class Tree(InFile[_core.Tree], HasBranches):
 
     def __init__(
         self,
-        core: _core.Tree,
+        core: _core.Table,
         url: str,
         object_path: str,
-        again: Callable[[], _core.Tree] | None = None,
+        again: Callable[[], _core.Table] | None = None,
     ) -> None:
-        reopen = again or (lambda: cast("_core.Tree", _core.open_file(url).table(object_path)))
-        super().__init__(core, url, object_path, reopen)
-        self._num_entries = core.num_entries
-        links = core.links()
-        self._links = None if links is None else [ChainFile(*link) for link in links]
-        #: Not kept in a file.
-        self._made_here = again is not None
-        self._added = {}
-        self._names = core.branches()
-        self._below: dict[int | None, list[int]] = {}
-        self._by_name: dict[str, list[int]] = {}
-        self._by_path: dict[str, int] = {}
-        self._paths: list[str] = []
-        for number, (name, parent) in enumerate(self._names):
-            path = name if parent is None else f"{self._paths[parent]}/{name}"
-            self._paths.append(path)
-            self._below.setdefault(parent, []).append(number)
-            self._by_name.setdefault(name, []).append(number)
-            self._by_path.setdefault(path, number)
+        super().__init__(core, url, object_path, again)
         self._tree = self
         self._number = None
         self._known_index: Index | None = None
         self._known_object: Any = None
         warn_if_recovered(core.file)
 
-    def _children(self, number: int | None) -> list[int]:
-        return self._below.get(number, [])
-
-    def _number_at(self, path: str) -> int | None:
-        return self._by_path.get(path)
-
-    def _numbers_of(self, name: str) -> list[int]:
-        """Branches of that name, depth first."""
-        return self._by_name.get(name, [])
-
-    def _branch(self, number: int) -> Branch:
-        return Branch(self, number)
-
-    def _asked(self, key: Key, optional: bool) -> tuple[Key, bool]:
-        return key, optional
-
-    def _asked_everywhere(
-        self, key: Key, optional: bool
-    ) -> tuple[str, bool, bool, Sequence[str] | None]:
-        if isinstance(key, int):
-            return self._paths[key], optional, self._branch(key).decoder is not None, None
-        friend, path, *kept = key
-        keep = kept[0] if kept else None
-        column = self.friends.column(f"{friend}.{path}")
-        decoder = None if column is None else column.decoder
-        return f"{friend}.{path}", optional, decoder is not None, keep
-
-    def _friends_in_file(self) -> list[str]:
-        return [name for name, *_ in self._live().friend_places()]
-
-    def _live_friend(self, name: str) -> _core.Tree | _core.Ntuple:
-        return self._live().friend(name)
-
     @property
     def title(self) -> str:
         return self._live().title
-
-    @property
-    def aliases(self) -> dict[str, str]:
-        """Names and formulas that the file keeps with the tree (``TTree::SetAlias``)."""
-        return dict(self._live().aliases)
 
     @property
     def classname(self) -> str:
@@ -157,10 +97,11 @@ class Tree(InFile[_core.Tree], HasBranches):
         """How large the tree is in its files, or one of its branches."""
         if self.is_chain:
             whole, branches = self._stored_in_files
-            return whole if branch is None else branches.get(self._paths[branch], Stored())
+            infos = self._columns()
+            return whole if branch is None else branches.get(infos[branch].path, Stored())
         if branch is None:
-            return Stored(*self._live().bytes())
-        return Stored(*self._live().branch_bytes(branch))
+            return Stored.of(self._live().stored())
+        return Stored.of(self._columns()[branch].stored())
 
     @property
     def compressed_bytes(self) -> int:
@@ -244,16 +185,17 @@ class Branch(NothingToClose, HasBranches):
         """Position among all branches of the tree, depth first."""
         return self._number
 
-    #: What the engine calls the branch.
-    key = number
+    @property
+    def _info(self) -> ColumnInfo:
+        return self._tree._columns()[self._number]
 
     @property
     def name(self) -> str:
-        return self._tree._names[self._number][0]
+        return self._info.name
 
     @property
     def title(self) -> str:
-        return self._tree._live().branch_title(self._number)
+        return self._info.title
 
     @property
     def file(self) -> File:
@@ -285,7 +227,7 @@ class Branch(NothingToClose, HasBranches):
     @property
     def top_level(self) -> bool:
         """Whether it is below no other branch."""
-        return self._tree._names[self._number][1] is None
+        return self._info.parent is None
 
     @property
     def index(self) -> int:
@@ -305,25 +247,25 @@ class Branch(NothingToClose, HasBranches):
     @property
     def parent(self) -> Tree | Branch:
         """What the branch is directly below of."""
-        above = self._tree._names[self._number][1]
-        return self._tree if above is None else self._tree._branch(above)
+        above = self._info.parent
+        return self._tree if above is None else Branch(self._tree, above)
 
     @property
     def path(self) -> str:
         """Names from the tree to here, with slashes between."""
-        return self._tree._paths[self._number]
+        return self._info.path
 
     @property
     def num_entries(self) -> int:
         """Number of entries, which differs from the tree's where filling was not finished."""
         if self.is_group or self._tree.is_chain:
             return self._tree.num_entries
-        return self._tree._live().branch_entries(self._number)
+        return self._info.num_entries
 
     @property
     def typename(self) -> str:
         """The C++ type, as uproot spells it: ``float``, ``int32_t[]``, ``std::vector<float>``."""
-        return self._tree._live().typename(self._number)
+        return self._info.typename
 
     @property
     def datashape(self) -> str:
@@ -333,7 +275,7 @@ class Branch(NothingToClose, HasBranches):
             UnsupportedError: where there is none, since the branch only groups others or cannot be
                 read.
         """
-        return self._tree._live().datashape(self._number)
+        return self._info.datashape()
 
     @property
     def _shape_shown(self) -> str:
@@ -353,15 +295,12 @@ class Branch(NothingToClose, HasBranches):
     @property
     def decoder(self) -> Decoder | None:
         """What :func:`farroot.register` was given for the branch's type, or None."""
-        decode = registered(lambda: self.typename)
-        if decode is not None:
-            self._tree._live().read_as_bytes(self._number)
-        return decode
+        return registered(lambda: self.typename)
 
     @property
     def is_group(self) -> bool:
         """Whether the branch only groups those below it, and has no entries of its own."""
-        return self._tree._live().is_group(self._number)
+        return self._info.is_group
 
     @property
     def is_readable(self) -> bool:
@@ -370,13 +309,7 @@ class Branch(NothingToClose, HasBranches):
         A list of a class that the file does not describe is readable where it is empty: that it
         is not shows when it is read.
         """
-        if self.decoder is not None:
-            return True
-        try:
-            self._tree._live().datashape(self._number)
-        except UnsupportedError:
-            return False
-        return True
+        return Leaf(self._info).is_readable
 
     @property
     def compressed_bytes(self) -> int:
@@ -398,12 +331,12 @@ class Branch(NothingToClose, HasBranches):
         """Number of the branch's own baskets."""
         return self._tree._stored(self._number).baskets
 
-    def _baskets(self) -> list[tuple[int, int, tuple[int, int] | None]]:
+    def _baskets(self) -> list[_core.Basket]:
         if self._tree.is_chain:
             raise UnsupportedError(
                 "the baskets of a chain are those of its files: open one of chain.links"
             )
-        return self._tree._live().baskets(self._number)
+        return self._info.baskets()
 
     @property
     def entry_offsets(self) -> list[int]:
@@ -413,7 +346,7 @@ class Branch(NothingToClose, HasBranches):
             UnsupportedError: of a chain, whose baskets are those of its files.
         """
         baskets = self._baskets()
-        return [0, *(stop for _, stop, _ in baskets)]
+        return [0, *(basket.entry_stop for basket in baskets)]
 
     @taken
     def basket_entry_start_stop(self, basket_num: int) -> tuple[int, int]:
@@ -422,8 +355,8 @@ class Branch(NothingToClose, HasBranches):
         Raises:
             InvalidArgumentError: where there are not so many.
         """
-        start, stop, _ = self._basket(basket_num)
-        return start, stop
+        basket = self._basket(basket_num)
+        return basket.entry_start, basket.entry_stop
 
     @taken
     def basket_record(self, basket_num: int) -> tuple[int, int] | None:
@@ -434,9 +367,9 @@ class Branch(NothingToClose, HasBranches):
         Raises:
             InvalidArgumentError: where there are not so many.
         """
-        return self._basket(basket_num)[2]
+        return self._basket(basket_num).record
 
-    def _basket(self, number: int) -> tuple[int, int, tuple[int, int] | None]:
+    def _basket(self, number: int) -> _core.Basket:
         baskets = self._baskets()
         if not 0 <= number < len(baskets):
             raise InvalidArgumentError(f"there is no basket {number} of {len(baskets)}")
@@ -469,8 +402,8 @@ class Branch(NothingToClose, HasBranches):
         """
         into = _libraries.named(library)
         wanted = _reinterpreted.asked(interpretation)
-        column = one(self.name, self)
-        chosen = [column if wanted is None else reinterpret(column, wanted)]
+        column = one(self.name, self._info)
+        chosen = [column if wanted is None else reinterpret(self, column, wanted)]
         selection = Selection(self._tree, chosen, None, into, tuple, ak_add_doc)
         (array,) = selection.read(*entry_range(self.num_entries, entry_start, entry_stop))
         return array

@@ -51,12 +51,29 @@ impl Predicate for Function {
     }
 }
 
-/// A cut of columns by name, if there is one, and the exception that it raises.
-pub fn by_function(cut: Option<(Vec<String>, Py<PyAny>)>) -> (Option<Cut>, Raised) {
+/// What decides about entries: columns by their addresses, and a function of them.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Decision {
+    columns: Vec<String>,
+    function: Py<PyAny>,
+}
+
+#[pymethods]
+impl Decision {
+    #[new]
+    fn new(columns: Vec<String>, function: Py<PyAny>) -> Self {
+        Decision { columns, function }
+    }
+}
+
+/// A decision as the engine has it, if there is one, and the exception that it raises.
+pub fn cut(py: Python<'_>, decision: Option<&Py<Decision>>) -> (Option<Cut>, Raised) {
     let raised = Raised::default();
-    let made = cut.map(|(columns, function)| {
+    let made = decision.map(|decision| {
+        let Decision { columns, function } = decision.get();
+        let function = function.clone_ref(py);
         let predicate = Arc::new(Function { function, raised: raised.clone() });
-        Cut { columns, predicate }
+        Cut { columns: columns.clone(), predicate }
     });
     (made, raised)
 }

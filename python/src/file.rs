@@ -9,10 +9,9 @@ use pyo3::prelude::*;
 
 use crate::error::exception;
 use crate::members;
-use crate::ntuple::Ntuple;
-use crate::runtime::{Owned, engine, invalid, wait};
-use crate::steps::{Located, in_use, located};
-use crate::tree::Tree;
+use crate::runtime::{Owned, engine, wait};
+use crate::steps::{TableLocation, in_use};
+use crate::table::Table;
 
 /// An open file.
 #[pyclass(frozen, module = "farroot._core")]
@@ -78,11 +77,11 @@ impl File {
         Ok(records.into_iter().map(tuple).collect())
     }
 
-    fn tree(&self, py: Python<'_>, path: &str) -> PyResult<Tree> {
+    fn tree(&self, py: Python<'_>, path: &str) -> PyResult<Table> {
         let file = self.inner(py)?;
         let tree =
             wait(py, &engine(py)?, file.tree(path))?.map_err(|error| exception(py, &error))?;
-        Ok(Tree::new(tree, None))
+        Ok(Table::new(Arc::new(tree)))
     }
 
     #[getter]
@@ -148,10 +147,10 @@ impl File {
         Ok(Contents { contents: Owned::new(Mutex::new(contents)) })
     }
 
-    fn table(&self, py: Python<'_>, path: &str) -> PyResult<Py<PyAny>> {
+    fn table(&self, py: Python<'_>, path: &str) -> PyResult<Table> {
         let (file, engine) = (self.inner(py)?, engine(py)?);
         let table = wait(py, &engine, engine.table_in(file, path))?;
-        object(py, table.map_err(|error| exception(py, &error))?)
+        table.map(Table::new).map_err(|error| exception(py, &error))
     }
 
     /// The class of what is at that path.
@@ -188,33 +187,19 @@ fn content(
     make: &Bound<'_, PyAny>,
 ) -> PyResult<(&'static str, Py<PyAny>)> {
     Ok(match content {
-        engine::Content::Table(table) => ("table", object(py, table)?),
+        engine::Content::Table(table) => ("table", Py::new(py, Table::new(table))?.into_any()),
         engine::Content::Directory => ("directory", py.None()),
         engine::Content::Object(objects) => ("object", members::to_python(py, objects, make)?),
     })
 }
 
-/// A tree, an RNTuple or a chain of either.
-pub fn object(py: Python<'_>, table: Arc<dyn engine::Table>) -> PyResult<Py<PyAny>> {
-    let chain = table.downcast_ref::<engine::Chain>().cloned();
-    let first = chain.as_ref().map_or(&table, engine::Chain::first);
-    if let Some(tree) = first.downcast_ref::<engine::Tree>() {
-        return Ok(Py::new(py, Tree::new(tree.clone(), chain))?.into_any());
-    }
-    match first.downcast_ref::<engine::Ntuple>() {
-        Some(ntuple) => Ok(Py::new(py, Ntuple::new(ntuple.clone(), chain))?.into_any()),
-        None => Err(invalid(py, "a table that is neither a tree nor an RNTuple")),
-    }
-}
-
 /// Opens a file and the tree or RNTuple in it.
 /// Without a path, the only one there is.
 #[pyfunction]
-pub fn open_table(py: Python<'_>, url: &str, path: Option<&str>) -> PyResult<Py<PyAny>> {
+pub fn open_table(py: Python<'_>, url: &str, path: Option<&str>) -> PyResult<Table> {
     let engine = engine(py)?;
     let open = engine.open_table(url, path);
-    let table = wait(py, &engine, open)?.map_err(|error| exception(py, &error))?;
-    object(py, table)
+    wait(py, &engine, open)?.map(Table::new).map_err(|error| exception(py, &error))
 }
 
 /// Opens a file.
@@ -233,12 +218,12 @@ pub struct Opens {
 
 #[pymethods]
 impl Opens {
-    fn next(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Table>> {
         let opens = self.opens.here(py)?;
         let mut opens = opens.try_lock().ok_or_else(|| in_use(py))?;
         let opened = wait(py, &engine(py)?, opens.next())?;
         let table = opened.transpose().map_err(|error| exception(py, &error))?;
-        table.map(|table| object(py, table)).transpose()
+        Ok(table.map(Table::new))
     }
 }
 
@@ -253,11 +238,12 @@ pub fn open_tables(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyR
 
 /// Tables of many files as one; those of whom no number of entries is known are opened.
 #[pyfunction]
-pub fn chain(py: Python<'_>, places: Vec<Located>) -> PyResult<Py<PyAny>> {
-    let places = places.into_iter().map(|place| located(py, place)).collect::<PyResult<_>>()?;
+pub fn chain(py: Python<'_>, places: Vec<Py<TableLocation>>) -> PyResult<Table> {
+    let places = places.iter().map(|place| place.get().place(py)).collect::<PyResult<_>>()?;
     let engine = engine(py)?;
     let chain = wait(py, &engine, engine.chain(places))?;
-    object(py, Arc::new(chain.map_err(|error| exception(py, &error))?))
+    let chain = chain.map_err(|error| exception(py, &error))?;
+    Ok(Table::new(Arc::new(chain)))
 }
 
 /// The files that a pattern names.

@@ -1,8 +1,9 @@
 //! The Python package's extension module: translates, releases the interpreter, moves buffers.
 //!
-//! No decisions are made here. Names, filters and array libraries are Python's (`farroot/*.py`);
-//! fetching and decoding are the engine's.
+//! No decisions are made here. Filters that are functions, and array libraries, are Python's
+//! (`farroot/*.py`); names, fetching and decoding are the engine's.
 
+mod column_info;
 mod columns;
 mod command;
 mod copy;
@@ -14,26 +15,29 @@ mod log;
 mod members;
 #[cfg(target_os = "linux")]
 mod memory;
-mod ntuple;
 mod objects;
 mod parquet;
+mod plan;
 mod progress;
 mod report;
 mod runtime;
-mod selected;
 mod steps;
-mod tree;
+mod table;
 
 use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use super::column_info::{Basket, ColumnInfo, StoredBytes};
+    #[pymodule_export]
     use super::columns::{List, Marked, Numbers, Optional, Record, Regular, Strings, Union};
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]
     use super::copy::{CopyProgress, copy};
+    #[pymodule_export]
+    use super::cut::Decision;
     #[pymodule_export]
     use super::file::{
         Contents, File, Opens, chain, matching, open_file, open_table, open_tables, split_tree,
@@ -43,9 +47,9 @@ mod _core {
     #[pymodule_export]
     use super::members::Source;
     #[pymodule_export]
-    use super::ntuple::Ntuple;
-    #[pymodule_export]
     use super::objects::{slices, strings};
+    #[pymodule_export]
+    use super::plan::{PlannedColumn, ReadPlan};
     #[pymodule_export]
     use super::progress::call_while_waiting;
     #[pymodule_export]
@@ -53,9 +57,9 @@ mod _core {
     #[pymodule_export]
     use super::runtime::{configure, parse_bytes};
     #[pymodule_export]
-    use super::steps::{Batches, LeftOut, Parts, parts};
+    use super::steps::{Batch, Batches, LeftOut, Parts, Skipped, TableLocation, parts};
     #[pymodule_export]
-    use super::tree::Tree;
+    use super::table::{ChainFile, ColumnRequest, Table, TreeIndex};
 
     /// The version of the package.
     #[pymodule_export]

@@ -1,34 +1,42 @@
 //! Reads in steps, of one table or of many.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{Chosen, OnError, Place, PlacedFriend, Skipped, Step, Table, Wanted, Wish};
+use engine::{OnError, Place, PlacedFriend, Step, Wish};
 use numpy::PyArray1;
 use parking_lot::Mutex;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 
 use crate::columns::column;
-use crate::cut::{Raised, by_function};
+use crate::cut::{Decision, Raised, cut};
 use crate::error::exception;
-use crate::ntuple::Ntuple;
 use crate::runtime::{Owned, engine, invalid, wait};
-use crate::tree::Tree;
+use crate::table::{ColumnRequest, Table, wanted};
 
-/// First and last entry (half open) of each run that a cut has left; `None` where there is no cut.
-pub type Survivors = Option<Py<PyArray1<i64>>>;
+/// Entries that have been read.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct Batch {
+    /// Number of the table among many.
+    table: usize,
+    /// First and last entry, half open.
+    start: u64,
+    stop: u64,
+    /// First and last entry (half open) of each run that a cut has left; `None` without a cut.
+    survivors: Option<Py<PyArray1<i64>>>,
+    columns: Vec<Py<PyAny>>,
+}
 
-/// First and last entry, half open, what a cut has left of them, and the columns.
-pub type Read = (u64, u64, Survivors, Vec<Py<PyAny>>);
-
-/// A batch as Python gets it.
-pub fn handed_out(py: Python<'_>, batch: engine::Batch) -> PyResult<Read> {
-    let entries = batch.entries.clone();
-    let survivors = batch.survivors.as_ref().map(|runs| {
-        let bounds = runs.iter().flat_map(|run| [run.start as i64, run.end as i64]);
-        PyArray1::from_iter(py, bounds).unbind()
-    });
-    Ok((entries.start, entries.end, survivors, columns(py, batch)?))
+impl Batch {
+    pub fn new(py: Python<'_>, table: usize, batch: engine::Batch) -> PyResult<Self> {
+        let Range { start, end: stop } = batch.entries.clone();
+        let survivors = batch.survivors.as_ref().map(|runs| {
+            let bounds = runs.iter().flat_map(|run| [run.start as i64, run.end as i64]);
+            PyArray1::from_iter(py, bounds).unbind()
+        });
+        Ok(Batch { table, start, stop, survivors, columns: columns(py, batch)? })
+    }
 }
 
 /// Stands for a column that nobody has named and whose data cannot be read.
@@ -81,12 +89,12 @@ impl Batches {
         Ok(batches.steps())
     }
 
-    fn next(&self, py: Python<'_>) -> PyResult<Option<Read>> {
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let batches = self.batches.here(py)?;
         let mut batches = batches.try_lock().ok_or_else(|| in_use(py))?;
         let Some(batch) = wait(py, &engine(py)?, batches.next())? else { return Ok(None) };
         let batch = batch.map_err(|error| self.raised.or(py, &error))?;
-        Ok(Some(handed_out(py, batch)?))
+        Batch::new(py, 0, batch).map(Some)
     }
 }
 
@@ -96,73 +104,84 @@ pub struct Parts {
     parts: Owned<Mutex<engine::Parts>>,
     raised: Raised,
     /// What has been left out since it was asked for last.
-    skipped: Arc<Mutex<Vec<Skipped>>>,
+    skipped: Arc<Mutex<Vec<engine::Skipped>>>,
 }
 
-/// Number of the place, and what is read of its table as in [`Read`].
-type PartRead = (usize, u64, u64, Survivors, Vec<Py<PyAny>>);
-
-type SkippedTuple = (usize, Option<String>, Option<(u64, u64)>, Py<PyBaseException>);
+/// Entries that have been left out.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct Skipped {
+    /// Number of the table among many, and its path.
+    table: usize,
+    path: Option<String>,
+    /// First and last entry (half open), where they are known.
+    entries: Option<(u64, u64)>,
+    error: Py<PyBaseException>,
+}
 
 #[pymethods]
 impl Parts {
-    fn next(&self, py: Python<'_>) -> PyResult<Option<PartRead>> {
+    fn next(&self, py: Python<'_>) -> PyResult<Option<Batch>> {
         let parts = self.parts.here(py)?;
         let mut parts = parts.try_lock().ok_or_else(|| in_use(py))?;
         let Some(part) = wait(py, &engine(py)?, parts.next())? else { return Ok(None) };
         let part = part.map_err(|error| self.raised.or(py, &error))?;
-        let (start, stop, survivors, columns) = handed_out(py, part.batch)?;
-        Ok(Some((part.file, start, stop, survivors, columns)))
+        Batch::new(py, part.file, part.batch).map(Some)
     }
 
-    /// What has been left out since this was asked last: number of the place, path of the table,
-    /// first and last entry (half open) where they are known, and the error.
-    fn skipped(&self, py: Python<'_>) -> Vec<SkippedTuple> {
+    /// What has been left out since this was asked last.
+    fn skipped(&self, py: Python<'_>) -> Vec<Skipped> {
         let skipped = std::mem::take(&mut *self.skipped.lock());
-        let tuple = |one: Skipped| {
-            let entries = one.entries.map(|entries| (entries.start, entries.end));
-            (one.file, one.path, entries, exception(py, &one.error).into_value(py))
+        let one = |one: engine::Skipped| Skipped {
+            table: one.file,
+            path: one.path,
+            entries: one.entries.map(|entries| (entries.start, entries.end)),
+            error: exception(py, &one.error).into_value(py),
         };
-        skipped.into_iter().map(tuple).collect()
+        skipped.into_iter().map(one).collect()
     }
 }
 
-/// A table that is open already.
-#[derive(FromPyObject)]
-pub enum Open {
-    Tree(Py<Tree>),
-    Ntuple(Py<Ntuple>),
+/// Where a table is, or the open one itself; which of its entries, if not all; and its friends.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct TableLocation {
+    url: String,
+    path: Option<String>,
+    table: Option<Py<Table>>,
+    entries: Option<(u64, u64)>,
+    friends: Vec<(String, Py<TableLocation>)>,
 }
 
-impl Open {
-    pub fn table(&self, py: Python<'_>) -> PyResult<Arc<dyn Table>> {
-        match self {
-            Open::Tree(tree) => tree.get().table(py),
-            Open::Ntuple(ntuple) => ntuple.get().table(py),
-        }
+#[pymethods]
+impl TableLocation {
+    #[new]
+    #[pyo3(signature = (url, path, *, table = None, entries = None, friends = Vec::new()))]
+    fn new(
+        url: String,
+        path: Option<String>,
+        table: Option<Py<Table>>,
+        entries: Option<(u64, u64)>,
+        friends: Vec<(String, Py<TableLocation>)>,
+    ) -> Self {
+        TableLocation { url, path, table, entries, friends }
     }
 }
 
-/// A column by its name, whether nobody has named it, whether its bytes are wanted, and, of a
-/// field, those in it to keep.
-type Wished = (String, bool, bool, Option<Vec<String>>);
-
-/// URL, path, and the table itself where it is open.
-type Where = (String, Option<String>, Option<Open>);
-
-/// The same, which of its entries, if not all, and its friends.
-pub type Located = (String, Option<String>, Option<Open>, Option<(u64, u64)>, Vec<(String, Where)>);
-
-/// Where a table is.
-pub fn located(py: Python<'_>, (url, path, open, entries, friends): Located) -> PyResult<Place> {
-    let open = open.map(|open| open.table(py)).transpose()?;
-    let entries = entries.map(|(start, stop)| start..stop);
-    let friend = |(name, (url, path, open)): (String, Where)| {
-        let open = open.map(|open| open.table(py)).transpose()?;
-        Ok(PlacedFriend::new(&name, Place { url, path, open, ..Place::default() }))
-    };
-    let friends = friends.into_iter().map(friend).collect::<PyResult<_>>()?;
-    Ok(Place { url, path, open, entries, friends, ..Place::default() })
+impl TableLocation {
+    /// The same as the engine has it.
+    pub fn place(&self, py: Python<'_>) -> PyResult<Place> {
+        let open = self.table.as_ref().map(|table| table.get().table(py).cloned()).transpose()?;
+        let friend = |(name, place): &(String, Py<TableLocation>)| {
+            Ok(PlacedFriend::new(name, place.get().place(py)?))
+        };
+        Ok(Place {
+            url: self.url.clone(),
+            path: self.path.clone(),
+            open,
+            entries: self.entries.map(|(start, stop)| start..stop),
+            friends: self.friends.iter().map(friend).collect::<PyResult<_>>()?,
+            ..Place::default()
+        })
+    }
 }
 
 /// Reads the same columns of many tables.
@@ -170,18 +189,17 @@ pub fn located(py: Python<'_>, (url, path, open, entries, friends): Located) -> 
 #[pyo3(signature = (places, columns, cut = None, *, on_error_report = false, step_entries = None, step_bytes = None))]
 pub fn parts(
     py: Python<'_>,
-    places: Vec<Located>,
-    columns: Vec<Wished>,
-    cut: Option<(Vec<String>, Py<PyAny>)>,
+    places: Vec<Py<TableLocation>>,
+    columns: Vec<Py<ColumnRequest>>,
+    cut: Option<Py<Decision>>,
     on_error_report: bool,
     step_entries: Option<u64>,
     step_bytes: Option<u64>,
 ) -> PyResult<Parts> {
-    let located = places.into_iter().map(|place| located(py, place)).collect::<PyResult<_>>()?;
-    let (cut, raised) = by_function(cut);
-    let chosen = |(name, optional, as_bytes, keep)| Chosen { name, optional, as_bytes, keep };
-    let wanted = Wanted::Chosen(columns.into_iter().map(chosen).collect());
-    let skipped: Arc<Mutex<Vec<Skipped>>> = Arc::default();
+    let places = places.iter().map(|place| place.get().place(py)).collect::<PyResult<_>>()?;
+    let (cut, raised) = self::cut(py, cut.as_ref());
+    let wanted = wanted(&columns);
+    let skipped: Arc<Mutex<Vec<engine::Skipped>>> = Arc::default();
     let told = skipped.clone();
     let on_error = match on_error_report {
         true => OnError::Report(Arc::new(move |one| told.lock().push(one))),
@@ -189,7 +207,7 @@ pub fn parts(
     };
     let step = step(step_entries, step_bytes);
     let wish = Wish { wanted, entries: 0..u64::MAX, step, cut, on_error };
-    let parts = engine(py)?.parts(located, wish);
+    let parts = engine(py)?.parts(places, wish);
     Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised, skipped })
 }
 

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import farroot
+from farroot import _core
 
 from .conftest import ENTRIES
 from .same import same_awkward, same_numpy
@@ -220,9 +221,8 @@ def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
     from farroot._libraries.awkward import to_layout
 
     names = ("float64", "bool", "matrix", "jagged", "text")
-    numbers = [(tree[name].number, False) for name in names]
     live: Any = tree._live()
-    _, columns = live.read(numbers, 0, ENTRIES)
+    columns = live.read([_core.ColumnRequest(name) for name in names], 0, ENTRIES).columns
     flat, boolean, matrix, jagged, text = columns
     assert np.shares_memory(to_layout(flat).data, flat.array)
     assert np.shares_memory(to_layout(boolean).data, boolean.array)
@@ -238,9 +238,9 @@ def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
 def test_numpy_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
     from farroot._libraries.numpy import to_numpy
 
-    numbers = [(tree[name].number, False) for name in ("float64", "jagged")]
+    asked = [_core.ColumnRequest(name) for name in ("float64", "jagged")]
     live: Any = tree._live()
-    _, (flat, jagged) = live.read(numbers, 0, ENTRIES)
+    flat, jagged = live.read(asked, 0, ENTRIES).columns
     assert to_numpy(flat) is flat.array
     lists = to_numpy(jagged)
     assert all(np.shares_memory(lists[n], jagged.content.array) for n in range(9) if len(lists[n]))

@@ -170,9 +170,11 @@ def test_friends_of_a_tree(folder: Path) -> None:
     with pytest.raises(farroot.InvalidArgumentError, match="a friend is"):
         tree.add_friend(3)
     assert tree.arrays(["x", "weights.w", "itself.x"])["itself.x"].to_list() == list(range(40))
-    with pytest.raises(farroot.InvalidArgumentError, match=r"'weights\.w' or 'chained\.w'"):
+    with pytest.raises(farroot.InvalidArgumentError, match=r"weights\.w or chained\.w"):
         tree.arrays("w")
-    with pytest.raises(farroot.KeyInFileError, match=r"weights, chained, itself.*'weights\.v'"):
+    with pytest.raises(
+        farroot.KeyInFileError, match=r"friends weights, chained, itself.*friend\.v"
+    ):
         tree.arrays("v")
     assert tree.arrays(["weights.*"]).fields == ["weights.w", "weights.ws"]
     sums = tree.arrays("x + chained.w", "chained.w > 30")

@@ -188,7 +188,7 @@ def test_no_columns_and_no_survivors(place: str) -> None:
         ("!(int8 > 1)", "for ! write ~,"),
         ("0 < int8 < 5", "in a row"),
         ("int8 >", "cannot be read"),
-        ("int8.__class__ > 0", "no branch is called 'int8.__class__'"),
+        ("int8.__class__ > 0", 'no branch is called "int8.__class__"'),
         ("(int8 > 0).all()", "may not contain"),
         ("__import__('os')", "__import__"),
         ("open('x')", "a function 'open'"),

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import farroot
+from farroot import _core
 
 from .conftest import ENTRIES
 
@@ -116,7 +117,8 @@ def test_threads_share_a_tree(made: Path) -> None:
 
 
 def test_threads_take_turns_in_one_iteration(made: Path) -> None:
-    batches = _tree(made)._live().batches([(0, False)], 0, ENTRIES, step_entries=20)
+    asked = [_core.ColumnRequest("int8")]
+    batches = _tree(made)._live().batches(asked, 0, ENTRIES, step_entries=20)
     seen: list[int] = []
 
     def take(_: int) -> None:
@@ -127,7 +129,7 @@ def test_threads_take_turns_in_one_iteration(made: Path) -> None:
                 continue
             if batch is None:
                 return
-            seen.append(batch[0])
+            seen.append(batch.start)
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(take, range(4)))

@@ -74,7 +74,7 @@ def test_a_tree_is_a_mapping(tree: farroot.Tree, opened: Any) -> None:
 
 
 def test_a_wrong_name_is_told_what_comes_near(tree: farroot.Tree) -> None:
-    with pytest.raises(KeyError, match=r"did you mean .*'float32'"):
+    with pytest.raises(KeyError, match="did you mean float32"):
         tree["Float32"]
     with pytest.raises(farroot.KeyInFileError, match="flaot32"):
         tree.arrays(["flaot32"])

@@ -63,6 +63,10 @@ impl NameList {
         NameList { kind, names, by_path, by_name }
     }
 
+    pub fn kind(&self) -> ColumnKind {
+        self.kind
+    }
+
     pub fn all(&self) -> &[ColumnName] {
         &self.names
     }

@@ -14,6 +14,7 @@ use super::cut::{Cut, SurvivorFeed};
 use super::footprint::Outline;
 use super::friends::FriendList;
 use super::lazy::{LazyColumns, Learning};
+use super::names::NameList;
 use super::request::{Chosen, Wanted};
 use super::steps::{ReadPriority, Step};
 use crate::read::file::File;
@@ -34,6 +35,9 @@ pub trait Table: Any + Send + Sync {
     fn friend_lists(&self) -> Vec<&FriendList> {
         Vec::new()
     }
+
+    /// What its branches or fields are called; of several tables those of the first.
+    fn list(&self) -> &NameList;
 
     /// Whether there is a branch or a field of that path or, of a branch, that last name.
     fn has(&self, name: &str) -> bool;

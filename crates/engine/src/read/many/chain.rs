@@ -18,6 +18,7 @@ use crate::read::core::cut::Cut;
 use crate::read::core::footprint::Outline;
 use crate::read::core::friends::{Friend, FriendList};
 use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
+use crate::read::core::names::NameList;
 use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::skip::OnError;
 use crate::read::core::steps::{ReadPriority, Step, borders};
@@ -390,6 +391,10 @@ impl ChainColumns {
 }
 
 impl Table for Chain {
+    fn list(&self) -> &NameList {
+        self.lead().list()
+    }
+
     fn file(&self) -> &File {
         self.lead().file()
     }

@@ -13,6 +13,7 @@ use crate::read::core::columns::joined;
 use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::footprint::Outline;
 use crate::read::core::lazy::{LazyColumns, Learning};
+use crate::read::core::names::NameList;
 use crate::read::core::request::Wanted;
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
@@ -28,6 +29,10 @@ pub struct NtupleColumns {
 }
 
 impl Table for Ntuple {
+    fn list(&self) -> &NameList {
+        Ntuple::list(self)
+    }
+
     fn file(&self) -> &File {
         Ntuple::file(self)
     }

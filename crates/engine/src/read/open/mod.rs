@@ -2,5 +2,5 @@
 
 mod friends;
 pub mod objects;
-mod resolve;
+pub mod resolve;
 mod table;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::Engine;
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::{Friend, behind};
+use crate::read::core::names::ColumnKind;
 use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::select::is_glob;
 use crate::read::core::table::{Columns, Table};
@@ -83,6 +84,68 @@ impl Engine {
             joined.add_own(&*table.select(wanted)?)?;
         }
         Ok(Box::new(joined))
+    }
+}
+
+/// A branch or a field that a text means.
+#[derive(Clone)]
+pub struct ResolvedColumn {
+    /// The friend that has it; `None` where it is the table's own.
+    pub friend: Option<String>,
+    /// What has it: a tree or an RNTuple, of a chain the first.
+    pub table: Arc<dyn Table>,
+    /// Its position in [`Table::list`].
+    pub column: usize,
+}
+
+/// The first table of a chain; a tree or an RNTuple itself.
+pub fn first_table(table: &Arc<dyn Table>) -> Arc<dyn Table> {
+    match table.downcast_ref::<Chain>() {
+        Some(chain) => chain.first().clone(),
+        None => table.clone(),
+    }
+}
+
+impl Engine {
+    /// The columns that a text means: a path or a last name, also below one of the table's columns,
+    /// `friend.column`, or a column that only one friend has; of a glob all that match, of an
+    /// RNTuple that is a friend only fields at the top.
+    ///
+    /// # Errors
+    /// `NotInFile` with the names that come near, but none for a glob; as [`Engine::select_for`].
+    pub async fn resolve(
+        &self,
+        table: &Arc<dyn Table>,
+        friends: &[Friend],
+        text: &str,
+        below: Option<usize>,
+    ) -> Result<Vec<ResolvedColumn>> {
+        let own = |column| ResolvedColumn { friend: None, table: first_table(table), column };
+        if let Some(column) = table.list().find_below(text, below) {
+            return Ok(vec![own(column)]);
+        }
+        let circle = Circle::around(self, &**table, friends, &[text]).await?;
+        let found = match circle.friend_at(text) {
+            None if is_glob(text) => {
+                let matching = table.list().matching(text, below)?;
+                return Ok(matching.into_iter().map(own).collect());
+            }
+            Some(found) => Some(found),
+            None => circle.meant(text)?.map(|meant| (meant.friend, meant.column)),
+        };
+        let no_such = || table.list().no_such(text, below).with_url(table.file().url());
+        let (friend, column) = found.ok_or_else(no_such)?;
+        let list = friend.table.list();
+        let mut columns = list.meant(column, None)?;
+        if is_glob(column) && list.kind() == ColumnKind::Field {
+            columns.retain(|column| list.all()[*column].parent.is_none());
+        } else if columns.is_empty() && !is_glob(column) {
+            return Err(list.no_such(column, None).with_url(friend.table.file().url()));
+        }
+        let (name, table) = (&friend.name, first_table(&friend.table));
+        let of_friend =
+            |column| ResolvedColumn { friend: Some(name.clone()), table: table.clone(), column };
+        Ok(columns.into_iter().map(of_friend).collect())
     }
 }
 
@@ -186,12 +249,12 @@ impl<'a> Circle<'a> {
     }
 
     fn nowhere(&self, name: &str) -> Error {
-        let own = self.table.matching(name, None).err();
-        let error = own.unwrap_or_else(|| Error::new(ErrorKind::NotInFile, name));
-        let friends = self.all.join(", ");
-        error.with_advice(format!(
-            "the friends {friends} were asked too; `friend.{name}` says which of them is meant"
-        ))
+        let own = self.table.list().no_such(name, None);
+        let what = format!("{}, neither here nor in the friends", own.message());
+        let error = Error::new(ErrorKind::NotInFile, format!("{what} {}", self.all.join(", ")));
+        error
+            .with_url(self.table.file().url())
+            .with_advice(format!("`friend.{name}` says which of them is meant"))
     }
 
     fn ambiguous(&self, name: &str, having: &[&Friend]) -> Error {

@@ -15,6 +15,7 @@ use crate::read::core::cut::{Cut, SurvivorFeed};
 use crate::read::core::footprint::Outline;
 use crate::read::core::friends::FriendList;
 use crate::read::core::lazy::{LazyColumns, Learning};
+use crate::read::core::names::NameList;
 use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
@@ -30,6 +31,10 @@ pub struct TreeColumns {
 }
 
 impl Table for Tree {
+    fn list(&self) -> &NameList {
+        self.names().list()
+    }
+
     fn file(&self) -> &File {
         Tree::file(self)
     }

@@ -1,0 +1,61 @@
+//! What a read would fetch.
+
+use std::ops::Range;
+
+use engine::Columns;
+use pyo3::prelude::*;
+
+use crate::error::exception;
+use crate::runtime::{engine, wait};
+
+/// What would be fetched of one tree or RNTuple.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct ReadPlan {
+    url: String,
+    path: String,
+    columns: Vec<Py<PlannedColumn>>,
+    /// Ranges of bytes (half open) in the file's order.
+    ranges: Vec<(u64, u64)>,
+}
+
+/// What would be fetched for one column.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct PlannedColumn {
+    name: String,
+    pieces: usize,
+    stored_bytes: u64,
+    decoded_bytes: u64,
+    /// First and last byte in the file.
+    span: Option<(u64, u64)>,
+}
+
+/// What reading would fetch, table by table.
+pub fn read_plan(
+    py: Python<'_>,
+    selected: &dyn Columns,
+    entries: Range<u64>,
+) -> PyResult<Vec<ReadPlan>> {
+    let outlines = wait(py, &engine(py)?, selected.outlines(entries))?;
+    let outlines = outlines.map_err(|error| exception(py, &error))?;
+    outlines.into_iter().map(|outline| one_table(py, outline)).collect()
+}
+
+fn one_table(py: Python<'_>, outline: engine::Outline) -> PyResult<ReadPlan> {
+    let pair = |range: &Range<u64>| (range.start, range.end);
+    let column = |column: &engine::OutlineColumn| {
+        let planned = PlannedColumn {
+            name: column.name.clone(),
+            pieces: column.pieces,
+            stored_bytes: column.stored_bytes,
+            decoded_bytes: column.decoded_bytes,
+            span: column.span.as_ref().map(pair),
+        };
+        Py::new(py, planned)
+    };
+    Ok(ReadPlan {
+        url: outline.url.clone(),
+        path: outline.path.clone(),
+        columns: outline.columns.iter().map(column).collect::<PyResult<_>>()?,
+        ranges: outline.ranges.iter().map(pair).collect(),
+    })
+}

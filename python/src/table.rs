@@ -1,0 +1,369 @@
+//! Trees, RNTuples, chains and what is read with friends: one class for all that has entries.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use engine::{Chosen, Columns, Cut, Friend, Wanted, first_table};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+
+use crate::column_info::{ColumnInfo, StoredBytes};
+use crate::cut::{Decision, cut};
+use crate::error::exception;
+use crate::file::File;
+use crate::lazy::Lazy;
+use crate::plan::{ReadPlan, read_plan};
+use crate::runtime::{Owned, engine, invalid, wait};
+use crate::steps::{Batch, Batches, step};
+
+/// A tree, an RNTuple, or a chain of either, with the friends that were added to it.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Table {
+    inner: Owned<Inner>,
+}
+
+struct Inner {
+    table: Arc<dyn engine::Table>,
+    /// The same; of a chain the first of its tables.
+    first: Arc<dyn engine::Table>,
+    friends: Vec<Friend>,
+    /// What it is besides, where it was opened as an attribute set.
+    set: Option<engine::AttributeSet>,
+}
+
+/// A branch or a field, and how it is wanted.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct ColumnRequest {
+    address: String,
+    optional: bool,
+    as_bytes: bool,
+    keep: Option<Vec<String>>,
+}
+
+#[pymethods]
+impl ColumnRequest {
+    #[new]
+    #[pyo3(signature = (address, *, optional = false, as_bytes = false, keep = None))]
+    fn new(address: String, optional: bool, as_bytes: bool, keep: Option<Vec<String>>) -> Self {
+        ColumnRequest { address, optional, as_bytes, keep }
+    }
+}
+
+/// Requests as the engine has them.
+pub fn wanted(requests: &[Py<ColumnRequest>]) -> Wanted {
+    let chosen = |request: &Py<ColumnRequest>| {
+        let ColumnRequest { address, optional, as_bytes, keep } = request.get();
+        let (name, keep) = (address.clone(), keep.clone());
+        Chosen { name, optional: *optional, as_bytes: *as_bytes, keep }
+    };
+    Wanted::Chosen(requests.iter().map(chosen).collect())
+}
+
+/// One tree or RNTuple of a chain, and which of the chain's entries (half open) it has.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct ChainFile {
+    url: String,
+    path: String,
+    entry_start: u64,
+    entry_stop: u64,
+}
+
+/// Which entry has which numbers.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct TreeIndex {
+    major_name: String,
+    minor_name: String,
+    major: Py<PyArray1<i64>>,
+    minor: Py<PyArray1<i64>>,
+    entries: Py<PyArray1<i64>>,
+}
+
+impl Table {
+    pub fn new(table: Arc<dyn engine::Table>) -> Self {
+        Table::with(table, Vec::new(), None)
+    }
+
+    fn with(
+        table: Arc<dyn engine::Table>,
+        friends: Vec<Friend>,
+        set: Option<engine::AttributeSet>,
+    ) -> Self {
+        let first = first_table(&table);
+        Table { inner: Owned::new(Inner { table, first, friends, set }) }
+    }
+
+    pub fn table(&self, py: Python<'_>) -> PyResult<&Arc<dyn engine::Table>> {
+        Ok(&self.inner.here(py)?.table)
+    }
+
+    fn chain(&self, py: Python<'_>) -> PyResult<Option<&engine::Chain>> {
+        Ok(self.table(py)?.downcast_ref())
+    }
+
+    fn tree(&self, py: Python<'_>) -> PyResult<Option<&engine::Tree>> {
+        Ok(self.inner.here(py)?.first.downcast_ref())
+    }
+
+    fn ntuple(&self, py: Python<'_>) -> PyResult<&engine::Ntuple> {
+        let ntuple = self.inner.here(py)?.first.downcast_ref();
+        ntuple.ok_or_else(|| invalid(py, "it is no RNTuple"))
+    }
+
+    fn set(&self, py: Python<'_>) -> PyResult<&engine::AttributeSet> {
+        let set = self.inner.here(py)?.set.as_ref();
+        set.ok_or_else(|| invalid(py, "it is no attribute set"))
+    }
+
+    /// The columns that are asked for; friends that they are of are opened.
+    fn selected(
+        &self,
+        py: Python<'_>,
+        requests: &[Py<ColumnRequest>],
+        cut: Option<&Cut>,
+    ) -> PyResult<Box<dyn Columns>> {
+        let (Inner { table, friends, .. }, engine) = (self.inner.here(py)?, engine(py)?);
+        let wanted = wanted(requests);
+        let select = engine.select_for(table, friends, &wanted, cut);
+        wait(py, &engine, select)?.map_err(|error| exception(py, &error))
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// The same with friends, which come before those in its file.
+    fn with_friends(&self, py: Python<'_>, friends: Vec<(String, Py<Table>)>) -> PyResult<Self> {
+        let Inner { table, friends: known, set, .. } = self.inner.here(py)?;
+        let mut all = known.clone();
+        for (name, friend) in friends {
+            all.retain(|known| known.name != name);
+            all.push(Friend::new(&name, friend.get().table(py)?.clone()));
+        }
+        Ok(Table::with(table.clone(), all, set.clone()))
+    }
+
+    /// Whether it is made of branches, not of fields.
+    #[getter]
+    fn is_tree(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.tree(py)?.is_some())
+    }
+
+    #[getter]
+    fn file(&self, py: Python<'_>) -> PyResult<File> {
+        Ok(File::new(self.table(py)?.file().clone()))
+    }
+
+    #[getter]
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(match self.tree(py)? {
+            Some(tree) => tree.metadata().name.clone(),
+            None => self.ntuple(py)?.metadata().schema.name.clone(),
+        })
+    }
+
+    /// Title of a tree, description of an RNTuple.
+    #[getter]
+    fn title(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(match self.tree(py)? {
+            Some(tree) => tree.metadata().title.clone(),
+            None => self.ntuple(py)?.metadata().schema.description.clone(),
+        })
+    }
+
+    #[getter]
+    fn path(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.table(py)?.path().to_owned())
+    }
+
+    #[getter]
+    fn num_entries(&self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.table(py)?.num_entries())
+    }
+
+    #[getter]
+    fn aliases(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let mut aliases = match self.tree(py)? {
+            Some(tree) => tree.metadata().aliases.clone(),
+            None => Vec::new(),
+        };
+        if let Some(chain) = self.chain(py)? {
+            aliases.extend_from_slice(chain.aliases());
+        }
+        Ok(aliases)
+    }
+
+    /// The files of a chain; `None` of what is no chain.
+    fn chain_files(&self, py: Python<'_>) -> PyResult<Option<Vec<ChainFile>>> {
+        let Some(chain) = self.chain(py)? else { return Ok(None) };
+        let file = |(url, path, entries): (&str, &str, Range<u64>)| ChainFile {
+            url: url.to_owned(),
+            path: path.to_owned(),
+            entry_start: entries.start,
+            entry_stop: entries.end,
+        };
+        Ok(Some(chain.links().map(file).collect()))
+    }
+
+    /// Bytes of all baskets of a tree, as it keeps them.
+    fn stored(&self, py: Python<'_>) -> PyResult<StoredBytes> {
+        let Some(tree) = self.tree(py)? else { return Ok(StoredBytes::default()) };
+        let (compressed, uncompressed) = (tree.metadata().zip_bytes, tree.metadata().total_bytes);
+        Ok(StoredBytes { compressed, uncompressed, baskets: 0 })
+    }
+
+    /// Which entry has which numbers, where the file says.
+    fn index(&self, py: Python<'_>) -> PyResult<Option<TreeIndex>> {
+        let Some(tree) = self.tree(py)? else { return Ok(None) };
+        let index = tree.index().map_err(|error| exception(py, &error))?;
+        let array = |numbers: &[i64]| PyArray1::from_slice(py, numbers).unbind();
+        Ok(index.map(|index| TreeIndex {
+            major_name: index.major_name.clone(),
+            minor_name: index.minor_name.clone(),
+            major: array(&index.major),
+            minor: array(&index.minor),
+            entries: array(&index.entries),
+        }))
+    }
+
+    /// Names of the friends that its file names.
+    fn friend_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let places = self.table(py)?.friend_places().map_err(|error| exception(py, &error))?;
+        Ok(places.into_iter().map(|place| place.name).collect())
+    }
+
+    /// Opens a friend that its file names.
+    fn friend(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        let engine = engine(py)?;
+        let friend = wait(py, &engine, engine.friend(&**self.table(py)?, name))?;
+        friend.map(|friend| Table::new(friend.table)).map_err(|error| exception(py, &error))
+    }
+
+    /// Names of the attribute sets that are linked to it; of a chain none is.
+    fn attribute_sets(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        if self.chain(py)?.is_some() {
+            return Ok(Vec::new());
+        }
+        let sets = self.ntuple(py)?.attribute_sets();
+        Ok(sets.iter().map(|set| set.name.clone()).collect())
+    }
+
+    /// Opens an attribute set.
+    fn attribute_set(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
+        let opened = wait(py, &engine(py)?, self.ntuple(py)?.attribute_set(name))?;
+        let set = opened.map_err(|error| exception(py, &error))?;
+        Ok(Table::with(Arc::new(set.ntuple().clone()), Vec::new(), Some(set)))
+    }
+
+    /// Of an attribute set, which version its fields have: major and minor.
+    fn schema_version(&self, py: Python<'_>) -> PyResult<(u16, u16)> {
+        let [major, minor] = self.set(py)?.schema_version();
+        Ok((major, minor))
+    }
+
+    /// Of an attribute set, first and last entry (half open) that each of its entries is about.
+    fn ranges(&self, py: Python<'_>) -> PyResult<Py<PyArray1<i64>>> {
+        let ranges = wait(py, &engine(py)?, self.set(py)?.ranges())?;
+        let ranges = ranges.map_err(|error| exception(py, &error))?;
+        let bounds = ranges.iter().flat_map(|range| [range.start as i64, range.end as i64]);
+        Ok(PyArray1::from_iter(py, bounds).unbind())
+    }
+
+    /// Its branches or fields, each followed by those in it.
+    fn columns(&self, py: Python<'_>) -> PyResult<Vec<ColumnInfo>> {
+        let lead = &self.inner.here(py)?.first;
+        let all = 0..lead.list().all().len();
+        Ok(all.map(|column| ColumnInfo::new(lead.clone(), column, None)).collect())
+    }
+
+    /// Position of the column that a text means, by its path or its last name, below one of them.
+    #[pyo3(signature = (text, below = None))]
+    fn find(&self, py: Python<'_>, text: &str, below: Option<usize>) -> PyResult<Option<usize>> {
+        Ok(self.table(py)?.list().find_below(text, below))
+    }
+
+    /// As `find`, of a column that has to be there.
+    #[pyo3(signature = (text, below = None))]
+    fn require(&self, py: Python<'_>, text: &str, below: Option<usize>) -> PyResult<usize> {
+        let table = self.table(py)?;
+        table.list().find_below(text, below).ok_or_else(|| {
+            exception(py, &table.list().no_such(text, below).with_url(table.file().url()))
+        })
+    }
+
+    /// The columns that a text means, of the table or of friends: one or, of a glob, all that
+    /// match.
+    #[pyo3(signature = (text, below = None))]
+    fn resolve(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        below: Option<usize>,
+    ) -> PyResult<Vec<ColumnInfo>> {
+        let (Inner { table, friends, .. }, engine) = (self.inner.here(py)?, engine(py)?);
+        let found = wait(py, &engine, engine.resolve(table, friends, text, below))?;
+        let found = found.map_err(|error| exception(py, &error))?;
+        let info = |one: engine::ResolvedColumn| ColumnInfo::new(one.table, one.column, one.friend);
+        Ok(found.into_iter().map(info).collect())
+    }
+
+    #[pyo3(signature = (columns, start, stop, cut = None))]
+    fn read(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Py<ColumnRequest>>,
+        start: u64,
+        stop: u64,
+        cut: Option<Py<Decision>>,
+    ) -> PyResult<Batch> {
+        let (cut, raised) = self::cut(py, cut.as_ref());
+        let selected = self.selected(py, &columns, cut.as_ref())?;
+        let read = selected.read_where(cut.as_ref(), start..stop);
+        let batch = wait(py, &engine(py)?, read)?.map_err(|error| raised.or(py, &error))?;
+        Batch::new(py, 0, batch)
+    }
+
+    #[pyo3(signature = (columns, start, stop, cut = None, *, step_entries = None, step_bytes = None))]
+    #[expect(clippy::too_many_arguments, reason = "they are the arguments of the Python method")]
+    fn batches(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Py<ColumnRequest>>,
+        start: u64,
+        stop: u64,
+        cut: Option<Py<Decision>>,
+        step_entries: Option<u64>,
+        step_bytes: Option<u64>,
+    ) -> PyResult<Batches> {
+        let (cut, raised) = self::cut(py, cut.as_ref());
+        let selected = self.selected(py, &columns, cut.as_ref())?;
+        let begin = selected.batches(start..stop, step(step_entries, step_bytes), cut.as_ref());
+        let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
+        Ok(Batches::new(batches, raised))
+    }
+
+    /// Batches of which nothing is read before it is asked for; a step in bytes is the size that
+    /// these columns together would have.
+    #[pyo3(signature = (columns, start, stop, *, step_entries = None, step_bytes = None))]
+    fn lazy(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Py<ColumnRequest>>,
+        start: u64,
+        stop: u64,
+        step_entries: Option<u64>,
+        step_bytes: Option<u64>,
+    ) -> PyResult<Lazy> {
+        let selected = self.selected(py, &columns, None)?;
+        Lazy::start(py, &*selected, start..stop, step(step_entries, step_bytes))
+    }
+
+    /// What reading would fetch, table by table.
+    fn plan(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Py<ColumnRequest>>,
+        start: u64,
+        stop: u64,
+    ) -> PyResult<Vec<ReadPlan>> {
+        read_plan(py, &*self.selected(py, &columns, None)?, start..stop)
+    }
+}
