@@ -65,6 +65,7 @@ mod budget;
 mod chunk;
 mod coalesce;
 mod connection;
+mod counters;
 mod demand;
 mod dispatch;
 mod estimate;

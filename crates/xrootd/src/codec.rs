@@ -1,8 +1,16 @@
 //! Big-endian fields, bounded strings and sets of flags: what every message is made of.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use thiserror::Error;
 
-use crate::error::DecodeError;
+/// Bytes that are not the message they should be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DecodeError {
+    #[error("{what}: ends before its last field")]
+    Short { what: &'static str },
+    #[error("{what}: {why}")]
+    Invalid { what: &'static str, why: &'static str },
+}
 
 /// Takes fields off the front of a body. Every take is checked against what is there.
 #[derive(Debug, Clone)]

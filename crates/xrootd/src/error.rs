@@ -7,18 +7,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub use crate::codec::DecodeError;
 use crate::header::StreamId;
 use crate::response::Redirect;
 use crate::states::Illegal;
-
-/// Bytes that are not the message they should be.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum DecodeError {
-    #[error("{what}: ends before its last field")]
-    Short { what: &'static str },
-    #[error("{what}: {why}")]
-    Invalid { what: &'static str, why: &'static str },
-}
 
 /// The peer broke the protocol. Nothing that comes after it on the connection can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

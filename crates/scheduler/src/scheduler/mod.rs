@@ -6,6 +6,7 @@ use std::ops::Range;
 use crate::budget::Budgets;
 use crate::chunk::{Chunks, Return, joined};
 use crate::connection::Connection;
+use crate::counters::Counters;
 use crate::demand::Admission;
 use crate::estimate::Mark;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
@@ -13,7 +14,6 @@ use crate::message::{Action, Event, Part, Urgency, WantFailure};
 use crate::progress::Watch;
 use crate::readahead::Readahead;
 use crate::server::{Server, ServerTraits};
-use crate::snapshot::Counters;
 use crate::sources::Sources;
 use crate::want::Want;
 
