@@ -33,7 +33,7 @@ type Rule = Box<dyn Fn(&Uri) -> Option<Refusal> + Send>;
 
 /// What a server does besides serving.
 #[derive(Default)]
-pub struct Behaviour {
+pub struct HttpBehaviour {
     rule: Option<Rule>,
     /// Headers that go with every answer that is the file.
     pub headers: Vec<(HeaderName, String)>,
@@ -45,7 +45,7 @@ pub struct Behaviour {
     pub size: Option<u64>,
 }
 
-impl Behaviour {
+impl HttpBehaviour {
     /// From now on it answers so; `None` is the file.
     pub fn says(&mut self, rule: impl Fn(&Uri) -> Option<Refusal> + Send + 'static) {
         self.rule = Some(Box::new(rule));
@@ -58,7 +58,7 @@ impl Behaviour {
 }
 
 /// Can be changed while it serves.
-pub type Control = Arc<Mutex<Behaviour>>;
+pub type Control = Arc<Mutex<HttpBehaviour>>;
 
 /// Serves `files` to every connection that comes, until the world ends.
 pub fn serve(mut accepted: mpsc::UnboundedReceiver<End>, files: Files) -> Control {

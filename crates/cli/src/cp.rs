@@ -21,7 +21,7 @@ use crate::reading::with_config;
 /// and the same command goes on with it.
 #[derive(Debug, Args)]
 #[command(override_usage = "farroot cp [OPTIONS] SOURCE... TARGET")]
-pub struct Arguments {
+pub struct CpArguments {
     /// URLs (root://, http://), paths or patterns, 'URL1|URL2' being one file at two places; last a
     /// path for one file, a directory, which is made where it ends with a /, or - for standard
     /// output
@@ -48,7 +48,7 @@ pub struct Arguments {
 }
 
 /// Copies, with a bar on a terminal.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &CpArguments) -> Outcome {
     let mut config = Config::from_env()?;
     if let Some(connections) = arguments.connections {
         config.connections_max = connections;
@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     })
 }
 
-impl Arguments {
+impl CpArguments {
     /// One file to standard output.
     async fn pour(&self, engine: &Engine, files: &[String], begun: Duration) -> Outcome {
         let [file] = files else {

@@ -13,7 +13,7 @@ use crate::table::{lines_of_json, table, text};
 /// Find out what is wrong, or slow, on the way to a file: name, connection, login, open, read,
 /// several ranges, and whether the file is whole
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct DoctorArguments {
     /// A URL (root://, http://) or a path; of 'URL1|URL2', each
     url: String,
     /// For programs, one line of JSON a step
@@ -22,7 +22,7 @@ pub struct Arguments {
 }
 
 /// Prints one line a step, and says what can be done.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &DoctorArguments) -> Outcome {
     with_engine(async |engine| {
         let findings = engine.examine(&arguments.url).await?;
         let mut out = std::io::stdout().lock();

@@ -16,7 +16,7 @@ use crate::reading::with_engine;
 
 /// Read as an analysis does, and say how fast: some branches of each event, all of every so many
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ExerciseArguments {
     /// FILE:TREE, where FILE is a URL or a path; the tree may be left out where there is only one
     #[arg(value_name = "FILE:TREE")]
     address: String,
@@ -52,7 +52,7 @@ enum Rule {
 }
 
 /// Reads, and prints the figures.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &ExerciseArguments) -> Outcome {
     with_engine(async |engine| {
         let (wall, cpu) = (engine.trace().now(), cpu_time());
         let mut jobs = all(arguments, engine).await?;
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// One job on this engine, several on one each, as separate processes would have.
-async fn all(arguments: &Arguments, engine: &Engine) -> Result<Vec<Exercised>, Failure> {
+async fn all(arguments: &ExerciseArguments, engine: &Engine) -> Result<Vec<Exercised>, Failure> {
     if arguments.jobs == 1 {
         return Ok(vec![one(arguments, engine).await?]);
     }
@@ -93,7 +93,7 @@ async fn all(arguments: &Arguments, engine: &Engine) -> Result<Vec<Exercised>, F
     Ok(jobs)
 }
 
-fn exercise(arguments: &Arguments) -> Exercise {
+fn exercise(arguments: &ExerciseArguments) -> Exercise {
     let learning = Learning {
         startup: !arguments.without.contains(&Rule::Startup),
         together: !arguments.without.contains(&Rule::Together),
@@ -106,7 +106,7 @@ fn exercise(arguments: &Arguments) -> Exercise {
     }
 }
 
-async fn one(arguments: &Arguments, engine: &Engine) -> engine::Result<Exercised> {
+async fn one(arguments: &ExerciseArguments, engine: &Engine) -> engine::Result<Exercised> {
     let (file, tree) = split_tree(&arguments.address);
     exercise(arguments).run(engine, file, tree).await
 }

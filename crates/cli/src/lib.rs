@@ -36,15 +36,15 @@ struct Command {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    Ls(ls::Arguments),
-    Show(show::Arguments),
-    Map(map::Arguments),
-    Plan(plan::Arguments),
-    Cat(cat::Arguments),
-    Cp(cp::Arguments),
-    Doctor(doctor::Arguments),
-    Exercise(exercise::Arguments),
-    Serve(serve::Arguments),
+    Ls(ls::LsArguments),
+    Show(show::ShowArguments),
+    Map(map::MapArguments),
+    Plan(plan::PlanArguments),
+    Cat(cat::CatArguments),
+    Cp(cp::CpArguments),
+    Doctor(doctor::DoctorArguments),
+    Exercise(exercise::ExerciseArguments),
+    Serve(serve::ServeArguments),
 }
 
 /// Runs the command with its arguments, the program's own name first. The wheel's `farroot` and

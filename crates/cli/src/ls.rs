@@ -20,7 +20,7 @@ const TABLES_MAX: usize = 256;
 
 /// List the objects in files, and the files in directories
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct LsArguments {
     /// URLs (root://, http://), paths or patterns, of files or of directories; a directory of a
     /// server ends with a /
     #[arg(required = true, value_name = "FILE")]
@@ -34,7 +34,7 @@ pub struct Arguments {
 }
 
 /// Prints one line a key.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &LsArguments) -> Outcome {
     with_engine(async |engine| {
         let mut files = Vec::new();
         for pattern in &arguments.files {
@@ -68,7 +68,11 @@ pub fn run(arguments: &Arguments) -> Outcome {
     })
 }
 
-async fn listing(engine: &Engine, address: &str, arguments: &Arguments) -> engine::Result<String> {
+async fn listing(
+    engine: &Engine,
+    address: &str,
+    arguments: &LsArguments,
+) -> engine::Result<String> {
     if engine.remote().is_directory(address) {
         return Ok(files(address, engine.remote().list(address).await?, arguments.json));
     }

@@ -16,7 +16,7 @@ const BATCH_BYTES: u64 = 32 << 20;
 
 /// Show what lies where in a file: every record that its lists name, and the gaps
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct MapArguments {
     #[command(flatten)]
     selection: Selection,
     /// For programs, one line of JSON a record
@@ -35,7 +35,7 @@ pub struct Arguments {
 }
 
 /// Prints one line a record, or draws.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &MapArguments) -> Outcome {
     with_engine(async |engine| match &arguments.svg {
         Some(path) => draw(engine, arguments, path).await,
         None if !arguments.selection.patterns().is_empty() => {
@@ -73,7 +73,7 @@ fn list(records: Vec<Record>, json: bool) -> Outcome {
     Ok(())
 }
 
-async fn draw(engine: &Engine, arguments: &Arguments, path: &Path) -> Outcome {
+async fn draw(engine: &Engine, arguments: &MapArguments, path: &Path) -> Outcome {
     let columns = arguments.selection.selected(engine, None).await?;
     if arguments.read {
         let entries = arguments.selection.entries(columns.num_entries());

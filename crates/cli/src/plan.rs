@@ -18,7 +18,7 @@ use crate::units::parse_rate;
 
 /// Say what a read would fetch, without reading it
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct PlanArguments {
     #[command(flatten)]
     selection: Selection,
     /// The rate to predict for
@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 /// Opens the tree or RNTuple, and prints the plan.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &PlanArguments) -> Outcome {
     with_engine(async |engine| {
         let selected = arguments.selection.selected(engine, None).await?;
         let entries = arguments.selection.entries(selected.num_entries());

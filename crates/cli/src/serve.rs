@@ -20,7 +20,7 @@ use crate::units::{parse_rate, parse_time};
 /// No client keeps others out, or takes memory by not reading: --help has the limits.
 #[derive(Debug, Args)]
 #[command(after_long_help = help_on_limits())]
-pub struct Arguments {
+pub struct ServeArguments {
     /// The folder
     dir: PathBuf,
     /// Port for both protocols; 0 takes any that is free
@@ -101,9 +101,10 @@ less than 16 KiB of their answers in {} s.",
 ///
 /// # Errors
 /// What is in the way, for the terminal.
-pub fn run(arguments: Arguments) -> Outcome {
-    let Arguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } = arguments;
-    let Arguments { connections, connections_per_address, files, .. } = arguments;
+pub fn run(arguments: ServeArguments) -> Outcome {
+    let ServeArguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } =
+        arguments;
+    let ServeArguments { connections, connections_per_address, files, .. } = arguments;
     let config = Config {
         hidden,
         limits: Limits { connections, connections_per_address, files, ..Limits::default() },

@@ -15,7 +15,7 @@ use crate::table::{table, text};
 
 /// Show a tree's branches, an RNTuple's fields or an object's members
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ShowArguments {
     #[command(flatten)]
     place: Place,
     /// Columns of a tree or RNTuple: names, paths and globs such as 'Jet_*', separated by commas
@@ -27,7 +27,7 @@ pub struct Arguments {
 }
 
 /// Prints one line a branch, field or member, and one about the whole.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub fn run(arguments: &ShowArguments) -> Outcome {
     with_engine(async |engine| {
         let out = match arguments.place.content(engine).await? {
             Content::Table(table) => {

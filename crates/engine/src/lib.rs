@@ -39,7 +39,7 @@ pub use read::many::parts::{Opens, Part, Parts, Place, PlacedFriend, Wish};
 pub use read::ntuple::{AttributeSet, FieldColumn, Ntuple, columns::NtupleColumns};
 pub use read::open::objects::{Content, Contents};
 pub use read::open::resolve::{ResolvedColumn, first_table};
-pub use read::tree::events::{Event, Events, Value};
+pub use read::tree::events::{EntryValue, Event, Events};
 pub use read::tree::{Tree, columns::TreeColumns};
 pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
 pub use rootfile::array::{Array, ListRef, Lists, Mark, Numbers, Offsets, Primitive};

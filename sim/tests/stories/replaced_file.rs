@@ -197,8 +197,8 @@ fn web() -> Web {
 
 /// Reads from a web server that does otherwise from the second second on.
 fn read_web(
-    begins: impl Fn(&mut http_host::Behaviour),
-    change: impl Fn(&mut http_host::Behaviour),
+    begins: impl Fn(&mut http_host::HttpBehaviour),
+    change: impl Fn(&mut http_host::HttpBehaviour),
 ) -> Result<u64, Error> {
     sim::run(async {
         let web = web();
@@ -211,13 +211,13 @@ fn read_web(
     })
 }
 
-fn tag(server: &mut http_host::Behaviour, tag: &str) {
+fn tag(server: &mut http_host::HttpBehaviour, tag: &str) {
     server.headers = vec![(ETAG, tag.to_owned())];
 }
 
 #[test]
 fn over_http_an_entity_tag_that_is_another_or_is_gone_tells_it() {
-    let replaced = |server: &mut http_host::Behaviour| server.replaced_by = Some(other(SIZE));
+    let replaced = |server: &mut http_host::HttpBehaviour| server.replaced_by = Some(other(SIZE));
     for after in [Some("\"v2\""), Some("W/\"v1\""), None] {
         let error = read_web(
             |server| tag(server, "\"v1\""),

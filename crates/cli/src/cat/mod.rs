@@ -28,7 +28,7 @@ const BATCH_BYTES: u64 = 32 << 20;
 /// Print columns, as a table on a terminal and as CSV in a pipe, or as JSON, or write them as
 /// Parquet
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct CatArguments {
     #[command(flatten)]
     selection: Selection,
     /// Only entries for which this is true: columns with one number an entry, numbers, + - * /,
@@ -49,7 +49,7 @@ pub struct Arguments {
 }
 
 /// Prints the values, or has the library write them.
-pub fn run(arguments: &Arguments, library: &dyn ParquetLibrary) -> Outcome {
+pub fn run(arguments: &CatArguments, library: &dyn ParquetLibrary) -> Outcome {
     with_engine(async |engine| {
         // What the library lacks is said before anything is read.
         let path = arguments.parquet.as_deref();

@@ -78,25 +78,25 @@ impl Event<'_> {
     ///
     /// # Errors
     /// `Unsupported` for a branch that cannot be read; whatever goes wrong in fetching it.
-    pub async fn get(&mut self, branch: BranchId) -> Result<Value> {
+    pub async fn get(&mut self, branch: BranchId) -> Result<EntryValue> {
         let pieces = self.learner.touch(branch).await?;
         let found = pieces.into_iter().find(|(entries, _)| entries.contains(&self.entry));
         let Some((entries, array)) = found else {
             let why = format!("there is no basket for entry {}", self.entry);
             return Err(Error::new(ErrorKind::Corrupt, why));
         };
-        Ok(Value { array, at: (self.entry - entries.start) as usize })
+        Ok(EntryValue { array, at: (self.entry - entries.start) as usize })
     }
 }
 
 /// What one branch has for one event: a place in a decoded basket, which lives as long as this.
 #[derive(Debug, Clone)]
-pub struct Value {
+pub struct EntryValue {
     array: Arc<Array>,
     at: usize,
 }
 
-impl Value {
+impl EntryValue {
     /// The basket's values.
     pub fn array(&self) -> &Array {
         &self.array

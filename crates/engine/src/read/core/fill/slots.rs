@@ -29,7 +29,7 @@ struct State {
 }
 
 /// Where some of an item's entries go.
-pub struct Place {
+pub struct Destination {
     pub assembler: Arc<ColumnAssembler>,
     /// Where they are in the column, counted as in [`ColumnAssembler::new`].
     pub position: Range<u64>,
@@ -44,12 +44,12 @@ pub struct Place {
 /// # Errors
 /// Those of `fill`; the columns are then never complete.
 pub fn put(
-    places: &[Place],
+    destinations: &[Destination],
     decoded: &Range<u64>,
     own: impl Fn() -> Array,
     fill: impl FnOnce(&mut ColumnBuilder) -> Result<()>,
 ) -> Result<usize> {
-    if let [Place { assembler, position, runs }] = places
+    if let [Destination { assembler, position, runs }] = destinations
         && runs[..] == [decoded.clone()]
     {
         return assembler.put(position.clone(), own, fill);
@@ -60,7 +60,7 @@ pub fn put(
     let index =
         |run: &Range<u64>| (run.start - decoded.start) as usize..(run.end - decoded.start) as usize;
     let mut nbytes = 0;
-    for Place { assembler, position, runs } in places {
+    for Destination { assembler, position, runs } in destinations {
         let share = whole.gather(&runs.iter().map(index).collect::<Vec<_>>());
         let own = || whole.empty_like();
         nbytes += assembler.put(position.clone(), own, |column| column.append(&share))?;

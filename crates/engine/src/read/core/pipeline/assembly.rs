@@ -9,7 +9,7 @@ use super::Source;
 use super::plan::{Item, Plan, Survivors};
 use crate::read::core::fill::builder::{ColumnBuilder, SharedOffsetsPool};
 use crate::read::core::fill::prefault::PrefaultThread;
-use crate::read::core::fill::slots::{ColumnAssembler, Place};
+use crate::read::core::fill::slots::{ColumnAssembler, Destination};
 
 /// The arrays of the batches of one read that are being filled.
 pub struct Assembly {
@@ -31,17 +31,21 @@ impl Assembly {
         source: &S,
         columns: usize,
         item: &Item<S::Part>,
-    ) -> Vec<Place> {
+    ) -> Vec<Destination> {
         let place = |batch: usize| {
             let new = || new_assemblers(plan, source, columns, batch, self.prefault.as_ref());
             let assembler = self.assemblers.entry(batch).or_insert_with(new)[item.column].clone();
             let there = &plan.batches[batch].entries;
             let entries = item.entries.start.max(there.start)..item.entries.end.min(there.end);
             match &item.survivors {
-                None => Place { assembler, position: entries.clone(), runs: vec![entries] },
+                None => Destination { assembler, position: entries.clone(), runs: vec![entries] },
                 Some(Survivors { position, runs }) => {
                     let count: u64 = runs.iter().map(|run| run.end - run.start).sum();
-                    Place { assembler, position: *position..position + count, runs: runs.clone() }
+                    Destination {
+                        assembler,
+                        position: *position..position + count,
+                        runs: runs.clone(),
+                    }
                 }
             }
         };

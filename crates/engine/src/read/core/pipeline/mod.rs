@@ -27,7 +27,7 @@ use rootfile::{Array, Codecs};
 use crate::located::Located;
 use crate::read::core::cut::{Predicate, SurvivorFeed};
 use crate::read::core::decoders::Decoders;
-use crate::read::core::fill::slots::Place;
+use crate::read::core::fill::slots::Destination;
 use crate::read::core::steps::ReadPriority;
 use plan::Item;
 use remote::Result;
@@ -115,7 +115,7 @@ pub struct Arrived {
     pub bytes: Vec<Bytes>,
     pub counts: Vec<Counts>,
     /// `None`: to an array of its own.
-    pub places: Option<Vec<Place>>,
+    pub places: Option<Vec<Destination>>,
 }
 
 /// What came of decoding.

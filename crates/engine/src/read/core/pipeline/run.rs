@@ -15,7 +15,7 @@ use super::undecided::Undecided;
 use super::{Arrived, Decision, Decoded, Job, Source};
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::cut::SurvivorFeed;
-use crate::read::core::fill::slots::Place;
+use crate::read::core::fill::slots::Destination;
 use remote::fetch::ledger::Phase;
 use remote::fetch::{Permit, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Result};
@@ -346,7 +346,7 @@ impl<S: Source> Pipeline<S> {
     }
 
     /// Where an item goes, if nothing is to be decided about its entries.
-    fn places(&mut self, at: usize) -> Option<Vec<Place>> {
+    fn places(&mut self, at: usize) -> Option<Vec<Destination>> {
         let item = &self.plan.items[at];
         let certain = self.undecided.is_none() && item.column < self.job.shown;
         (certain || item.survivors.is_some())
