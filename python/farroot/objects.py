@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import functools
 import operator
+import os
 import re
-import time
+import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -27,6 +28,19 @@ class Filling(Protocol):
 _READ = frozenset(("_members", "_bases", "_lacking", "_stored"))
 #: Where there is no member.
 _NOTHING = object()
+#: Threads wait here for an object that another thread fills. All objects share it: it is held only
+#: to look whether one is filled, not while one is.
+_FILLED = threading.Condition()
+
+
+def _after_fork() -> None:
+    """The child has no thread that could release what one held at the fork."""
+    global _FILLED
+    _FILLED = threading.Condition()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Origin(NamedTuple):
@@ -61,18 +75,20 @@ class Object:
         known = self.__dict__
         if name not in _READ or "_classname" not in known:
             raise no_attribute(self, name)
-        while name not in known:
-            try:
-                source = known.pop("_source")
-            except KeyError:
-                # Another thread is at it.
-                time.sleep(1e-4)
-                continue
-            try:
-                source.fill(self)
-            except BaseException:
-                known["_source"] = source
-                raise
+        with _FILLED:
+            # Without a source another thread fills it, and puts the source back where it fails.
+            _FILLED.wait_for(lambda: name in known or "_source" in known)
+            if name in known:
+                return known[name]
+            source = known.pop("_source")
+        try:
+            source.fill(self)
+        except BaseException:
+            known["_source"] = source
+            raise
+        finally:
+            with _FILLED:
+                _FILLED.notify_all()
         return known[name]
 
     def __dir__(self) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +121,34 @@ def test_efficiencies(corpus: Path) -> None:
     np.testing.assert_array_equal(efficiency.values()[there], passed[there] / total[there])
     # Streamed member by member.
     assert all(set(dict(pair)) == {"first", "second"} for pair in efficiency["fBeta_bin_params"])
+
+
+class _Slow:
+    """Members that come when the test lets them, and not at the first attempt."""
+
+    def __init__(self) -> None:
+        self.begun, self.go_on = threading.Semaphore(0), threading.Semaphore(0)
+        self.attempts = 0
+
+    def fill(self, instance: Any) -> None:
+        self.attempts += 1
+        self.begun.release()
+        assert self.go_on.acquire(timeout=60)
+        if self.attempts == 1:
+            raise OSError("the first attempt fails")
+        instance.fill({"fX": 3}, [])
+
+
+def test_a_thread_waits_for_another_that_fills_the_object() -> None:
+    """Waiting was sleeping in a loop; where the first thread failed, the next one has to try."""
+    source = _Slow()
+    made = Object("T", 1, source)
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(lambda: made["fX"])
+        assert source.begun.acquire(timeout=60)
+        others = [pool.submit(lambda: made["fX"]) for _ in range(2)]
+        source.go_on.release(2)
+        with pytest.raises(OSError, match="first attempt"):
+            first.result(timeout=60)
+        assert [other.result(timeout=60) for other in others] == [3, 3]
+    assert source.attempts == 2
