@@ -35,14 +35,14 @@ pub fn read_plan(
     selected: &dyn Columns,
     entries: Range<u64>,
 ) -> PyResult<Vec<ReadPlan>> {
-    let outlines = wait(py, &engine(py)?, selected.outlines(entries))?;
-    let outlines = outlines.map_err(|error| exception(py, &error))?;
-    outlines.into_iter().map(|outline| one_table(py, outline)).collect()
+    let footprints = wait(py, &engine(py)?, selected.footprints(entries))?;
+    let footprints = footprints.map_err(|error| exception(py, &error))?;
+    footprints.into_iter().map(|footprint| one_table(py, footprint)).collect()
 }
 
-fn one_table(py: Python<'_>, outline: engine::Outline) -> PyResult<ReadPlan> {
+fn one_table(py: Python<'_>, footprint: engine::ReadFootprint) -> PyResult<ReadPlan> {
     let pair = |range: &Range<u64>| (range.start, range.end);
-    let column = |column: &engine::OutlineColumn| {
+    let column = |column: &engine::FootprintColumn| {
         let planned = PlannedColumn {
             name: column.name.clone(),
             pieces: column.pieces,
@@ -53,9 +53,9 @@ fn one_table(py: Python<'_>, outline: engine::Outline) -> PyResult<ReadPlan> {
         Py::new(py, planned)
     };
     Ok(ReadPlan {
-        url: outline.url.clone(),
-        path: outline.path.clone(),
-        columns: outline.columns.iter().map(column).collect::<PyResult<_>>()?,
-        ranges: outline.ranges.iter().map(pair).collect(),
+        url: footprint.url.clone(),
+        path: footprint.path.clone(),
+        columns: footprint.columns.iter().map(column).collect::<PyResult<_>>()?,
+        ranges: footprint.ranges.iter().map(pair).collect(),
     })
 }

@@ -116,7 +116,7 @@ fn chains_are_friends() {
             assert_eq!(doubles(&batch.columns[0].1), numbers(entries.clone()));
             assert_eq!(doubles(&batch.columns[1].1), numbers(entries));
         }
-        let plans = selected.outlines(0..100).await.expect("plans");
+        let plans = selected.footprints(0..100).await.expect("plans");
         let files = plans.iter().map(|plan| plan.url.rsplit('/').next().expect("a name"));
         let pairs = [("1", "1"), ("2", "1"), ("2", "2")];
         let names =

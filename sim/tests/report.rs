@@ -90,8 +90,8 @@ fn a_round_trip_is_one_also_where_the_connection_was_new() {
             let opened = engine.report();
             let wanted = Wanted::Named(columns());
             let selected = engine.select_for(&table, &[], &wanted, None).await.expect("are there");
-            let outlines = selected.outlines(0..u64::MAX).await.expect("plans");
-            assert!(outlines[0].stored_bytes() > 0);
+            let footprints = selected.footprints(0..u64::MAX).await.expect("plans");
+            assert!(footprints[0].stored_bytes() > 0);
             let planned = engine.report();
             assert_eq!(
                 (planned.requests, planned.serial_round_trips, planned.bytes_received),

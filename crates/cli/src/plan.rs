@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use clap::Args;
-use engine::{Engine, File, Outline, OutlineColumn};
+use engine::{Engine, File, FootprintColumn, ReadFootprint};
 use remote::LinkModel;
 use remote::display::shown_lines;
 use remote::report::size;
@@ -37,25 +37,25 @@ pub fn run(arguments: &PlanArguments) -> Outcome {
     with_engine(async |engine| {
         let selected = arguments.selection.selected(engine, None).await?;
         let entries = arguments.selection.entries(selected.num_entries());
-        let outlines = selected.outlines(entries).await?;
+        let footprints = selected.footprints(entries).await?;
         let pieces = selected.pieces();
         if arguments.json {
-            let time = prediction(engine, selected.file(), &outlines, arguments.rate);
-            let line = as_json(engine, &outlines, time);
+            let time = prediction(engine, selected.file(), &footprints, arguments.rate);
+            let line = as_json(engine, &footprints, time);
             return Ok(writeln!(std::io::stdout(), "{line}")?);
         }
         let mut out = String::new();
-        for outline in &outlines {
-            if outlines.len() > 1 {
-                out.push_str(&format!("{}:{}\n", outline.url, outline.path));
+        for footprint in &footprints {
+            if footprints.len() > 1 {
+                out.push_str(&format!("{}:{}\n", footprint.url, footprint.path));
             }
-            out.push_str(&text(&per_column(outline, pieces)));
-            if arguments.ranges && outlines.len() > 1 {
-                out.push_str(&listed(outline));
+            out.push_str(&text(&per_column(footprint, pieces)));
+            if arguments.ranges && footprints.len() > 1 {
+                out.push_str(&listed(footprint));
             }
         }
-        out.push_str(&totals(engine, selected.file(), &outlines, pieces, arguments.rate));
-        if let [only] = &outlines[..]
+        out.push_str(&totals(engine, selected.file(), &footprints, pieces, arguments.rate));
+        if let [only] = &footprints[..]
             && arguments.ranges
         {
             out.push_str(&listed(only));
@@ -66,16 +66,16 @@ pub fn run(arguments: &PlanArguments) -> Outcome {
 }
 
 /// One line a range.
-fn listed(outline: &Outline) -> String {
+fn listed(footprint: &ReadFootprint) -> String {
     let line = |range: &Range<u64>| format!("{}-{}\n", range.start, range.end);
-    outline.ranges.iter().map(line).collect()
+    footprint.ranges.iter().map(line).collect()
 }
 
-fn per_column(outline: &Outline, pieces: &str) -> Listing {
+fn per_column(footprint: &ReadFootprint, pieces: &str) -> Listing {
     let pieces = format!(">{pieces}");
     let mut listed =
         table(&["column", &pieces, ">stored", ">decoded", ">first byte", ">last byte"]);
-    for column in &outline.columns {
+    for column in &footprint.columns {
         let place = |edge: Option<u64>| edge.map_or("-".to_owned(), |offset| offset.to_string());
         listed.add_row([
             column.name.clone(),
@@ -89,14 +89,20 @@ fn per_column(outline: &Outline, pieces: &str) -> Listing {
     listed
 }
 
-fn totals(engine: &Engine, file: &File, outlines: &[Outline], pieces: &str, rate: u64) -> String {
+fn totals(
+    engine: &Engine,
+    file: &File,
+    footprints: &[ReadFootprint],
+    pieces: &str,
+    rate: u64,
+) -> String {
     let report = engine.report();
-    let stored_bytes = outlines.iter().map(Outline::stored_bytes).sum();
-    let of = match outlines {
+    let stored_bytes = footprints.iter().map(ReadFootprint::stored_bytes).sum();
+    let of = match footprints {
         [_] => format!("of {}", size(file.size())),
         several => format!("of {} trees and RNTuples", several.len()),
     };
-    let ranges = match outlines.iter().map(|outline| outline.ranges.len()).sum() {
+    let ranges = match footprints.iter().map(|footprint| footprint.ranges.len()).sum() {
         1usize => "1 range".to_owned(),
         many => format!("{many} ranges"),
     };
@@ -104,12 +110,13 @@ fn totals(engine: &Engine, file: &File, outlines: &[Outline], pieces: &str, rate
         "{} {of} in {} {pieces}, {ranges} where neighbours are joined\n\
          opened with {} in {} requests and {} serial round trips\n",
         size(stored_bytes),
-        outlines.iter().map(Outline::pieces).sum::<usize>(),
+        footprints.iter().map(ReadFootprint::pieces).sum::<usize>(),
         size(report.bytes_received),
         report.requests,
         report.serial_round_trips,
     );
-    if let Some(Prediction { time, rtt, connections }) = prediction(engine, file, outlines, rate) {
+    if let Some(Prediction { time, rtt, connections }) = prediction(engine, file, footprints, rate)
+    {
         out.push_str(&format!(
             "about {:.2} s from here, at {}/s over {connections} connections and {:.1} ms a round trip\n",
             time.as_secs_f64(),
@@ -121,25 +128,29 @@ fn totals(engine: &Engine, file: &File, outlines: &[Outline], pieces: &str, rate
 }
 
 /// All of it for programs.
-fn as_json(engine: &Engine, outlines: &[Outline], time: Option<Prediction>) -> serde_json::Value {
+fn as_json(
+    engine: &Engine,
+    footprints: &[ReadFootprint],
+    time: Option<Prediction>,
+) -> serde_json::Value {
     let span = |span: &Range<u64>| json!([span.start, span.end]);
-    let column = |column: &OutlineColumn| {
+    let column = |column: &FootprintColumn| {
         json!({
             "name": column.name, "pieces": column.pieces, "stored_bytes": column.stored_bytes,
             "decoded_bytes": column.decoded_bytes, "span": column.span.as_ref().map(span),
         })
     };
-    let table = |outline: &Outline| {
+    let table = |footprint: &ReadFootprint| {
         json!({
-            "url": outline.url, "path": outline.path,
-            "columns": outline.columns.iter().map(column).collect::<Vec<_>>(),
-            "ranges": outline.ranges.iter().map(span).collect::<Vec<_>>(),
+            "url": footprint.url, "path": footprint.path,
+            "columns": footprint.columns.iter().map(column).collect::<Vec<_>>(),
+            "ranges": footprint.ranges.iter().map(span).collect::<Vec<_>>(),
         })
     };
     let report = engine.report();
     json!({
-        "tables": outlines.iter().map(table).collect::<Vec<_>>(),
-        "stored_bytes": outlines.iter().map(Outline::stored_bytes).sum::<u64>(),
+        "tables": footprints.iter().map(table).collect::<Vec<_>>(),
+        "stored_bytes": footprints.iter().map(ReadFootprint::stored_bytes).sum::<u64>(),
         "opened": {
             "bytes_received": report.bytes_received, "requests": report.requests,
             "serial_round_trips": report.serial_round_trips,
@@ -155,7 +166,12 @@ struct Prediction {
     connections: u32,
 }
 
-fn prediction(engine: &Engine, file: &File, outlines: &[Outline], rate: u64) -> Option<Prediction> {
+fn prediction(
+    engine: &Engine,
+    file: &File,
+    footprints: &[ReadFootprint],
+    rate: u64,
+) -> Option<Prediction> {
     if file.url().starts_with("file:") {
         return None;
     }
@@ -163,7 +179,7 @@ fn prediction(engine: &Engine, file: &File, outlines: &[Outline], rate: u64) -> 
     let measured = report.sources.iter().filter_map(|source| source.first_byte_s).reduce(f64::min);
     let rtt = Duration::try_from_secs_f64(measured?).ok()?;
     let connections = engine.config().connections_initial;
-    let bytes = outlines.iter().map(Outline::stored_bytes).sum();
+    let bytes = footprints.iter().map(ReadFootprint::stored_bytes).sum();
     Some(Prediction { time: predicted(bytes, rtt, rate, connections), rtt, connections })
 }
 

@@ -21,7 +21,7 @@ pub use engine::Engine;
 pub use read::core::batches::Batches;
 pub use read::core::columns::{Batch, Column, LeftOut, datashape};
 pub use read::core::cut::{Cut, Predicate};
-pub use read::core::footprint::{Outline, OutlineColumn};
+pub use read::core::footprint::{FootprintColumn, ReadFootprint};
 pub use read::core::lazy::{LazyBatches, Learning};
 pub use read::core::pipeline::plan::Plan;
 pub use read::core::skip::{OnError, Skipped};

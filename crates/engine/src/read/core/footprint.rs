@@ -4,18 +4,18 @@ use std::ops::Range;
 
 /// What a read would fetch, without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outline {
+pub struct ReadFootprint {
     /// The file's address, without secrets, and the table in it.
     pub url: String,
     pub path: String,
-    pub columns: Vec<OutlineColumn>,
+    pub columns: Vec<FootprintColumn>,
     /// In the file's order, neighbours joined.
     pub ranges: Vec<Range<u64>>,
 }
 
 /// What would be fetched for one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutlineColumn {
+pub struct FootprintColumn {
     pub name: String,
     /// Baskets of a tree, pages of an RNTuple.
     pub pieces: usize,
@@ -28,13 +28,13 @@ pub struct OutlineColumn {
     pub ranges: Vec<Range<u64>>,
 }
 
-impl Outline {
+impl ReadFootprint {
     pub(crate) fn new<'a>(
         (url, path): (&str, &str),
         names: impl Iterator<Item = &'a String>,
         pieces: impl Iterator<Item = (usize, Option<&'a Range<u64>>, u64)>,
     ) -> Self {
-        let empty = |name: &String| OutlineColumn {
+        let empty = |name: &String| FootprintColumn {
             name: name.clone(),
             pieces: 0,
             stored_bytes: 0,
@@ -42,7 +42,7 @@ impl Outline {
             span: None,
             ranges: Vec::new(),
         };
-        let mut columns: Vec<OutlineColumn> = names.map(empty).collect();
+        let mut columns: Vec<FootprintColumn> = names.map(empty).collect();
         let mut ranges: Vec<Range<u64>> = Vec::new();
         for (column, range, decoded) in pieces {
             let column = &mut columns[column];
@@ -59,7 +59,7 @@ impl Outline {
             column.ranges = joined(std::mem::take(&mut column.ranges));
         }
         let (url, path) = (url.to_owned(), path.to_owned());
-        Outline { url, path, columns, ranges: joined(ranges) }
+        ReadFootprint { url, path, columns, ranges: joined(ranges) }
     }
 
     pub fn pieces(&self) -> usize {
@@ -93,10 +93,10 @@ mod tests {
     fn pieces_add_up_and_neighbours_join() {
         let names = ["a".to_owned(), "b".to_owned()];
         let pieces = [(1, Some(&(30..40)), 20), (0, None, 5), (1, Some(&(10..30)), 50)];
-        let outline = Outline::new(("f.root", "t"), names.iter(), pieces.into_iter());
-        assert_eq!((outline.pieces(), outline.stored_bytes()), (3, 30));
-        assert_eq!((outline.columns[0].pieces, &outline.columns[0].span), (1, &None));
-        assert_eq!(outline.columns[1].span, Some(10..40));
-        assert_eq!(outline.ranges, [10..40]);
+        let footprint = ReadFootprint::new(("f.root", "t"), names.iter(), pieces.into_iter());
+        assert_eq!((footprint.pieces(), footprint.stored_bytes()), (3, 30));
+        assert_eq!((footprint.columns[0].pieces, &footprint.columns[0].span), (1, &None));
+        assert_eq!(footprint.columns[1].span, Some(10..40));
+        assert_eq!(footprint.ranges, [10..40]);
     }
 }

@@ -11,7 +11,7 @@ use rootfile::tree::{FriendPlace, TreeIndex};
 use super::batches::Batches;
 use super::columns::Batch;
 use super::cut::{Cut, SurvivorFeed};
-use super::footprint::Outline;
+use super::footprint::ReadFootprint;
 use super::friends::FriendList;
 use super::lazy::{LazyColumns, Learning};
 use super::names::NameList;
@@ -212,7 +212,7 @@ pub trait Columns: Any + Send + Sync {
     /// # Errors
     /// Those of planning; of RNTuples also those of reading page lists, of a chain those of opening
     /// its files.
-    fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>>;
+    fn footprints(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<ReadFootprint>>>;
 
     /// Entries of a step, of `total`.
     ///
@@ -279,13 +279,13 @@ impl dyn Columns {
         self.pick(&[at]).empty().swap_remove(0).1
     }
 
-    /// As [`Columns::outlines`], of columns of one table.
+    /// As [`Columns::footprints`], of columns of one table.
     ///
     /// # Errors
-    /// As those of outlines, and `Unsupported` for columns of several tables.
-    pub(crate) async fn outline(&self, entries: Range<u64>) -> Result<Outline> {
-        let mut outlines = self.outlines(entries).await?;
-        match (outlines.pop(), outlines.is_empty()) {
+    /// As those of footprints, and `Unsupported` for columns of several tables.
+    pub(crate) async fn footprint(&self, entries: Range<u64>) -> Result<ReadFootprint> {
+        let mut footprints = self.footprints(entries).await?;
+        match (footprints.pop(), footprints.is_empty()) {
             (Some(only), true) => Ok(only),
             _ => Err(not_one(self.path(), self.file())),
         }

@@ -84,8 +84,8 @@ impl Exercise {
     /// Those of planning.
     pub async fn choose(&self, table: &dyn Table) -> Result<Choice> {
         let all = table.select(&Wanted::All)?;
-        let outline = all.outline(0..u64::MAX).await?;
-        let stored: Vec<u64> = outline.columns.iter().map(|column| column.stored_bytes).collect();
+        let footprint = all.footprint(0..u64::MAX).await?;
+        let stored: Vec<u64> = footprint.columns.iter().map(|column| column.stored_bytes).collect();
         let total: u64 = stored.iter().sum();
         let enough = total as f64 * self.fraction;
         let mut by_size: Vec<usize> = (0..stored.len()).collect();

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::map::Record;
-use crate::read::core::footprint::{Outline, OutlineColumn, joined};
+use crate::read::core::footprint::{FootprintColumn, ReadFootprint, joined};
 use crate::read::core::table::Columns;
 use remote::Result;
 use remote::report::timeline::svg::{CENTRED, Drawing, NUMBER, PLAIN, Scale, Style, colour};
@@ -42,14 +42,14 @@ impl dyn Columns {
     /// so far, as SVG.
     ///
     /// # Errors
-    /// As [`Columns::outlines`] and [`crate::read::file::File::map`].
+    /// As [`Columns::footprints`] and [`crate::read::file::File::map`].
     pub async fn map_svg(&self) -> Result<String> {
         let file = self.file();
         let fetched = fetched(self);
-        let outline = self.outline(0..u64::MAX).await?;
+        let footprint = self.footprint(0..u64::MAX).await?;
         let records = file.map().await?;
         let title = format!("{}:{}", file.url(), self.path());
-        Ok(Picture { records, outline, fetched, size: file.size() }.draw(&title))
+        Ok(Picture { records, footprint, fetched, size: file.size() }.draw(&title))
     }
 }
 
@@ -71,7 +71,7 @@ fn fetched(columns: &dyn Columns) -> Vec<Range<u64>> {
 
 struct Picture {
     records: Vec<Record>,
-    outline: Outline,
+    footprint: ReadFootprint,
     fetched: Vec<Range<u64>>,
     size: u64,
 }
@@ -137,8 +137,8 @@ impl Rows {
 impl Picture {
     fn draw(&self, title: &str) -> String {
         let rows = Rows::of(self.size);
-        let named = self.outline.columns.len().min(NAMED_MAX);
-        let lines = named.min(LINES_MAX) + usize::from(self.outline.columns.len() > named);
+        let named = self.footprint.columns.len().min(NAMED_MAX);
+        let lines = named.min(LINES_MAX) + usize::from(self.footprint.columns.len() > named);
         let height = rows.foot() + 44.0 + LINE * lines as f64 + 10.0;
         let mut drawing = Drawing::new(WIDTH, height);
         drawing.text(LEFT, 24.0, Style { size: 15.0, ..PLAIN }, &shortened(title, TITLE_MAX));
@@ -160,7 +160,7 @@ impl Picture {
             let ranges: Vec<_> = of_kind.map(|record| record.offset..end(record)).collect();
             drawing.path(&rows.path(ranges.iter(), band), &format!("fill=\"{fill}\""));
         }
-        let columns = &self.outline.columns;
+        let columns = &self.footprint.columns;
         for (at, column) in columns.iter().enumerate() {
             let fill = format!("fill=\"{}\"", colour(at, columns.len()));
             drawing.path(&rows.path(column.ranges.iter(), band), &fill);
@@ -174,10 +174,10 @@ impl Picture {
         format!(
             "{}; {} in {} of {} and {}; fetched {} in {}",
             size(self.size),
-            size(self.outline.stored_bytes()),
-            count(self.outline.pieces() as u64, "piece"),
-            count(self.outline.columns.len() as u64, "column"),
-            count(self.outline.ranges.len() as u64, "run"),
+            size(self.footprint.stored_bytes()),
+            count(self.footprint.pieces() as u64, "piece"),
+            count(self.footprint.columns.len() as u64, "column"),
+            count(self.footprint.ranges.len() as u64, "run"),
             size(fetched),
             count(self.fetched.len() as u64, "run"),
         )
@@ -185,7 +185,7 @@ impl Picture {
 
     /// The columns by name; of many, those with the most bytes.
     fn legend(&self, drawing: &mut Drawing, top: f64) {
-        let columns = &self.outline.columns;
+        let columns = &self.footprint.columns;
         let style = Style { size: 11.0, ..PLAIN };
         let mut named: Vec<usize> = (0..columns.len()).collect();
         named.sort_by_key(|at| std::cmp::Reverse(columns[*at].stored_bytes));
@@ -207,8 +207,8 @@ impl Picture {
     }
 }
 
-fn line(column: &OutlineColumn) -> String {
-    let OutlineColumn { name, pieces, stored_bytes, ranges, .. } = column;
+fn line(column: &FootprintColumn) -> String {
+    let FootprintColumn { name, pieces, stored_bytes, ranges, .. } = column;
     let name = shortened(name, NAME_MAX);
     if ranges.is_empty() && *pieces > 0 {
         return format!("{name}: in the tree's own record");

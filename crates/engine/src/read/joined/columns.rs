@@ -10,7 +10,7 @@ use super::{Joined, cutting, lazy, run};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::Cut;
-use crate::read::core::footprint::Outline;
+use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table};
@@ -55,7 +55,7 @@ impl Columns for Joined {
         self.parts.iter().skip(1).map(|part| &*part.friend.name).collect()
     }
 
-    fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>> {
+    fn footprints(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<ReadFootprint>>> {
         self.outlines_of(entries).boxed()
     }
 

@@ -19,7 +19,7 @@ use rootfile::Array;
 
 use crate::read::core::columns::optional;
 use crate::read::core::cut::Cut;
-use crate::read::core::footprint::Outline;
+use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::Friend;
 use crate::read::core::table::{Columns, Table};
 use alignment::Alignment;
@@ -95,9 +95,9 @@ impl Joined {
     }
 
     /// What reading entries would fetch of each table.
-    async fn outlines_of(&self, entries: Range<u64>) -> Result<Vec<Outline>> {
+    async fn outlines_of(&self, entries: Range<u64>) -> Result<Vec<ReadFootprint>> {
         let entries = self.within(entries);
-        let mut outlines = Vec::with_capacity(self.parts.len());
+        let mut footprints = Vec::with_capacity(self.parts.len());
         for (part, columns) in self.parts.iter().zip(self.lists_with_keys()?.0) {
             let there = part.entries_covered();
             let own = match part.alignment {
@@ -107,9 +107,9 @@ impl Joined {
                 }
                 Alignment::Index(..) => 0..u64::MAX,
             };
-            outlines.append(&mut columns.outlines(own).await?);
+            footprints.append(&mut columns.footprints(own).await?);
         }
-        Ok(outlines)
+        Ok(footprints)
     }
 
     /// Adds columns of the table itself. None is left out here because its data cannot be read.

@@ -15,7 +15,7 @@ use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::optional;
 use crate::read::core::columns::{Batch, LeftOut};
 use crate::read::core::cut::Cut;
-use crate::read::core::footprint::Outline;
+use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::{Friend, FriendList};
 use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
 use crate::read::core::names::NameList;
@@ -346,13 +346,13 @@ impl ChainColumns {
     }
 
     /// What reading entries would fetch of each table.
-    async fn all_outlines(&self, entries: Range<u64>) -> Result<Vec<Outline>> {
+    async fn all_outlines(&self, entries: Range<u64>) -> Result<Vec<ReadFootprint>> {
         let places = self.places(&self.within(entries));
-        let outlines = async |(_, place): &(u64, Place)| {
+        let footprints = async |(_, place): &(u64, Place)| {
             let columns = self.of_table(place).await?;
-            columns.outlines(place.entries.clone().unwrap_or(0..u64::MAX)).await
+            columns.footprints(place.entries.clone().unwrap_or(0..u64::MAX)).await
         };
-        Ok(try_join_all(places.iter().map(outlines)).await?.concat())
+        Ok(try_join_all(places.iter().map(footprints)).await?.concat())
     }
 
     /// Reads in steps, none of which reaches over the end of a file; whole, all at once.
@@ -464,7 +464,7 @@ impl Columns for ChainColumns {
         Box::new(ChainColumns { chosen, lead: self.lead.pick(positions), ..self.clone() })
     }
 
-    fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>> {
+    fn footprints(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<ReadFootprint>>> {
         self.all_outlines(entries).boxed()
     }
 

@@ -11,7 +11,7 @@ use super::{FieldColumn, Ntuple};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::joined;
 use crate::read::core::cut::SurvivorFeed;
-use crate::read::core::footprint::Outline;
+use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
 use crate::read::core::request::Wanted;
@@ -179,14 +179,14 @@ impl Columns for NtupleColumns {
         self.ntuple.start_at(self.columns.clone(), starts, feed, rank).boxed()
     }
 
-    fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>> {
+    fn footprints(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<ReadFootprint>>> {
         async move {
             let plan = self.ntuple.plan(&self.columns, entries, Step::Whole).await?;
             let names = self.columns.iter().map(|column| &column.name);
             let pieces = plan.items.iter().flat_map(|item| {
                 item.pieces.iter().map(|piece| (item.column, Some(&piece.range), piece.decoded))
             });
-            Ok(vec![Outline::new((self.file().url(), self.path()), names, pieces)])
+            Ok(vec![ReadFootprint::new((self.file().url(), self.path()), names, pieces)])
         }
         .boxed()
     }

@@ -12,7 +12,7 @@ use super::{Tree, plan};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::{Column, joined};
 use crate::read::core::cut::{Cut, SurvivorFeed};
-use crate::read::core::footprint::Outline;
+use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::FriendList;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
@@ -215,14 +215,14 @@ impl Columns for TreeColumns {
         async move { self.tree.start_at(self.columns.clone(), starts, feed, rank) }.boxed()
     }
 
-    fn outlines(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<Outline>>> {
+    fn footprints(&self, entries: Range<u64>) -> BoxFuture<'_, Result<Vec<ReadFootprint>>> {
         async move {
             let plan = self.tree.plan(&self.columns, entries, Step::Whole)?;
             let names = self.columns.iter().map(|column| &column.name);
             let pieces = plan.items.iter().map(|item| {
                 (item.column, item.pieces.first().map(|piece| &piece.range), item.decoded)
             });
-            Ok(vec![Outline::new((self.file().url(), self.path()), names, pieces)])
+            Ok(vec![ReadFootprint::new((self.file().url(), self.path()), names, pieces)])
         }
         .boxed()
     }
