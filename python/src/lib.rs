@@ -57,7 +57,7 @@ mod _core {
     #[pymodule_export]
     use super::runtime::{configure, parse_bytes};
     #[pymodule_export]
-    use super::steps::{Batch, Batches, LeftOut, Parts, Skipped, TableLocation, parts};
+    use super::steps::{Batch, Batches, Parts, Skipped, SkippedColumn, TableLocation, parts};
     #[pymodule_export]
     use super::table::{ChainFile, ColumnRequest, Table, TreeIndex};
 

@@ -41,7 +41,7 @@ impl Batch {
 
 /// Stands for a column that nobody has named and whose data cannot be read.
 #[pyclass(frozen, module = "farroot._core")]
-pub struct LeftOut {
+pub struct SkippedColumn {
     /// What cannot be read, and where.
     #[pyo3(get)]
     reason: String,
@@ -56,7 +56,7 @@ pub fn columns(py: Python<'_>, batch: engine::Batch) -> PyResult<Vec<Py<PyAny>>>
         columns.push(match left_out.next_if(|column| column.position == position) {
             Some(column) => {
                 let reason = column.error.message().to_owned();
-                Py::new(py, LeftOut { reason })?.into_any()
+                Py::new(py, SkippedColumn { reason })?.into_any()
             }
             None => match read.next() {
                 Some((_, array)) => column(py, array)?,

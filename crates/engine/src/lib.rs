@@ -19,7 +19,7 @@ pub mod read;
 
 pub use engine::Engine;
 pub use read::core::batches::Batches;
-pub use read::core::columns::{Batch, Column, LeftOut, datashape};
+pub use read::core::columns::{Batch, Column, SkippedColumn, datashape};
 pub use read::core::cut::{Cut, Predicate};
 pub use read::core::footprint::{FootprintColumn, ReadFootprint};
 pub use read::core::lazy::{LazyBatches, Learning};

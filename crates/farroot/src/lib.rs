@@ -40,8 +40,8 @@ pub use crate::table::{Column, Table};
 
 #[doc(inline)]
 pub use ::engine::{
-    Array, Batch, Cut, KeyInfo, LeftOut, ListRef, Lists, Mark, Numbers, Offsets, Primitive,
-    RecordRef, Skipped, Step, ValueRef,
+    Array, Batch, Cut, KeyInfo, ListRef, Lists, Mark, Numbers, Offsets, Primitive, RecordRef,
+    Skipped, SkippedColumn, Step, ValueRef,
 };
 #[doc(inline)]
 pub use remote::report::Report;

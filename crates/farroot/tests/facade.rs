@@ -35,7 +35,7 @@ const NAMES: [&str; 30] = [
     "ErrorKind",
     "File",
     "KeyInfo",
-    "LeftOut",
+    "SkippedColumn",
     "ListRef",
     "Lists",
     "Mark",

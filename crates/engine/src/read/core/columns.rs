@@ -72,12 +72,12 @@ pub struct Batch {
     /// In the order in which they were asked for; all of the same length.
     pub columns: Vec<(String, Array)>,
     /// Optional columns that are left out of the whole read; the same in each of its batches.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedColumn>,
 }
 
 /// A column that the caller did not name, and whose data this version cannot read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct SkippedColumn {
     /// Among the columns that were asked for.
     pub position: usize,
     pub column: String,

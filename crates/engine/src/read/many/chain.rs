@@ -13,7 +13,7 @@ use crate::Engine;
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::optional;
-use crate::read::core::columns::{Batch, LeftOut};
+use crate::read::core::columns::{Batch, SkippedColumn};
 use crate::read::core::cut::Cut;
 use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::{Friend, FriendList};
@@ -575,7 +575,7 @@ struct Whole {
     survivors: Option<Vec<Range<u64>>>,
     columns: Vec<Vec<Array>>,
     empty: Vec<(String, Array)>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<SkippedColumn>,
 }
 
 impl Whole {

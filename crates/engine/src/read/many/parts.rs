@@ -11,7 +11,7 @@ use super::ahead::{Ahead, Pace};
 use crate::Engine;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::too_late;
-use crate::read::core::columns::{Batch, LeftOut};
+use crate::read::core::columns::{Batch, SkippedColumn};
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::Friend;
 use crate::read::core::request::Wanted;
@@ -199,7 +199,7 @@ pub struct Parts {
     opening: Ahead<Begun>,
     present: Option<Started>,
     /// Optional columns that the first batch of all has left out, for all files.
-    left_out: Option<Vec<LeftOut>>,
+    left_out: Option<Vec<SkippedColumn>>,
     pace: Pace,
     hints: MetadataHints,
 }
@@ -300,7 +300,7 @@ impl Started {
     async fn next(
         &mut self,
         wish: &Wish,
-        left_out: &mut Option<Vec<LeftOut>>,
+        left_out: &mut Option<Vec<SkippedColumn>>,
         reported: bool,
     ) -> Option<Result<Batch>> {
         loop {
@@ -387,9 +387,10 @@ impl Started {
 ///
 /// # Errors
 /// That of a column which only this batch lacks.
-fn without(mut batch: Batch, left_out: &mut Option<Vec<LeftOut>>) -> Result<Batch> {
+fn without(mut batch: Batch, left_out: &mut Option<Vec<SkippedColumn>>) -> Result<Batch> {
     let decided = left_out.get_or_insert_with(|| batch.left_out.clone());
-    let is_new = |column: &&LeftOut| decided.iter().all(|other| other.column != column.column);
+    let is_new =
+        |column: &&SkippedColumn| decided.iter().all(|other| other.column != column.column);
     if let Some(new) = batch.left_out.iter().find(is_new) {
         return Err(too_late(new.error.clone()));
     }

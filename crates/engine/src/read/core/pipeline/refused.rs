@@ -8,7 +8,7 @@
 use super::Source;
 use super::run::Pipeline;
 use super::slot::State;
-use crate::read::core::columns::{LeftOut, too_late};
+use crate::read::core::columns::{SkippedColumn, too_late};
 use remote::{Error, Result};
 
 impl<S: Source> Pipeline<S> {
@@ -28,7 +28,7 @@ impl<S: Source> Pipeline<S> {
     /// # Errors
     /// That of a column of a later batch.
     pub(super) fn leave_out(&mut self, batch: usize) -> Result<()> {
-        let mut found: Vec<LeftOut> = Vec::new();
+        let mut found: Vec<SkippedColumn> = Vec::new();
         for at in &self.plan.batches[batch].items {
             let (column, slot) = (self.plan.items[*at].column, &self.slots[*at]);
             let new = column < self.job.shown
@@ -39,7 +39,7 @@ impl<S: Source> Pipeline<S> {
                 && slot.needed_by.contains(&batch)
             {
                 let name = self.source.name(column).to_owned();
-                found.push(LeftOut { position: column, column: name, error: error.clone() });
+                found.push(SkippedColumn { position: column, column: name, error: error.clone() });
             }
         }
         found.sort_by_key(|column| column.position);

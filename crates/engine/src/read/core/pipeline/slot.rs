@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rootfile::Array;
 
-use crate::read::core::columns::LeftOut;
+use crate::read::core::columns::SkippedColumn;
 use remote::Error;
 use remote::fetch::{Permit, Wants};
 
@@ -75,7 +75,7 @@ pub type Counts = (Range<u64>, Arc<Array>);
 #[derive(Default)]
 pub struct LeftOutColumns {
     /// `None` before the first batch has decided.
-    pub columns: Option<Vec<LeftOut>>,
+    pub columns: Option<Vec<SkippedColumn>>,
 }
 
 impl LeftOutColumns {
@@ -83,7 +83,7 @@ impl LeftOutColumns {
         self.columns.iter().flatten().any(|column| column.position == position)
     }
 
-    pub fn all(&self) -> Vec<LeftOut> {
+    pub fn all(&self) -> Vec<SkippedColumn> {
         self.columns.clone().unwrap_or_default()
     }
 }
