@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{OnError, Place, PlacedFriend, Step, Wish};
+use engine::{OnError, Place, PlacedFriend, ScanRequest, Step};
 use numpy::PyArray1;
 use parking_lot::Mutex;
 use pyo3::exceptions::PyBaseException;
@@ -206,7 +206,7 @@ pub fn parts(
         false => OnError::Raise,
     };
     let step = step(step_entries, step_bytes);
-    let wish = Wish { wanted, entries: 0..u64::MAX, step, cut, on_error };
+    let wish = ScanRequest { wanted, entries: 0..u64::MAX, step, cut, on_error };
     let parts = engine(py)?.parts(places, wish);
     Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised, skipped })
 }

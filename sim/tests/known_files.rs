@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Engine, ErrorKind, OnError, Place, Result, Step, Wanted, Wish};
+use engine::{Config, Engine, ErrorKind, OnError, Place, Result, ScanRequest, Step, Wanted};
 use sim::link::Link;
 use sim::network::World;
 use sim::xrootd_host::Behaviour;
@@ -42,7 +42,7 @@ async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, St
     let engine = engine(world, store)?;
     let started = tokio::time::Instant::now();
     let place = Place { url: url.into(), path: Some("Events".into()), ..Place::default() };
-    let wish = Wish {
+    let wish = ScanRequest {
         wanted: Wanted::Named(columns()),
         entries: 0..u64::MAX,
         step: Step::Whole,

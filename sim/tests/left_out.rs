@@ -1,7 +1,7 @@
 //! Columns that nobody has named, and of which only the data show that they cannot be read.
 
 use bytes::Bytes;
-use engine::{Batch, Cut, Engine, Error, ErrorKind, OnError, Place, Step, Wanted, Wish};
+use engine::{Batch, Cut, Engine, Error, ErrorKind, OnError, Place, ScanRequest, Step, Wanted};
 use sim::{engine_beside, numbered};
 
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
@@ -40,7 +40,7 @@ async fn read(
     cut: Option<&str>,
 ) -> Result<Vec<Batch>, Error> {
     let place = |file| Place { url: numbered(file), ..Place::default() };
-    let wish = Wish {
+    let wish = ScanRequest {
         wanted: Wanted::Named(vec![wanted.to_owned()]),
         entries: 0..u64::MAX,
         step: Step::Entries(STEP),

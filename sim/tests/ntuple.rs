@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use engine::{
     Array, Batch, Chosen, Columns, Config, Cut, Engine, NtupleColumns, Numbers, OnError, Place,
-    Step, Wanted, Wish,
+    ScanRequest, Step, Wanted,
 };
 use sim::link::Link;
 use sim::network::World;
@@ -142,7 +142,7 @@ fn a_known_file_is_read_when_the_server_answers() {
             let place =
                 Place { url: XROOTD.into(), path: Some("Events".into()), ..Place::default() };
             let wanted = Wanted::Named(columns());
-            let wish = Wish {
+            let wish = ScanRequest {
                 wanted,
                 entries: 0..u64::MAX,
                 step: Step::Whole,
@@ -250,7 +250,7 @@ async fn many_files(files: usize) -> (f64, String) {
     let (optional, as_bytes) = (false, false);
     let wanted = Wanted::Chosen(vec![Chosen { name: "Muon_pt".into(), optional, as_bytes, keep }]);
     let (entries, step, on_error) = (0..u64::MAX, Step::Entries(2_000), OnError::Raise);
-    let wish = Wish { wanted, entries, step, cut: None, on_error };
+    let wish = ScanRequest { wanted, entries, step, cut: None, on_error };
     let started = tokio::time::Instant::now();
     let mut parts = engine.parts((0..files).map(place).collect(), wish);
     let mut seen = Vec::new();

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use engine::{OnError, Place, Step, Wanted, Wish};
+use engine::{OnError, Place, ScanRequest, Step, Wanted};
 use remote::report::Report;
 use sim::link::Link;
 use sim::network::World;
@@ -166,7 +166,8 @@ fn files_opened_ahead_cost_their_caller_nothing() {
             ..Place::default()
         };
         let (wanted, step) = (Wanted::Named(columns()), Step::Whole);
-        let wish = Wish { wanted, entries: 0..u64::MAX, step, cut: None, on_error: OnError::Raise };
+        let wish =
+            ScanRequest { wanted, entries: 0..u64::MAX, step, cut: None, on_error: OnError::Raise };
         let mut parts = engine.parts(vec![place("a"), place("b")], wish);
         while let Some(part) = parts.next().await {
             assert_eq!(part.expect("reads").batch.len(), 6_000);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    Chosen, Engine, Error, ErrorKind, Ntuple, OnError, Part, Place, Skipped, Step, Tree, Wanted,
-    Wish,
+    Chosen, Engine, Error, ErrorKind, Ntuple, OnError, Part, Place, ScanRequest, Skipped, Step,
+    Tree, Wanted,
 };
 use parking_lot::Mutex;
 use sim::{engine_beside, numbered};
@@ -61,7 +61,7 @@ async fn read(
         false => OnError::Raise,
     };
     let place = |file| Place { url: numbered(file), path: None, ..Place::default() };
-    let wish = Wish {
+    let wish = ScanRequest {
         wanted: Wanted::Named(vec![column.to_owned()]),
         entries: 0..u64::MAX,
         step: Step::Entries(STEP),
@@ -144,7 +144,7 @@ fn what_is_no_file_is_left_out_as_a_whole() {
 fn a_mistake_of_the_callers_is_never_left_out() {
     sim::run(async {
         let engine = engine_beside(&[Bytes::from_static(TREE)]);
-        let wish = Wish {
+        let wish = ScanRequest {
             wanted: Wanted::Chosen(vec![Chosen {
                 name: "flat_0".into(),
                 optional: false,

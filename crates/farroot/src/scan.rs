@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use engine::{Batch, Cut, Engine, OnError, Part, Parts, Place, Skipped, Step, Wanted, Wish};
+use engine::{Batch, Cut, Engine, OnError, Part, Parts, Place, ScanRequest, Skipped, Step, Wanted};
 use futures::stream::{self, BoxStream, Stream, StreamExt};
 use remote::Result;
 
@@ -74,9 +74,9 @@ impl ScanOptions {
         ScanOptions { on_error: OnError::Report(Arc::new(say)), ..self }
     }
 
-    fn into_wish(self) -> Wish {
+    fn into_wish(self) -> ScanRequest {
         let ScanOptions { columns: wanted, entries, step, cut, on_error } = self;
-        Wish { wanted, entries, step, cut, on_error }
+        ScanRequest { wanted, entries, step, cut, on_error }
     }
 }
 

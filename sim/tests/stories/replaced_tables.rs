@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use engine::{Config, Engine, Error, ErrorKind, OnError, Part, Place, Skipped, Step, Wanted, Wish};
+use engine::{
+    Config, Engine, Error, ErrorKind, OnError, Part, Place, ScanRequest, Skipped, Step, Wanted,
+};
 use parking_lot::Mutex;
 use sim::link::Link;
 use sim::network::World;
@@ -39,10 +41,10 @@ fn files(middle: Vec<u8>) -> Files {
     Arc::new((0..FILES).map(|at| (format!("/{at}"), content(at))).collect())
 }
 
-fn wish(on_error: OnError) -> Wish {
+fn wish(on_error: OnError) -> ScanRequest {
     let (entries, step) = (0..u64::MAX, Step::Entries(STEP));
     let wanted = Wanted::Named(vec![COLUMN.to_owned()]);
-    Wish { wanted, entries, step, cut: None, on_error }
+    ScanRequest { wanted, entries, step, cut: None, on_error }
 }
 
 async fn read(

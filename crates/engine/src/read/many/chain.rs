@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, FutureExt, ready, try_join_all};
 use rootfile::Array;
 use rootfile::tree::ChainElement;
 
-use super::parts::{Place, PlacedFriend, Wish};
+use super::parts::{Place, PlacedFriend, ScanRequest};
 use crate::Engine;
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
@@ -359,7 +359,7 @@ impl ChainColumns {
     fn read_in_steps(&self, cut: Option<&Cut>, entries: Range<u64>, step: Step) -> Batches {
         let entries = self.within(entries);
         let (firsts, places): (Vec<u64>, Vec<Place>) = self.places(&entries).into_iter().unzip();
-        let wish = Wish {
+        let wish = ScanRequest {
             wanted: Wanted::Chosen(self.chosen.clone()),
             entries: 0..u64::MAX,
             step,

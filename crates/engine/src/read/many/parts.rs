@@ -59,7 +59,7 @@ impl PlacedFriend {
 }
 
 impl Place {
-    fn entries(&self, wish: &Wish) -> Range<u64> {
+    fn entries(&self, wish: &ScanRequest) -> Range<u64> {
         self.entries.clone().unwrap_or_else(|| wish.entries.clone())
     }
 
@@ -124,7 +124,7 @@ impl Place {
 
 /// What is read of every table.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct ScanRequest {
     pub wanted: Wanted,
     /// Entries of each table.
     pub entries: Range<u64>,
@@ -150,7 +150,7 @@ impl Engine {
     }
 
     /// Reads many trees or RNTuples as one, in steps.
-    pub fn parts(&self, places: Vec<Place>, wish: Wish) -> Parts {
+    pub fn parts(&self, places: Vec<Place>, wish: ScanRequest) -> Parts {
         Parts::new(self.clone(), places, wish)
     }
 }
@@ -195,7 +195,7 @@ impl Opens {
 pub struct Parts {
     engine: Engine,
     places: VecDeque<(usize, Place)>,
-    wish: Wish,
+    wish: ScanRequest,
     opening: Ahead<Begun>,
     present: Option<Started>,
     /// Optional columns that the first batch of all has left out, for all files.
@@ -228,7 +228,7 @@ struct Started {
 }
 
 impl Parts {
-    pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: Wish) -> Self {
+    pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: ScanRequest) -> Self {
         let hints = MetadataHints::read(places.len());
         let places = places.into_iter().enumerate().collect();
         let (opening, pace) = (Ahead::new(), Pace::default());
@@ -299,7 +299,7 @@ impl Started {
     /// The next batch; `None` when the rest of the file has been read or left out.
     async fn next(
         &mut self,
-        wish: &Wish,
+        wish: &ScanRequest,
         left_out: &mut Option<Vec<SkippedColumn>>,
         reported: bool,
     ) -> Option<Result<Batch>> {
@@ -324,7 +324,7 @@ impl Started {
     }
 
     /// The next step, read by itself.
-    async fn next_step(&mut self, wish: &Wish) -> Option<Result<Batch>> {
+    async fn next_step(&mut self, wish: &ScanRequest) -> Option<Result<Batch>> {
         loop {
             let step = match self.selected.first_step(self.left.clone(), wish.step).await {
                 Ok(step) => step?,
@@ -346,7 +346,7 @@ impl Started {
     ///
     /// # Errors
     /// The error itself where nothing is to be left out.
-    async fn leave_out(&mut self, wish: &Wish, error: Error) -> Result<()> {
+    async fn leave_out(&mut self, wish: &ScanRequest, error: Error) -> Result<()> {
         let reach = Reach::of(&error);
         if matches!(wish.on_error, OnError::Raise) || reach == Reach::Caller {
             return Err(error);
@@ -403,7 +403,7 @@ async fn begin(
     engine: Engine,
     file: usize,
     place: Place,
-    wish: Wish,
+    wish: ScanRequest,
     urgent: bool,
     hints: &MetadataHints,
 ) -> Result<Begun> {
@@ -422,7 +422,7 @@ async fn start(
     engine: Engine,
     file: usize,
     place: Place,
-    wish: Wish,
+    wish: ScanRequest,
     urgent: bool,
     hints: &MetadataHints,
 ) -> Result<Started> {
@@ -468,7 +468,7 @@ async fn start(
 async fn start_presumed(
     engine: &Engine,
     place: &Place,
-    wish: &Wish,
+    wish: &ScanRequest,
     rank: ReadPriority,
 ) -> Result<Option<(Box<dyn Columns>, Batches)>> {
     let Some(speculative) = engine.open_speculatively(&place.url).await? else { return Ok(None) };
@@ -487,7 +487,7 @@ async fn read(
     table: &Arc<dyn Table>,
     friends: &[Friend],
     place: &Place,
-    wish: &Wish,
+    wish: &ScanRequest,
     rank: ReadPriority,
 ) -> Result<(Box<dyn Columns>, Batches)> {
     let selected = engine.select_for(table, friends, &wish.wanted, wish.cut.as_ref()).await;
