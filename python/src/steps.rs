@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{OnError, Place, PlacedFriend, ScanRequest, Step};
+use engine::{FriendLocation, OnError, Place, ScanRequest, Step};
 use numpy::PyArray1;
 use parking_lot::Mutex;
 use pyo3::exceptions::PyBaseException;
@@ -171,7 +171,7 @@ impl TableLocation {
     pub fn place(&self, py: Python<'_>) -> PyResult<Place> {
         let open = self.table.as_ref().map(|table| table.get().table(py).cloned()).transpose()?;
         let friend = |(name, place): &(String, Py<TableLocation>)| {
-            Ok(PlacedFriend::new(name, place.get().place(py)?))
+            Ok(FriendLocation::new(name, place.get().place(py)?))
         };
         Ok(Place {
             url: self.url.clone(),

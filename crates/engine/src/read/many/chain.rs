@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, FutureExt, ready, try_join_all};
 use rootfile::Array;
 use rootfile::tree::ChainElement;
 
-use super::parts::{Place, PlacedFriend, ScanRequest};
+use super::parts::{FriendLocation, Place, ScanRequest};
 use crate::Engine;
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
@@ -296,13 +296,13 @@ impl ChainColumns {
     }
 
     /// A friend beside the table that begins at `first`, for entries from `start` on.
-    fn placed(&self, friend: &Friend, first: u64, start: u64) -> PlacedFriend {
+    fn placed(&self, friend: &Friend, first: u64, start: u64) -> FriendLocation {
         let name = friend.name.clone();
         let lacks = friend.lacks_entries(self.chain.num_entries());
         let opened = |table: &Arc<dyn Table>, entry_offset: i64| {
             let url = table.file().url().to_owned();
             let place = Place { url, open: Some(table.clone()), ..Place::default() };
-            PlacedFriend { name: name.clone(), place, entry_offset, lacks }
+            FriendLocation { name: name.clone(), place, entry_offset, lacks }
         };
         let Some(chain) = friend.table.downcast_ref::<Chain>() else {
             return opened(&friend.table, friend.entry_offset.saturating_add_unsigned(first));
@@ -316,7 +316,7 @@ impl ChainColumns {
         let at = link_of(&chain.inner.starts, start);
         let entry_offset = friend.entry_offset.saturating_add_unsigned(first);
         let entry_offset = entry_offset.saturating_sub_unsigned(chain.inner.starts[at]);
-        PlacedFriend { name, place: chain.inner.links[at].clone(), entry_offset, lacks }
+        FriendLocation { name, place: chain.inner.links[at].clone(), entry_offset, lacks }
     }
 
     /// The borders of the steps in the first of the tables.

@@ -36,12 +36,12 @@ pub struct Place {
     /// How many entries it is said to have; it is an error where it has another number.
     pub count: Option<u64>,
     /// Other tables whose entries belong to its own.
-    pub friends: Vec<PlacedFriend>,
+    pub friends: Vec<FriendLocation>,
 }
 
 /// A friend beside a table.
 #[derive(Clone)]
-pub struct PlacedFriend {
+pub struct FriendLocation {
     /// What comes before the dot in `friend.branch`.
     pub name: String,
     pub place: Place,
@@ -51,10 +51,10 @@ pub struct PlacedFriend {
     pub(crate) lacks: bool,
 }
 
-impl PlacedFriend {
+impl FriendLocation {
     /// A table whose entries belong to those of the one that it is placed beside.
     pub fn new(name: &str, place: Place) -> Self {
-        PlacedFriend { name: name.to_owned(), place, entry_offset: 0, lacks: false }
+        FriendLocation { name: name.to_owned(), place, entry_offset: 0, lacks: false }
     }
 }
 
@@ -109,7 +109,7 @@ impl Place {
         engine: &Engine,
         speculation: &Speculation,
     ) -> Result<Vec<Friend>> {
-        let open = async |placed: &PlacedFriend| {
+        let open = async |placed: &FriendLocation| {
             let table = Box::pin(placed.place.open(engine, speculation.clone())).await?;
             let friend = Friend::new(&placed.name, table);
             Ok(Friend {
