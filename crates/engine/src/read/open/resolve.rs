@@ -47,33 +47,33 @@ impl Engine {
         };
         let decide = cut.iter().flat_map(|cut| &cut.columns).map(|name| &**name);
         let names: Vec<&str> = patterns.iter().map(|(name, _)| *name).chain(decide).collect();
-        let circle = Circle::around(self, &**table, friends, &names).await?;
+        let resolver = NameResolver::around(self, &**table, friends, &names).await?;
         if let Some(chain) = table.downcast_ref::<Chain>() {
             // Of its tables, each has friends of its own.
-            let columns = chain.columns_with(circle.friends, wanted, cut).await?;
+            let columns = chain.columns_with(resolver.friends, wanted, cut).await?;
             return Ok(Box::new(columns));
         }
         let mut used = Vec::new();
         for name in &names {
-            used.extend(circle.meant(name)?.map(|meant| &*meant.friend.table));
+            used.extend(resolver.found_in_friend(name)?.map(|found| &*found.friend.table));
         }
         if used.is_empty() {
             return table.select(wanted);
         }
         if used.iter().any(|table| table.downcast_ref::<Chain>().is_some()) {
             let chain = Chain::of_one(self, table);
-            let columns = chain.columns_with(circle.friends, wanted, cut).await?;
+            let columns = chain.columns_with(resolver.friends, wanted, cut).await?;
             return Ok(Box::new(columns));
         }
         let mut joined = Joined::new(&**table);
         for name in &names[patterns.len()..] {
-            if let Some(Meant { friend, .. }) = circle.meant(name)? {
+            if let Some(FoundInFriend { friend, .. }) = resolver.found_in_friend(name)? {
                 joined.admit(friend)?;
             }
         }
         for (pattern, chosen) in &patterns {
-            match circle.meant(pattern)? {
-                Some(Meant { friend, column, prefix }) => {
+            match resolver.found_in_friend(pattern)? {
+                Some(FoundInFriend { friend, column, prefix }) => {
                     let columns = friend.table.matching(column, *chosen)?;
                     joined.add_of(friend, &*columns, prefix)?;
                 }
@@ -124,14 +124,14 @@ impl Engine {
         if let Some(column) = table.list().find_below(text, below) {
             return Ok(vec![own(column)]);
         }
-        let circle = Circle::around(self, &**table, friends, &[text]).await?;
-        let found = match circle.friend_at(text) {
+        let resolver = NameResolver::around(self, &**table, friends, &[text]).await?;
+        let found = match resolver.friend_at(text) {
             None if is_glob(text) => {
                 let matching = table.list().matching(text, below)?;
                 return Ok(matching.into_iter().map(own).collect());
             }
             Some(found) => Some(found),
-            None => circle.meant(text)?.map(|meant| (meant.friend, meant.column)),
+            None => resolver.found_in_friend(text)?.map(|found| (found.friend, found.column)),
         };
         let no_such = || table.list().no_such(text, below).with_url(table.file().url());
         let (friend, column) = found.ok_or_else(no_such)?;
@@ -150,7 +150,7 @@ impl Engine {
 }
 
 /// A table and those friends of it that names may be about.
-struct Circle<'a> {
+struct NameResolver<'a> {
     table: &'a dyn Table,
     friends: Vec<Friend>,
     /// Names of all friends, also of those that need not be opened or cannot be.
@@ -158,14 +158,14 @@ struct Circle<'a> {
 }
 
 /// A column of a friend.
-struct Meant<'a> {
+struct FoundInFriend<'a> {
     friend: &'a Friend,
     column: &'a str,
     /// Whether it was asked for with the friend's name before it.
     prefix: bool,
 }
 
-impl<'a> Circle<'a> {
+impl<'a> NameResolver<'a> {
     /// The friends that names are about, opened side by side.
     async fn around(
         engine: &Engine,
@@ -173,19 +173,19 @@ impl<'a> Circle<'a> {
         given: &[Friend],
         names: &[&str],
     ) -> Result<Self> {
-        let mut circle = Circle { table, friends: given.to_vec(), all: Vec::new() };
-        circle.all.extend(given.iter().map(|friend| friend.name.clone()));
-        let unknown = |name: &&&str| !table.has(name) && circle.friend_at(name).is_none();
+        let mut resolver = NameResolver { table, friends: given.to_vec(), all: Vec::new() };
+        resolver.all.extend(given.iter().map(|friend| friend.name.clone()));
+        let unknown = |name: &&&str| !table.has(name) && resolver.friend_at(name).is_none();
         let mut unknown = names.iter().filter(unknown).peekable();
         // Of a chain its own: those of its tables are asked for table by table.
-        let Some(&friends_named) = table.friend_lists().first() else { return Ok(circle) };
+        let Some(&friends_named) = table.friend_lists().first() else { return Ok(resolver) };
         let places = match friends_named.places() {
-            Ok(places) if places.is_empty() => return Ok(circle),
+            Ok(places) if places.is_empty() => return Ok(resolver),
             Ok(places) => places,
             // What reads nothing of friends is not concerned.
             Err(error) => {
                 let concerned = unknown.any(|name| name.contains('.'));
-                return if concerned { Err(error) } else { Ok(circle) };
+                return if concerned { Err(error) } else { Ok(resolver) };
             }
         };
         let (mut named, mut searched) = (Vec::new(), false);
@@ -193,23 +193,23 @@ impl<'a> Circle<'a> {
             let prefixed = places.iter().filter(|place| behind(name, &place.name).is_some());
             let before = named.len();
             named.extend(prefixed.map(|place| place.name.clone()));
-            let is_open = circle.friends.iter().any(|friend| friend.table.has(name));
+            let is_open = resolver.friends.iter().any(|friend| friend.table.has(name));
             searched |= named.len() == before && !is_glob(name) && !is_open;
         }
         named.dedup();
         let opened = engine.some_friends(friends_named, named).await?;
-        let others = places.iter().filter(|place| !circle.all.contains(&place.name));
+        let others = places.iter().filter(|place| !resolver.all.contains(&place.name));
         let others: Vec<String> = others.map(|place| place.name.clone()).collect();
-        circle.all.extend(others.iter().cloned());
+        resolver.all.extend(others.iter().cloned());
         for friend in opened {
-            circle.admit(friend);
+            resolver.admit(friend);
         }
         if searched {
             for friend in engine.friends_that_open(friends_named, others).await {
-                circle.admit(friend);
+                resolver.admit(friend);
             }
         }
-        Ok(circle)
+        Ok(resolver)
     }
 
     /// The first friend of a name stays.
@@ -228,12 +228,12 @@ impl<'a> Circle<'a> {
     ///
     /// # Errors
     /// `InvalidArgument` where several friends have it, `NotInFile` where none has.
-    fn meant<'n>(&'n self, name: &'n str) -> Result<Option<Meant<'n>>> {
+    fn found_in_friend<'n>(&'n self, name: &'n str) -> Result<Option<FoundInFriend<'n>>> {
         if self.table.has(name) {
             return Ok(None);
         }
         if let Some((friend, column)) = self.friend_at(name) {
-            return Ok(Some(Meant { friend, column, prefix: true }));
+            return Ok(Some(FoundInFriend { friend, column, prefix: true }));
         }
         if is_glob(name) {
             return Ok(None);
@@ -243,7 +243,7 @@ impl<'a> Circle<'a> {
         match having[..] {
             [] if self.all.is_empty() => Ok(None),
             [] => Err(self.nowhere(name)),
-            [friend] => Ok(Some(Meant { friend, column: name, prefix: false })),
+            [friend] => Ok(Some(FoundInFriend { friend, column: name, prefix: false })),
             _ => Err(self.ambiguous(name, &having)),
         }
     }
