@@ -23,7 +23,7 @@ __all__ = [
     "Decision",
     "File",
     "Lazy",
-    "LeftOut",
+    "SkippedColumn",
     "List",
     "Mark",
     "Marked",
@@ -155,7 +155,7 @@ Column = Numbers | List | Strings | Record | Regular | Optional | Union | Marked
 Mask = Callable[[list[Column], int], NDArray[np.bool_]]
 
 @final
-class LeftOut:
+class SkippedColumn:
     """A column that nobody has named and whose data cannot be read."""
 
     @property
@@ -494,7 +494,7 @@ class Batch:
         """First and last entry (half open) of each run that a cut has left; None without a cut."""
 
     @property
-    def columns(self) -> list[Column | LeftOut]: ...
+    def columns(self) -> list[Column | SkippedColumn]: ...
 
 @final
 class Lazy:

@@ -623,21 +623,21 @@ class Selection:
             del arrays
             yield made.pop() if report is None else (made.pop(), report(begin, end))
 
-    def warn_of(self, columns: Sequence[_core.Column | _core.LeftOut]) -> None:
+    def warn_of(self, columns: Sequence[_core.Column | _core.SkippedColumn]) -> None:
         """Tells of the columns that only their data have shown to be unreadable."""
         for column in columns:
-            if isinstance(column, _core.LeftOut):
+            if isinstance(column, _core.SkippedColumn):
                 what = "left out, since this version cannot read its data"
                 warn(f"{what}: {column.reason}; in {self.table.address}", UnreadableWarning)
 
     def assemble(
-        self, columns: Sequence[_core.Column | _core.LeftOut], rows: EntrySelection
+        self, columns: Sequence[_core.Column | _core.SkippedColumn], rows: EntrySelection
     ) -> Any:
         """Decoded columns, in the order of `leaves`, as the caller wants them."""
         by_key = {
             leaf.key: column
             for leaf, column in zip(self.leaves, columns, strict=True)
-            if not isinstance(column, _core.LeftOut)
+            if not isinstance(column, _core.SkippedColumn)
         }
         chosen = [
             each
