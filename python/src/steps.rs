@@ -206,8 +206,8 @@ pub fn parts(
         false => OnError::Raise,
     };
     let step = step(step_entries, step_bytes);
-    let wish = ScanRequest { wanted, entries: 0..u64::MAX, step, cut, on_error };
-    let parts = engine(py)?.parts(places, wish);
+    let scan = ScanRequest { wanted, entries: 0..u64::MAX, step, cut, on_error };
+    let parts = engine(py)?.parts(places, scan);
     Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised, skipped })
 }
 

@@ -42,14 +42,14 @@ async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, St
     let engine = engine(world, store)?;
     let started = tokio::time::Instant::now();
     let place = Place { url: url.into(), path: Some("Events".into()), ..Place::default() };
-    let wish = ScanRequest {
+    let scan = ScanRequest {
         wanted: Wanted::Named(columns()),
         entries: 0..u64::MAX,
         step: Step::Whole,
         cut: None,
         on_error: OnError::Raise,
     };
-    let mut parts = engine.parts(vec![place], wish);
+    let mut parts = engine.parts(vec![place], scan);
     let mut entries = 0;
     while let Some(part) = parts.next().await {
         let batch = part?.batch;

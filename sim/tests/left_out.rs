@@ -40,14 +40,14 @@ async fn read(
     cut: Option<&str>,
 ) -> Result<Vec<Batch>, Error> {
     let place = |file| Place { url: numbered(file), ..Place::default() };
-    let wish = ScanRequest {
+    let scan = ScanRequest {
         wanted: Wanted::Named(vec![wanted.to_owned()]),
         entries: 0..u64::MAX,
         step: Step::Entries(STEP),
         cut: cut.map(|text| Cut::parse(text).expect("a cut")),
         on_error: OnError::Raise,
     };
-    let mut parts = engine.parts((0..files).map(place).collect(), wish);
+    let mut parts = engine.parts((0..files).map(place).collect(), scan);
     let mut batches = Vec::new();
     while let Some(part) = parts.next().await {
         batches.push(part?.batch);

@@ -142,14 +142,14 @@ fn a_known_file_is_read_when_the_server_answers() {
             let place =
                 Place { url: XROOTD.into(), path: Some("Events".into()), ..Place::default() };
             let wanted = Wanted::Named(columns());
-            let wish = ScanRequest {
+            let scan = ScanRequest {
                 wanted,
                 entries: 0..u64::MAX,
                 step: Step::Whole,
                 cut: None,
                 on_error: OnError::Raise,
             };
-            let mut parts = engine.parts(vec![place], wish);
+            let mut parts = engine.parts(vec![place], scan);
             assert_eq!(parts.next().await.expect("one").expect("reads").batch.len(), ENTRIES);
             took.push(round_trips(started.elapsed(), RTT));
         }
@@ -250,9 +250,9 @@ async fn many_files(files: usize) -> (f64, String) {
     let (optional, as_bytes) = (false, false);
     let wanted = Wanted::Chosen(vec![Chosen { name: "Muon_pt".into(), optional, as_bytes, keep }]);
     let (entries, step, on_error) = (0..u64::MAX, Step::Entries(2_000), OnError::Raise);
-    let wish = ScanRequest { wanted, entries, step, cut: None, on_error };
+    let scan = ScanRequest { wanted, entries, step, cut: None, on_error };
     let started = tokio::time::Instant::now();
-    let mut parts = engine.parts((0..files).map(place).collect(), wish);
+    let mut parts = engine.parts((0..files).map(place).collect(), scan);
     let mut seen = Vec::new();
     while let Some(part) = parts.next().await {
         let part = part.expect("reads");

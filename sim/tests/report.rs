@@ -166,9 +166,9 @@ fn files_opened_ahead_cost_their_caller_nothing() {
             ..Place::default()
         };
         let (wanted, step) = (Wanted::Named(columns()), Step::Whole);
-        let wish =
+        let scan =
             ScanRequest { wanted, entries: 0..u64::MAX, step, cut: None, on_error: OnError::Raise };
-        let mut parts = engine.parts(vec![place("a"), place("b")], wish);
+        let mut parts = engine.parts(vec![place("a"), place("b")], scan);
         while let Some(part) = parts.next().await {
             assert_eq!(part.expect("reads").batch.len(), 6_000);
             tokio::time::sleep(Duration::from_secs(1)).await;

@@ -61,14 +61,14 @@ async fn read(
         false => OnError::Raise,
     };
     let place = |file| Place { url: numbered(file), path: None, ..Place::default() };
-    let wish = ScanRequest {
+    let scan = ScanRequest {
         wanted: Wanted::Named(vec![column.to_owned()]),
         entries: 0..u64::MAX,
         step: Step::Entries(STEP),
         cut: None,
         on_error,
     };
-    let mut parts = engine.parts((0..files).map(place).collect(), wish);
+    let mut parts = engine.parts((0..files).map(place).collect(), scan);
     let mut all = Vec::new();
     while let Some(part) = parts.next().await {
         all.push(part);
@@ -144,7 +144,7 @@ fn what_is_no_file_is_left_out_as_a_whole() {
 fn a_mistake_of_the_callers_is_never_left_out() {
     sim::run(async {
         let engine = engine_beside(&[Bytes::from_static(TREE)]);
-        let wish = ScanRequest {
+        let scan = ScanRequest {
             wanted: Wanted::Chosen(vec![Chosen {
                 name: "flat_0".into(),
                 optional: false,
@@ -157,7 +157,7 @@ fn a_mistake_of_the_callers_is_never_left_out() {
             on_error: OnError::Report(Arc::new(|skipped| panic!("{skipped:?}"))),
         };
         let place = Place { url: numbered(0), path: None, ..Place::default() };
-        let part = engine.parts(vec![place], wish).next().await.expect("an answer");
+        let part = engine.parts(vec![place], scan).next().await.expect("an answer");
         assert_eq!(part.unwrap_err().kind(), ErrorKind::InvalidArgument);
     });
 }

@@ -74,7 +74,7 @@ impl ScanOptions {
         ScanOptions { on_error: OnError::Report(Arc::new(say)), ..self }
     }
 
-    fn into_wish(self) -> ScanRequest {
+    fn into_request(self) -> ScanRequest {
         let ScanOptions { columns: wanted, entries, step, cut, on_error } = self;
         ScanRequest { wanted, entries, step, cut, on_error }
     }
@@ -100,7 +100,7 @@ pub struct ScanBatch {
 
 impl Scan {
     pub(crate) fn new(engine: &Engine, places: Vec<Place>, options: ScanOptions) -> Self {
-        let parts = engine.parts(places, options.into_wish());
+        let parts = engine.parts(places, options.into_request());
         let next = async |(engine, mut parts): (Engine, Parts)| {
             let part = on_threads_of(&engine, parts.next()).await?;
             let batch = part.map(|Part { file, url, batch }| ScanBatch { file, url, batch });

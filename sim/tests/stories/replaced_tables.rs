@@ -41,7 +41,7 @@ fn files(middle: Vec<u8>) -> Files {
     Arc::new((0..FILES).map(|at| (format!("/{at}"), content(at))).collect())
 }
 
-fn wish(on_error: OnError) -> ScanRequest {
+fn scan(on_error: OnError) -> ScanRequest {
     let (entries, step) = (0..u64::MAX, Step::Entries(STEP));
     let wanted = Wanted::Named(vec![COLUMN.to_owned()]);
     ScanRequest { wanted, entries, step, cut: None, on_error }
@@ -53,7 +53,7 @@ async fn read(
     on_error: OnError,
 ) -> Vec<Result<Part, Error>> {
     let place = |file| Place { url: url(file), ..Place::default() };
-    let mut parts = engine.parts((0..FILES).map(place).collect(), wish(on_error));
+    let mut parts = engine.parts((0..FILES).map(place).collect(), scan(on_error));
     let mut all = Vec::new();
     while let Some(part) = parts.next().await {
         all.push(part);

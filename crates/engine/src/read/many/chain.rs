@@ -359,7 +359,7 @@ impl ChainColumns {
     fn read_in_steps(&self, cut: Option<&Cut>, entries: Range<u64>, step: Step) -> Batches {
         let entries = self.within(entries);
         let (firsts, places): (Vec<u64>, Vec<Place>) = self.places(&entries).into_iter().unzip();
-        let wish = ScanRequest {
+        let scan = ScanRequest {
             wanted: Wanted::Chosen(self.chosen.clone()),
             entries: 0..u64::MAX,
             step,
@@ -369,10 +369,10 @@ impl ChainColumns {
         let (engine, remote) = (self.chain.inner.engine.clone(), self.lead.file().remote().clone());
         let empty: Vec<(String, Array)> = self.lead.empty();
         Batches::start(&remote, async move |mut maker: BatchSender| {
-            let survivors = wish.cut.is_some().then(Vec::new);
+            let survivors = scan.cut.is_some().then(Vec::new);
             let (columns, left_out) = (Vec::new(), Vec::new());
             let mut whole = Whole { entries, survivors, columns, empty, left_out };
-            let mut parts = engine.parts(places, wish);
+            let mut parts = engine.parts(places, scan);
             while let Some(part) = parts.next_unreported().await {
                 let part = part?;
                 let batch = shifted(part.batch, firsts[part.file]);

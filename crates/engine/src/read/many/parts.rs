@@ -31,7 +31,7 @@ pub struct Place {
     pub path: Option<String>,
     /// The table itself, where it is open already.
     pub open: Option<Arc<dyn Table>>,
-    /// Which of its entries, where these are others than the wish's.
+    /// Which of its entries, where these are others than the scan's.
     pub entries: Option<Range<u64>>,
     /// How many entries it is said to have; it is an error where it has another number.
     pub count: Option<u64>,
@@ -59,8 +59,8 @@ impl FriendLocation {
 }
 
 impl Place {
-    fn entries(&self, wish: &ScanRequest) -> Range<u64> {
-        self.entries.clone().unwrap_or_else(|| wish.entries.clone())
+    fn entries(&self, scan: &ScanRequest) -> Range<u64> {
+        self.entries.clone().unwrap_or_else(|| scan.entries.clone())
     }
 
     pub(crate) async fn open(
@@ -150,8 +150,8 @@ impl Engine {
     }
 
     /// Reads many trees or RNTuples as one, in steps.
-    pub fn parts(&self, places: Vec<Place>, wish: ScanRequest) -> Parts {
-        Parts::new(self.clone(), places, wish)
+    pub fn parts(&self, places: Vec<Place>, scan: ScanRequest) -> Parts {
+        Parts::new(self.clone(), places, scan)
     }
 }
 
@@ -195,7 +195,7 @@ impl Opens {
 pub struct Parts {
     engine: Engine,
     places: VecDeque<(usize, Place)>,
-    wish: ScanRequest,
+    scan: ScanRequest,
     opening: Ahead<Begun>,
     present: Option<Started>,
     /// Optional columns that the first batch of all has left out, for all files.
@@ -228,11 +228,11 @@ struct Started {
 }
 
 impl Parts {
-    pub(crate) fn new(engine: Engine, places: Vec<Place>, wish: ScanRequest) -> Self {
+    pub(crate) fn new(engine: Engine, places: Vec<Place>, scan: ScanRequest) -> Self {
         let hints = MetadataHints::read(places.len());
         let places = places.into_iter().enumerate().collect();
         let (opening, pace) = (Ahead::new(), Pace::default());
-        Parts { engine, places, wish, opening, present: None, left_out: None, pace, hints }
+        Parts { engine, places, scan, opening, present: None, left_out: None, pace, hints }
     }
 
     /// The next batch; `None` after the last one of the last file.
@@ -249,7 +249,7 @@ impl Parts {
         loop {
             self.open_ahead();
             if let Some(present) = &mut self.present {
-                match present.next(&self.wish, &mut self.left_out, reported).await {
+                match present.next(&self.scan, &mut self.left_out, reported).await {
                     Some(Ok(batch)) => {
                         let (file, url) = (present.file, present.url.clone());
                         return Some(Ok(Part { file, url, batch }));
@@ -263,7 +263,7 @@ impl Parts {
                 }
             }
             match self.opening.next().await? {
-                Ok(Begun::Failed(skipped)) => self.wish.on_error.tell(skipped),
+                Ok(Begun::Failed(skipped)) => self.scan.on_error.tell(skipped),
                 Ok(Begun::Started(mut started)) => {
                     self.pace.opened(started.opening_took, started.metadata_bytes);
                     started.turn = self.engine.trace().now();
@@ -287,9 +287,9 @@ impl Parts {
         while self.opening.len() < ahead {
             let Some((file, place)) = self.places.pop_front() else { return };
             let urgent = self.present.is_none() && self.opening.len() == 0;
-            let (engine, wish) = (self.engine.clone(), self.wish.clone());
+            let (engine, scan) = (self.engine.clone(), self.scan.clone());
             let hints = self.hints.clone();
-            let work = async move { begin(engine, file, place, wish, urgent, &hints).await };
+            let work = async move { begin(engine, file, place, scan, urgent, &hints).await };
             self.opening.push(self.engine.trace(), work);
         }
     }
@@ -299,13 +299,13 @@ impl Started {
     /// The next batch; `None` when the rest of the file has been read or left out.
     async fn next(
         &mut self,
-        wish: &ScanRequest,
+        scan: &ScanRequest,
         left_out: &mut Option<Vec<SkippedColumn>>,
         reported: bool,
     ) -> Option<Result<Batch>> {
         loop {
             let next = match self.searching {
-                true => self.next_step(wish).await,
+                true => self.next_step(scan).await,
                 false if reported => self.batches.next().await,
                 false => self.batches.next_unreported().await,
             };
@@ -315,7 +315,7 @@ impl Started {
                     return Some(Ok(batch));
                 }
                 Err(error) => {
-                    if let Err(error) = self.leave_out(wish, error).await {
+                    if let Err(error) = self.leave_out(scan, error).await {
                         return Some(Err(error));
                     }
                 }
@@ -324,13 +324,13 @@ impl Started {
     }
 
     /// The next step, read by itself.
-    async fn next_step(&mut self, wish: &ScanRequest) -> Option<Result<Batch>> {
+    async fn next_step(&mut self, scan: &ScanRequest) -> Option<Result<Batch>> {
         loop {
-            let step = match self.selected.first_step(self.left.clone(), wish.step).await {
+            let step = match self.selected.first_step(self.left.clone(), scan.step).await {
                 Ok(step) => step?,
                 Err(error) => return Some(Err(error)),
             };
-            let (cut, end) = (wish.cut.as_ref(), step.end);
+            let (cut, end) = (scan.cut.as_ref(), step.end);
             match self.selected.start_where(cut, step, Step::Whole, self.rank()).await {
                 Ok(mut batches) => match batches.next().await {
                     // A cut has left nothing.
@@ -346,9 +346,9 @@ impl Started {
     ///
     /// # Errors
     /// The error itself where nothing is to be left out.
-    async fn leave_out(&mut self, wish: &ScanRequest, error: Error) -> Result<()> {
+    async fn leave_out(&mut self, scan: &ScanRequest, error: Error) -> Result<()> {
         let reach = Reach::of(&error);
-        if matches!(wish.on_error, OnError::Raise) || reach == Reach::Caller {
+        if matches!(scan.on_error, OnError::Raise) || reach == Reach::Caller {
             return Err(error);
         }
         if reach == Reach::Place && !std::mem::replace(&mut self.searching, true) {
@@ -356,11 +356,11 @@ impl Started {
             return Ok(());
         }
         let step = match reach {
-            Reach::Place => self.selected.first_step(self.left.clone(), wish.step).await,
+            Reach::Place => self.selected.first_step(self.left.clone(), scan.step).await,
             _ => Ok(None),
         };
         let end = step.ok().flatten().map_or(self.left.end, |step| step.end);
-        wish.on_error.tell(Skipped {
+        scan.on_error.tell(Skipped {
             file: self.file,
             url: self.url.clone(),
             path: Some(self.selected.path().to_owned()),
@@ -370,7 +370,7 @@ impl Started {
         self.left.start = end;
         self.searching = false;
         let (left, rank) = (self.left.clone(), self.rank());
-        match self.selected.start_where(wish.cut.as_ref(), left, wish.step, rank).await {
+        match self.selected.start_where(scan.cut.as_ref(), left, scan.step, rank).await {
             Ok(batches) => self.batches = batches,
             // Found again by the next step.
             Err(_) => self.searching = true,
@@ -403,13 +403,13 @@ async fn begin(
     engine: Engine,
     file: usize,
     place: Place,
-    wish: ScanRequest,
+    scan: ScanRequest,
     urgent: bool,
     hints: &MetadataHints,
 ) -> Result<Begun> {
     let (url, path) = (place.url.clone(), place.path.clone());
-    let may_leave_out = matches!(wish.on_error, OnError::Report(_));
-    match start(engine, file, place, wish, urgent, hints).await {
+    let may_leave_out = matches!(scan.on_error, OnError::Report(_));
+    match start(engine, file, place, scan, urgent, hints).await {
         Ok(started) => Ok(Begun::Started(Box::new(started))),
         Err(error) if may_leave_out && Reach::of(&error) != Reach::Caller => {
             Ok(Begun::Failed(Skipped { file, url, path, entries: None, error }))
@@ -422,7 +422,7 @@ async fn start(
     engine: Engine,
     file: usize,
     place: Place,
-    wish: ScanRequest,
+    scan: ScanRequest,
     urgent: bool,
     hints: &MetadataHints,
 ) -> Result<Started> {
@@ -430,7 +430,9 @@ async fn start(
     let speculation = if urgent { Speculation::Eager } else { Speculation::Learned(hints.clone()) };
     let rank = ReadPriority { order: file as u64, urgent, ahead: 0 };
     let remembered = match &place.open {
-        None if place.friends.is_empty() => start_presumed(&engine, &place, &wish, rank).await?,
+        None if place.friends.is_empty() => {
+            start_speculatively(&engine, &place, &scan, rank).await?
+        }
         _ => None,
     };
     let (selected, batches) = match remembered {
@@ -439,14 +441,14 @@ async fn start(
             let opened = place.open(&engine, speculation.clone());
             let (table, friends) =
                 try_join(opened, place.open_friends(&engine, &speculation)).await?;
-            let begun = read(&engine, &table, &friends, &place, &wish, rank).await?;
+            let begun = read(&engine, &table, &friends, &place, &scan, rank).await?;
             table.add_hints(hints);
             begun
         }
     };
     let opening_took = engine.trace().now().saturating_sub(begun);
     let metadata_bytes = selected.file().metadata_bytes();
-    let entries = place.entries(&wish);
+    let entries = place.entries(&scan);
     let end = entries.end.min(selected.num_entries());
     let left = entries.start.min(end)..end;
     let (url, turn, searching) = (place.url, Duration::ZERO, false);
@@ -465,17 +467,17 @@ async fn start(
 
 /// Begins to read before the file is open, where it is remembered: what is wanted first is asked
 /// for together with the open. Nothing is handed on unless the file is the one that was remembered.
-async fn start_presumed(
+async fn start_speculatively(
     engine: &Engine,
     place: &Place,
-    wish: &ScanRequest,
+    scan: &ScanRequest,
     rank: ReadPriority,
 ) -> Result<Option<(Box<dyn Columns>, Batches)>> {
     let Some(speculative) = engine.open_speculatively(&place.url).await? else { return Ok(None) };
     let started = async {
         let table = engine.table_of(&speculative.file, &place.url, place.path.as_deref()).await?;
         place.expect(&*table)?;
-        read(engine, &table, &[], place, wish, rank).await
+        read(engine, &table, &[], place, scan, rank).await
     };
     // An error may be the other file's.
     let started = started.await;
@@ -487,12 +489,12 @@ async fn read(
     table: &Arc<dyn Table>,
     friends: &[Friend],
     place: &Place,
-    wish: &ScanRequest,
+    scan: &ScanRequest,
     rank: ReadPriority,
 ) -> Result<(Box<dyn Columns>, Batches)> {
-    let selected = engine.select_for(table, friends, &wish.wanted, wish.cut.as_ref()).await;
+    let selected = engine.select_for(table, friends, &scan.wanted, scan.cut.as_ref()).await;
     let selected = selected.map_err(|error| error.with_url(&*place.url))?;
-    let (cut, entries) = (wish.cut.as_ref(), place.entries(wish));
-    let batches = selected.start_where(cut, entries, wish.step, rank).await?;
+    let (cut, entries) = (scan.cut.as_ref(), place.entries(scan));
+    let batches = selected.start_where(cut, entries, scan.step, rank).await?;
     Ok((selected, batches))
 }
