@@ -156,7 +156,7 @@ Mask = Callable[[list[Column], int], NDArray[np.bool_]]
 
 @final
 class SkippedColumn:
-    """A column that nobody has named and whose data cannot be read."""
+    """A column that was not asked for by name, and whose data cannot be read."""
 
     @property
     def reason(self) -> str: ...

@@ -40,13 +40,13 @@ pub async fn read(engine: &Engine, address: &str) -> Result<u64, Error> {
     };
     let mut wants = file.want(ranges.iter().enumerate().map(want).collect());
     let mut read = 0;
-    while let Some(grant) = wants.next().await {
-        let grant = grant?;
-        let start = ranges[grant.index].start;
-        for (at, found) in (start..).zip(grant.bytes.iter()) {
+    while let Some(delivery) = wants.next().await {
+        let delivery = delivery?;
+        let start = ranges[delivery.index].start;
+        for (at, found) in (start..).zip(delivery.bytes.iter()) {
             assert_eq!(*found, byte(at), "byte {at} of {address}");
         }
-        read += grant.bytes.len() as u64;
+        read += delivery.bytes.len() as u64;
     }
     Ok(read)
 }

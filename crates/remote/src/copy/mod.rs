@@ -198,14 +198,15 @@ async fn fill(
         let _waiting = activity.waiting();
         asked.wants.next().await
     } {
-        let mut grants = vec![first?];
-        while grants.len() < WRITES_MAX
-            && let Some(Some(grant)) = asked.wants.next().now_or_never()
+        let mut deliveries = vec![first?];
+        while deliveries.len() < WRITES_MAX
+            && let Some(Some(delivery)) = asked.wants.next().now_or_never()
         {
-            grants.push(grant?);
+            deliveries.push(delivery?);
         }
-        let come: Vec<Range<u64>> = grants.iter().map(|grant| asked.take(grant.index)).collect();
-        partial.write(come.into_iter().zip(grants).collect()).await?;
+        let come: Vec<Range<u64>> =
+            deliveries.iter().map(|delivery| asked.take(delivery.index)).collect();
+        partial.write(come.into_iter().zip(deliveries).collect()).await?;
         asked.add(&mut missing);
         tell(size, partial.done());
     }

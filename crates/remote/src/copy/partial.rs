@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::spans::Spans;
 use crate::checksum::{self, Checksum};
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::Grant;
+use crate::fetch::Delivery;
 use crate::source::FileInfo;
 
 /// How often the record is brought up to date: this much is fetched again after a crash.
@@ -96,12 +96,12 @@ impl Partial {
     }
 
     /// Writes pieces at their places, and gives back the memory that they hold.
-    pub async fn write(&mut self, pieces: Vec<(Range<u64>, Grant)>) -> Result<()> {
+    pub async fn write(&mut self, pieces: Vec<(Range<u64>, Delivery)>) -> Result<()> {
         let come: Vec<Range<u64>> = pieces.iter().map(|(range, _)| range.clone()).collect();
         let file = self.file.clone();
         let write = move || {
             let mut pieces = pieces.into_iter();
-            pieces.try_for_each(|(range, grant)| file.write_all_at(&grant.bytes, range.start))
+            pieces.try_for_each(|(range, delivery)| file.write_all_at(&delivery.bytes, range.start))
         };
         self.on_disk(write).await?;
         come.into_iter().for_each(|range| self.done.insert(range));

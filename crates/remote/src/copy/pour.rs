@@ -11,7 +11,7 @@ use crate::Remote;
 use crate::error::{Error, Result};
 use crate::fetch::activity::Activity;
 use crate::fetch::ledger::Phase;
-use crate::fetch::{Grant, Permit};
+use crate::fetch::{Delivery, MemoryReservation};
 
 impl Remote {
     /// Gives a file's bytes in their order to `write`, as soon as they have come: over as many
@@ -31,15 +31,18 @@ impl Remote {
         let mut asked = Asked::new(file.want(Vec::new()), window);
         asked.add(&mut missing);
         // What came before its turn; it holds its part of the memory budget.
-        let mut early: BTreeMap<u64, (Bytes, Permit)> = BTreeMap::new();
+        let mut early: BTreeMap<u64, (Bytes, MemoryReservation)> = BTreeMap::new();
         let (mut written, activity) =
             (0, Activity::begin(file.trace(), Phase::Bytes, Some(file.tag())));
-        while let Some(grant) = {
+        while let Some(delivery) = {
             let _waiting = activity.waiting();
             asked.wants.next().await
         } {
-            let Grant { index, bytes, permit } = grant?;
-            early.insert(asked.ranges.get(&index).map_or(0, |range| range.start), (bytes, permit));
+            let Delivery { index, bytes, reservation } = delivery?;
+            early.insert(
+                asked.ranges.get(&index).map_or(0, |range| range.start),
+                (bytes, reservation),
+            );
             asked.take(index);
             while let Some((bytes, _permit)) = early.remove(&written) {
                 write(&bytes).map_err(|error| Error::from_io(&error).retryable(false))?;

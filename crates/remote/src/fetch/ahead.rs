@@ -203,32 +203,32 @@ mod tests {
         let mut asked = remote.want_in_order(pieces(40));
         let mut come = Vec::new();
         for _ in 0..16 {
-            let grant = asked.next().await.unwrap().unwrap();
-            asked.decoding(grant.bytes.len() as u64);
-            come.push(grant.index);
+            let delivery = asked.next().await.unwrap().unwrap();
+            asked.decoding(delivery.bytes.len() as u64);
+            come.push(delivery.index);
         }
         assert!(asked.next().now_or_never().is_none(), "nothing has been decoded");
         for _ in 0..16 {
             asked.decoded(1 << 20);
         }
-        while let Some(grant) = asked.next().await {
-            come.push(grant.unwrap().index);
+        while let Some(delivery) = asked.next().await {
+            come.push(delivery.unwrap().index);
         }
         come.sort_unstable();
         assert_eq!(come, (0..40).collect::<Vec<_>>());
     }
 
-    /// It was kept until the permit was gone: all of a file in memory beside what was made of it,
+    /// It was kept until the reservation was gone: all of a file in memory beside what was made of it,
     /// and no buffer served twice.
     #[tokio::test]
     async fn what_has_come_is_kept_by_its_taker_alone() {
         let (_file, remote) = opened(1 << 20).await;
         let mut asked = remote.want_in_order(wants(1, 1000));
-        let grant = asked.next().await.unwrap().unwrap();
+        let delivery = asked.next().await.unwrap().unwrap();
         // The driver goes on after it has sent the event.
         tokio::task::yield_now().await;
-        assert!(grant.bytes.is_unique());
-        drop(grant.permit);
+        assert!(delivery.bytes.is_unique());
+        drop(delivery.reservation);
     }
 
     #[tokio::test]
@@ -237,10 +237,10 @@ mod tests {
         let mut asked = remote.want_in_order(pieces(60));
         asked.give_up(0..40);
         let mut come = Vec::new();
-        while let Some(grant) = asked.next().await {
-            let grant = grant.unwrap();
-            if !grant.bytes.is_empty() {
-                come.push(grant.index);
+        while let Some(delivery) = asked.next().await {
+            let delivery = delivery.unwrap();
+            if !delivery.bytes.is_empty() {
+                come.push(delivery.index);
             }
         }
         // What had been sent for when it was given up may come all the same.

@@ -27,7 +27,7 @@ pub enum Urgency {
 pub struct Want {
     /// Half open, in the file.
     pub range: Range<u64>,
-    /// Bytes of memory that this holds from being asked for until its permit is dropped:
+    /// Bytes of memory that this holds from being asked for until its reservation is dropped:
     /// what arrives and what becomes of it.
     pub cost: u64,
     pub urgency: Urgency,

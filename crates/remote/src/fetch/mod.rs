@@ -3,7 +3,7 @@
 //! One driver task owns the scheduler and every connection of an engine ([`driver`]); everything
 //! else holds handles. [`RemoteFile::want`] asks for ranges and gives them back as each becomes
 //! complete; what is granted is counted against the engine's one memory budget until the
-//! [`Permit`] is dropped, and that is all the back-pressure there is.
+//! [`MemoryReservation`] is dropped, and that is all the back-pressure there is.
 
 pub mod activity;
 mod ahead;
@@ -41,22 +41,22 @@ use trace::Trace;
 
 /// A range that has arrived.
 #[derive(Debug)]
-pub struct Grant {
+pub struct Delivery {
     /// Position in the wants that were asked for together.
     pub index: usize,
     pub bytes: Bytes,
-    pub permit: Permit,
+    pub reservation: MemoryReservation,
 }
 
-/// Holds a grant's share of the memory budget; dropping it gives the share back.
+/// Holds a delivery's share of the memory budget; dropping it gives the share back.
 #[derive(Debug)]
-pub struct Permit {
+pub struct MemoryReservation {
     group: u64,
     index: usize,
     commands: mpsc::UnboundedSender<DriverCommand>,
 }
 
-impl Permit {
+impl MemoryReservation {
     /// Says how many bytes are really held now.
     pub fn resize(&self, cost: u64) {
         let _ = self.commands.send(DriverCommand::Resize {
@@ -73,7 +73,7 @@ impl Permit {
     }
 }
 
-impl Drop for Permit {
+impl Drop for MemoryReservation {
     fn drop(&mut self) {
         let _ = self.commands.send(DriverCommand::Release { group: self.group, index: self.index });
     }
@@ -352,9 +352,9 @@ impl RemoteFile {
         };
         let mut wants = self.ask(ranges.iter().enumerate().map(want).collect(), true);
         let mut fetched = Vec::with_capacity(ranges.len());
-        while let Some(grant) = wants.next().await {
-            let grant = grant?;
-            fetched.push((ranges[grant.index].start, grant.bytes));
+        while let Some(delivery) = wants.next().await {
+            let delivery = delivery?;
+            fetched.push((ranges[delivery.index].start, delivery.bytes));
         }
         Ok(fetched)
     }
@@ -492,7 +492,7 @@ impl Stream for GroupDeliveries {
 }
 
 impl Stream for Wants {
-    type Item = Result<Grant>;
+    type Item = Result<Delivery>;
 
     fn poll_next(
         mut self: std::pin::Pin<&mut Self>,
@@ -522,8 +522,9 @@ impl Stream for Wants {
             }
             // Not when asked for: what is given up before it comes was no use to anyone.
             self.fetcher.trace.wanted(self.file.0, bytes.len() as u64, self.metadata);
-            let permit = Permit { group, index, commands: self.fetcher.commands.clone() };
-            Some(Ok(Grant { index: first + index, bytes, permit }))
+            let reservation =
+                MemoryReservation { group, index, commands: self.fetcher.commands.clone() };
+            Some(Ok(Delivery { index: first + index, bytes, reservation }))
         })
     }
 }

@@ -152,10 +152,10 @@ async fn requests_told_are_requests_seen() {
             order: 0,
         };
         let mut wants = file.want(parts.iter().map(want).collect());
-        while let Some(grant) = wants.next().await {
-            let grant = grant.unwrap();
-            let range = parts[grant.index].clone();
-            assert!(grant.bytes[..] == content[range.start as usize..range.end as usize]);
+        while let Some(delivery) = wants.next().await {
+            let delivery = delivery.unwrap();
+            let range = parts[delivery.index].clone();
+            assert!(delivery.bytes[..] == content[range.start as usize..range.end as usize]);
         }
         let report = remote.report();
         assert_eq!(report.requests, good.requests() as u64, "{ranges:?}: {report}");

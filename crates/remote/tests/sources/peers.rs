@@ -212,10 +212,13 @@ async fn reads_with_checksums(origin: &Address) {
     };
     let mut wants = large.want(ranges.iter().map(want).collect());
     let mut come = 0;
-    while let Some(grant) = wants.next().await {
-        let grant = grant.unwrap();
-        let range = ranges[grant.index].clone();
-        assert!(grant.bytes[..] == content[range.start as usize..range.end as usize], "{range:?}");
+    while let Some(delivery) = wants.next().await {
+        let delivery = delivery.unwrap();
+        let range = ranges[delivery.index].clone();
+        assert!(
+            delivery.bytes[..] == content[range.start as usize..range.end as usize],
+            "{range:?}"
+        );
         come += 1;
     }
     assert_eq!(come, ranges.len());

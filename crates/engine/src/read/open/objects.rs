@@ -18,7 +18,7 @@ use crate::read::file::File;
 use remote::Result;
 use remote::fetch::activity::Activity;
 use remote::fetch::ledger::Phase;
-use remote::fetch::{Permit, Urgency, Want, Wants};
+use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
 
 /// Bytes of objects that are kept, for those who look at one again.
 const KEPT_BYTES_MAX: u64 = 16 << 20;
@@ -49,7 +49,7 @@ pub struct Contents {
     wants: Wants,
     /// Of each want, whose record it is.
     wanted: Vec<usize>,
-    here: BTreeMap<usize, (Bytes, Permit)>,
+    here: BTreeMap<usize, (Bytes, MemoryReservation)>,
 }
 
 impl Engine {
@@ -181,8 +181,11 @@ impl Contents {
                 return Ok(Some(bytes));
             }
             match self.wants.next().await.transpose()? {
-                Some(grant) => {
-                    self.here.insert(self.wanted[grant.index], (grant.bytes, grant.permit));
+                Some(delivery) => {
+                    self.here.insert(
+                        self.wanted[delivery.index],
+                        (delivery.bytes, delivery.reservation),
+                    );
                 }
                 // Its error has been returned.
                 None => return Ok(None),

@@ -2,7 +2,7 @@
 //!
 //! One task a read. It holds no thread while it waits, starts decoding an item (a basket of a
 //! branch, the pages of a field in a cluster) when its last byte is here, and hands batches out in
-//! order. What holds it back is the memory budget (permits live until a batch is handed out) and
+//! order. What holds it back is the memory budget (reservations live until a batch is handed out) and
 //! the consumer (a batch waits until the one before has been taken).
 //!
 //! Most reads ask for everything at once. Two kinds of items come later: those that a cut decides

@@ -17,7 +17,7 @@ use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::fill::slots::Destination;
 use remote::fetch::ledger::Phase;
-use remote::fetch::{Permit, Urgency, Want, Wants};
+use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Result};
 
 /// What decoding threads have done.
@@ -25,7 +25,7 @@ pub(super) enum Work {
     Decoded {
         item: usize,
         decoded: Result<Decoded>,
-        permits: Vec<Permit>,
+        reservations: Vec<MemoryReservation>,
     },
     /// This version cannot read it, and its column may be left out.
     Refused {
@@ -184,11 +184,11 @@ impl<S: Source> Pipeline<S> {
                     slot.send(Ok(self.batch(self.next, &maker)?));
                     self.next += 1;
                 }
-                grant = self.wants.next(), if self.open > 0 => {
-                    let Some(grant) = grant else { self.open = 0; continue };
-                    let grant = grant.map_err(|error| error.with_url(self.job.remote.url()))?;
+                delivery = self.wants.next(), if self.open > 0 => {
+                    let Some(delivery) = delivery else { self.open = 0; continue };
+                    let delivery = delivery.map_err(|error| error.with_url(self.job.remote.url()))?;
                     self.open -= 1;
-                    self.come(grant.index, grant.bytes, grant.permit);
+                    self.come(delivery.index, delivery.bytes, delivery.reservation);
                 }
                 () = maker.waiting.notified() => self.wait_for(self.next + 1),
                 () = maker.sender.closed() => return Ok(()),
@@ -199,9 +199,9 @@ impl<S: Source> Pipeline<S> {
 
     fn work_done(&mut self, work: Work) -> Result<()> {
         match work {
-            Work::Decoded { item, decoded, permits } => {
+            Work::Decoded { item, decoded, reservations } => {
                 self.wants.decoded(self.plan.items[item].stored());
-                self.take(item, decoded?, permits)
+                self.take(item, decoded?, reservations)
             }
             Work::Refused { item, error } => {
                 self.wants.decoded(self.plan.items[item].stored());
@@ -291,7 +291,7 @@ impl<S: Source> Pipeline<S> {
     }
 
     /// A piece of an item is here.
-    fn come(&mut self, want: usize, bytes: Bytes, permit: Permit) {
+    fn come(&mut self, want: usize, bytes: Bytes, reservation: MemoryReservation) {
         let (at, piece) = self.wanted[want];
         let awaited = self.is_awaited(at);
         let state = &mut self.slots[at].state;
@@ -300,31 +300,31 @@ impl<S: Source> Pipeline<S> {
         asked.bytes[piece] = bytes;
         asked.absent -= 1;
         if asked.absent == 0 {
-            asked.permits.push(permit);
-            if let State::Asked(Asked { bytes, permits, .. }) = std::mem::take(state) {
-                self.complete(at, bytes, permits);
+            asked.reservations.push(reservation);
+            if let State::Asked(Asked { bytes, reservations, .. }) = std::mem::take(state) {
+                self.complete(at, bytes, reservations);
             }
             return;
         }
         // Or an item larger than the budget could never be complete.
         if awaited {
-            permit.hand_over();
+            reservation.hand_over();
         }
-        asked.permits.push(permit);
+        asked.reservations.push(reservation);
     }
 
     /// All bytes of an item are here.
-    fn complete(&mut self, at: usize, bytes: Vec<Bytes>, permits: Vec<Permit>) {
+    fn complete(&mut self, at: usize, bytes: Vec<Bytes>, reservations: Vec<MemoryReservation>) {
         for batch in &self.slots[at].needed_by {
             self.absent[*batch] -= 1;
         }
-        self.arrive(at, bytes, permits);
+        self.arrive(at, bytes, reservations);
     }
 
     /// Decodes an item, if the counts that it needs are here.
-    fn arrive(&mut self, at: usize, bytes: Vec<Bytes>, permits: Vec<Permit>) {
+    fn arrive(&mut self, at: usize, bytes: Vec<Bytes>, reservations: Vec<MemoryReservation>) {
         let Some(counts) = self.counts_of(at) else {
-            self.slots[at].state = State::Parked(bytes, permits);
+            self.slots[at].state = State::Parked(bytes, reservations);
             return;
         };
         self.slots[at].state = State::Decoding;
@@ -340,7 +340,7 @@ impl<S: Source> Pipeline<S> {
                 Err(error) if may_leave_out && error.kind() == ErrorKind::Unsupported => {
                     Work::Refused { item: at, error }
                 }
-                decoded => Work::Decoded { item: at, decoded, permits },
+                decoded => Work::Decoded { item: at, decoded, reservations },
             });
         });
     }
@@ -368,9 +368,9 @@ impl<S: Source> Pipeline<S> {
     pub fn feed(&mut self, at: usize) {
         if matches!(self.slots[at].state, State::Parked(..))
             && self.counts_of(at).is_some()
-            && let State::Parked(bytes, permits) = std::mem::take(&mut self.slots[at].state)
+            && let State::Parked(bytes, reservations) = std::mem::take(&mut self.slots[at].state)
         {
-            self.arrive(at, bytes, permits);
+            self.arrive(at, bytes, reservations);
         }
     }
 
@@ -397,13 +397,15 @@ impl<S: Source> Pipeline<S> {
         for batch in self.awaited..until {
             for at in &self.plan.batches[batch].items {
                 match &self.slots[*at].state {
-                    State::Asked(Asked { wants, permits, .. }) => {
+                    State::Asked(Asked { wants, reservations, .. }) => {
                         late.extend_from_slice(wants);
-                        permits.iter().for_each(Permit::hand_over);
+                        reservations.iter().for_each(MemoryReservation::hand_over);
                     }
-                    State::Parked(_, permits) => permits.iter().for_each(Permit::hand_over),
-                    State::Held(_, permit) | State::Put(permit) => {
-                        permit.iter().for_each(Permit::hand_over);
+                    State::Parked(_, reservations) => {
+                        reservations.iter().for_each(MemoryReservation::hand_over)
+                    }
+                    State::Held(_, reservation) | State::Put(reservation) => {
+                        reservation.iter().for_each(MemoryReservation::hand_over);
                     }
                     State::Idle | State::Decoding | State::Refused(_) | State::Gone => {}
                 }
@@ -416,33 +418,38 @@ impl<S: Source> Pipeline<S> {
         self.awaited = self.awaited.max(until);
     }
 
-    fn take(&mut self, at: usize, decoded: Decoded, permits: Vec<Permit>) -> Result<()> {
+    fn take(
+        &mut self,
+        at: usize,
+        decoded: Decoded,
+        reservations: Vec<MemoryReservation>,
+    ) -> Result<()> {
         if self.is_dropped(at) {
             return Ok(());
         }
         match decoded {
             Decoded::Put(nbytes) => {
                 self.counted(at);
-                self.slots[at].state = State::Put(self.account(at, permits, nbytes));
+                self.slots[at].state = State::Put(self.account(at, reservations, nbytes));
                 self.count_in(at);
             }
-            Decoded::Array(array) => self.hold(at, array, permits),
+            Decoded::Array(array) => self.hold(at, array, reservations),
             Decoded::LacksCounts(bytes) => {
-                self.slots[at].state = State::Parked(bytes, permits);
+                self.slots[at].state = State::Parked(bytes, reservations);
                 S::plan_counts(self, self.plan.items[at].column)?;
             }
         }
         Ok(())
     }
 
-    fn hold(&mut self, at: usize, array: Arc<Array>, permits: Vec<Permit>) {
+    fn hold(&mut self, at: usize, array: Arc<Array>, reservations: Vec<MemoryReservation>) {
         self.counted(at);
         if self.is_forgotten(at) {
             self.slots[at].state = State::Gone;
             return;
         }
-        let permit = self.account(at, permits, array.nbytes());
-        self.slots[at].state = State::Held(array, permit);
+        let reservation = self.account(at, reservations, array.nbytes());
+        self.slots[at].state = State::Held(array, reservation);
         self.count_in(at);
         // What waited for these counts is decoded.
         self.slots[at].dependents.clone().into_iter().for_each(|at| self.feed(at));
@@ -450,13 +457,18 @@ impl<S: Source> Pipeline<S> {
     }
 
     /// Tells the budget what has become of a decoded item: one share of it stands for that.
-    fn account(&self, at: usize, permits: Vec<Permit>, nbytes: usize) -> Option<Permit> {
-        let permit = permits.into_iter().next()?;
-        permit.resize(nbytes as u64);
+    fn account(
+        &self,
+        at: usize,
+        reservations: Vec<MemoryReservation>,
+        nbytes: usize,
+    ) -> Option<MemoryReservation> {
+        let reservation = reservations.into_iter().next()?;
+        reservation.resize(nbytes as u64);
         if self.is_awaited(at) {
-            permit.hand_over();
+            reservation.hand_over();
         }
-        Some(permit)
+        Some(reservation)
     }
 
     pub(super) fn count_in(&mut self, at: usize) {

@@ -8,7 +8,7 @@ use rootfile::Array;
 
 use crate::read::core::columns::SkippedColumn;
 use remote::Error;
-use remote::fetch::{Permit, Wants};
+use remote::fetch::{MemoryReservation, Wants};
 
 /// What has become of an item, and who needs it.
 #[derive(Default)]
@@ -32,11 +32,11 @@ pub enum State {
     /// On its way.
     Asked(Asked),
     /// Here, and waiting for its counts.
-    Parked(Vec<Bytes>, Vec<Permit>),
+    Parked(Vec<Bytes>, Vec<MemoryReservation>),
     Decoding,
-    Held(Arc<Array>, Option<Permit>),
+    Held(Arc<Array>, Option<MemoryReservation>),
     /// Decoded to where it goes.
-    Put(Option<Permit>),
+    Put(Option<MemoryReservation>),
     /// Not readable by this version, and of a column that may be left out.
     Refused(Error),
     /// Handed out, or not needed after all.
@@ -52,14 +52,14 @@ pub struct Asked {
     /// Pieces that have not come.
     pub absent: usize,
     /// Shares of the memory budget, of those that have.
-    pub permits: Vec<Permit>,
+    pub reservations: Vec<MemoryReservation>,
 }
 
 impl Asked {
     /// None of so many pieces has come.
     pub fn of(pieces: usize) -> Self {
         let wants = vec![0; pieces];
-        Asked { wants, bytes: vec![Bytes::new(); pieces], absent: pieces, permits: Vec::new() }
+        Asked { wants, bytes: vec![Bytes::new(); pieces], absent: pieces, reservations: Vec::new() }
     }
 
     /// None of it is wanted after all.

@@ -20,7 +20,7 @@ use crate::read::tree::Tree;
 use crate::read::tree::baskets::OneBasket;
 use remote::fetch::activity::Activity;
 use remote::fetch::ledger::Phase;
-use remote::fetch::{Permit, Urgency, Want, Wants};
+use remote::fetch::{MemoryReservation, Urgency, Want, Wants};
 use remote::{Error, ErrorKind, Result};
 
 /// One basket of a branch.
@@ -63,7 +63,7 @@ enum Outcome {
 #[derive(Clone)]
 struct Held {
     outcome: Arc<Mutex<Outcome>>,
-    permit: Arc<Mutex<Option<Permit>>>,
+    reservation: Arc<Mutex<Option<MemoryReservation>>>,
 }
 
 /// A basket that was asked for; dropping the handle frees it once it has come.
@@ -173,7 +173,7 @@ impl BasketCache {
             }
         };
         let held = held.map_err(|_| Error::new(ErrorKind::Cancelled, "the reader was ended"))??;
-        *held.permit.lock() = None;
+        *held.reservation.lock() = None;
         Ok(match &*held.outcome.lock() {
             Outcome::Array(array) => Some(array.clone()),
             Outcome::LacksCounts(_) => None,
@@ -248,12 +248,12 @@ impl Task {
                         self.asked[want] = None;
                     }
                 },
-                grant = self.wants.next(), if open > 0 => match grant {
+                delivery = self.wants.next(), if open > 0 => match delivery {
                     None => open = 0,
-                    Some(Ok(grant)) => {
+                    Some(Ok(delivery)) => {
                         open -= 1;
-                        if let Some(Asked { basket, sender, .. }) = self.asked[grant.index].take() {
-                            self.decode(basket, grant.bytes, Some(grant.permit), sender);
+                        if let Some(Asked { basket, sender, .. }) = self.asked[delivery.index].take() {
+                            self.decode(basket, delivery.bytes, Some(delivery.reservation), sender);
                         }
                     }
                     Some(Err(error)) => {
@@ -295,19 +295,19 @@ impl Task {
         &self,
         basket: Basket,
         bytes: Bytes,
-        permit: Option<Permit>,
+        reservation: Option<MemoryReservation>,
         sender: oneshot::Sender<Result<Held>>,
     ) {
         let tree = self.tree.clone();
         self.tree.file().decoders().run(self.tree.file().remote().tag(), AT_ONCE, move |codecs| {
             let outcome = decode(&tree, &basket, &bytes, &[], codecs);
             let _ = sender.send(outcome.map(|outcome| {
-                if let (Outcome::Array(array), Some(permit)) = (&outcome, &permit) {
-                    permit.resize(array.nbytes() as u64);
+                if let (Outcome::Array(array), Some(reservation)) = (&outcome, &reservation) {
+                    reservation.resize(array.nbytes() as u64);
                 }
                 Held {
                     outcome: Arc::new(Mutex::new(outcome)),
-                    permit: Arc::new(Mutex::new(permit)),
+                    reservation: Arc::new(Mutex::new(reservation)),
                 }
             }));
         });
