@@ -38,9 +38,9 @@ pub struct Needs {
     pub required: Vec<Range<u64>>,
     /// Likely to be asked for next: worth fetching in the same round trip, and nothing breaks
     /// where they are not.
-    pub wished: Vec<Range<u64>>,
+    pub speculative: Vec<Range<u64>>,
     /// No guess: who reads on asks for them next.
-    pub following: Vec<Range<u64>>,
+    pub next: Vec<Range<u64>>,
 }
 
 impl Needs {
@@ -51,8 +51,8 @@ impl Needs {
     /// Takes in what another reading function lacks.
     pub fn add(&mut self, other: Needs) {
         self.required.extend(other.required);
-        self.wished.extend(other.wished);
-        self.following.extend(other.following);
+        self.speculative.extend(other.speculative);
+        self.next.extend(other.next);
     }
 }
 

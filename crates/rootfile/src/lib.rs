@@ -46,13 +46,13 @@
 //!         Progress::Ready(file) => break file,
 //!         Progress::NeedsData(needs) => {
 //!             round_trips += 1;
-//!             for range in needs.required.into_iter().chain(needs.wished) {
+//!             for range in needs.required.into_iter().chain(needs.speculative) {
 //!                 known.supply(range.start, fetch(&bytes, range));
 //!             }
 //!         }
 //!     }
 //! };
-//! let Progress::Ready(tree) = file.tree(&known, "events")? else { panic!("was wished for") };
+//! let Progress::Ready(tree) = file.tree(&known, "events")? else { panic!("was asked for") };
 //! assert_eq!((round_trips, tree.entries), (2, 100));
 //! # Ok::<(), rootfile::Error>(())
 //! ```

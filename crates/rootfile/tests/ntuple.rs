@@ -256,7 +256,7 @@ fn opening_takes_as_few_steps_as_the_file_allows() {
     let mut steps = 0;
     let mut feed = |known: &mut Known, needs: rootfile::Needs| {
         steps += 1;
-        for range in needs.required.into_iter().chain(needs.wished) {
+        for range in needs.required.into_iter().chain(needs.speculative) {
             known.supply(range.start, bytes.slice(range.start as usize..range.end as usize));
         }
     };

@@ -43,7 +43,7 @@ fn without_streamer_infos(file: &Bytes) -> Bytes {
     patched(file, SEEK_INFO, &[0; 8])
 }
 
-/// One line for each step: what is required, and what is wished for.
+/// One line for each step: what is required, and what is speculative.
 fn steps(file: &Bytes, size: Option<u64>, path: &str) -> Vec<String> {
     let sizes = RequestSizes { head: 4 << 10, flight: 180 << 10 };
     let mut known = Known::new(size).asking_for(sizes);
@@ -64,8 +64,8 @@ fn steps(file: &Bytes, size: Option<u64>, path: &str) -> Vec<String> {
             },
         };
         let Some(needs) = step.expect("a good file") else { continue };
-        lines.push(format!("require {:?} wish {:?}", needs.required, needs.wished));
-        for range in needs.required.into_iter().chain(needs.wished) {
+        lines.push(format!("require {:?} speculative {:?}", needs.required, needs.speculative));
+        for range in needs.required.into_iter().chain(needs.speculative) {
             let stop = range.end.min(file.len() as u64) as usize;
             known.supply(range.start, file.slice(range.start as usize..stop));
         }
@@ -76,8 +76,8 @@ fn steps(file: &Bytes, size: Option<u64>, path: &str) -> Vec<String> {
 fn a_file_is_open_with_its_tree_in_two_steps() {
     let file = testdata("clustered.root");
     let expected = [
-        "require [0..4096] wish []",
-        "require [16866..17116, 11390..16866] wish [4096..11390, 17116..17401]",
+        "require [0..4096] speculative []",
+        "require [16866..17116, 11390..16866] speculative [4096..11390, 17116..17401]",
     ];
     assert_eq!(steps(&file, None, "events"), expected);
 }
@@ -97,9 +97,9 @@ fn key_lists_that_come_with_the_head_say_where_the_trees_are() {
     let mut known = Known::new(Some(size)).asking_for(sizes);
     known.supply(0, file.slice(..1_024));
     let Ok(Progress::NeedsData(needs)) = File::open(&known) else { panic!("it lacks the infos") };
-    let wanted: u64 = needs.wished.iter().map(|range| range.end - range.start).sum();
+    let wanted: u64 = needs.speculative.iter().map(|range| range.end - range.start).sum();
     assert!(wanted > 0 && wanted < size / 2, "{needs:?} of {size}");
-    for range in needs.required.iter().chain(&needs.wished) {
+    for range in needs.required.iter().chain(&needs.speculative) {
         known.supply(range.start, file.slice(range.start as usize..range.end as usize));
     }
     let Ok(Progress::Ready(opened)) = File::open(&known) else { panic!("nothing lacks") };
@@ -111,7 +111,7 @@ fn key_lists_that_come_with_the_head_say_where_the_trees_are() {
 fn a_known_size_lets_the_first_step_wish_for_the_tail() {
     let file = testdata("clustered.root");
     let size = file.len() as u64;
-    let expected = [format!("require [0..4096] wish [4096..{size}]")];
+    let expected = [format!("require [0..4096] speculative [4096..{size}]")];
     assert_eq!(steps(&file, Some(size), "events"), expected);
 }
 
@@ -218,7 +218,7 @@ fn recovered(file: &Bytes) -> Result<File> {
             Progress::NeedsData(needs) => {
                 known.forget_before(recovery.position());
                 assert!(!needs.required.is_empty());
-                for range in needs.required.into_iter().chain(needs.wished) {
+                for range in needs.required.into_iter().chain(needs.speculative) {
                     known.supply(range.start, file.slice(range.start as usize..range.end as usize));
                 }
             }

@@ -218,8 +218,8 @@ mod tests {
         assert_eq!(come, (0..40).collect::<Vec<_>>());
     }
 
-    /// It was kept until the reservation was gone: all of a file in memory beside what was made of it,
-    /// and no buffer served twice.
+    /// It was kept until the reservation was gone: all of a file in memory beside what was made of
+    /// it, and no buffer served twice.
     #[tokio::test]
     async fn what_has_come_is_kept_by_its_taker_alone() {
         let (_file, remote) = opened(1 << 20).await;

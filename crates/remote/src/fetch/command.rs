@@ -50,7 +50,7 @@ pub enum DriverCommand {
         file: FileTag,
         group: u64,
         wants: Vec<Want>,
-        sink: mpsc::UnboundedSender<Delivery>,
+        sink: mpsc::UnboundedSender<WantResult>,
     },
     Promote {
         group: u64,
@@ -93,7 +93,8 @@ pub enum DriverCommand {
 }
 
 pub type FileTag = scheduler::FileId;
-pub type Delivery = (usize, Result<Bytes>);
+/// The position of a want in its group, and its bytes.
+pub type WantResult = (usize, Result<Bytes>);
 
 #[derive(Debug)]
 pub struct Opened {

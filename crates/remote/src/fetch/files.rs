@@ -9,7 +9,7 @@ use scheduler::{ConnectionId, FileId, ServerId, SourceId, Time, WantFailure, Wan
 use tokio::sync::{mpsc, oneshot};
 
 use super::activity::Activity;
-use super::command::{Delivery, Opened};
+use super::command::{Opened, WantResult};
 use super::store::ByteStore;
 use crate::address::Address;
 use crate::checksum::Checksum;
@@ -204,7 +204,7 @@ pub struct RequestState {
 /// Wants that were asked for together.
 pub struct Group {
     pub file: FileId,
-    pub sink: mpsc::UnboundedSender<Delivery>,
+    pub sink: mpsc::UnboundedSender<WantResult>,
     pub members: Vec<Member>,
     pub live: usize,
 }

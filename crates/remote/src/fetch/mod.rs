@@ -34,7 +34,7 @@ use crate::source::FileInfo;
 use crate::source::network::Network;
 use activity::Activity;
 use ahead::Ahead;
-use command::{Begun, Delivery, DriverCommand, FileTag, Opened};
+use command::{Begun, DriverCommand, FileTag, Opened, WantResult};
 pub use command::{Urgency, Want};
 use log::Level;
 use trace::Trace;
@@ -475,12 +475,12 @@ impl Wants {
 struct GroupDeliveries {
     first: usize,
     group: u64,
-    receiver: mpsc::UnboundedReceiver<Delivery>,
+    receiver: mpsc::UnboundedReceiver<WantResult>,
 }
 
 impl Stream for GroupDeliveries {
     /// The first position of the group, its name, and what has come.
-    type Item = (usize, u64, Delivery);
+    type Item = (usize, u64, WantResult);
 
     fn poll_next(
         mut self: std::pin::Pin<&mut Self>,

@@ -89,13 +89,13 @@ impl Opening {
             (Progress::Ready(list), infos) => {
                 let required = lacks(infos);
                 let top = Directory::read("", &list, keys.start)?;
-                let wished = trees_of(known, &header, &top, &required);
-                Ok(Progress::NeedsData(Needs { required, wished, ..Needs::default() }))
+                let speculative = trees_of(known, &header, &top, &required);
+                Ok(Progress::NeedsData(Needs { required, speculative, ..Needs::default() }))
             }
             (list, infos) => {
                 let required = [lacks(list), lacks(infos)].concat();
-                let wished = wishes(known, &header, &keys, &required);
-                Ok(Progress::NeedsData(Needs { required, wished, ..Needs::default() }))
+                let speculative = wishes(known, &header, &keys, &required);
+                Ok(Progress::NeedsData(Needs { required, speculative, ..Needs::default() }))
             }
         }
     }
@@ -110,7 +110,7 @@ pub(super) fn header(known: &Known) -> Result<Progress<Header>> {
             let mut needs =
                 Needs { required: known.missing(0..head.min(size)), ..Needs::default() };
             if known.size().is_some() && size > head {
-                needs.wished = known.missing(size.saturating_sub(record).max(head)..size);
+                needs.speculative = known.missing(size.saturating_sub(record).max(head)..size);
             }
             Ok(Progress::NeedsData(needs))
         }
@@ -151,7 +151,7 @@ fn trees_of(
     top: &Directory,
     required: &[Range<u64>],
 ) -> Vec<Range<u64>> {
-    let mut wished = Vec::new();
+    let mut speculative = Vec::new();
     let mut room = known.sizes().record();
     // Which classes derive from TTree is not known yet; these three are what ROOT brings.
     let trees = ["TTree", "TNtuple", "TNtupleD"];
@@ -162,10 +162,10 @@ fn trees_of(
         }
         room -= key.record_len;
         for gap in known.missing(range) {
-            subtract(gap, required, &mut wished);
+            subtract(gap, required, &mut speculative);
         }
     }
-    wished
+    speculative
 }
 
 /// What is worth fetching together with the key list: what lies in front of it and of the streamer
@@ -181,17 +181,17 @@ fn wishes(
     let tail = if infos_in_front { header.infos_offset } else { keys.start };
     let end = header.end.min(known.size().unwrap_or(u64::MAX));
     let room = known.sizes().flight.saturating_sub(length(required));
-    let wished = |range: Range<u64>| {
-        let mut wished = Vec::new();
-        known.missing(range).into_iter().for_each(|gap| subtract(gap, required, &mut wished));
-        wished
+    let speculative = |range: Range<u64>| {
+        let mut speculative = Vec::new();
+        known.missing(range).into_iter().for_each(|gap| subtract(gap, required, &mut speculative));
+        speculative
     };
     // Where much lies behind the key list, it has moved: what was written last is at the end.
     let has_moved = end.saturating_sub(keys.end) > known.sizes().flight;
     let at_end = if has_moved { room } else { room / 2 };
-    let last = wished(end.saturating_sub(at_end).max(keys.end)..end);
+    let last = speculative(end.saturating_sub(at_end).max(keys.end)..end);
     let in_front = if has_moved { 0 } else { room.saturating_sub(length(&last)) };
-    let front = wished(tail.saturating_sub(in_front).max(header.begin)..keys.start);
+    let front = speculative(tail.saturating_sub(in_front).max(header.begin)..keys.start);
     [front, last].concat()
 }
 
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(without_room(Bytes::new()), Bytes::new());
     }
 
-    fn wished(end: u64, keys: Range<u64>, infos: Range<u64>) -> Vec<Range<u64>> {
+    fn speculative(end: u64, keys: Range<u64>, infos: Range<u64>) -> Vec<Range<u64>> {
         let header = Header {
             version: 62806,
             big: false,
@@ -268,21 +268,21 @@ mod tests {
     #[test]
     fn the_tree_is_in_front_of_what_is_written_last() {
         let in_front = [325_680..500_000, 509_000..510_000];
-        assert_eq!(wished(510_000, 500_000..501_000, 501_000..509_000), in_front);
-        assert_eq!(wished(510_000, 508_000..509_000, 500_000..508_000), in_front);
+        assert_eq!(speculative(510_000, 500_000..501_000, 501_000..509_000), in_front);
+        assert_eq!(speculative(510_000, 508_000..509_000, 500_000..508_000), in_front);
     }
 
     #[test]
     fn the_tree_is_at_the_end_where_the_key_list_filled_a_gap() {
         let at_end = [817_680..1_000_000];
-        assert_eq!(wished(1_000_000, 200_000..201_000, 201_000..202_000), at_end);
+        assert_eq!(speculative(1_000_000, 200_000..201_000, 201_000..202_000), at_end);
         let either = [108_840..200_000, 288_840..380_000];
-        assert_eq!(wished(380_000, 200_000..201_000, 201_000..202_000), either);
+        assert_eq!(speculative(380_000, 200_000..201_000, 201_000..202_000), either);
     }
 
     #[test]
     fn streamer_infos_far_away_are_no_landmark() {
         let expected = [325_480..500_000, 501_000..501_100];
-        assert_eq!(wished(501_100, 500_000..501_000, 300..9_000), expected);
+        assert_eq!(speculative(501_100, 500_000..501_000, 300..9_000), expected);
     }
 }

@@ -96,8 +96,8 @@ impl Recovery {
         let stop = self.at.saturating_add(self.window).min(self.size);
         let further = stop.saturating_add(self.window).min(self.size);
         self.window = (self.window * 2).min(WINDOW_MAX);
-        let (required, wished) = (known.missing(self.at..stop), known.missing(stop..further));
-        Needs { required, wished, ..Needs::default() }
+        let (required, speculative) = (known.missing(self.at..stop), known.missing(stop..further));
+        Needs { required, speculative, ..Needs::default() }
     }
 
     /// Takes one record in; the walk ends where there is none any more.

@@ -89,13 +89,17 @@ impl Ntuple {
                 let end = anchor.footer.range.start;
                 let front =
                     end.saturating_sub(known.sizes().record()).max(anchor.header.range.end)..end;
-                let wished = known.missing(front);
-                return Ok(Progress::NeedsData(Needs { required, wished, ..Needs::default() }));
+                let speculative = known.missing(front);
+                return Ok(Progress::NeedsData(Needs {
+                    required,
+                    speculative,
+                    ..Needs::default()
+                }));
             }
         };
         let Progress::Ready(header) = &header else {
-            let (required, following) = (lacks(&header), footer.page_lists(known));
-            return Ok(Progress::NeedsData(Needs { required, following, ..Needs::default() }));
+            let (required, next) = (lacks(&header), footer.page_lists(known));
+            return Ok(Progress::NeedsData(Needs { required, next, ..Needs::default() }));
         };
         let (mut schema, header_checksum) =
             schema::header(header, anchor.header.length).map_err(at(&anchor.header, "header"))?;

@@ -51,13 +51,13 @@ impl MetadataHints {
             reach = reach.max(LINK.tail());
         }
         let begin = size.saturating_sub(reach + reach / 16);
-        needs.wished.iter_mut().for_each(|wish| wish.start = wish.start.max(begin));
-        needs.wished.retain(|wish| wish.start < wish.end);
+        needs.speculative.iter_mut().for_each(|wish| wish.start = wish.start.max(begin));
+        needs.speculative.retain(|wish| wish.start < wish.end);
         if !self.is_read {
-            needs.following.clear();
+            needs.next.clear();
         }
         let head = head.load(Ordering::Relaxed);
-        needs.wished.push(0..(head + head / 16).min(size));
+        needs.speculative.push(0..(head + head / 16).min(size));
     }
 
     /// Finds out what `read` has needed of a file of which `known` is here and the first

@@ -365,8 +365,8 @@ pub(crate) async fn progress<T>(
 pub(crate) async fn supply(remote: &RemoteFile, known: &mut Known, needs: &Needs) -> Result<()> {
     let size = remote.info().size;
     let within = |range: &Range<u64>| range.start.min(size)..range.end.min(size);
-    let Needs { required, wished, following } = needs;
-    let asked = required.iter().chain(wished).chain(following).map(within);
+    let Needs { required, speculative, next } = needs;
+    let asked = required.iter().chain(speculative).chain(next).map(within);
     let lacking = known.lacking(asked);
     if lacking.is_empty() {
         return Err(Error::new(ErrorKind::Corrupt, "the file ends before its structure does")

@@ -20,7 +20,7 @@ use scheduler::{
 use tokio::sync::{mpsc, oneshot};
 
 use self::discovery::Discovered;
-use super::command::{Begun, Delivery, DriverCommand, Opened, Urgency, Want};
+use super::command::{Begun, DriverCommand, Opened, Urgency, Want, WantResult};
 use super::files::{
     ConnectionState, FileState, Group, Member, MemberState, RequestState, ServerState,
 };
@@ -286,7 +286,7 @@ impl Driver {
         file: FileId,
         group: u64,
         wants: Vec<Want>,
-        sink: mpsc::UnboundedSender<Delivery>,
+        sink: mpsc::UnboundedSender<WantResult>,
     ) {
         let now = self.clock.now();
         let mut members = Vec::with_capacity(wants.len());

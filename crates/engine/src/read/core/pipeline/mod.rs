@@ -2,8 +2,8 @@
 //!
 //! One task a read. It holds no thread while it waits, starts decoding an item (a basket of a
 //! branch, the pages of a field in a cluster) when its last byte is here, and hands batches out in
-//! order. What holds it back is the memory budget (reservations live until a batch is handed out) and
-//! the consumer (a batch waits until the one before has been taken).
+//! order. What holds it back is the memory budget (reservations live until a batch is handed out)
+//! and the consumer (a batch waits until the one before has been taken).
 //!
 //! Most reads ask for everything at once. Two kinds of items come later: those that a cut decides
 //! about (`deciding.rs`), and counts for baskets that turn out to lack their entry offsets, which
