@@ -8,7 +8,8 @@ pub mod joined;
 pub mod many;
 pub mod ntuple;
 pub mod open;
+pub mod threads;
 pub mod tree;
 
-pub(crate) use self::core::decoders::Decoders;
 pub(crate) use file::profile::Profiles;
+pub(crate) use threads::decoders::Decoders;

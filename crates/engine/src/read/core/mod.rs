@@ -3,7 +3,6 @@
 pub mod batches;
 pub mod columns;
 pub mod cut;
-pub(crate) mod decoders;
 pub(crate) mod fill;
 pub mod footprint;
 pub(crate) mod formula;

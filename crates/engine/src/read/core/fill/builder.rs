@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::prefault::{PrefaultThread, Ready};
+use crate::read::threads::prefault::{PrefaultThread, Ready};
 use parking_lot::Mutex;
 use rootfile::array::{Offsets, agree};
 use rootfile::tree::{Basket, Interpretation};

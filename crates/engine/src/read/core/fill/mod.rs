@@ -1,5 +1,4 @@
 //! Columns that are filled basket by basket, or page by page, as the bytes arrive.
 
 pub(crate) mod builder;
-pub(crate) mod prefault;
 pub(crate) mod slots;

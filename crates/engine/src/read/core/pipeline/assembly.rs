@@ -8,7 +8,7 @@ use rootfile::{Array, Result};
 use super::Source;
 use super::plan::{Item, Plan, Survivors};
 use crate::read::core::fill::builder::{ColumnBuilder, SharedOffsetsPool};
-use crate::read::core::fill::prefault::PrefaultThread;
+use crate::read::threads::prefault::PrefaultThread;
 use crate::read::core::fill::slots::{ColumnAssembler, Destination};
 
 /// The arrays of the batches of one read that are being filled.

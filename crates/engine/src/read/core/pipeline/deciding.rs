@@ -25,7 +25,7 @@ use super::undecided::{NEARLY_ALL, UNDECIDED_BYTES, Undecided};
 use crate::located::Located;
 use crate::read::core::columns::Batch;
 use crate::read::core::cut;
-use crate::read::core::decoders::AT_ONCE;
+use crate::read::threads::decoders::AT_ONCE;
 use remote::Result;
 
 impl<S: Source> Pipeline<S> {

@@ -26,9 +26,9 @@ use rootfile::{Array, Codecs};
 
 use crate::located::Located;
 use crate::read::core::cut::{Predicate, SurvivorFeed};
-use crate::read::core::decoders::Decoders;
 use crate::read::core::fill::slots::Destination;
 use crate::read::core::steps::ReadPriority;
+use crate::read::threads::decoders::Decoders;
 use plan::Item;
 use remote::Result;
 use remote::fetch::RemoteFile;

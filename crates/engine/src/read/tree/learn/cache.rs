@@ -14,8 +14,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::located::Located;
 use crate::read::core::columns::Column;
-use crate::read::core::decoders::AT_ONCE;
 use crate::read::core::pipeline::slot::Counts;
+use crate::read::threads::decoders::AT_ONCE;
 use crate::read::tree::Tree;
 use crate::read::tree::baskets::OneBasket;
 use remote::fetch::activity::Activity;

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use rootfile::Codecs;
 use rootfile::content::{self, Workers};
 
-use super::fill::prefault::{PrefaultThread, Ready};
+use super::prefault::{PrefaultThread, Ready};
 use remote::fetch::trace::Trace;
 use remote::{Error, ErrorKind, Result};
 
