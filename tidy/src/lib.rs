@@ -15,6 +15,8 @@ mod features;
 #[cfg(test)]
 mod figures;
 #[cfg(test)]
+mod floors;
+#[cfg(test)]
 mod imports;
 #[cfg(test)]
 mod leaves;
