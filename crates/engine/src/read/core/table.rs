@@ -105,18 +105,27 @@ impl dyn Table {
 /// Columns of a table that are read together.
 pub trait Columns: Any + Send + Sync {
     /// What the columns are of.
+    fn of(&self) -> &dyn Table;
+
+    /// The same, to keep.
     fn table(&self) -> Arc<dyn Table>;
 
     fn boxed(&self) -> Box<dyn Columns>;
 
     /// As [`Table::file`].
-    fn file(&self) -> &File;
+    fn file(&self) -> &File {
+        self.of().file()
+    }
 
     /// As [`Table::path`].
-    fn path(&self) -> &str;
+    fn path(&self) -> &str {
+        self.of().path()
+    }
 
     /// As [`Table::num_entries`].
-    fn num_entries(&self) -> u64;
+    fn num_entries(&self) -> u64 {
+        self.of().num_entries()
+    }
 
     /// Names of the columns.
     fn names(&self) -> Vec<&str>;

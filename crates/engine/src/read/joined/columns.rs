@@ -14,28 +14,19 @@ use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table};
-use crate::read::file::File;
 use remote::Result;
 
 impl Columns for Joined {
+    fn of(&self) -> &dyn Table {
+        &**self.own()
+    }
+
     fn table(&self) -> Arc<dyn Table> {
         self.own().clone()
     }
 
     fn boxed(&self) -> Box<dyn Columns> {
         Box::new(self.clone())
-    }
-
-    fn file(&self) -> &File {
-        self.own().file()
-    }
-
-    fn path(&self) -> &str {
-        self.own().path()
-    }
-
-    fn num_entries(&self) -> u64 {
-        self.own().num_entries()
     }
 
     fn names(&self) -> Vec<&str> {

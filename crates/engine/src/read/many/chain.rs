@@ -431,6 +431,10 @@ impl Table for Chain {
 }
 
 impl Columns for ChainColumns {
+    fn of(&self) -> &dyn Table {
+        &self.chain
+    }
+
     fn table(&self) -> Arc<dyn Table> {
         Arc::new(self.chain.clone())
     }
@@ -441,14 +445,6 @@ impl Columns for ChainColumns {
 
     fn file(&self) -> &File {
         self.lead.file()
-    }
-
-    fn path(&self) -> &str {
-        self.chain.name()
-    }
-
-    fn num_entries(&self) -> u64 {
-        self.chain.num_entries()
     }
 
     fn names(&self) -> Vec<&str> {

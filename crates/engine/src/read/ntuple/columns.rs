@@ -96,24 +96,16 @@ impl NtupleColumns {
 }
 
 impl Columns for NtupleColumns {
+    fn of(&self) -> &dyn Table {
+        &self.ntuple
+    }
+
     fn table(&self) -> Arc<dyn Table> {
         Arc::new(self.ntuple.clone())
     }
 
     fn boxed(&self) -> Box<dyn Columns> {
         Box::new(self.clone())
-    }
-
-    fn file(&self) -> &File {
-        self.ntuple.file()
-    }
-
-    fn path(&self) -> &str {
-        self.ntuple.path()
-    }
-
-    fn num_entries(&self) -> u64 {
-        self.ntuple.num_entries()
     }
 
     fn names(&self) -> Vec<&str> {

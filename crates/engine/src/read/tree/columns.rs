@@ -122,24 +122,16 @@ impl TreeColumns {
 }
 
 impl Columns for TreeColumns {
+    fn of(&self) -> &dyn Table {
+        &self.tree
+    }
+
     fn table(&self) -> Arc<dyn Table> {
         Arc::new(self.tree.clone())
     }
 
     fn boxed(&self) -> Box<dyn Columns> {
         Box::new(self.clone())
-    }
-
-    fn file(&self) -> &File {
-        self.tree.file()
-    }
-
-    fn path(&self) -> &str {
-        self.tree.path()
-    }
-
-    fn num_entries(&self) -> u64 {
-        self.tree.num_entries()
     }
 
     fn names(&self) -> Vec<&str> {

@@ -8,8 +8,8 @@ use rootfile::{Array, Result};
 use super::Source;
 use super::plan::{Item, Plan, Survivors};
 use crate::read::core::fill::builder::{ColumnBuilder, SharedOffsetsPool};
-use crate::read::threads::prefault::PrefaultThread;
 use crate::read::core::fill::slots::{ColumnAssembler, Destination};
+use crate::read::threads::prefault::PrefaultThread;
 
 /// The arrays of the batches of one read that are being filled.
 pub struct Assembly {
