@@ -105,7 +105,7 @@ class Chosen:
     name: str
     leaf: Leaf
     parts: tuple[Chosen, ...] | None = None
-    #: Whether it is left out where its data cannot be read, since nobody has named it.
+    #: Whether it is left out where its data cannot be read, since the caller did not name it.
     optional: bool = False
     #: The branch and how its bytes are read, where not as the branch's own type says.
     reinterpreted: tuple[Branch, Interpretation] | None = None
@@ -455,7 +455,7 @@ class ReadRequest:
         log: list[Any] | None,
         report: Callable[[int, int], Any] | None = None,
     ) -> Iterator[Any] | None:
-        """Steps whose columns are read when somebody looks at them; None where all are read.
+        """Steps whose columns are read when they are touched; None where all are read.
 
         Raises:
             InvalidArgumentError: for what cannot go together with ``virtual=True``.
@@ -605,7 +605,7 @@ class Selection:
         *,
         report: Callable[[int, int], Any] | None = None,
     ) -> Iterator[Any]:
-        """As `steps`, of columns that are read when somebody looks at them."""
+        """As `steps`, of columns that are read when they are touched."""
         from ._virtual import column
 
         keys = [leaf.key for leaf in self.leaves]

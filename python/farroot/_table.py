@@ -60,7 +60,7 @@ class InFile(NothingToClose):
         self._links = None if files is None else [ChainFile.of(one) for one in files]
         #: Not kept in a file.
         self._made_here = again is not None
-        #: Friends that somebody has added, by name.
+        #: Friends that the caller added, by name.
         self._added: dict[str, Tree | RNTuple] = {}
         self._known_file: File | None = None
         self._known_friends: Friends | None = None

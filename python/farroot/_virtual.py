@@ -1,4 +1,4 @@
-"""Awkward arrays whose columns are read when somebody looks at them."""
+"""Awkward arrays whose columns are read when they are touched."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _says_all(empty: _core.Column) -> bool:
 
 
 class _Buffers:
-    """The buffers of one column, once somebody needs one of them."""
+    """The buffers of one column, once one of them is needed."""
 
     def __init__(self, path: str, read: Callable[[], _core.Column], log: list[Any] | None):
         self._path = path

@@ -1,4 +1,4 @@
-"""Attribute sets of RNTuples: what somebody has noted of ranges of entries."""
+"""Attribute sets of RNTuples: notes on ranges of entries."""
 
 from __future__ import annotations
 

@@ -389,7 +389,7 @@ class HasBranches(Named["Branch"]):
                 counts into lists of records.
             ak_add_doc: Whether Awkward arrays carry the titles of branches and tree as ``__doc__``;
                 or attributes of the tree by the names that they shall have.
-            virtual: Whether columns are read only when somebody looks at them (Awkward only).
+            virtual: Whether columns are read only when they are touched (Awkward only).
             access_log: With ``virtual``, a list to which each look is appended.
             progress: True for a bar (of tqdm's or rich's, where installed), or a function that is
                 called now and then, in this thread, with a :class:`~farroot.Progress`. What it

@@ -553,7 +553,7 @@ def num_entries(paths: Files) -> Iterator[tuple[str, str, int]]:
 
 
 def _opened(places: list[_Place]) -> Iterator[Tree | RNTuple]:
-    """All tables in their order, opened side by side and kept by nobody."""
+    """All tables in their order, opened side by side and not kept."""
     absent = [(place.url, place.path) for place in places if place.table is None]
     opens = _core.open_tables(absent)
     for place in places:

@@ -53,7 +53,7 @@ class Record(NamedTuple):
     classname: str
     #: Path in the file, with the branch of a basket or the field of a page.
     name: str
-    #: Uncompressed by stored bytes, of a basket those of its branch; None where nobody says.
+    #: Uncompressed by stored bytes, of a basket those of its branch; None where no record says.
     compression: float | None
 
 

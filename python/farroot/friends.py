@@ -96,7 +96,7 @@ class Index:
 
 
 def opened(other: Any) -> Tree | RNTuple:
-    """What somebody names as a friend: something open, an address, or several files.
+    """What a caller names as a friend: something open, an address, or several files.
 
     Raises:
         InvalidArgumentError: for what has no entries.

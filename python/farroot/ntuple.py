@@ -289,7 +289,7 @@ class RNTuple(InFile, HasFields):
             how: None for a record array, a dict of arrays or a DataFrame; ``tuple``, ``list``
                 or ``dict`` for these; ``"zip"`` as for :meth:`Tree.arrays`.
             ak_add_doc: As for :meth:`Tree.arrays`, of the RNTuple as a whole.
-            virtual: Whether fields at the top are read only when somebody looks at them, each with
+            virtual: Whether fields at the top are read only when they are touched, each with
                 all that is asked for in it (Awkward only).
             access_log: With ``virtual``, a list to which each look is appended.
             progress: As for :meth:`Tree.arrays`.

@@ -217,7 +217,7 @@ fn offsets_array(py: Python<'_>, offsets: Offsets) -> PyResult<Py<PyArray1<i64>>
     };
     let view = ArrayView1::from(&shared[..]);
     let owner = Bound::new(py, Shared(shared.clone()))?.into_any();
-    // SAFETY: the owner keeps the vector, which nobody changes as long as it is shared.
+    // SAFETY: the owner keeps the vector, which is not changed as long as it is shared.
     #[allow(unsafe_code)]
     let array = unsafe { PyArray1::borrow_from_array(&view, owner) };
     drop(array.readwrite().make_nonwriteable());

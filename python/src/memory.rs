@@ -111,7 +111,7 @@ fn map(size: usize) -> *mut u8 {
 }
 
 /// # Safety
-/// A mapping of ours of this size that nobody uses any more.
+/// A mapping of ours of this size that is free.
 unsafe fn unmap(address: *mut u8, size: usize) {
     // SAFETY: as the caller promises. What the kernel refuses to take back stays where it is.
     let _ = unsafe { munmap(address.cast(), size) };
@@ -124,7 +124,7 @@ impl Mappings {
     }
 
     /// # Safety
-    /// A mapping of ours of this size that nobody uses any more.
+    /// A mapping of ours of this size that is free.
     unsafe fn free(&self, address: *mut u8, size: usize) {
         let Ok(mut stock) = self.stock.try_lock() else {
             // SAFETY: as the caller promises.

@@ -39,7 +39,7 @@ impl Batch {
     }
 }
 
-/// Stands for a column that nobody has named and whose data cannot be read.
+/// Stands for a column that the caller did not name and whose data cannot be read.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct SkippedColumn {
     /// What cannot be read, and where.

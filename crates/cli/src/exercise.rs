@@ -81,7 +81,7 @@ async fn all(arguments: &ExerciseArguments, engine: &Engine) -> Result<Vec<Exerc
         std::thread::spawn(move || {
             let (file, tree) = split_tree(&address);
             let outcome = engine.block_on(exercise.run(&engine, file, tree));
-            // Nobody listens any more after Ctrl-C.
+            // After Ctrl-C the receiver is gone.
             let _ = sender.send(outcome);
         });
     }

@@ -13,7 +13,7 @@ pub enum Failure {
     Message(String),
     /// A signal has ended it: its number.
     Signal(u8),
-    /// Whoever read the output has enough, as `head` does.
+    /// The reader of the output has closed it, as `head` does.
     OutputClosed,
 }
 

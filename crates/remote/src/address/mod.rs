@@ -4,7 +4,7 @@
 //! reports and errors say, and beside it what its protocol needs: for a disk a path, for XRootD
 //! the path exactly as written (the protocol escapes nothing), for HTTP a URL with what has to be
 //! percent-encoded encoded. An address is either the caller's own ([`Address::parse`]) or comes
-//! from outside ([`Address::led_to`], in [`follow`]), and what comes from outside may not lead
+//! from outside ([`Address::led_to`], in [`follow`]), and an address from outside may not lead
 //! everywhere.
 
 mod follow;
@@ -51,7 +51,7 @@ const SEGMENT: &AsciiSet = &CONTROLS
 pub struct Places {
     pub urls: Vec<Address>,
     pub said: Claims,
-    /// Nobody looks into its bytes: they come with checksums where servers offer them.
+    /// Its bytes are not decoded: they come with checksums where servers offer them.
     pub is_opaque: bool,
 }
 

@@ -80,12 +80,12 @@ impl Ahead {
         self.decoding = self.decoding.saturating_sub(bytes);
     }
 
-    /// Somebody waits for these now.
+    /// A caller waits for these wants now.
     pub fn promote(&mut self, positions: &Range<usize>) {
         self.those_of(positions).for_each(|want| want.urgency = Urgency::Demand);
     }
 
-    /// Nobody wants these after all.
+    /// These wants are withdrawn.
     pub fn give_up(&mut self, positions: &Range<usize>) {
         positions.clone().for_each(|position| self.landed(position));
         self.those_of(positions).for_each(|want| {

@@ -16,9 +16,9 @@ use crate::source::network::Network;
 /// How soon bytes are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
-    /// Somebody waits.
+    /// A caller waits for the bytes.
     Demand,
-    /// Somebody will, unless they stop early.
+    /// A caller will wait for the bytes, unless it stops early.
     Hint,
 }
 

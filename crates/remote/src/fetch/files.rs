@@ -33,7 +33,7 @@ pub struct FileState {
     /// Those of them that have to agree with the others.
     pub replicas: BTreeSet<SourceId>,
     pub redirects: u32,
-    /// Nobody looks into its bytes.
+    /// Its bytes are not decoded.
     pub is_opaque: bool,
     /// Why each server last failed, for the error of the wants that fail with it.
     pub errors: Vec<(String, Error)>,

@@ -178,7 +178,7 @@ impl Ledger {
         }
     }
 
-    /// Somebody begins to wait for the activity.
+    /// A caller begins to wait for the activity.
     pub fn wait(&mut self, now: Duration, activity: u64) {
         self.advance(now);
         let Some(state) = self.activities.get_mut(&activity) else { return };
@@ -188,7 +188,7 @@ impl Ledger {
         state.is_stalled &= state.waiters > 1;
     }
 
-    /// Somebody waits no longer.
+    /// A caller stops waiting for the activity.
     pub fn leave(&mut self, now: Duration, activity: u64) {
         self.advance(now);
         let Some(state) = self.activities.get_mut(&activity) else { return };

@@ -434,7 +434,7 @@ impl Wants {
             self.fetcher.commands.send(DriverCommand::Want { file: self.file, group, wants, sink });
     }
 
-    /// Somebody waits for these now, by position.
+    /// A caller waits for these wants now, by position.
     pub fn promote(&mut self, positions: Range<usize>) {
         if let Some(ahead) = &mut self.ahead {
             ahead.promote(&positions);
@@ -442,7 +442,7 @@ impl Wants {
         self.each_group(positions, |group, indices| DriverCommand::Promote { group, indices });
     }
 
-    /// Nobody wants these after all; those that have come already are not concerned. What is
+    /// Withdraws these wants; those that have arrived are not concerned. What is
     /// given up may still come.
     pub fn give_up(&mut self, positions: Range<usize>) {
         self.given_up = true;

@@ -60,7 +60,7 @@ pub struct FileRef {
     /// The driver's name for the file; unique within the engine.
     pub tag: u32,
     pub url: Arc<Address>,
-    /// Nobody looks into its bytes: checksums of them are asked for where the server has any.
+    /// Its bytes are not decoded: checksums of them are asked for where the server has any.
     pub is_opaque: bool,
 }
 
@@ -71,7 +71,7 @@ pub enum Command {
     Open { request: RequestTag, file: FileRef, part: Part },
     /// Deliver these ranges, ascending and disjoint, in one request where the protocol can.
     Fetch { request: RequestTag, file: FileRef, segments: Vec<Range<u64>> },
-    /// Nobody waits for this request any more: its data need not be delivered. It is still
+    /// The driver waits for this request no more: its data need not be delivered. It is still
     /// answered by `Done` or `Failed`.
     Cancel { request: RequestTag },
     /// Nothing more will be asked of this file.

@@ -32,7 +32,7 @@ pub struct Spooled {
     pub complete: bool,
     /// Someone writes.
     pub writing: bool,
-    /// Nobody will ask any more.
+    /// No reader is left.
     given_up: bool,
 }
 

@@ -181,7 +181,7 @@ fn is_empty(folder: &Path) -> io::Result<bool> {
 
 /// Opens a regular file for reading, with its size; what a link leads to is none.
 fn open(path: &Path) -> io::Result<(File, u64)> {
-    // Whoever opens a pipe without the second flag waits for its other end.
+    // An open of a pipe without the second flag waits for its other end.
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file = File::options().read(true).custom_flags(flags).open(path)?;
     let metadata = file.metadata()?;

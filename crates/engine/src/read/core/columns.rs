@@ -19,7 +19,7 @@ pub struct Column {
     pub name: String,
     pub branch: BranchId,
     pub interpretation: Arc<Interpretation>,
-    /// Nobody has named it: where its data turn out to be unreadable, it is left out.
+    /// The caller did not name it: where its data turn out to be unreadable, it is left out.
     pub optional: bool,
 }
 

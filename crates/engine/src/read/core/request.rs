@@ -16,7 +16,7 @@ pub enum Wanted {
 pub struct Chosen {
     /// Name or path.
     pub name: String,
-    /// Nobody has named it: see [`Column::optional`](super::columns::Column::optional).
+    /// The caller did not name it: see [`Column::optional`](super::columns::Column::optional).
     pub optional: bool,
     /// As the bytes of its entries: see `Tree::read_as_bytes`.
     pub as_bytes: bool,

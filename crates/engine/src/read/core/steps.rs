@@ -11,7 +11,7 @@ const WINDOW_BYTES: f64 = 2e6;
 pub struct ReadPriority {
     /// Lower comes first.
     pub order: u64,
-    /// Somebody waits for the first batch.
+    /// A caller waits for the first batch.
     pub urgent: bool,
     /// By how much numbers of its entries are ahead of those of the table that it is read beside.
     pub ahead: i64,

@@ -88,7 +88,7 @@ impl Decoders {
     }
 }
 
-/// Whoever gives it waits until all of it is done.
+/// The caller that gives it waits until all of it is done.
 impl Workers for Decoders {
     fn count(&self) -> usize {
         self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())

@@ -63,7 +63,7 @@ impl Search {
         }
     }
 
-    /// Somebody has said that the file is there, too.
+    /// A redirector, Metalink or caller has said that the file is there, too.
     pub(super) fn name(&mut self, place: Place) {
         if !self.named.contains(&place) && self.named.len() < NAMED_MAX {
             self.named.push(place);

@@ -483,8 +483,9 @@ impl Driver {
                 });
                 let now = self.clock.now();
                 if group.deliver(index, bytes) {
-                    // Whoever wants them holds them: kept here as well, they would take memory for
-                    // as long as what is made of them, and their buffers could not serve again.
+                    // The handle that wants them holds them: kept here as well, they would take
+                    // memory for as long as what is made of them, and their buffers could not serve
+                    // again.
                     self.scheduler.take(now, want);
                 } else {
                     self.scheduler.release(now, want);

@@ -49,7 +49,7 @@ pub struct XrootdServer {
     has_burst: AtomicBool,
     /// It answers opens without saying what the file is.
     opens_say_nothing: Arc<AtomicBool>,
-    /// Somebody has asked for the limits of vectored reads.
+    /// A session has asked for the limits of vectored reads.
     asked_limits: AtomicBool,
 }
 

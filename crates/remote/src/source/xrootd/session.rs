@@ -282,7 +282,7 @@ impl Session {
         was_done
     }
 
-    /// Nobody waits any more for what was asked for a request; false where nothing was.
+    /// Gives up the reads of a request that the driver cancelled; false where it has none.
     pub fn drop_all(&mut self, request: RequestTag) -> bool {
         let Some(ids) = self.tags.remove(&request) else { return false };
         for id in ids {

@@ -1,4 +1,4 @@
-//! The loop of a read: ask, decode what has come, hand over what is complete.
+//! The loop of a read: request pieces, decode those that arrived, hand over complete batches.
 
 use std::ops::Range;
 use std::sync::Arc;
