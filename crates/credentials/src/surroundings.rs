@@ -1,0 +1,61 @@
+//! Where a process looks for credentials: its environment, its user, the home directory.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What the places of credentials depend on, as values, so that a test can have others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The number of the effective user (geteuid(2)).
+    pub user_id: u32,
+    /// The home directory, where there is one.
+    pub home: Option<PathBuf>,
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Surroundings {
+    /// Those of this process. One that runs with more rights than who started it (setuid, setgid)
+    /// has no variables and no home: both are the caller's to choose.
+    pub fn of_process() -> Self {
+        use nix::unistd::{getegid, geteuid, getgid, getuid};
+        let user_id = geteuid().as_raw();
+        if geteuid() != getuid() || getegid() != getgid() {
+            return Surroundings { user_id, ..Surroundings::default() };
+        }
+        Surroundings {
+            user_id,
+            home: std::env::home_dir(),
+            variables: std::env::vars_os().collect(),
+        }
+    }
+
+    /// Others, for tests.
+    pub fn new<'a>(
+        user_id: u32,
+        home: Option<PathBuf>,
+        variables: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        let own = |(name, value): (&str, &str)| (name.into(), value.into());
+        Surroundings { user_id, home, variables: variables.into_iter().map(own).collect() }
+    }
+
+    /// The value of a variable; none where it is not set, empty, or not text.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        let value = self.variables.get(std::ffi::OsStr::new(name))?.to_str()?;
+        (!value.is_empty()).then_some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_that_are_empty_count_as_not_set() {
+        let surroundings = Surroundings::new(7, None, [("A", "x"), ("B", "")]);
+        assert_eq!(surroundings.variable("A"), Some("x"));
+        assert_eq!(surroundings.variable("B"), None);
+        assert_eq!(surroundings.variable("C"), None);
+    }
+}
