@@ -87,7 +87,9 @@ pub enum Scheme {
     Root,
     /// `roots://`, also written `xroots://`: XRootD within TLS.
     Roots,
+    /// `http://`, also written `dav://`.
     Http,
+    /// `https://`, also written `davs://`.
     Https,
 }
 
@@ -153,15 +155,19 @@ impl Address {
                 let url = xrootd::url::Url::parse(&format!("{scheme}://{rest}"));
                 Target::Xrootd(url.map_err(|error| wrong(text, &error.to_string()))?)
             }
-            "http" | "https" => {
-                let mut url = Url::parse(text).map_err(|error| no_url(text, error))?;
+            "http" | "https" | "dav" | "davs" => {
+                // WebDAV reads files by the requests of HTTP; its schemes are how sites write them.
+                let https = if scheme.ends_with('s') { "https" } else { "http" };
+                let url = Url::parse(&format!("{https}://{rest}"));
+                let mut url = url.map_err(|error| no_url(text, error))?;
                 url.set_fragment(None);
                 Target::Http(url)
             }
             _ => {
                 let what = format!("addresses that begin with {scheme}:// cannot be read");
                 let error = Error::new(ErrorKind::Unsupported, what).with_url(shown(text));
-                let advice = "this version reads root://, http://, file:// and local paths";
+                let advice = "addresses begin with root://, roots://, http://, https://, davs:// or \
+                              file://, or are local paths";
                 return Err(error.with_advice(advice));
             }
         };

@@ -97,6 +97,28 @@ fn the_same_place_is_the_same_however_it_is_written() {
     assert_ne!(address("root://h//f"), address("root://h//f?x"));
 }
 
+/// Rucio and the sites write `davs://` for what is read over https.
+#[test]
+fn one_protocol_has_several_schemes() {
+    for (written, scheme, same) in [
+        ("davs://h/a b", Https, "https://h:443/a%20b"),
+        ("DAVS://h:2880//f?authz=x", Https, "https://h:2880//f?authz=x"),
+        ("dav://h/f", Http, "http://h:80/f"),
+        ("xroot://h//f", Root, "root://h:1094//f"),
+        ("xroots://h//f", Roots, "roots://h:1094//f"),
+    ] {
+        let address = address(written);
+        assert_eq!((address.scheme(), address.as_str()), (scheme, written));
+        assert_eq!(address.server_key(), self::address(same).server_key());
+        assert_eq!(address.to_http(), self::address(same).to_http());
+    }
+    assert_eq!(address("davs://me:pw@h/f?x=1").to_string(), "davs://me@h/f?x=...");
+    let led = address("davs://me:pw@h/d/f").led_to("g", Way::Redirect).unwrap();
+    assert_eq!(led.as_str(), "https://me:pw@h/d/g");
+    let led = address("https://me:pw@h/f").led_to("davs://k/f", Way::Redirect).unwrap();
+    assert_eq!(led.to_http().unwrap().as_str(), "https://k/f");
+}
+
 #[test]
 fn a_listed_name_is_a_name() {
     let folder = address("root://h//d/?x=1");
