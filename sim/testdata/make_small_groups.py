@@ -1,6 +1,8 @@
-"""Makes small_groups.root with ROOT: 24 groups of two clusters each, whose page lists lie all over the file.
+"""Makes small_groups.root with ROOT: 24 groups of two clusters each, whose page
+lists lie all over the file.
 
-Lists of pairs of a number and a list, of which one may want only a part, and other fields beside them. Not compressed.
+Lists of pairs of a number and a list, of which one may want only a part, and other fields beside
+them. Not compressed.
 
 Usage: make_small_groups.py PATH
 """
@@ -26,7 +28,8 @@ void make_small_groups(const char *path) {
    for (int i = 0; i < 48 * 40; ++i) {
       *number = i;
       hits->clear();
-      for (int k = 0; k < i % 4; ++k) hits->push_back(Hit(i + k / 8.f, std::vector<std::int32_t>(k + 1, i)));
+      for (int k = 0; k < i % 4; ++k)
+         hits->push_back(Hit(i + k / 8.f, std::vector<std::int32_t>(k + 1, i)));
       other->assign(i % 11, i / 3.);
       writer->Fill();
       if (i % 40 == 39) writer->CommitCluster(i % 80 == 79);

@@ -25,7 +25,8 @@ void make_small_ntuple(const char *path) {
    auto pt = model->MakeField<std::vector<float>>("Muon_pt");
    auto eta = model->MakeField<std::vector<float>>("Muon_eta");
    std::vector<std::shared_ptr<float>> flat;
-   for (int n = 0; n < 10; ++n) flat.push_back(model->MakeField<float>("flat_" + std::to_string(n)));
+   for (int n = 0; n < 10; ++n)
+      flat.push_back(model->MakeField<float>("flat_" + std::to_string(n)));
    for (int n = 0; n < 180; ++n) {
       std::string name = "HLT_";
       for (int k = 0; k < 40; ++k) name += 'a' + random() % 26;
