@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// Where XRootD servers listen unless told otherwise.
+/// Where XRootD servers listen unless configured otherwise.
 pub const DEFAULT_PORT: u16 = 1094;
 
 /// The longest URL that is looked at, bytes.

@@ -192,13 +192,13 @@ fn after_checked(said: &[u8], cancelled: bool) -> (Result<(), ProtocolError>, Ve
         client.cancel(NOW, pages);
     }
     let taken = client.handle_bytes(NOW, Bytes::copy_from_slice(said));
-    let mut told = events(&mut client);
-    told.retain(|event| match event {
+    let mut seen = events(&mut client);
+    seen.retain(|event| match event {
         Event::Data { request, .. } | Event::Done { request } => *request != read,
         Event::Damaged { .. } => true,
         _ => false,
     });
-    (taken, told)
+    (taken, seen)
 }
 
 /// A part of pages under the stream of that read.
@@ -211,8 +211,8 @@ fn part(offset: u64, bytes: &[u8], last: bool) -> Vec<u8> {
 
 #[test]
 fn checksummed_reads_with_strange_parts() {
-    let (taken, told) = after_checked(&part(100, &[5; 10], true), false);
-    assert_eq!((taken, told.len()), (Ok(()), 2));
+    let (taken, seen) = after_checked(&part(100, &[5; 10], true), false);
+    assert_eq!((taken, seen.len()), (Ok(()), 2));
     let bare = frame(READ + 1, Status::Ok, &[5; 10]);
     assert_eq!(after_checked(&bare, false), (Err(ProtocolError::Unchecked), vec![]));
     let empty = frame(READ + 1, Status::Ok, b"");
@@ -223,8 +223,8 @@ fn checksummed_reads_with_strange_parts() {
         assert_eq!(after_checked(&strange, false), (Err(error), vec![]));
     }
     let twice = [part(100, &[5; 2], false), part(101, &[5; 2], false)].concat();
-    let (taken, told) = after_checked(&twice, false);
-    assert_eq!((taken, told.len()), (Err(ProtocolError::StrangePart { offset: 101 }), 1));
+    let (taken, seen) = after_checked(&twice, false);
+    assert_eq!((taken, seen.len()), (Err(ProtocolError::StrangePart { offset: 101 }), 1));
     let mut wrong = part(100, &[5; 10], true);
     wrong[8 + 20] ^= 1;
     assert!(matches!(after_checked(&wrong, false).0, Err(ProtocolError::Malformed(_))));
@@ -233,10 +233,10 @@ fn checksummed_reads_with_strange_parts() {
     other[8..32].copy_from_slice(&head.encode());
     let error = ProtocolError::UnknownStream(StreamId(9));
     assert_eq!(after_checked(&other, false).0, Err(error));
-    // Parts of an answer that nobody waits for any more are passed over, whatever they hold.
+    // Parts of an answer whose request was given up are passed over, whatever they hold.
     let after = [part(4000, &[5; 11], false), part(0, b"", true), frame(77, Status::Ok, b"")];
-    let (taken, told) = after_checked(&after.concat(), true);
-    assert_eq!((taken, told), (Err(ProtocolError::UnknownStream(StreamId(77))), vec![]));
+    let (taken, seen) = after_checked(&after.concat(), true);
+    assert_eq!((taken, seen), (Err(ProtocolError::UnknownStream(StreamId(77))), vec![]));
 }
 
 #[test]
@@ -269,20 +269,20 @@ fn vector_reads_with_strange_records() {
 fn bytes_by_a_wrong_handle_are_never_passed_on() {
     let Asked { mut client, read, .. } = asked();
     let other = frame(OPEN, Status::Ok, &[5, 0, 0, 0]);
-    // The read has hit another file's slot: these are somebody else's bytes.
+    // The read has hit another file's slot: these are another file's bytes.
     let wrong = frame(READ, Status::Ok, b"wrong byte");
     client.handle_bytes(NOW, [wrong_last(&up(), &other), wrong].concat().into()).unwrap();
-    let told = events(&mut client);
-    assert!(!told.iter().any(|event| matches!(event, Event::Data { .. } | Event::Done { .. })));
+    let seen = events(&mut client);
+    assert!(!seen.iter().any(|event| matches!(event, Event::Data { .. } | Event::Done { .. })));
     let again = client.poll_transmit(NOW).unwrap();
     let header = RequestHeader::decode(again[..24].try_into().unwrap()).unwrap();
     assert_eq!(header.parameters[..4], [5, 0, 0, 0], "asked again, by the real handle");
     let right = frame(header.stream.0, Status::Ok, b"right byte");
     client.handle_bytes(NOW, right.into()).unwrap();
     let (file, offset, bytes) = (FileId(0), 100, Bytes::from_static(b"right byte"));
-    let told = events(&mut client);
+    let seen = events(&mut client);
     assert_eq!(
-        told,
+        seen,
         [Event::Data { request: read, file, offset, bytes }, Event::Done { request: read }]
     );
 }
@@ -352,8 +352,8 @@ fn a_credential_sent_ahead_that_is_refused_means_care_the_next_time() {
         frame(3, Status::Error, &refusal.encode()),
     ];
     client.handle_bytes(NOW, said.concat().into()).unwrap();
-    let told = events(&mut client);
-    let Some(Event::SessionFailed { retry, .. }) = told.last() else { panic!("{told:?}") };
+    let seen = events(&mut client);
+    let Some(Event::SessionFailed { retry, .. }) = seen.last() else { panic!("{seen:?}") };
     assert_eq!((*retry, client.profile().start()), (HowToRetry::Careful, Start::Careful));
 }
 
@@ -406,8 +406,8 @@ fn authentication_goes_through_what_both_sides_know() {
     let unix = client.poll_transmit(NOW).unwrap();
     assert_eq!(&unix[24..], b"unix\0tester tester\0");
     client.handle_bytes(NOW, frame(4, Status::Ok, b"").into()).unwrap();
-    let told = events(&mut client);
-    assert!(matches!(told[..], [Event::SessionUp { .. }]));
+    let seen = events(&mut client);
+    assert!(matches!(seen[..], [Event::SessionUp { .. }]));
     let stat = client.poll_transmit(NOW).unwrap();
     assert_eq!(&stat[24..], b"/a", "only now");
 }

@@ -126,7 +126,7 @@ fn a_request_too_long_is_refused_in_words_and_not_kept() {
     let answered = answers(&mut server);
     assert_eq!((answered.len(), answered[0].0), (1, 6));
     assert_eq!(error_of(&answered[0]), ErrorCode::ARG_TOO_LONG);
-    // Data whose amount only the body tells: the place of the next request is not known without it.
+    // Data whose amount only the body says: the place of the next request is not known without it.
     assert!(server.handle_bytes(NOW, request(8, 3031, &[0; 2000]).into()).is_err());
     assert!(!server.is_up());
 }

@@ -176,7 +176,7 @@ fn an_answer_put_off_for_ever_is_given_up_and_its_id_stays_reserved() {
     let now = Duration::from_secs(21) + RTT + LATENCY;
     assert_eq!(pair.log.last().unwrap().0, now);
 
-    // Too late, and nobody minds.
+    // Too late: the answer is dropped.
     pair.server.answer_text(tag, "adler32 00000001");
     let ping = pair.client.ping(pair.now);
     pair.settle();

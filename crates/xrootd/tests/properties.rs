@@ -113,11 +113,11 @@ proptest! {
         let mut client = curious();
         let _ = client.handle_bytes(NOW, Bytes::from(said).slice(..end));
         client.handle_eof(NOW);
-        let told = joined(&mut client);
-        let over = matches!(told.last(), Some(Event::SessionFailed { .. }));
+        let seen = joined(&mut client);
+        let over = matches!(seen.last(), Some(Event::SessionFailed { .. }));
         prop_assert!(over);
         // Eleven requests, each with one end.
-        let ends = told.iter().filter_map(end_of).collect::<Vec<_>>();
+        let ends = seen.iter().filter_map(end_of).collect::<Vec<_>>();
         let distinct = ends.iter().collect::<std::collections::BTreeSet<_>>();
         prop_assert_eq!((ends.len(), distinct.len()), (11, 11));
     }

@@ -65,7 +65,7 @@ impl Xrootd {
         std::fs::write(folder.join("xrootd.cfg"), config).unwrap();
         let mut command = Command::new(program);
         if is_root() {
-            // xrootd does not run as root: it is told whom to become.
+            // xrootd does not run as root: `-R` names the user that it becomes.
             let owned = Command::new("chown").arg("-R").arg("xrootd").arg(&folder).status();
             assert!(owned.unwrap().success());
             command.args(["-R", "xrootd"]);
@@ -120,7 +120,7 @@ impl Wire {
         self.begun.elapsed()
     }
 
-    /// Runs until the client tells this.
+    /// Runs until the client has this event.
     fn until(&mut self, wanted: impl Fn(&Event) -> bool) -> Event {
         let deadline = Instant::now() + Duration::from_secs(20);
         let mut buffer = vec![0; 1 << 16];

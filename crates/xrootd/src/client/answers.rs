@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::event::{Answer, Event, RequestId};
-use super::fetch::{How, Outcome};
+use super::fetch::{Outcome, ReadKind};
 use super::streams::Owner;
 use super::{Client, What};
 use crate::error::{ProtocolError, RequestError, ServerError};
@@ -58,7 +58,7 @@ impl Client {
         };
         let request = task.as_ref().map_or("nothing", |task| task.what.name());
         let parts = task.and_then(|task| task.receiving.as_mut()?.parts());
-        if parts.is_none() && owner != Owner::Nobody {
+        if parts.is_none() && owner != Owner::None {
             let status = status_name(Status::Status);
             return Err(ProtocolError::UnexpectedStatus { status, request });
         }
@@ -135,7 +135,7 @@ impl Client {
         while let Some(arrived) = receiving.next(bytes)? {
             if receiving.unconfirmed.is_empty() {
                 receiving.delivered = true;
-                self.events.push_back(arrived.tell(id));
+                self.events.push_back(arrived.into_event(id));
             } else {
                 receiving.held.push(arrived);
             }
@@ -175,7 +175,7 @@ impl Client {
                 self.streams.release(stream);
                 Ok(())
             }
-            Owner::Nobody => {
+            Owner::None => {
                 self.ignore(stream, status);
                 Ok(())
             }
@@ -405,9 +405,9 @@ impl What {
     fn name(&self) -> &'static str {
         match self {
             What::Open { .. } => Open::NAME,
-            What::Fetch { how: How::Plain, .. } => crate::message::Read::NAME,
-            What::Fetch { how: How::Vector, .. } => crate::message::Readv::NAME,
-            What::Fetch { how: How::Checked { .. }, .. } => crate::message::Pgread::NAME,
+            What::Fetch { how: ReadKind::Plain, .. } => crate::message::Read::NAME,
+            What::Fetch { how: ReadKind::Vector, .. } => crate::message::Readv::NAME,
+            What::Fetch { how: ReadKind::Checked { .. }, .. } => crate::message::Pgread::NAME,
             What::Close { .. } => Close::NAME,
             What::Plain(request) => request.name(),
         }

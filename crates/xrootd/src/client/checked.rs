@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::fetch::{Arrived, Asked};
+use super::fetch::{Arrived, SentRange};
 use crate::error::ProtocolError;
 use crate::message::pgread::PartHead;
 use crate::pages::{Checked, PageReader, data_bytes};
@@ -13,8 +13,8 @@ use crate::pages::{Checked, PageReader, data_bytes};
 /// The parts of one answer, wherever they are cut. Servers that read ahead by themselves may send
 /// them in any order.
 #[derive(Debug)]
-pub struct Parts {
-    asked: Asked,
+pub struct PgreadAnswer {
+    asked: SentRange,
     /// What the parts so far hold of the file: sorted, apart from each other.
     covered: Vec<Range<u64>>,
     /// The part whose pages are coming.
@@ -24,9 +24,15 @@ pub struct Parts {
     ready: VecDeque<Checked>,
 }
 
-impl Parts {
-    pub fn new(asked: Asked) -> Self {
-        Parts { asked, covered: Vec::new(), current: None, last: false, ready: VecDeque::new() }
+impl PgreadAnswer {
+    pub fn new(asked: SentRange) -> Self {
+        PgreadAnswer {
+            asked,
+            covered: Vec::new(),
+            current: None,
+            last: false,
+            ready: VecDeque::new(),
+        }
     }
 
     /// The head of a part has come: its bytes must have been asked for, and not have come before.
@@ -87,9 +93,9 @@ mod tests {
     use crate::header::{Handle, StreamId};
     use crate::pages;
 
-    fn parts(range: Range<u64>) -> Parts {
+    fn parts(range: Range<u64>) -> PgreadAnswer {
         let segment = segment(Handle::default(), &range);
-        Parts::new(Asked { file: FileId(1), segment })
+        PgreadAnswer::new(SentRange { file: FileId(1), segment })
     }
 
     fn part(offset: u64, bytes: &[u8], last: bool) -> (PartHead, Bytes) {
@@ -98,7 +104,10 @@ mod tests {
         (PartHead { stream: StreamId(1), last, offset, length }, wire)
     }
 
-    fn take(parts: &mut Parts, (head, mut wire): (PartHead, Bytes)) -> Result<u64, ProtocolError> {
+    fn take(
+        parts: &mut PgreadAnswer,
+        (head, mut wire): (PartHead, Bytes),
+    ) -> Result<u64, ProtocolError> {
         parts.begin(&head)?;
         let mut got = 0;
         while let Some(arrived) = parts.next(&mut wire)? {

@@ -1,4 +1,4 @@
-//! What a client tells, and the names by which it is told.
+//! The events of a client, and the names that they use.
 
 use std::ops::Range;
 use std::time::Duration;

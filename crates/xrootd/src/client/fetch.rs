@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::checked::Parts;
+use super::checked::PgreadAnswer;
 use super::event::{Event, FileId, RequestId};
 use crate::error::ProtocolError;
 use crate::header::Handle;
@@ -13,21 +13,21 @@ use crate::message::readv::Segment;
 
 /// One range of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FileRange {
     pub file: FileId,
     pub range: Range<u64>,
 }
 
 /// A range as it was sent: with the handle that stood for the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub struct SentRange {
     pub file: FileId,
     pub segment: Segment,
 }
 
 /// How bytes are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum ReadKind {
     Plain,
     Vector,
     /// With checksums; `again` where they have come damaged before.
@@ -44,8 +44,8 @@ pub enum Arrived {
 }
 
 impl Arrived {
-    /// As it is told of a request.
-    pub fn tell(self, request: RequestId) -> Event {
+    /// The event by which a request's caller receives it.
+    pub fn into_event(self, request: RequestId) -> Event {
         match self {
             Arrived::Bytes { file, offset, bytes } => Event::Data { request, file, offset, bytes },
             Arrived::Damaged { file, range } => Event::Damaged { request, file, range },
@@ -78,22 +78,22 @@ pub struct Receiving {
 
 #[derive(Debug)]
 enum Shape {
-    Plain { asked: Asked, received: u32 },
+    Plain { asked: SentRange, received: u32 },
     Vector(Records),
-    Checked(Parts),
+    Checked(PgreadAnswer),
 }
 
 impl Receiving {
-    pub fn plain(asked: Asked, unconfirmed: BTreeSet<FileId>) -> Self {
+    pub fn plain(asked: SentRange, unconfirmed: BTreeSet<FileId>) -> Self {
         Self::new(Shape::Plain { asked, received: 0 }, unconfirmed)
     }
 
-    pub fn vector(asked: Vec<Asked>, unconfirmed: BTreeSet<FileId>) -> Self {
+    pub fn vector(asked: Vec<SentRange>, unconfirmed: BTreeSet<FileId>) -> Self {
         Self::new(Shape::Vector(Records::new(asked)), unconfirmed)
     }
 
-    pub fn checked(asked: Asked, unconfirmed: BTreeSet<FileId>) -> Self {
-        Self::new(Shape::Checked(Parts::new(asked)), unconfirmed)
+    pub fn checked(asked: SentRange, unconfirmed: BTreeSet<FileId>) -> Self {
+        Self::new(Shape::Checked(PgreadAnswer::new(asked)), unconfirmed)
     }
 
     fn new(shape: Shape, unconfirmed: BTreeSet<FileId>) -> Self {
@@ -103,7 +103,7 @@ impl Receiving {
     }
 
     /// The parts of an answer that comes in parts.
-    pub fn parts(&mut self) -> Option<&mut Parts> {
+    pub fn parts(&mut self) -> Option<&mut PgreadAnswer> {
         match &mut self.shape {
             Shape::Checked(parts) => Some(parts),
             Shape::Plain { .. } | Shape::Vector(_) => None,
@@ -145,7 +145,7 @@ impl Receiving {
 /// Reads the records of a vector read wherever the pieces are cut.
 #[derive(Debug)]
 struct Records {
-    asked: Vec<Asked>,
+    asked: Vec<SentRange>,
     answered: Vec<bool>,
     /// All before this one are answered.
     first_open: usize,
@@ -156,7 +156,7 @@ struct Records {
 }
 
 impl Records {
-    fn new(asked: Vec<Asked>) -> Self {
+    fn new(asked: Vec<SentRange>) -> Self {
         Records {
             answered: vec![false; asked.len()],
             asked,
@@ -199,7 +199,7 @@ impl Records {
 
     /// The unanswered segment that a record answers. Servers answer in order, so this is almost
     /// always the first one open.
-    fn claim(&mut self, head: Segment) -> Result<Asked, ProtocolError> {
+    fn claim(&mut self, head: Segment) -> Result<SentRange, ProtocolError> {
         let open = self.first_open..self.asked.len();
         let index = open
             .into_iter()
@@ -233,8 +233,8 @@ mod tests {
 
     const FILE: FileId = FileId(1);
 
-    fn asked(handle: u8, range: Range<u64>) -> Asked {
-        Asked { file: FileId(handle.into()), segment: segment(Handle([handle; 4]), &range) }
+    fn asked(handle: u8, range: Range<u64>) -> SentRange {
+        SentRange { file: FileId(handle.into()), segment: segment(Handle([handle; 4]), &range) }
     }
 
     fn record(handle: u8, offset: u64, bytes: &[u8]) -> Vec<u8> {

@@ -21,7 +21,7 @@ use crate::response::Redirect;
 pub enum State {
     /// The open has no answer yet. `guess` stands while the open is under way and can be guessed.
     Opening { guess: Option<Handle> },
-    /// Open; the size in bytes as the open told it.
+    /// Open; the size in bytes as the answer to the open gave it.
     Open { handle: Handle, size: Option<u64> },
     /// The open has failed.
     Failed(RequestError),

@@ -46,7 +46,7 @@ mod streams;
 
 pub use event::{Answer, Event, FileId, HowToRetry, RequestId, ServerInfo};
 
-use fetch::{How, Receiving, Wanted};
+use fetch::{FileRange, ReadKind, Receiving};
 use files::{Files, State};
 use streams::{Owner, Streams};
 
@@ -61,7 +61,7 @@ pub enum Tls {
 /// Who the client is, and how long it waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientConfig {
-    /// The name the server is told; its first eight bytes count.
+    /// The user name for the server; its first eight bytes count.
     pub user: String,
     /// The program's name, for the server's records.
     pub app: String,
@@ -119,8 +119,8 @@ enum What {
         tries: u32,
     },
     Fetch {
-        wanted: Vec<Wanted>,
-        how: How,
+        wanted: Vec<FileRange>,
+        how: ReadKind,
     },
     Close {
         file: FileId,
@@ -220,22 +220,22 @@ impl Client {
     /// Reads a range of a file, at most [`READ_BYTES_MAX`] bytes. Answered by [`Event::Data`] as
     /// the bytes come, then [`Event::Done`].
     pub fn read(&mut self, now: Time, file: FileId, range: Range<u64>) -> RequestId {
-        self.fetch(now, vec![Wanted { file, range }], How::Plain)
+        self.fetch(now, vec![FileRange { file, range }], ReadKind::Plain)
     }
 
     /// Reads a range of a file as [`Client::read`] does, with a checksum of every page
-    /// ([`ServerFlags::CHECKSUMMED_PAGES`]): bytes that arrive otherwise than sent are told by
+    /// ([`ServerFlags::CHECKSUMMED_PAGES`]): bytes that arrive otherwise than sent are reported by
     /// [`Event::Damaged`] and not passed on. `again`: they have been damaged before.
     pub fn pgread(&mut self, now: Time, file: FileId, range: Range<u64>, again: bool) -> RequestId {
-        self.fetch(now, vec![Wanted { file, range }], How::Checked { again })
+        self.fetch(now, vec![FileRange { file, range }], ReadKind::Checked { again })
     }
 
     /// Reads many ranges, of one or several files, in one request; see [`Client::limits`].
     /// Answered by [`Event::Data`] as the bytes come, then [`Event::Done`].
     pub fn readv(&mut self, now: Time, segments: &[(FileId, Range<u64>)]) -> RequestId {
         let wanted =
-            segments.iter().map(|(file, range)| Wanted { file: *file, range: range.clone() });
-        self.fetch(now, wanted.collect(), How::Vector)
+            segments.iter().map(|(file, range)| FileRange { file: *file, range: range.clone() });
+        self.fetch(now, wanted.collect(), ReadKind::Vector)
     }
 
     /// Gives a file back. Reads asked for before are served first; none can be asked for after.
@@ -320,7 +320,7 @@ impl Client {
             self.give_up(file, State::Failed(Misuse::ClosedFile.into()));
             Owner::AbandonedOpen { slot }
         } else {
-            Owner::Nobody
+            Owner::None
         };
         if let Some(stream) = task.stream {
             self.streams.abandon(stream, abandoned);
@@ -411,8 +411,8 @@ impl Client {
 
     // Shared by the parts of the client.
 
-    fn fetch(&mut self, now: Time, wanted: Vec<Wanted>, how: How) -> RequestId {
-        let checked = self.check_fetch(&wanted, how == How::Vector);
+    fn fetch(&mut self, now: Time, wanted: Vec<FileRange>, how: ReadKind) -> RequestId {
+        let checked = self.check_fetch(&wanted, how == ReadKind::Vector);
         let wanted = wanted.into_iter().filter(|wanted| !wanted.range.is_empty()).collect();
         match checked {
             Ok(()) => self.ask(now, What::Fetch { wanted, how }),
@@ -424,12 +424,12 @@ impl Client {
         }
     }
 
-    fn check_fetch(&self, wanted: &[Wanted], vector: bool) -> Result<(), Misuse> {
+    fn check_fetch(&self, wanted: &[FileRange], vector: bool) -> Result<(), Misuse> {
         let limits = self.profile.readv;
         if vector && wanted.len() > limits.segments_max as usize {
             return Err(Misuse::TooManySegments);
         }
-        for Wanted { file, range } in wanted {
+        for FileRange { file, range } in wanted {
             let length = range.end.saturating_sub(range.start);
             if length > READ_BYTES_MAX || range.end > i64::MAX as u64 {
                 return Err(Misuse::RangeTooLarge);
@@ -489,7 +489,7 @@ impl Client {
     fn fail(&mut self, request: RequestId, error: RequestError) {
         let Some(task) = self.tasks.remove(&request) else { return };
         if let Some(stream) = task.stream {
-            self.streams.abandon(stream, Owner::Nobody);
+            self.streams.abandon(stream, Owner::None);
         }
         self.events.push_back(Event::Failed { request, error: error.clone() });
         if let What::Open { file, .. } = task.what {

@@ -2,7 +2,7 @@
 //! again, or fail with their file.
 
 use super::event::{Event, FileId, RequestId};
-use super::fetch::{How, Outcome};
+use super::fetch::{Outcome, ReadKind};
 use super::files::{HandleGuess, State};
 use super::streams::{BodyKind, Owner};
 use super::{Client, What};
@@ -44,7 +44,7 @@ impl Client {
         }
         receiving.delivered |= !receiving.held.is_empty();
         for arrived in std::mem::take(&mut receiving.held) {
-            self.events.push_back(arrived.tell(id));
+            self.events.push_back(arrived.into_event(id));
         }
         match receiving.outcome {
             None => {}
@@ -62,7 +62,7 @@ impl Client {
         task.careful = true;
         task.receiving = None;
         if let Some(stream) = task.stream.take() {
-            self.streams.abandon(stream, Owner::Nobody);
+            self.streams.abandon(stream, Owner::None);
         }
         self.ready.push_back(id);
     }
@@ -103,7 +103,7 @@ impl Client {
     /// A read that the server refused. If its handle was a guess, it is asked once more.
     pub(super) fn fetch_refused(&mut self, id: RequestId, error: ServerError) {
         let Some(task) = self.tasks.get_mut(&id) else { return };
-        let checked = matches!(task.what, What::Fetch { how: How::Checked { .. }, .. });
+        let checked = matches!(task.what, What::Fetch { how: ReadKind::Checked { .. }, .. });
         let unknown = matches!(error.code, ErrorCode::UNSUPPORTED | ErrorCode::INVALID_REQUEST);
         if checked && unknown {
             // It would be no other with the real handle.
@@ -128,7 +128,7 @@ impl Client {
     /// An open that was given up has succeeded: the file is closed at once.
     pub(super) fn close_abandoned(&mut self, handle: Handle, slot: Option<u32>) {
         // Without a free stream id the handle is kept until the session ends.
-        self.put(Owner::Nobody, BodyKind::Control, |stream| Close { handle }.frame(stream));
+        self.put(Owner::None, BodyKind::Control, |stream| Close { handle }.frame(stream));
         self.files.note_handle(handle);
         self.files.free_slot(slot);
     }

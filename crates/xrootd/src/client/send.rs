@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::event::{Answer, Event, FileId, HowToRetry, RequestId};
-use super::fetch::{Asked, How, Receiving, Wanted, segment};
+use super::fetch::{FileRange, ReadKind, Receiving, SentRange, segment};
 use super::files::State;
 use super::streams::{BodyKind, Owner};
 use super::{Client, What};
@@ -100,7 +100,7 @@ impl Client {
         };
         let (file, again) = (*file, *tries > 0);
         if again {
-            // The server has been told once to look again.
+            // The server has been asked once to look again.
             request.options = request.options.without(OpenOptions::REFRESH);
         }
         let request = request.clone();
@@ -141,13 +141,13 @@ impl Client {
         let how = *how;
         let mut asked = Vec::with_capacity(wanted.len());
         let mut unconfirmed = BTreeSet::new();
-        for Wanted { file, range } in wanted {
+        for FileRange { file, range } in wanted {
             let known = match self.known(*file, task.careful) {
                 Ok(known) => known,
                 Err(unknown) => return self.hold_back(id, unknown),
             };
             let mut range = range.clone();
-            if let (How::Vector, Some(size)) = (how, known.size) {
+            if let (ReadKind::Vector, Some(size)) = (how, known.size) {
                 // One segment beyond the end would fail them all.
                 range.end = range.end.min(size);
             }
@@ -157,7 +157,7 @@ impl Client {
             if known.guessed {
                 unconfirmed.insert(*file);
             }
-            asked.push(Asked { file: *file, segment: segment(known.handle, &range) });
+            asked.push(SentRange { file: *file, segment: segment(known.handle, &range) });
         }
         let Some(&first) = asked.first() else {
             self.tasks.remove(&id);
@@ -166,12 +166,12 @@ impl Client {
         };
         let Segment { handle, length, offset } = first.segment;
         let request: Request = match how {
-            How::Plain => Read { handle, offset, length, arguments: None }.into(),
-            How::Checked { again } => {
+            ReadKind::Plain => Read { handle, offset, length, arguments: None }.into(),
+            ReadKind::Checked { again } => {
                 let arguments = again.then(PgreadArguments::retry);
                 Pgread { handle, offset, length, arguments }.into()
             }
-            How::Vector => {
+            ReadKind::Vector => {
                 let segments = asked.iter().map(|asked| asked.segment).collect();
                 Readv { path: 0, segments }.into()
             }
@@ -184,9 +184,9 @@ impl Client {
                 }
             }
             let receiving = match how {
-                How::Plain => Receiving::plain(first, unconfirmed),
-                How::Checked { .. } => Receiving::checked(first, unconfirmed),
-                How::Vector => Receiving::vector(asked, unconfirmed),
+                ReadKind::Plain => Receiving::plain(first, unconfirmed),
+                ReadKind::Checked { .. } => Receiving::checked(first, unconfirmed),
+                ReadKind::Vector => Receiving::vector(asked, unconfirmed),
             };
             if let Some(task) = self.tasks.get_mut(&id) {
                 task.receiving = Some(receiving);
@@ -291,7 +291,7 @@ impl Client {
     /// Gives up what the server has put off and never answered.
     pub(super) fn drop_overdue(&mut self) {
         while let Some((stream, owner)) = self.streams.overdue(self.now) {
-            self.streams.abandon(stream, Owner::Nobody);
+            self.streams.abandon(stream, Owner::None);
             if let Owner::Request(id) = owner {
                 self.fail(id, RequestError::TimedOut);
             }

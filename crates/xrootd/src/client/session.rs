@@ -135,7 +135,7 @@ impl Client {
             self.profile.authentication = Authentication::NotNeeded;
             if let Some(stream) = self.auth_ahead {
                 // It was not wanted after all, which the server says and means no more by.
-                self.streams.abandon(stream, Owner::Nobody);
+                self.streams.abandon(stream, Owner::None);
             }
             self.up();
             return Ok(());

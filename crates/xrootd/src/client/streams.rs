@@ -25,7 +25,7 @@ pub enum Owner {
     Keepalive,
     Request(RequestId),
     /// The request was given up.
-    Nobody,
+    None,
     /// The request was given up, but the file it opens in this slot must be closed.
     AbandonedOpen {
         slot: Option<u32>,
@@ -111,7 +111,7 @@ impl Streams {
         let is_part = matches!(head.status, Status::Ok | Status::OkSoFar);
         match (stream.owner, stream.kind) {
             _ if !is_part => whole("an answer", CONTROL_BYTES_MAX),
-            (Owner::Nobody, _) | (_, BodyKind::Data) => Ok(Body::AsItComes),
+            (Owner::None, _) | (_, BodyKind::Data) => Ok(Body::AsItComes),
             (_, BodyKind::Control) => whole("an answer", CONTROL_BYTES_MAX - stream.held()),
             (_, BodyKind::Listing) => {
                 whole("a directory listing", LISTING_BYTES_MAX - stream.held())
@@ -141,7 +141,7 @@ impl Streams {
     pub fn abandon(&mut self, id: StreamId, owner: Owner) {
         if let Some(stream) = self.table.get_mut(&id) {
             stream.owner = owner;
-            if owner == Owner::Nobody {
+            if owner == Owner::None {
                 stream.gathered = Vec::new();
             }
             if let Due::Until(_) = stream.due {
@@ -154,7 +154,7 @@ impl Streams {
     /// The server has put the answer off.
     pub fn defer(&mut self, id: StreamId, until: Time) {
         let Some(stream) = self.table.get_mut(&id) else { return };
-        let wanted = !matches!(stream.owner, Owner::Nobody | Owner::AbandonedOpen { .. });
+        let wanted = !matches!(stream.owner, Owner::None | Owner::AbandonedOpen { .. });
         let later = if wanted { Due::Until(until) } else { Due::Whenever };
         let before = std::mem::replace(&mut stream.due, later);
         self.undue(id, before);
@@ -200,33 +200,33 @@ impl Stream {
 mod tests {
     use super::*;
 
-    const SOMEBODY: Owner = Owner::Request(RequestId(1));
+    const REQUEST: Owner = Owner::Request(RequestId(1));
 
     #[test]
     fn an_id_is_not_given_twice_while_its_answer_may_still_come() {
         let mut streams = Streams::new();
-        let first = streams.allocate(SOMEBODY, BodyKind::Control).unwrap();
-        streams.abandon(first, Owner::Nobody);
+        let first = streams.allocate(REQUEST, BodyKind::Control).unwrap();
+        streams.abandon(first, Owner::None);
         let mut all = std::collections::BTreeSet::from([first]);
-        while let Some(id) = streams.allocate(SOMEBODY, BodyKind::Control) {
+        while let Some(id) = streams.allocate(REQUEST, BodyKind::Control) {
             assert!(all.insert(id) && id != StreamId::NONE);
         }
         assert_eq!(all.len(), usize::from(u16::MAX));
         streams.release(StreamId(77));
-        assert_eq!(streams.allocate(SOMEBODY, BodyKind::Control), Some(StreamId(77)));
+        assert_eq!(streams.allocate(REQUEST, BodyKind::Control), Some(StreamId(77)));
     }
 
     #[test]
     fn what_is_put_off_is_not_due_until_its_time() {
         let mut streams = Streams::new();
-        let id = streams.allocate(SOMEBODY, BodyKind::Control).unwrap();
+        let id = streams.allocate(REQUEST, BodyKind::Control).unwrap();
         assert!(streams.any_due());
         streams.defer(id, Time::from_secs(5));
         assert!(!streams.any_due());
         assert_eq!(streams.first_deadline(), Some(Time::from_secs(5)));
         assert_eq!(streams.overdue(Time::from_secs(4)), None);
-        assert_eq!(streams.overdue(Time::from_secs(5)), Some((id, SOMEBODY)));
-        streams.abandon(id, Owner::Nobody);
+        assert_eq!(streams.overdue(Time::from_secs(5)), Some((id, REQUEST)));
+        streams.abandon(id, Owner::None);
         assert_eq!(streams.overdue(Time::from_secs(5)), None);
         assert!(streams.owner(id).is_ok(), "its answer may still come");
         streams.release(id);
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn the_parts_of_an_answer_are_bounded_together() {
         let mut streams = Streams::new();
-        let id = streams.allocate(SOMEBODY, BodyKind::Control).unwrap();
+        let id = streams.allocate(REQUEST, BodyKind::Control).unwrap();
         streams.gather(id, &[0; 100]);
         let head = ResponseHeader { stream: id, status: Status::OkSoFar, length: 1 };
         let limit = CONTROL_BYTES_MAX - 100;

@@ -12,7 +12,7 @@ pub const REQUEST: [u8; 20] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0
 /// What a server is, in its own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerKind {
-    /// Tells where files are.
+    /// A manager: it knows where files are.
     Manager,
     /// Serves files.
     DataServer,

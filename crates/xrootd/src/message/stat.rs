@@ -28,7 +28,7 @@ flags! {
 /// `ctime atime mode owner group`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatInfo {
-    /// Opaque; tells files of one server apart.
+    /// Opaque; differs between files of one server.
     pub id: String,
     /// Bytes.
     pub size: u64,

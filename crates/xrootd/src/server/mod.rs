@@ -94,7 +94,7 @@ struct Waiting {
     stream: StreamId,
     /// Of the request, beyond its header.
     bytes: u32,
-    /// The client has been told that the answer will come later.
+    /// The client has been sent word (`kXR_waitresp`) that the answer will come later.
     deferred: bool,
 }
 
@@ -344,7 +344,7 @@ impl Server {
         self.reply(tag, Status::Wait, vec![encode_wait(time, why).into()]);
     }
 
-    /// Tells the client that the answer will come, at the latest after this time; counts whole
+    /// Announces that the answer will come, at the latest after this time; counts whole
     /// seconds. The tag goes on waiting for its answer.
     pub fn answer_waitresp(&mut self, tag: Tag, time: Duration, why: &str) {
         self.reply(tag, Status::WaitResponse, vec![encode_wait(time, why).into()]);

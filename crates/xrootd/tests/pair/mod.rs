@@ -131,7 +131,7 @@ pub struct Pair {
     pub damage: Option<usize>,
     /// Largest piece that arrives at once, bytes.
     pub chunk: usize,
-    /// What the client told, and when.
+    /// The events of the client, and when they came.
     pub log: Vec<(Time, Event)>,
 }
 
@@ -231,7 +231,7 @@ impl Pair {
                 bytes = copy.into();
             }
             for piece in pieces(&bytes, self.chunk) {
-                // The events tell of errors, too.
+                // Errors are among the events, too.
                 let _ = self.client.handle_bytes(self.now, piece);
             }
         }
