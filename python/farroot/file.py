@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from uuid import UUID
 
 from . import _core
+from ._classes import make
 from ._filters import Filter, predicate
 from ._process import Live, NothingToClose
 from ._registry import opaque
@@ -24,7 +25,7 @@ from .errors import (
     warn,
 )
 from .ntuple import Field, RNTuple
-from .objects import Object, Origin, made, make
+from .objects import Object, Origin, made
 from .streamers import StreamerInfo, dependencies, streamers_of
 from .tree import Branch, Tree, warn_if_recovered
 

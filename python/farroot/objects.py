@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-from ._registry import decoded, is_opaque
+from ._registry import decoded
 from ._shown import shown
 from ._uproot import HELPERS, no_attribute
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
@@ -321,7 +321,7 @@ class TimeStamp(Object):
         return begin + since
 
 
-class _Counted(Object):
+class Counted(Object):
     """Arrays and collections, whose number of items has a name in ROOT too."""
 
     def fill(self, members: dict[str, Any], bases: list[Any]) -> None:
@@ -331,7 +331,7 @@ class _Counted(Object):
         super().fill(members, bases)
 
 
-class Numbers(_Counted):
+class Numbers(Counted):
     """``TArrayD`` and its like."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -339,7 +339,7 @@ class Numbers(_Counted):
         return values if dtype is None else values.astype(dtype)
 
 
-class RefArray(_Counted):
+class RefArray(Counted):
     """``TRefArray``: numbers of objects elsewhere."""
 
     @property
@@ -475,7 +475,7 @@ def _kinded(value: Object) -> Object:
     """The object, with the methods of the base class that has any."""
     if type(value) is Object:
         for base in value._bases:
-            if isinstance(base, Object) and type(_kinded(base)) not in (Object, _Counted, Numbers):
+            if isinstance(base, Object) and type(_kinded(base)) not in (Object, Counted, Numbers):
                 value.__class__ = type(base)
                 break
     return value
@@ -483,7 +483,7 @@ def _kinded(value: Object) -> Object:
 
 def _plain_object(value: Object) -> Any:
     kind = type(value)
-    if kind not in (Object, _Counted, Numbers) or value._lacking is not None:
+    if kind not in (Object, Counted, Numbers) or value._lacking is not None:
         # Nothing of it has to be read here.
         return value
     if _ELEMENTS in value._members:
@@ -503,55 +503,6 @@ def _plain_object(value: Object) -> Any:
         case "TString" | "string":
             return value._members["text"]
     return _kinded(value)
-
-
-def make(classname: str, version: int | None, source: Filling | None) -> Object:
-    """An object of a class, to be filled by its source; at once where there is none."""
-    kind = Registered if is_opaque(classname) else _kind(classname)
-    return kind(classname, version, source)
-
-
-@functools.cache
-def _kind(classname: str) -> type[Object]:
-    """What has the methods of a class; of those that derive from others, see `_kinded`."""
-    from . import algebra, efficiencies, graphs, histograms, histograms_nd, roofit
-
-    for pattern, kind in (
-        (r"TH1[CSIFDLK]", histograms.TH1),
-        (r"TH2[CSIFDL]", histograms.TH2),
-        (r"TH3[CSIFDL]", histograms.TH3),
-        (r"TProfile", histograms.TProfile),
-        (r"TProfile2D", histograms.TProfile2D),
-        (r"TProfile3D", histograms.TProfile3D),
-        (r"TAxis", histograms.Axis),
-        (r"TEfficiency", efficiencies.Efficiency),
-        (r"THnSparseT?(<.*>)?", histograms_nd.Sparse),
-        (r"THnT(<.*>)?", histograms_nd.Dense),
-        (r"TH2Poly|TProfile2Poly", histograms_nd.Polygons),
-        (r"RooCurve", roofit.Curve),
-        (r"RooHist", roofit.Points),
-        (r"TGraphErrors", graphs.TGraphErrors),
-        (r"TGraphAsymmErrors", graphs.TGraphAsymmErrors),
-        (r"TGraph(BentErrors|Polar|QQ)?|TCutG", Graph),
-        (r"TGraphMultiErrors", graphs.MultiErrors),
-        (r"TGraph2D(Errors|AsymmErrors)?", graphs.Graph2D),
-        (r"TMatrixT(Sym|Sparse)?<(float|double)>", algebra.Matrix),
-        (r"TVectorT<(float|double)>", algebra.Vector),
-        (r"TBits", algebra.Bits),
-        (r"TTimeStamp", TimeStamp),
-        (r"TParameter<.*>", Parameter),
-        (r"TDatime", Datime),
-        (r"TTable", Table),
-        (r"TRefArray", RefArray),
-        (r"TArray(C|S|I|L|L64|F|D)", Numbers),
-        (
-            r"T(Hash|Sorted)?List|TObjArray|TOrdCollection|TClonesArray|TMap",
-            _Counted,
-        ),
-    ):
-        if re.fullmatch(pattern, classname):
-            return kind
-    return Object
 
 
 def made(value: Any) -> Any:

@@ -81,7 +81,8 @@ class Tree(InFile, HasBranches):
 
     def _object(self) -> Any:
         """The TTree itself."""
-        from .objects import made, make
+        from ._classes import make
+        from .objects import made
 
         if self._known_object is None:
             found = self._live().file.object(self._object_path, make, opaque())

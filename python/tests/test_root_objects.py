@@ -15,7 +15,8 @@ import pytest
 import uproot
 
 import farroot
-from farroot.objects import Object, make
+from farroot._classes import make
+from farroot.objects import Object
 
 from .members import differences
 from .root import written_by

@@ -115,7 +115,7 @@ fn python_imports<'a>(path: &str, text: &str, all: &BTreeSet<&'a str>) -> BTreeS
         let words = words.filter(|name| !name.is_empty());
         let modules = words.map(|name| format!("{module}/{name}"));
         let file = |module: &str| {
-            let files = [format!("{module}.py"), format!("{module}/__init__.py")];
+            let files = [".py", "/__init__.py", ".pyi"].map(|end| format!("{module}{end}"));
             files.iter().find_map(|file| all.get(file.as_str()).copied())
         };
         // A name is a module of the package, or something that the package's own file defines.
@@ -139,7 +139,8 @@ fn imports_lead_one_way() {
         circles.extend(circles_of_crate(&folder, &sources));
     }
     let package = files().into_iter().filter(|path| path.starts_with("python/farroot/"));
-    let package = package.filter(|path| path.ends_with(".py"));
+    // A stub stands for a module of compiled code.
+    let package = package.filter(|path| path.ends_with(".py") || path.ends_with(".pyi"));
     let read = |path: String| text(&path).map(|text| (path, text));
     circles.extend(python_circles(&package.filter_map(read).collect()));
     report(findings(&circles, &EXCEPTIONS));
@@ -179,6 +180,8 @@ fn the_rule_can_fail_for_python() {
     assert!(circles(&[a, b, ("p/q/__init__.py", "")]).is_empty());
     let back = ("p/q/__init__.py", "def f():\n    from ..a import y\n");
     assert_eq!(circles(&[a, b, back])[0].len(), 3);
+    let (core, user) = (("p/core.pyi", ""), ("p/q/__init__.py", "from .. import core, b\n"));
+    assert_eq!(circles(&[a, b, user, core, ("p/__init__.py", "from .q import x\n")])[0].len(), 2);
     let types = ("p/q/__init__.py", "if TYPE_CHECKING:\n    from ..a import Y\n");
     assert!(circles(&[a, b, types]).is_empty());
 }

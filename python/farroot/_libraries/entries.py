@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
+from .._classes import make
 from ..containers import STLBitSet, STLMap, STLSet, STLVector
-from ..objects import make
 from .numpy import at, records, to_numpy
 
 if TYPE_CHECKING:
