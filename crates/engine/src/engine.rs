@@ -117,8 +117,9 @@ impl Engine {
 
     pub(crate) async fn open_with(&self, address: &str, speculation: Speculation) -> Result<File> {
         let Inner { remote, decoders, .. } = &*self.inner;
-        let places = remote.places(address).await?;
-        File::open(remote.fetcher(), decoders, remote.store().as_ref(), places, speculation).await
+        let locations = remote.locations(address).await?;
+        File::open(remote.fetcher(), decoders, remote.store().as_ref(), locations, speculation)
+            .await
     }
 
     /// Opens a file and a tree in it; without a path, the only tree there is.
@@ -138,8 +139,8 @@ impl Engine {
     ) -> Result<Option<SpeculativeOpen>> {
         let Inner { remote, decoders, .. } = &*self.inner;
         let Some(store) = remote.store() else { return Ok(None) };
-        let places = remote.places(address).await?;
-        File::open_speculatively(remote.fetcher(), decoders, &store, places).await
+        let locations = remote.locations(address).await?;
+        File::open_speculatively(remote.fetcher(), decoders, &store, locations).await
     }
 
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.

@@ -11,9 +11,9 @@ pub mod fetch;
 pub mod home;
 mod listing;
 mod live;
+mod locations;
 mod matching;
 pub mod metalink;
-mod places;
 pub mod report;
 pub mod settings;
 pub mod source;
@@ -31,7 +31,7 @@ pub use error::{Error, ErrorKind, Reader, Result};
 pub use listing::Listed;
 pub use scheduler::LinkModel;
 
-use address::{Address, Places};
+use address::{Address, FileLocations};
 use fetch::activity::Activity;
 use fetch::ledger::Phase;
 use fetch::trace::Trace;
@@ -94,7 +94,7 @@ impl Remote {
     /// Why there is none: of all addresses where there are several.
     pub async fn checksum(&self, address: &str, algorithm: Option<Algorithm>) -> Result<Checksum> {
         let mut errors = Vec::new();
-        for url in self.places(address).await?.urls {
+        for url in self.locations(address).await?.urls {
             let settings = self.settings();
             let Settings { config, network, .. } = &*settings;
             match one_shot::checksum(&url, algorithm, config, network.clone()).await {
@@ -115,11 +115,11 @@ impl Remote {
     /// # Errors
     /// Why the file cannot be opened.
     pub async fn open_bytes(&self, address: &str) -> Result<RemoteFile> {
-        let places = Places { is_opaque: true, ..self.places(address).await? };
+        let locations = FileLocations { is_opaque: true, ..self.locations(address).await? };
         let activity = Activity::begin(self.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
         // Nothing of it is needed but its size.
-        self.inner.fetcher.open(places, 1, 0, &activity).await
+        self.inner.fetcher.open(locations, 1, 0, &activity).await
     }
 
     /// What was asked of whom, and when, by everything that has been read.

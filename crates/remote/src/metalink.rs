@@ -4,7 +4,7 @@
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use crate::address::{Address, Claims, Places, Way};
+use crate::address::{Address, Claims, FileLocations, Way};
 use crate::checksum::{Algorithm, Checksum};
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::check_size;
@@ -25,11 +25,11 @@ pub struct Metalink {
     pub checksums: Vec<Checksum>,
 }
 
-impl From<Metalink> for Places {
+impl From<Metalink> for FileLocations {
     fn from(metalink: Metalink) -> Self {
         let checksum = metalink.checksums.into_iter().next();
         let said = Claims { size: metalink.size, checksum };
-        Places { urls: metalink.urls, said, is_opaque: false }
+        FileLocations { urls: metalink.urls, said, is_opaque: false }
     }
 }
 

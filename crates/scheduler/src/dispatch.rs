@@ -6,7 +6,7 @@ use crate::coalesce::{self, Costs, Limits};
 use crate::connection::{Connection, Phase};
 use crate::estimate::bytes_in;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time};
-use crate::message::{Action, Event, Part, Urgency};
+use crate::message::{Action, Event, FileEnd, Urgency};
 use crate::scheduler::{FILE_BYTES_MAX, Request, Scheduler};
 use crate::split::{self, Pipe};
 
@@ -174,11 +174,11 @@ impl Scheduler {
         let state = self.files.get_mut(&file)?;
         let size = state.size.unwrap_or(FILE_BYTES_MAX);
         let (bytes, segments) = match part {
-            Part::Head(bytes) => (bytes, vec![0..bytes.min(size)]),
-            Part::Tail(bytes) if state.size.is_some() => {
+            FileEnd::Head(bytes) => (bytes, vec![0..bytes.min(size)]),
+            FileEnd::Tail(bytes) if state.size.is_some() => {
                 (bytes, vec![size.saturating_sub(bytes)..size])
             }
-            Part::Tail(bytes) => (bytes, Vec::new()),
+            FileEnd::Tail(bytes) => (bytes, Vec::new()),
         };
         for segment in &segments {
             state.chunks.hold(segment, request);
@@ -299,7 +299,7 @@ impl Scheduler {
         connection_id: ConnectionId,
         source: SourceId,
         file: FileId,
-        part: Option<Part>,
+        part: Option<FileEnd>,
         segments: Vec<Range<u64>>,
         bytes: u64,
     ) {

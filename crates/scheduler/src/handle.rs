@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::chunk::Return;
 use crate::connection::{Phase, suggest_round_trip};
 use crate::ids::{ConnectionId, FileId, RequestId, SourceId, Time, WantId};
-use crate::message::{Action, Event, Failure, Part, WantFailure};
+use crate::message::{Action, Event, Failure, FileEnd, WantFailure};
 use crate::scheduler::{FILE_BYTES_MAX, Request, Resting, Scheduler};
 
 impl Scheduler {
@@ -71,8 +71,8 @@ impl Scheduler {
         }
         let size = size.min(FILE_BYTES_MAX);
         let range = match request.part {
-            Some(Part::Head(head)) => 0..head.min(size),
-            Some(Part::Tail(tail)) => size.saturating_sub(tail)..size,
+            Some(FileEnd::Head(head)) => 0..head.min(size),
+            Some(FileEnd::Tail(tail)) => size.saturating_sub(tail)..size,
             None => return,
         };
         // A file shorter than its parts owes less than was asked.

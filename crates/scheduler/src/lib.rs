@@ -92,7 +92,7 @@ mod want;
 pub use budget::Budgets;
 pub use ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
 pub use link::LinkModel;
-pub use message::{Action, Event, Failure, Part, Urgency, WantFailure};
+pub use message::{Action, Event, Failure, FileEnd, Urgency, WantFailure};
 pub use scheduler::{FILE_BYTES_MAX, Scheduler};
 pub use server::ServerTraits;
 pub use snapshot::{ServerSnapshot, Snapshot, SourceSnapshot};

@@ -1,7 +1,7 @@
 //! Which servers have something to do for which file.
 
 use crate::ids::FileId;
-use crate::message::{Part, WantFailure};
+use crate::message::{FileEnd, WantFailure};
 use crate::scheduler::{Listed, Scheduler};
 
 impl Scheduler {
@@ -12,7 +12,7 @@ impl Scheduler {
             return;
         };
         if self.servers.get(&server).is_some_and(|server| !server.traits.suffix) {
-            opening.todo.retain(|part| matches!(part, Part::Head(_)));
+            opening.todo.retain(|part| matches!(part, FileEnd::Head(_)));
             self.conclude_open(id, WantFailure::NoSource);
         }
     }

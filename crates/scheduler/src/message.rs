@@ -16,7 +16,7 @@ pub enum Urgency {
 
 /// One end of a file, as an open asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum FileEnd {
     /// The first bytes, this many.
     Head(u64),
     /// The last bytes, this many, without knowing the size.
@@ -53,7 +53,7 @@ pub enum Action {
         connection: ConnectionId,
         source: SourceId,
         file: FileId,
-        part: Part,
+        part: FileEnd,
         /// Only to see whether the source has the same file: its bytes are dropped.
         joins: bool,
     },

@@ -2,7 +2,7 @@
 
 use crate::estimate::bytes_in;
 use crate::ids::{FileId, RequestId, ServerId, SourceId, Time};
-use crate::message::{Action, Event, Failure, Part, Urgency};
+use crate::message::{Action, Event, Failure, FileEnd, Urgency};
 use crate::scheduler::{Request, Scheduler};
 use crate::server::BANDWIDTH_GUESS;
 use crate::share::{Load, shares};
@@ -90,7 +90,7 @@ impl Scheduler {
         let request = RequestId(self.new_name());
         self.files.get_mut(&file)?.sources.get_mut(source)?.join = Join::Sent(request);
         // One byte shows more than a size: that it can be read.
-        let part = Part::Head(1);
+        let part = FileEnd::Head(1);
         self.counters.opens += 1;
         self.book(request, connection, source, file, Some(part), Vec::new(), 1);
         self.requests.get_mut(&request)?.joins = true;

@@ -3,7 +3,7 @@
 use crate::chunk::Return;
 use crate::connection::Phase;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
-use crate::message::{Event, Failure, Part, WantFailure};
+use crate::message::{Event, Failure, FileEnd, WantFailure};
 use crate::scheduler::{Request, Resting, Scheduler};
 use crate::sources::{Source, Standing};
 
@@ -52,7 +52,7 @@ impl Scheduler {
         &mut self,
         id: RequestId,
         request: &Request,
-        part: Part,
+        part: FileEnd,
         failure: Failure,
     ) {
         let how = Return::Again;
@@ -61,7 +61,7 @@ impl Scheduler {
         let Some(state) = self.files.get_mut(&request.file) else { return };
         let others = state.sources.has_other(request.source);
         let Some(opening) = &mut state.opening else { return };
-        if matches!(part, Part::Tail(_)) && !failure.retryable {
+        if matches!(part, FileEnd::Tail(_)) && !failure.retryable {
             // The server cannot give a suffix after all; the head is what matters.
             self.end_part(request.file, request.source);
             return;

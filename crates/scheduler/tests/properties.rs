@@ -87,7 +87,7 @@ fn op() -> impl Strategy<Value = Op> {
 struct Owed {
     connection: ConnectionId,
     file: FileId,
-    part: Option<Part>,
+    part: Option<FileEnd>,
     opened: bool,
     cancelled: bool,
     segments: Vec<Range<u64>>,
@@ -350,8 +350,8 @@ impl Model {
             Action::Open { request, connection, file, part, joins, .. } => {
                 assert!(self.connections.contains(&connection));
                 let range = match part {
-                    Part::Head(bytes) => 0..bytes.min(FILE_SIZE),
-                    Part::Tail(bytes) => FILE_SIZE.saturating_sub(bytes)..FILE_SIZE,
+                    FileEnd::Head(bytes) => 0..bytes.min(FILE_SIZE),
+                    FileEnd::Tail(bytes) => FILE_SIZE.saturating_sub(bytes)..FILE_SIZE,
                 };
                 let owed = Owed {
                     connection,

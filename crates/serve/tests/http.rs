@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use farroot_serve::{Config, Limits, Server, Shape};
 
-/// A served folder with one file whose bytes tell their offsets.
+/// A served folder with one file whose bytes depend on their offsets.
 struct Served {
     _folder: tempfile::TempDir,
     server: Server,

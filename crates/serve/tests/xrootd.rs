@@ -16,7 +16,7 @@ use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::open::OpenOptions;
 use xrootd::profile::{Profile, Start};
 
-/// A client on a blocking socket, with what it has been told by request.
+/// A client on a blocking socket, with what it has received by request.
 struct Session {
     client: Client,
     stream: TcpStream,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use scheduler::{
-    Action, Budgets, ConnectionId, Event, Failure, FileId, Part, RequestId, Scheduler,
+    Action, Budgets, ConnectionId, Event, Failure, FileEnd, FileId, RequestId, Scheduler,
     ServerTraits, SourceId, Time, Urgency, WantId,
 };
 
@@ -27,7 +27,7 @@ struct Sent {
 
 #[derive(Clone)]
 enum Wanted {
-    End(Part),
+    End(FileEnd),
     Segments(Vec<Range<u64>>),
 }
 
@@ -182,8 +182,8 @@ impl World {
         }
         let segments = match wanted {
             Wanted::Segments(segments) => segments,
-            Wanted::End(Part::Head(count)) => vec![0..count.min(FILE_BYTES)],
-            Wanted::End(Part::Tail(count)) => vec![FILE_BYTES.saturating_sub(count)..FILE_BYTES],
+            Wanted::End(FileEnd::Head(count)) => vec![0..count.min(FILE_BYTES)],
+            Wanted::End(FileEnd::Tail(count)) => vec![FILE_BYTES.saturating_sub(count)..FILE_BYTES],
         };
         for segment in segments {
             let end = segment.start + (segment.end - segment.start) * u64::from(how % 5 + 1) / 5;

@@ -6,7 +6,7 @@
 //! * [`Way::Redirect`]: a server answers that the file is elsewhere (HTTP `Location`,
 //!   kXR_redirect, also the one of an open with `tried=`) or, asked where it is, names hosts
 //!   (kXR_locate).
-//! * [`Way::Replica`]: a document or an answer lists places of the same file (Metalink, `Link`).
+//! * [`Way::Replica`]: a document or an answer lists locations of the same file (Metalink, `Link`).
 //! * [`Way::Mention`]: a ROOT file names another one (a friend of a tree, a file of a chain).
 //!
 //! A pattern is none of them: a listing gives names, which stay in their directory

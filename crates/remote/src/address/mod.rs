@@ -48,7 +48,7 @@ const SEGMENT: &AsciiSet = &CONTROLS
 
 /// Where a file is, at least one place, and what is known of it beforehand.
 #[derive(Debug, Clone, Default)]
-pub struct Places {
+pub struct FileLocations {
     pub urls: Vec<Address>,
     pub said: Claims,
     /// Its bytes are not decoded: they come with checksums where servers offer them.
@@ -63,18 +63,18 @@ pub struct Claims {
     pub checksum: Option<Checksum>,
 }
 
-impl Places {
+impl FileLocations {
     /// What was said first counts.
-    pub fn add(&mut self, more: Places) {
+    pub fn add(&mut self, more: FileLocations) {
         self.urls.extend(more.urls);
         self.said.size = self.said.size.or(more.said.size);
         self.said.checksum = self.said.checksum.take().or(more.said.checksum);
     }
 }
 
-impl From<Vec<Address>> for Places {
+impl From<Vec<Address>> for FileLocations {
     fn from(urls: Vec<Address>) -> Self {
-        Places { urls, said: Claims::default(), is_opaque: false }
+        FileLocations { urls, said: Claims::default(), is_opaque: false }
     }
 }
 

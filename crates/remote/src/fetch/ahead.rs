@@ -115,7 +115,7 @@ mod tests {
     use futures::{FutureExt, StreamExt};
 
     use super::*;
-    use crate::address::{Address, Places};
+    use crate::address::{Address, FileLocations};
     use crate::config::Config;
     use crate::fetch::activity::Activity;
     use crate::fetch::ledger::Phase;
@@ -183,11 +183,11 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         file.as_file().set_len(bytes).unwrap();
         let url = Address::local(file.path()).unwrap();
-        let places = Places::from(vec![url]);
+        let locations = FileLocations::from(vec![url]);
         let network = Arc::new(Tcp::new(Duration::from_secs(5)));
         let fetcher = Fetcher::start(&Config::default(), network);
         let activity = Activity::begin(fetcher.trace(), Phase::Opening, None);
-        let remote = fetcher.open(places, 0, 0, &activity).await.unwrap();
+        let remote = fetcher.open(locations, 0, 0, &activity).await.unwrap();
         (file, remote)
     }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
 use super::activity::Activity;
-use crate::address::Places;
+use crate::address::FileLocations;
 use crate::config::Config;
 use crate::error::Result;
 use crate::source::FileInfo;
@@ -38,7 +38,7 @@ pub struct Want {
 /// What handles ask of the driver.
 pub enum DriverCommand {
     Open {
-        places: Places,
+        locations: FileLocations,
         head: u64,
         tail: u64,
         activity: Activity,

@@ -15,7 +15,7 @@ use crate::address::Address;
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::report::count;
-use crate::source::{Command, FileInfo, FileRef, Place, Server};
+use crate::source::{Command, FileInfo, FileLocation, FileRef, Server};
 
 /// A file to which a caller holds a handle.
 pub struct FileState {
@@ -155,7 +155,7 @@ pub struct Search {
     /// It has sent the read to another server, and accepts a list of those that have been tried.
     pub sends_on: bool,
     /// What has been named unasked.
-    pub named: Vec<Place>,
+    pub named: Vec<FileLocation>,
     /// The hosts that it has named, and why they are not enough, in its own words.
     pub tried: BTreeMap<String, &'static str>,
     /// A server has failed, and no other was found.

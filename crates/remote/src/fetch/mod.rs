@@ -26,7 +26,7 @@ use futures::stream::SelectAll;
 use futures::{Stream, StreamExt};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::address::{Address, Places};
+use crate::address::{Address, FileLocations};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -140,20 +140,20 @@ impl Fetcher {
         LentMemory { bytes, commands }
     }
 
-    /// Finds a file, which may be at several places, and fetches its first `head` bytes and, where
+    /// Finds a file, which may have several locations, and fetches its first `head` bytes and, where
     /// a server can answer that before its size is known, the last `tail`. The activity is told
     /// what is waited for.
     pub async fn open(
         &self,
-        places: Places,
+        locations: FileLocations,
         head: u64,
         tail: u64,
         activity: &Activity,
     ) -> Result<RemoteFile> {
-        let urls: Arc<[Address]> = places.urls.clone().into();
+        let urls: Arc<[Address]> = locations.urls.clone().into();
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}"));
-        let answer = self.send_open(places, head, tail, None, activity)?;
+        let answer = self.send_open(locations, head, tail, None, activity)?;
         let opened = answer.await.map_err(|_| stopped())?.map_err(|e| e.with_url(&*shown))?;
         Ok(RemoteFile {
             file: opened.file,
@@ -172,16 +172,16 @@ impl Fetcher {
     /// counts before the [`Answer`] says the same.
     pub async fn open_early(
         &self,
-        places: Places,
+        locations: FileLocations,
         head: u64,
         info: FileInfo,
         activity: &Activity,
     ) -> Result<(RemoteFile, Answer)> {
         let (begun, beginning) = oneshot::channel();
-        let urls: Arc<[Address]> = places.urls.clone().into();
+        let urls: Arc<[Address]> = locations.urls.clone().into();
         let (shown, local) = (shown(&urls), are_local(&urls));
         self.trace().say(Level::Info, || format!("opening {shown}, remembered from before"));
-        let opened = self.send_open(places, head, 0, Some(begun), activity)?;
+        let opened = self.send_open(locations, head, 0, Some(begun), activity)?;
         // An address of no server is refused before anything begins.
         let Ok(begun) = beginning.await else {
             let refused = opened.await.map_err(|_| stopped())?;
@@ -202,7 +202,7 @@ impl Fetcher {
 
     fn send_open(
         &self,
-        places: Places,
+        locations: FileLocations,
         head: u64,
         tail: u64,
         early: Option<oneshot::Sender<Begun>>,
@@ -210,7 +210,7 @@ impl Fetcher {
     ) -> Result<oneshot::Receiver<Result<Opened>>> {
         let (reply, answer) = oneshot::channel();
         let command =
-            DriverCommand::Open { places, head, tail, activity: activity.clone(), early, reply };
+            DriverCommand::Open { locations, head, tail, activity: activity.clone(), early, reply };
         self.commands.send(command).map_err(|_| stopped())?;
         Ok(answer)
     }
@@ -263,7 +263,7 @@ pub struct RemoteFile {
 }
 
 impl RemoteFile {
-    /// The places where it is read from, as the caller or a Metalink names them.
+    /// The locations that it is read from, as the caller or a Metalink names them.
     pub fn urls(&self) -> &[Address] {
         &self.urls
     }

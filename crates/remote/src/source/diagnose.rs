@@ -17,7 +17,8 @@ use tokio::time::{Instant, timeout};
 use super::network::Network;
 use super::servers::server_for;
 use super::{
-    Command, ConnectionEvent, ConnectionTag, FileInfo, FileRef, Link, Part, RequestTag, Server,
+    Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
+    Server,
 };
 use crate::address::Address;
 use crate::config::Config;
@@ -248,7 +249,11 @@ impl Visit {
         let (orders, commands) = mpsc::unbounded_channel();
         let (events, inbox) = mpsc::unbounded_channel();
         // It ends with `orders`.
-        tokio::spawn(server.clone().run(Link { connection: ConnectionTag(0), commands, events }));
+        tokio::spawn(server.clone().run(DriverLink {
+            connection: ConnectionTag(0),
+            commands,
+            events,
+        }));
         let file = FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false };
         Ok(Visit { server, name, file, orders, inbox, info: FileInfo::default() })
     }
@@ -259,7 +264,7 @@ impl Visit {
         let size = self.info.size;
         match step {
             Step::Name | Step::Connect | Step::Login | Step::File => {}
-            Step::Open => self.order(Command::Open { request, file, part: Part::Head(1) }),
+            Step::Open => self.order(Command::Open { request, file, part: FileEnd::Head(1) }),
             Step::Read => {
                 let segments = vec![0..size.min(READ_BYTES)];
                 self.order(Command::Fetch { request, file, segments });

@@ -19,8 +19,8 @@ use tokio::sync::oneshot;
 
 use super::buffers::Buffers;
 use super::{
-    Command, ConnectionEvent, FileInfo, FileRef, Link, Part, RequestTag, Server, ServerTraits,
-    cannot_list, cannot_locate, no_checksum,
+    Command, ConnectionEvent, DriverLink, FileEnd, FileInfo, FileRef, RequestTag, Server,
+    ServerTraits, cannot_list, cannot_locate, no_checksum,
 };
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
@@ -48,17 +48,17 @@ impl LocalServer {
         Self::default()
     }
 
-    fn opened(&self, file: &FileRef, link: &Link) -> Result<Arc<OpenFile>> {
+    fn opened(&self, file: &FileRef, link: &DriverLink) -> Result<Arc<OpenFile>> {
         if let Some(open) = self.files.lock().get(&file.tag) {
             return Ok(open.clone());
         }
         self.open(file, link)
     }
 
-    fn open(&self, file: &FileRef, link: &Link) -> Result<Arc<OpenFile>> {
+    fn open(&self, file: &FileRef, link: &DriverLink) -> Result<Arc<OpenFile>> {
         let open = Arc::new(open_at(&file.url)?);
         // Before any connection can read from it.
-        link.tell(ConnectionEvent::Seen { file: file.tag, info: open.info.clone() });
+        link.send(ConnectionEvent::Seen { file: file.tag, info: open.info.clone() });
         self.files.lock().insert(file.tag, open.clone());
         Ok(open)
     }
@@ -115,7 +115,7 @@ impl Server for LocalServer {
         }
     }
 
-    fn run(self: Arc<Self>, link: Link) -> BoxFuture<'static, ()> {
+    fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()> {
         let (connection, events) = (link.connection, link.events.clone());
         let (alive, ended) = oneshot::channel::<()>();
         let reader =
@@ -138,7 +138,7 @@ impl Server for LocalServer {
 
 struct Reader {
     server: Arc<LocalServer>,
-    link: Link,
+    link: DriverLink,
     queue: VecDeque<Command>,
     /// Requests, queued or current, that no read waits for any more.
     cancelled: BTreeSet<RequestTag>,
@@ -149,11 +149,11 @@ struct Ended;
 
 impl Reader {
     fn run(mut self) {
-        self.link.tell(ConnectionEvent::Connected);
+        self.link.send(ConnectionEvent::Connected);
         while let Ok(command) = self.next() {
             let Ok(()) = self.execute(command) else { break };
         }
-        self.link.tell(ConnectionEvent::Disconnected { error: None });
+        self.link.send(ConnectionEvent::Disconnected { error: None });
     }
 
     fn next(&mut self) -> std::result::Result<Command, Ended> {
@@ -186,16 +186,16 @@ impl Reader {
         match command {
             Command::Open { request, file, part } => match self.server.open(&file, &self.link) {
                 Ok(open) => {
-                    self.link.tell(ConnectionEvent::Opened { request, info: open.info.clone() });
+                    self.link.send(ConnectionEvent::Opened { request, info: open.info.clone() });
                     let size = open.info.size;
                     let range = match part {
-                        Part::Head(bytes) => 0..bytes.min(size),
-                        Part::Tail(bytes) => size.saturating_sub(bytes)..size,
+                        FileEnd::Head(bytes) => 0..bytes.min(size),
+                        FileEnd::Tail(bytes) => size.saturating_sub(bytes)..size,
                     };
                     self.read(request, &file, &open, &[range])
                 }
                 Err(error) => {
-                    self.link.tell(ConnectionEvent::Failed { request, error });
+                    self.link.send(ConnectionEvent::Failed { request, error });
                     Ok(())
                 }
             },
@@ -203,7 +203,7 @@ impl Reader {
                 match self.server.opened(&file, &self.link) {
                     Ok(open) => self.read(request, &file, &open, &segments),
                     Err(error) => {
-                        self.link.tell(ConnectionEvent::Failed { request, error });
+                        self.link.send(ConnectionEvent::Failed { request, error });
                         Ok(())
                     }
                 }
@@ -214,15 +214,15 @@ impl Reader {
                 Ok(())
             }
             Command::List { request, directory } => {
-                self.link.tell(cannot_list(request, &directory));
+                self.link.send(cannot_list(request, &directory));
                 Ok(())
             }
             Command::Checksum { request, file, .. } => {
-                self.link.tell(no_checksum(request, &file));
+                self.link.send(no_checksum(request, &file));
                 Ok(())
             }
             Command::Locate { request, file } => {
-                self.link.tell(cannot_locate(request, &file));
+                self.link.send(cannot_locate(request, &file));
                 Ok(())
             }
         }
@@ -233,7 +233,7 @@ impl Reader {
     fn check(&self, file: &FileRef, open: &OpenFile) -> Result<()> {
         let now = info_of(&open.file)?;
         open.info.is_still(&now).map_err(|error| {
-            self.link.tell(ConnectionEvent::Seen { file: file.tag, info: now });
+            self.link.send(ConnectionEvent::Seen { file: file.tag, info: now });
             error.with_url(file.url.as_str())
         })
     }
@@ -245,20 +245,20 @@ impl Reader {
         open: &OpenFile,
         segments: &[Range<u64>],
     ) -> std::result::Result<(), Ended> {
-        self.link.tell(ConnectionEvent::Sent { request });
+        self.link.send(ConnectionEvent::Sent { request });
         for segment in segments {
             let end = segment.end.min(open.info.size);
             let mut at = segment.start;
             while at < end {
                 if self.cancelled.remove(&request) {
-                    self.link.tell(ConnectionEvent::Done { request });
+                    self.link.send(ConnectionEvent::Done { request });
                     return Ok(());
                 }
                 let piece = at..end.min(at.saturating_add(PIECE_BYTES));
                 match self.server.buffers.read(&open.file, piece.clone()) {
                     Ok(bytes) => {
                         if let Err(error) = self.check(file, open) {
-                            self.link.tell(ConnectionEvent::Failed { request, error });
+                            self.link.send(ConnectionEvent::Failed { request, error });
                             return Ok(());
                         }
                         if bytes.is_empty() {
@@ -266,12 +266,12 @@ impl Reader {
                         }
                         let offset = at;
                         at += bytes.len() as u64;
-                        self.link.tell(ConnectionEvent::Data { request, offset, bytes });
+                        self.link.send(ConnectionEvent::Data { request, offset, bytes });
                     }
                     Err(error) => {
                         let error = Error::from_io(&error).with_range(piece);
                         let error = error.with_url(file.url.to_string());
-                        self.link.tell(ConnectionEvent::Failed { request, error });
+                        self.link.send(ConnectionEvent::Failed { request, error });
                         return Ok(());
                     }
                 }
@@ -279,7 +279,7 @@ impl Reader {
             }
         }
         self.cancelled.remove(&request);
-        self.link.tell(ConnectionEvent::Done { request });
+        self.link.send(ConnectionEvent::Done { request });
         Ok(())
     }
 }

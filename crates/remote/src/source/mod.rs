@@ -68,7 +68,7 @@ pub struct FileRef {
 #[derive(Debug)]
 pub enum Command {
     /// Find the file, say its size, and deliver one end of it.
-    Open { request: RequestTag, file: FileRef, part: Part },
+    Open { request: RequestTag, file: FileRef, part: FileEnd },
     /// Deliver these ranges, ascending and disjoint, in one request where the protocol can.
     Fetch { request: RequestTag, file: FileRef, segments: Vec<Range<u64>> },
     /// The driver waits for this request no more: its data need not be delivered. It is still
@@ -86,7 +86,7 @@ pub enum Command {
 
 /// One end of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum FileEnd {
     /// The first bytes.
     Head(u64),
     /// The last bytes; only for servers whose traits say `suffix`. One that turns out not to know
@@ -143,7 +143,7 @@ pub enum ConnectionEvent {
     /// Comes before the `Done` of a `Locate`, and with an `Open` where the server says it unasked.
     Located {
         request: RequestTag,
-        places: Vec<Place>,
+        locations: Vec<FileLocation>,
     },
     /// These bytes have come otherwise than they were sent, and are not passed on.
     Damaged {
@@ -176,7 +176,7 @@ pub enum ConnectionEvent {
 
 /// Where a redirector, or a server, says that a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct FileLocation {
     pub url: Address,
     pub role: Role,
 }
@@ -218,15 +218,15 @@ pub struct ServerTraits {
 }
 
 /// Both ends of a connection's conversation with the driver, as the connection holds them.
-pub struct Link {
+pub struct DriverLink {
     pub connection: ConnectionTag,
     pub commands: UnboundedReceiver<Command>,
     pub events: UnboundedSender<(ConnectionTag, ConnectionEvent)>,
 }
 
-impl Link {
-    /// Tells the driver; a driver that is gone needs no telling.
-    pub fn tell(&self, event: ConnectionEvent) {
+impl DriverLink {
+    /// An event for the driver; dropped where the driver has ended.
+    pub fn send(&self, event: ConnectionEvent) {
         let _ = self.events.send((self.connection, event));
     }
 }
@@ -262,5 +262,5 @@ pub trait Server: Send + Sync + 'static {
     fn traits(&self) -> ServerTraits;
 
     /// Runs one connection until its commands end or it fails.
-    fn run(self: Arc<Self>, link: Link) -> BoxFuture<'static, ()>;
+    fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()>;
 }

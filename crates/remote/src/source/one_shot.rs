@@ -14,9 +14,10 @@ use tokio::time::{Instant, timeout_at};
 use super::network::{Counted, Network, Stream};
 use super::servers::server_for;
 use super::{
-    Command, ConnectionEvent, ConnectionTag, FileRef, Link, Part, Place, RequestTag, Role,
+    Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileLocation, FileRef,
+    RequestTag, Role,
 };
-use crate::address::{Address, Places};
+use crate::address::{Address, FileLocations};
 use crate::checksum::{Algorithm, Checksum};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -85,23 +86,27 @@ const ASKED_MAX: usize = 4;
 /// # Errors
 /// `Unsupported` where the protocol has no such question; `NotFound`; whatever keeps it from being
 /// asked.
-pub async fn locate(file: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Places> {
-    let place = Place { url: file.clone(), role: Role::Manager };
+pub async fn locate(
+    file: &Address,
+    config: &Config,
+    network: Arc<dyn Network>,
+) -> Result<FileLocations> {
+    let place = FileLocation { url: file.clone(), role: Role::Manager };
     follow(vec![place], config, network).await
 }
 
-/// The servers that places lead to: those that redirectors among them name, and Metalinks.
+/// The servers that locations lead to: those that redirectors among them name, and Metalinks.
 ///
 /// # Errors
 /// Why the first one could not be asked, where nothing was found.
 pub async fn follow(
-    places: Vec<Place>,
+    locations: Vec<FileLocation>,
     config: &Config,
     network: Arc<dyn Network>,
-) -> Result<Places> {
-    let (mut found, mut failure) = (Places::default(), None);
-    let (mut places, mut asked) = (VecDeque::from(places), Vec::new());
-    while let Some(Place { url, role }) = places.pop_front() {
+) -> Result<FileLocations> {
+    let (mut found, mut failure) = (FileLocations::default(), None);
+    let (mut locations, mut asked) = (VecDeque::from(locations), Vec::new());
+    while let Some(FileLocation { url, role }) = locations.pop_front() {
         if role == Role::Server {
             if !is_metalink(&url) && !found.urls.contains(&url) {
                 found.urls.push(url);
@@ -115,8 +120,8 @@ pub async fn follow(
         let answer = match role {
             Role::Metalink => described(&url, config, network.clone()).await,
             _ => named(&url, config, network.clone()).await.map(|named| {
-                places.extend(named);
-                Places::default()
+                locations.extend(named);
+                FileLocations::default()
             }),
         };
         match answer {
@@ -136,19 +141,23 @@ async fn named(
     manager: &Address,
     config: &Config,
     network: Arc<dyn Network>,
-) -> Result<Vec<Place>> {
+) -> Result<Vec<FileLocation>> {
     let question = |file| Command::Locate { request: REQUEST, file };
     let (_, events) = ask(manager, config, network, question).await?;
-    let places = events.into_iter().filter_map(|event| match event {
-        ConnectionEvent::Located { places, .. } => Some(places),
+    let locations = events.into_iter().filter_map(|event| match event {
+        ConnectionEvent::Located { locations, .. } => Some(locations),
         _ => None,
     });
-    Ok(places.flatten().collect())
+    Ok(locations.flatten().collect())
 }
 
 /// What a Metalink says.
-async fn described(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Places> {
-    let part = Part::Head(metalink::BYTES_MAX);
+async fn described(
+    url: &Address,
+    config: &Config,
+    network: Arc<dyn Network>,
+) -> Result<FileLocations> {
+    let part = FileEnd::Head(metalink::BYTES_MAX);
     let question = |file| Command::Open { request: REQUEST, file, part };
     let (_, events) = ask(url, config, network, question).await?;
     let mut document = Vec::new();
@@ -183,7 +192,7 @@ pub async fn another(
     let query = file.query().map_or(tried.clone(), |query| format!("{query}&{tried}"));
     let url = file.with_query(Some(&query));
     // One byte shows more than an open: that it can be read.
-    let question = |file| Command::Open { request: REQUEST, file, part: Part::Head(1) };
+    let question = |file| Command::Open { request: REQUEST, file, part: FileEnd::Head(1) };
     let (at, _) = ask(&url, config, network, question).await?;
     if at == url {
         return Ok(None);
@@ -240,7 +249,7 @@ async fn ask_one(
     let (events, mut inbox) = mpsc::unbounded_channel();
     let _ = orders.send(question(FileRef { tag: 0, url: Arc::new(url.clone()), is_opaque: false }));
     // It ends when the order's sender is dropped, at the latest with this function.
-    tokio::spawn(server.run(Link { connection: ConnectionTag(0), commands, events }));
+    tokio::spawn(server.run(DriverLink { connection: ConnectionTag(0), commands, events }));
     let mut events = Vec::new();
     let lost = || Error::new(ErrorKind::Connection, "the connection ended before the answer");
     loop {

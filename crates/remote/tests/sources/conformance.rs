@@ -20,8 +20,8 @@ use tokio::task::JoinHandle;
 
 use remote::address::Address;
 use remote::source::{
-    Command, ConnectionEvent, ConnectionTag, FileInfo, FileRef, Link, Part, RequestTag, Server,
-    ServerTraits,
+    Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
+    Server, ServerTraits,
 };
 use remote::{Error, ErrorKind};
 
@@ -93,7 +93,7 @@ async fn within(name: &str, check: impl Future<Output = ()>) {
 async fn commands_before_connected(place: &Place<'_>) {
     let (mut client, link) = place.disconnected();
     let (file, content) = place.file("medium.bin");
-    let open = client.open(&file, Part::Head(1000));
+    let open = client.open(&file, FileEnd::Head(1000));
     let fetch = client.fetch(&file, vec![50_000..60_000]);
     client.start(place.server.clone(), link);
     client.wait(open).await.delivers(&content, &[0..1000]);
@@ -105,12 +105,12 @@ async fn head_and_tail(place: &Place<'_>) {
     let mut client = place.connect();
     let (file, content) = place.file("large.bin");
     let size = content.len() as u64;
-    let head = client.open(&file, Part::Head(70_000));
+    let head = client.open(&file, FileEnd::Head(70_000));
     let answer = client.wait(head).await;
     assert_eq!(answer.info.as_ref().expect("Opened").size, size);
     answer.delivers(&content, &[0..70_000]);
     if place.traits().suffix {
-        let tail = client.open(&file, Part::Tail(70_000));
+        let tail = client.open(&file, FileEnd::Tail(70_000));
         let answer = client.wait(tail).await;
         assert_eq!(answer.info.as_ref().expect("Opened").size, size);
         // A server may turn out not to know suffixes: then it says so, and delivers nothing.
@@ -195,17 +195,17 @@ async fn end_of_file(place: &Place<'_>) {
 async fn cancel(place: &Place<'_>) {
     let mut client = place.connect();
     let (file, content) = place.file("large.bin");
-    client.tell(Command::Cancel { request: RequestTag(u64::MAX) });
+    client.send(Command::Cancel { request: RequestTag(u64::MAX) });
     let first = client.fetch(&file, vec![0..2_000_000]);
     let second = client.fetch(&file, vec![2_000_000..3_000_000]);
-    client.tell(Command::Cancel { request: first });
-    client.tell(Command::Cancel { request: second });
+    client.send(Command::Cancel { request: first });
+    client.send(Command::Cancel { request: second });
     let third = client.fetch(&file, vec![5..500]);
     for cancelled in [first, second] {
         client.wait(cancelled).await.agrees(&content);
     }
     client.wait(third).await.delivers(&content, &[5..500]);
-    client.tell(Command::Cancel { request: third });
+    client.send(Command::Cancel { request: third });
     let fourth = client.fetch(&file, vec![1000..2000]);
     client.wait(fourth).await.delivers(&content, &[1000..2000]);
     client.end().await;
@@ -219,7 +219,7 @@ async fn unknown_file(place: &Place<'_>) {
         url: Arc::new((place.url_of)("no such file.bin")),
         is_opaque: false,
     };
-    let missing = client.open(&unknown, Part::Head(100));
+    let missing = client.open(&unknown, FileEnd::Head(100));
     let error = client.wait(missing).await.fails();
     assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
     assert!(!error.is_retryable(), "{error}");
@@ -232,9 +232,9 @@ async fn close_and_reopen(place: &Place<'_>) {
     let mut client = place.connect();
     let (file, content) = place.file("medium.bin");
     for _ in 0..2 {
-        let open = client.open(&file, Part::Head(10));
+        let open = client.open(&file, FileEnd::Head(10));
         client.wait(open).await.delivers(&content, &[0..10]);
-        client.tell(Command::Close { file: file.clone() });
+        client.send(Command::Close { file: file.clone() });
     }
     let fetch = client.fetch(&file, vec![20..30]);
     client.wait(fetch).await.delivers(&content, &[20..30]);
@@ -245,7 +245,7 @@ async fn two_files(place: &Place<'_>) {
     let mut client = place.connect();
     let (large, large_content) = place.file("large.bin");
     let (medium, medium_content) = place.file("medium.bin");
-    let opens = [client.open(&large, Part::Head(300)), client.open(&medium, Part::Head(200))];
+    let opens = [client.open(&large, FileEnd::Head(300)), client.open(&medium, FileEnd::Head(200))];
     let fetches = [
         client.fetch(&medium, vec![1000..1300, 1400..1500]),
         client.fetch(&large, vec![1000..1300, 1400..1500]),
@@ -253,7 +253,7 @@ async fn two_files(place: &Place<'_>) {
     client.wait(opens[0]).await.delivers(&large_content, &[0..300]);
     client.wait(opens[1]).await.delivers(&medium_content, &[0..200]);
     client.wait(fetches[0]).await.delivers(&medium_content, &[1000..1300, 1400..1500]);
-    client.tell(Command::Close { file: medium });
+    client.send(Command::Close { file: medium });
     client.wait(fetches[1]).await.delivers(&large_content, &[1000..1300, 1400..1500]);
     client.end().await;
 }
@@ -261,7 +261,7 @@ async fn two_files(place: &Place<'_>) {
 async fn several_connections(place: &Place<'_>) {
     let (file, content) = place.file("large.bin");
     let mut clients: Vec<Client> = (0..3).map(|_| place.connect()).collect();
-    // It may be told on another connection, whose events are not waited for here.
+    // It may come on another connection, whose events are not waited for here.
     place.seen.lock().insert(file.tag);
     let share = content.len() as u64 / 3;
     let ranges: Vec<Range<u64>> = (0..3).map(|i| i * share..(i + 1) * share).collect();
@@ -298,10 +298,10 @@ impl Place<'_> {
         self.server.traits()
     }
 
-    fn parts(&self, bytes: u64) -> Vec<Part> {
-        let mut parts = vec![Part::Head(bytes)];
+    fn parts(&self, bytes: u64) -> Vec<FileEnd> {
+        let mut parts = vec![FileEnd::Head(bytes)];
         if self.traits().suffix {
-            parts.push(Part::Tail(bytes));
+            parts.push(FileEnd::Tail(bytes));
         }
         parts
     }
@@ -313,7 +313,7 @@ impl Place<'_> {
         (FileRef { tag: new_file(), url, is_opaque: false }, content.1.clone())
     }
 
-    fn disconnected(&self) -> (Client, Link) {
+    fn disconnected(&self) -> (Client, DriverLink) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let connection = ConnectionTag(NEXT.fetch_add(1, Ordering::Relaxed));
         let (commands, receiver) = unbounded_channel();
@@ -328,7 +328,7 @@ impl Place<'_> {
             answers: BTreeMap::new(),
             seen: self.seen.clone(),
         };
-        (client, Link { connection, commands: receiver, events: sender })
+        (client, DriverLink { connection, commands: receiver, events: sender })
     }
 
     fn connect(&self) -> Client {
@@ -356,12 +356,12 @@ struct Client {
     seen: Seen,
 }
 
-/// Files of which it has been told what they are.
+/// Files of which `Seen` has said what they are.
 type Seen = Arc<Mutex<BTreeSet<u32>>>;
 
 struct Answer {
     file: u32,
-    open: Option<Part>,
+    open: Option<FileEnd>,
     asked: Vec<Range<u64>>,
     info: Option<FileInfo>,
     data: BTreeMap<u64, Bytes>,
@@ -369,31 +369,36 @@ struct Answer {
 }
 
 impl Client {
-    fn start(&mut self, server: Arc<dyn Server>, link: Link) {
+    fn start(&mut self, server: Arc<dyn Server>, link: DriverLink) {
         self.task = Some(tokio::spawn(server.run(link)));
     }
 
-    fn tell(&self, command: Command) {
+    fn send(&self, command: Command) {
         self.commands.send(command).expect("the connection ended by itself");
     }
 
-    fn open(&mut self, file: &FileRef, part: Part) -> RequestTag {
+    fn open(&mut self, file: &FileRef, part: FileEnd) -> RequestTag {
         let asked = match part {
-            Part::Head(bytes) => vec![0..bytes],
-            Part::Tail(_) => vec![],
+            FileEnd::Head(bytes) => vec![0..bytes],
+            FileEnd::Tail(_) => vec![],
         };
         let request = self.expect(file, Some(part), asked);
-        self.tell(Command::Open { request, file: file.clone(), part });
+        self.send(Command::Open { request, file: file.clone(), part });
         request
     }
 
     fn fetch(&mut self, file: &FileRef, segments: Vec<Range<u64>>) -> RequestTag {
         let request = self.expect(file, None, segments.clone());
-        self.tell(Command::Fetch { request, file: file.clone(), segments });
+        self.send(Command::Fetch { request, file: file.clone(), segments });
         request
     }
 
-    fn expect(&mut self, file: &FileRef, open: Option<Part>, asked: Vec<Range<u64>>) -> RequestTag {
+    fn expect(
+        &mut self,
+        file: &FileRef,
+        open: Option<FileEnd>,
+        asked: Vec<Range<u64>>,
+    ) -> RequestTag {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let request = RequestTag(NEXT.fetch_add(1, Ordering::Relaxed));
         let (data, file) = (BTreeMap::new(), file.tag);
@@ -429,9 +434,9 @@ impl Client {
                 let answer = self.unanswered(request);
                 assert!(answer.info.is_none() && answer.data.is_empty(), "a late Opened");
                 match answer.open.expect("Opened answers an Open") {
-                    Part::Head(_) => {}
-                    Part::Tail(_) if refused => {}
-                    Part::Tail(bytes) => {
+                    FileEnd::Head(_) => {}
+                    FileEnd::Tail(_) if refused => {}
+                    FileEnd::Tail(bytes) => {
                         answer.asked = vec![info.size.saturating_sub(bytes)..info.size];
                     }
                 }
@@ -455,7 +460,7 @@ impl Client {
             ConnectionEvent::Listed { .. }
             | ConnectionEvent::Checksum { .. }
             | ConnectionEvent::Located { .. } => {
-                panic!("an answer nobody asked for")
+                panic!("an answer to no request")
             }
             ConnectionEvent::Disconnected { .. } => {
                 panic!("a Disconnected that is not the last event")

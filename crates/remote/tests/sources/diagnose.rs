@@ -19,26 +19,26 @@ async fn examine(url: &str) -> Vec<Finding> {
 }
 
 /// The steps that went well, and the one that did not.
-fn told(findings: &[Finding]) -> (Vec<Step>, &Finding) {
+fn steps(findings: &[Finding]) -> (Vec<Step>, &Finding) {
     let (last, before) = findings.split_last().unwrap();
     assert!(last.is_fault && before.iter().all(|finding| !finding.is_fault), "{findings:?}");
     assert!(last.seconds > 0.0 && last.advice.is_some(), "{last:?}");
     (before.iter().map(|finding| finding.step).collect(), last)
 }
 
-/// The kernel takes connections for a process that is stopped, or for a port that nobody looks at.
+/// The kernel takes connections for a process that is stopped, or for a port that no process reads from.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_accepts_and_says_nothing_hangs() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let findings = examine(&format!("root://127.0.0.1:{port}//f")).await;
-    let (before, last) = told(&findings);
+    let (before, last) = steps(&findings);
     assert_eq!((&*before, last.step), (&[Step::Name, Step::Connect][..], Step::Login));
     assert!(last.text.contains("silent for 0.3 s"), "{last:?}");
     assert!(last.advice.as_ref().unwrap().contains("the server hangs"), "{last:?}");
     // The web has no greeting: the first question is the one without an answer.
     let findings = examine(&format!("http://127.0.0.1:{port}/f")).await;
-    let (before, last) = told(&findings);
+    let (before, last) = steps(&findings);
     let reached = [Step::Name, Step::Connect, Step::Login];
     assert_eq!((&*before, last.step), (&reached[..], Step::Open));
     assert!(last.text.contains("within 0.3 s") || last.text.contains("silent"), "{last:?}");
@@ -61,7 +61,7 @@ async fn a_server_that_hangs_in_mid_read_is_found_out() {
             _ => Say::Hang(begun.clone()),
         });
         let findings = examine(url.await.join("f").unwrap().as_str()).await;
-        assert_eq!(told(&findings).1.step, Step::Read, "{findings:?}");
+        assert_eq!(steps(&findings).1.step, Step::Read, "{findings:?}");
     }
 }
 

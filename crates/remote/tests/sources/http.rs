@@ -9,7 +9,7 @@ use remote::address::Address;
 use remote::fetch::{Urgency, Want};
 use remote::source::http::HttpServer;
 use remote::source::network::Tcp;
-use remote::source::{Part, Server};
+use remote::source::{FileEnd, Server};
 
 use super::conformance;
 use super::http_server::{Good, Knobs, PLAIN, Ranges};
@@ -101,7 +101,7 @@ async fn a_server_that_refuses_all_ranges_is_asked_for_them_once() {
         let mut talk = Talk::with(server(&good.origin, &Config::default()));
         for (tag, requests) in [(1, 2), (2, 3)] {
             let large = file(tag, &good.url("large.bin"));
-            assert_eq!(talk.open(&large, Part::Head(10)).await.bytes().len(), 10);
+            assert_eq!(talk.open(&large, FileEnd::Head(10)).await.bytes().len(), 10);
             let end = talk.fetch(&large, &[2_999_017..3_000_017]).await;
             assert_eq!(end.bytes(), content("large.bin")[2_999_017..]);
             assert_eq!(good.requests(), requests, "after {status}");
@@ -114,7 +114,7 @@ async fn a_refused_suffix_leaves_the_size_and_is_not_asked_for_again() {
     for status in [400, 416, 501] {
         let good = Good::start(Knobs { ranges: Ranges::SuffixRefused(status), ..PLAIN }).await;
         let mut talk = Talk::with(server(&good.origin, &Config::default()));
-        let tail = talk.open(&file(1, &good.url("large.bin")), Part::Tail(1000)).await;
+        let tail = talk.open(&file(1, &good.url("large.bin")), FileEnd::Tail(1000)).await;
         assert_eq!(tail.info.as_ref().unwrap().size, 3_000_017, "after {status}");
         // One that says the size and refuses bytes within it may serve them when named.
         assert!(status == 416 || !tail.traits.as_ref().unwrap().suffix);
@@ -174,7 +174,7 @@ async fn many_segments_are_one_request() {
     let good = Good::start(PLAIN).await;
     let mut talk = Talk::with(server(&good.origin, &Config::default()));
     let large = file(1, &good.url("large.bin"));
-    let info = talk.open(&large, Part::Head(100)).await.info.unwrap();
+    let info = talk.open(&large, FileEnd::Head(100)).await.info.unwrap();
     assert_eq!((info.size, info.version.as_deref()), (3_000_017, Some("\"1\"")));
     let segments: Vec<_> = (0..200).map(|i| i * 1000..i * 1000 + 10).collect();
     assert_eq!(talk.fetch(&large, &segments).await.bytes().len(), 2000);
@@ -205,7 +205,7 @@ async fn a_server_without_ranges_is_read_once() {
     let server = server(&good.origin, &Config::default());
     let large = file(1, &good.url("large.bin"));
     let mut talk = Talk::with(server.clone());
-    let opened = talk.open(&large, Part::Head(1000)).await;
+    let opened = talk.open(&large, FileEnd::Head(1000)).await;
     assert_eq!(opened.notes.len(), 1, "{:?}", opened.notes);
     assert!(opened.notes[0].contains("3000017 bytes"), "{:?}", opened.notes);
     assert_eq!(opened.info.as_ref().unwrap().size, 3_000_017);
@@ -222,7 +222,7 @@ async fn a_server_without_ranges_is_read_once() {
 async fn a_small_file_without_ranges_needs_no_temporary_file() {
     let good = Good::start(Knobs { ranges: Ranges::None, ..PLAIN }).await;
     let mut talk = Talk::with(server(&good.origin, &Config::default()));
-    let opened = talk.open(&file(1, &good.url("small.bin")), Part::Head(65_536)).await;
+    let opened = talk.open(&file(1, &good.url("small.bin")), FileEnd::Head(65_536)).await;
     assert!(opened.notes.is_empty(), "{:?}", opened.notes);
     assert_eq!(opened.bytes(), content("small.bin"));
 }
@@ -232,7 +232,7 @@ async fn the_size_alone_costs_one_request() {
     for ranges in [Ranges::All, Ranges::None] {
         let good = Good::start(Knobs { ranges, ..PLAIN }).await;
         let mut talk = Talk::with(server(&good.origin, &Config::default()));
-        let opened = talk.open(&file(1, &good.url("large.bin")), Part::Head(0)).await;
+        let opened = talk.open(&file(1, &good.url("large.bin")), FileEnd::Head(0)).await;
         assert_eq!(opened.info.as_ref().unwrap().size, 3_000_017);
         assert!(opened.bytes().is_empty() && opened.notes.is_empty());
         assert_eq!(good.requests(), 1, "{ranges:?}");
@@ -244,7 +244,7 @@ async fn a_server_without_suffixes_tells_the_size() {
     let good = Good::start(Knobs { ranges: Ranges::NoSuffix, ..PLAIN }).await;
     let mut talk = Talk::with(server(&good.origin, &Config::default()));
     let large = file(1, &good.url("large.bin"));
-    let tail = talk.open(&large, Part::Tail(1000)).await;
+    let tail = talk.open(&large, FileEnd::Tail(1000)).await;
     assert!(!tail.traits.as_ref().unwrap().suffix);
     assert_eq!(tail.info.as_ref().unwrap().size, 3_000_017);
     assert_eq!(tail.bytes(), b"");

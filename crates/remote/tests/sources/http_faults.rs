@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use remote::source::Part;
+use remote::source::FileEnd;
 use remote::{Config, ErrorKind};
 
 use super::http::server;
@@ -31,7 +31,7 @@ async fn opened(answer: String) -> Answer {
     let origin = scripted(move |_, _| Say::Stay(answer.clone())).await;
     let config = patient(Duration::from_millis(300));
     let mut talk = Talk::with(server(&origin, &config));
-    talk.open(&file(1, &origin.join("f").unwrap()), Part::Head(10)).await
+    talk.open(&file(1, &origin.join("f").unwrap()), FileEnd::Head(10)).await
 }
 
 /// Fetches bytes 0-10 and 20-30 of 100 from such a server.
@@ -77,7 +77,7 @@ async fn bodies_of_the_wrong_length_are_errors() {
     })
     .await;
     let mut talk = Talk::with(server(&origin, &Config::default()));
-    let error = talk.open(&file(1, &origin.join("f").unwrap()), Part::Head(10)).await.error();
+    let error = talk.open(&file(1, &origin.join("f").unwrap()), FileEnd::Head(10)).await.error();
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert!(error.is_retryable());
 }
@@ -149,7 +149,7 @@ async fn an_announcement_of_no_bytes_is_compared_with_the_whole_file() {
         })
         .await;
         let mut talk = Talk::with(server(&origin, &Config::default()));
-        let answer = talk.open(&file(1, &origin.join("f").unwrap()), Part::Head(10)).await;
+        let answer = talk.open(&file(1, &origin.join("f").unwrap()), FileEnd::Head(10)).await;
         assert_eq!(answer.info.as_ref().unwrap().size, size);
         assert_eq!(answer.bytes(), body.as_bytes());
     }
@@ -167,7 +167,7 @@ async fn announcements_past_the_end_are_asked_for_again() {
     })
     .await;
     let mut talk = Talk::with(server(&origin, &Config::default()));
-    let answer = talk.open(&file(1, &origin.join("f").unwrap()), Part::Head(10)).await;
+    let answer = talk.open(&file(1, &origin.join("f").unwrap()), FileEnd::Head(10)).await;
     assert_eq!(answer.info.as_ref().unwrap().size, 4);
     assert_eq!(answer.bytes(), b"0123");
 }
@@ -195,7 +195,7 @@ async fn parts_that_do_not_say_the_version_are_asked_for_singly() {
     .await;
     let mut talk = Talk::with(server(&origin, &Config::default()));
     let file = file(1, &origin.join("f").unwrap());
-    assert_eq!(talk.open(&file, Part::Head(10)).await.bytes(), b"0123456789");
+    assert_eq!(talk.open(&file, FileEnd::Head(10)).await.bytes(), b"0123456789");
     assert_eq!(talk.fetch(&file, &[0..10, 20..30]).await.bytes(), b"0123456789abcdefghij");
 }
 
@@ -235,7 +235,7 @@ async fn another_version_is_an_error() {
         .await;
         let mut talk = Talk::with(server(&origin, &Config::default()));
         let file = file(1, &origin.join("f").unwrap());
-        assert_eq!(talk.open(&file, Part::Head(10)).await.bytes(), b"0123456789");
+        assert_eq!(talk.open(&file, FileEnd::Head(10)).await.bytes(), b"0123456789");
         let answer = talk.fetch(&file, &[10..20]).await;
         assert!(answer.data.is_empty());
         let error = answer.error();
@@ -264,12 +264,12 @@ async fn refusals_have_their_kinds_and_leave_the_connection_usable() {
         (ErrorKind::Io, true),
         (ErrorKind::Unsupported, false),
     ] {
-        let answer = talk.open(&file, Part::Head(10)).await;
+        let answer = talk.open(&file, FileEnd::Head(10)).await;
         assert!(matches!(answer.end, End::Failed(_)), "{kind:?}");
         let error = answer.error();
         assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{error}");
     }
-    assert_eq!(talk.open(&file, Part::Head(10)).await.bytes(), b"0123456789");
+    assert_eq!(talk.open(&file, FileEnd::Head(10)).await.bytes(), b"0123456789");
 }
 
 #[tokio::test]
@@ -289,10 +289,10 @@ async fn the_password_is_sent_and_not_shown() {
     let server = server(&url, &Config::default());
     assert!(!server.name().contains("secret"));
     let mut talk = Talk::with(server);
-    assert_eq!(talk.open(&file(1, &url), Part::Head(10)).await.bytes(), b"0123456789");
+    assert_eq!(talk.open(&file(1, &url), FileEnd::Head(10)).await.bytes(), b"0123456789");
     let missing = url.join("/missing").unwrap();
     assert_eq!(missing.password(), Some("secret"));
-    let error = talk.open(&file(2, &missing), Part::Head(10)).await.error();
+    let error = talk.open(&file(2, &missing), FileEnd::Head(10)).await.error();
     assert_eq!(error.kind(), ErrorKind::PermissionDenied);
     assert!(!error.to_string().contains("secret"), "{error}");
 }
@@ -310,7 +310,7 @@ async fn redirections_are_passed_on() {
     assert_eq!(answer.error().kind(), ErrorKind::Io);
 }
 
-/// A redirection to a file of the reader's disk was followed: whoever ran a server could have it
+/// A redirection to a file of the reader's disk was followed: a server's owner could have it
 /// read and, with `farroot cp`, handed on.
 #[tokio::test]
 async fn no_redirection_leads_to_the_readers_disk() {
@@ -332,7 +332,7 @@ async fn silence_is_an_error_that_names_the_address() {
         let origin = scripted(move |_, _| Say::Hang(head.clone())).await;
         let mut talk = Talk::with(server(&origin, &patient(Duration::from_millis(100))));
         let url = origin.join("f?token=secret").unwrap();
-        let error = talk.open(&file(1, &url), Part::Head(10)).await.error();
+        let error = talk.open(&file(1, &url), FileEnd::Head(10)).await.error();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
         assert!(error.is_retryable());
         assert!(error.url().unwrap().ends_with("/f?token=..."), "{error}");
@@ -363,13 +363,13 @@ async fn a_connection_closed_without_an_answer_ends() {
 }
 
 #[tokio::test]
-async fn nobody_there_ends_the_connection() {
+async fn a_refused_connection_ends() {
     let origin: url::Url = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap()
     };
     let mut talk = Talk::with(server(&origin, &Config::default()));
-    let answer = talk.open(&file(1, &origin.join("f").unwrap()), Part::Head(10)).await;
+    let answer = talk.open(&file(1, &origin.join("f").unwrap()), FileEnd::Head(10)).await;
     let End::Disconnected(Some(error)) = answer.end else { panic!("{:?}", answer.end) };
     assert_eq!(error.kind(), ErrorKind::Connection);
     assert!(error.is_retryable());
@@ -380,7 +380,7 @@ async fn a_server_of_http1_asked_for_http2_is_an_error_with_advice() {
     let good = Good::start(PLAIN).await;
     let config = Config { http2: true, ..patient(Duration::from_secs(1)) };
     let mut talk = Talk::with(server(&good.origin, &config));
-    let error = talk.open(&file(1, &good.url("small.bin")), Part::Head(10)).await.error();
+    let error = talk.open(&file(1, &good.url("small.bin")), FileEnd::Head(10)).await.error();
     assert!(error.to_string().contains("FARROOT_HTTP2"), "{error}");
 }
 
@@ -390,7 +390,7 @@ async fn heads_without_end_are_errors() {
         scripted(|_, _| Say::Hang(format!("HTTP/1.1 200 OK\r\nX: {}\r\n", "x".repeat(3_000_000))))
             .await;
     let mut talk = Talk::with(server(&origin, &Config::default()));
-    let answer = talk.open(&file(1, &origin.join("f").unwrap()), Part::Head(10)).await;
+    let answer = talk.open(&file(1, &origin.join("f").unwrap()), FileEnd::Head(10)).await;
     assert_eq!(answer.error().kind(), ErrorKind::Connection);
 }
 

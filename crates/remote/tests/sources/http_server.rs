@@ -226,7 +226,7 @@ pub enum Say {
     Hang(String),
 }
 
-/// A server that answers the n-th request (from 0, over all connections) as it is told to.
+/// A server that answers the n-th request (from 0, over all connections) as its script says.
 pub async fn scripted(script: impl Fn(usize, &str) -> Say + Send + Sync + 'static) -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = origin_of(&listener);

@@ -13,7 +13,7 @@ use remote::Checksums;
 use remote::address::Address;
 use remote::checksum::{Algorithm, Hasher};
 use remote::fetch::{Urgency, Want};
-use remote::source::Part;
+use remote::source::FileEnd;
 use remote::source::network::{Network, Tcp};
 use remote::source::one_shot::checksum;
 use remote::{Config, ErrorKind};
@@ -257,7 +257,7 @@ async fn serves_ranges(port: u16) {
     let origin: Address = format!("http://127.0.0.1:{port}/").parse().unwrap();
     let mut talk = Talk::with(server(&origin, &Config::default()));
     let large = file(1, &format!("{origin}large.bin"));
-    let opened = talk.open(&large, Part::Head(1000)).await;
+    let opened = talk.open(&large, FileEnd::Head(1000)).await;
     assert!(opened.notes.is_empty() && opened.traits.is_none(), "{opened:?}");
     let segments: Vec<_> = (0..250).map(|i| i * 10_000..i * 10_000 + 2000).collect();
     let fetched = talk.fetch(&large, &segments).await;

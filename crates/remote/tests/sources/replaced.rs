@@ -44,7 +44,7 @@ fn has_changed(error: &Error) {
     assert!(error.to_string().contains("the file has changed while it was read"), "{error}");
 }
 
-/// Whoever has a file open keeps it.
+/// A process that has a file open keeps it.
 #[tokio::test]
 async fn a_local_file_whose_name_another_one_takes_is_read_to_its_end() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,8 +7,8 @@ use std::time::Duration;
 use remote::Error;
 use remote::address::Address;
 use remote::source::{
-    Command, ConnectionEvent, ConnectionTag, FileInfo, FileRef, Link, Part, RequestTag, Server,
-    ServerTraits,
+    Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
+    Server, ServerTraits,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -22,7 +22,7 @@ pub enum End {
     Disconnected(Option<Error>),
 }
 
-/// All that was told of a request.
+/// All events of one request.
 #[derive(Debug)]
 pub struct Answer {
     pub info: Option<FileInfo>,
@@ -58,12 +58,12 @@ impl Talk {
     pub fn with(server: Arc<dyn Server>) -> Self {
         let (commands, receiver) = unbounded_channel();
         let (sender, events) = unbounded_channel();
-        let link = Link { connection: ConnectionTag(0), commands: receiver, events: sender };
+        let link = DriverLink { connection: ConnectionTag(0), commands: receiver, events: sender };
         tokio::spawn(server.run(link));
         Talk { commands, events, requests: 0 }
     }
 
-    pub async fn open(&mut self, file: &FileRef, part: Part) -> Answer {
+    pub async fn open(&mut self, file: &FileRef, part: FileEnd) -> Answer {
         let request = self.next();
         self.commands.send(Command::Open { request, file: file.clone(), part }).unwrap();
         self.answer(request).await

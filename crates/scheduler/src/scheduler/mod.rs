@@ -10,7 +10,7 @@ use crate::counters::Counters;
 use crate::demand::Admission;
 use crate::estimate::Mark;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
-use crate::message::{Action, Event, Part, Urgency, WantFailure};
+use crate::message::{Action, Event, FileEnd, Urgency, WantFailure};
 use crate::progress::Watch;
 use crate::readahead::Readahead;
 use crate::server::{Server, ServerTraits};
@@ -89,7 +89,7 @@ pub(crate) struct File {
 #[derive(Debug, Default)]
 pub(crate) struct Opening {
     /// Parts to be sent.
-    pub todo: Vec<Part>,
+    pub todo: Vec<FileEnd>,
     /// Parts sent.
     pub in_flight: u32,
     /// How often a part has failed.
@@ -113,7 +113,7 @@ pub(crate) struct Request {
     pub source: SourceId,
     pub file: FileId,
     /// None: a fetch.
-    pub part: Option<Part>,
+    pub part: Option<FileEnd>,
     pub segments: Vec<Range<u64>>,
     /// Bytes asked for.
     pub bytes: u64,
@@ -289,9 +289,9 @@ impl Scheduler {
             self.events.push_back(Event::OpenFailed { file, why: WantFailure::NoSource });
             return;
         }
-        let mut todo = vec![Part::Head(head.min(FILE_BYTES_MAX))];
+        let mut todo = vec![FileEnd::Head(head.min(FILE_BYTES_MAX))];
         if tail > 0 {
-            todo.push(Part::Tail(tail.min(FILE_BYTES_MAX)));
+            todo.push(FileEnd::Tail(tail.min(FILE_BYTES_MAX)));
         }
         state.opening = Some(Opening { todo, ..Opening::default() });
         let servers: Vec<ServerId> =

@@ -432,8 +432,8 @@ impl World {
             }
             Action::Open { request, connection, part, .. } => {
                 let range = match part {
-                    Part::Head(bytes) => 0..bytes.min(self.file_size),
-                    Part::Tail(bytes) => self.file_size.saturating_sub(bytes)..self.file_size,
+                    FileEnd::Head(bytes) => 0..bytes.min(self.file_size),
+                    FileEnd::Tail(bytes) => self.file_size.saturating_sub(bytes)..self.file_size,
                 };
                 self.in_flight.insert(range.clone());
                 self.send(request, connection, true, vec![range]);

@@ -54,7 +54,7 @@ pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, files: Files, cl
     let _ = connection.await;
 }
 
-/// Tells a client for whom there is no place, whatever it asks for.
+/// Answers a client beyond the limits with 503, whatever it asks for.
 pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) {
     let length = why.len() + 1;
     let answer = format!(

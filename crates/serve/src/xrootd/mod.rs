@@ -51,7 +51,7 @@ pub async fn serve(
     let _ = Connection::new(files, client, address).run(stream).await;
 }
 
-/// Tells a client for whom there is no place, until it hangs up.
+/// Refuses every request of a client beyond the limits, until it hangs up.
 pub async fn refuse(mut stream: impl AsyncRead + AsyncWrite + Unpin, why: &str) {
     let mut config = ServerConfig::data_server(new_session());
     config.refusal = Some(why.to_owned());
@@ -174,7 +174,7 @@ impl Connection {
         self.look_up();
         self.collect();
         self.read_on();
-        self.tell();
+        self.report_activity();
         Ok(())
     }
 
@@ -199,8 +199,8 @@ impl Connection {
         }
     }
 
-    /// Tells what the client has under way.
-    fn tell(&self) {
+    /// Reports whether the client has requests under way.
+    fn report_activity(&self) {
         if self.unsent.is_empty() {
             self.client.has_all();
         }

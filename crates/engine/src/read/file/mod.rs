@@ -25,7 +25,7 @@ use layout_hints::MetadataHints;
 use link::{LINK, known_of};
 use recover::recover;
 use remembered::CachedMetadata;
-use remote::address::{Address, Places};
+use remote::address::{Address, FileLocations};
 use remote::fetch::activity::Activity;
 use remote::fetch::ledger::Phase;
 use remote::fetch::{Answer, Fetcher, RemoteFile};
@@ -93,17 +93,17 @@ impl File {
         fetcher: &Fetcher,
         decoders: &Decoders,
         store: Option<&Store>,
-        places: Places,
+        locations: FileLocations,
         speculation: Speculation,
     ) -> Result<Self> {
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
         let _waiting = activity.waiting();
-        let cached = store.map(|store| CachedMetadata::of(store, &places.urls[0]));
+        let cached = store.map(|store| CachedMetadata::of(store, &locations.urls[0]));
         // The end of a file that is remembered is there already.
         let is_known = cached.as_ref().is_some_and(CachedMetadata::knows);
         let is_learned = matches!(speculation, Speculation::Learned(_));
         let tail = if is_known || is_learned { 0 } else { LINK.tail() };
-        let mut remote = fetcher.open(places, LINK.head(), tail, &activity).await?;
+        let mut remote = fetcher.open(locations, LINK.head(), tail, &activity).await?;
         let mut known = known_of(remote.info().size);
         for (offset, bytes) in remote.take_delivered() {
             known.supply(offset, bytes);
@@ -134,13 +134,13 @@ impl File {
         fetcher: &Fetcher,
         decoders: &Decoders,
         store: &Store,
-        places: Places,
+        locations: FileLocations,
     ) -> Result<Option<SpeculativeOpen>> {
-        let cached = CachedMetadata::of(store, &places.urls[0]);
+        let cached = CachedMetadata::of(store, &locations.urls[0]);
         let Some((info, known)) = cached.speculative() else { return Ok(None) };
         let Ok(Progress::Ready(file)) = rootfile::File::open(&known) else { return Ok(None) };
         let activity = Activity::within(fetcher.trace(), Phase::Connecting, None);
-        let (remote, answer) = fetcher.open_early(places, LINK.head(), info, &activity).await?;
+        let (remote, answer) = fetcher.open_early(locations, LINK.head(), info, &activity).await?;
         let profiles = Profiles::new(Some(store.parent()));
         // The connections are there, and nothing else to be done meanwhile.
         let speculation = Speculation::Eager;

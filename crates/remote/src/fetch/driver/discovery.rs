@@ -1,5 +1,5 @@
 //! Where else a file is: the redirector that has sent a read on is asked again, beside the read,
-//! and so is a web server that has named other places (`Link`).
+//! and so is a web server that has named other locations (`Link`).
 //!
 //! It is asked once a read has lasted for a while, so that a short one costs it nothing, or as soon
 //! as a server fails; then rarely. First what has been named already is looked at, then it is asked
@@ -17,12 +17,12 @@ use scheduler::{FileId, ServerId, SourceId, Time};
 
 use super::Driver;
 use super::replica_check::Claims;
-use crate::address::{Address, Places, Scheme};
+use crate::address::{Address, FileLocations, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::files::{Member, MemberState, Search};
 use crate::source::network::Network;
-use crate::source::{Place, one_shot};
+use crate::source::{FileLocation, one_shot};
 
 /// Servers of one file beyond which none is looked for.
 const SERVERS_MAX: usize = 4;
@@ -43,7 +43,7 @@ const MORE_WANTED: &str = "resel";
 /// What has been found out beside the reads.
 pub enum Discovered {
     /// Where else a file is.
-    Places(FileId, Result<Places>),
+    Locations(FileId, Result<FileLocations>),
     /// What its sources have.
     Checksums(FileId, Claims),
 }
@@ -64,7 +64,7 @@ impl Search {
     }
 
     /// A redirector, Metalink or caller has said that the file is there, too.
-    pub(super) fn name(&mut self, place: Place) {
+    pub(super) fn name(&mut self, place: FileLocation) {
         if !self.named.contains(&place) && self.named.len() < NAMED_MAX {
             self.named.push(place);
         }
@@ -114,12 +114,12 @@ impl Driver {
         self.expect_search(file);
     }
 
-    /// A server has named other places of a file beside its answer.
-    pub(super) fn named(&mut self, file: FileId, source: SourceId, places: Vec<Place>) {
+    /// A server has named other locations of a file beside its answer.
+    pub(super) fn named(&mut self, file: FileId, source: SourceId, locations: Vec<FileLocation>) {
         let Some(state) = self.files.get_mut(&file) else { return };
         let Some((_, from)) = state.sources.get(&source) else { return };
         let search = state.search.get_or_insert_with(|| Search::new((*from.url).clone()));
-        places.into_iter().for_each(|place| search.name(place));
+        locations.into_iter().for_each(|place| search.name(place));
         self.expect_search(file);
     }
 
@@ -235,26 +235,26 @@ impl Driver {
             let found = tokio::time::timeout(ANSWER_MAX, found)
                 .await
                 .unwrap_or_else(|_| Err(Error::new(ErrorKind::TimedOut, "no answer")));
-            let _ = sender.send(Discovered::Places(id, found));
+            let _ = sender.send(Discovered::Locations(id, found));
         });
     }
 
     pub(super) fn take_finding(&mut self, finding: Discovered) {
         match finding {
-            Discovered::Places(file, found) => self.take_places(file, found),
+            Discovered::Locations(file, found) => self.take_locations(file, found),
             Discovered::Checksums(file, said) => self.take_checksums(file, said),
         }
     }
 
     /// The redirector has answered.
-    fn take_places(&mut self, id: FileId, found: Result<Places>) {
+    fn take_locations(&mut self, id: FileId, found: Result<FileLocations>) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let Some(search) = &mut file.search else { return };
         search.is_running = false;
         let origin = search.origin.to_string();
         let mut added = 0;
         match found {
-            Ok(Places { urls, said, .. }) => {
+            Ok(FileLocations { urls, said, .. }) => {
                 file.size_said = file.size_said.or(said.size);
                 let checksum = &mut file.replica_check.checksum;
                 *checksum = checksum.take().or(said.checksum);
@@ -327,7 +327,7 @@ impl Driver {
 /// A question beside a read.
 struct Question {
     origin: Address,
-    named: Vec<Place>,
+    named: Vec<FileLocation>,
     /// The hosts that have been tried, and why they are not enough, where that says anything to it.
     tried: Option<Vec<(String, &'static str)>>,
     /// Where the file is read.
@@ -339,23 +339,23 @@ struct Question {
 impl Question {
     /// Places of a file that are not known yet: those named before, else all that the redirector
     /// knows, else one more.
-    async fn ask(self, config: Config, network: Arc<dyn Network>) -> Result<Places> {
-        for places in [
+    async fn ask(self, config: Config, network: Arc<dyn Network>) -> Result<FileLocations> {
+        for locations in [
             one_shot::follow(self.named.clone(), &config, network.clone()).await,
             one_shot::locate(&self.origin, &config, network.clone()).await,
         ] {
-            if let Ok(places) = places.map(|places| self.new_of(places))
-                && !places.urls.is_empty()
+            if let Ok(locations) = locations.map(|locations| self.new_of(locations))
+                && !locations.urls.is_empty()
             {
-                return Ok(places);
+                return Ok(locations);
             }
         }
-        let Some(tried) = &self.tried else { return Ok(Places::default()) };
+        let Some(tried) = &self.tried else { return Ok(FileLocations::default()) };
         let another = one_shot::another(&self.origin, tried, &config, network).await?;
-        Ok(self.new_of(Places::from(Vec::from_iter(another))))
+        Ok(self.new_of(FileLocations::from(Vec::from_iter(another))))
     }
 
-    fn new_of(&self, mut places: Places) -> Places {
+    fn new_of(&self, mut locations: FileLocations) -> FileLocations {
         let is_known = |url: &Address| {
             let key = url.server_key();
             let renews = self.renewable.contains(&key);
@@ -364,9 +364,9 @@ impl Question {
                 false => known.server_key() == key,
             })
         };
-        places.urls.retain(|url| !is_known(url));
-        places.urls.truncate(SERVERS_MAX);
-        places
+        locations.urls.retain(|url| !is_known(url));
+        locations.urls.truncate(SERVERS_MAX);
+        locations
     }
 }
 

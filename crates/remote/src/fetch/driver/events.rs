@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::error::{Error, ErrorKind};
 use crate::fetch::ledger::Phase;
 use crate::fetch::log::Level;
-use crate::source::{ConnectionEvent, ConnectionTag, FileInfo, Place, Role, ServerTraits};
+use crate::source::{ConnectionEvent, ConnectionTag, FileInfo, FileLocation, Role, ServerTraits};
 
 /// Redirections of one open; what XRootD's own client allows.
 const REDIRECTS_MAX: u32 = 16;
@@ -58,9 +58,9 @@ impl Driver {
                 self.redirected(RequestId(request.0), id, &url)
             }
             ConnectionEvent::Traits(traits) => self.learn_traits(id, &traits),
-            ConnectionEvent::Located { request, places } => {
+            ConnectionEvent::Located { request, locations } => {
                 if let Some(state) = self.requests.get(&RequestId(request.0)) {
-                    self.named(state.file, state.source, places);
+                    self.named(state.file, state.source, locations);
                 }
             }
             ConnectionEvent::Checksum { request, checksum } => {
@@ -199,7 +199,7 @@ impl Driver {
         let Some(file) = self.files.get_mut(&state.file) else { return };
         if !file.sources.contains_key(&state.source) {
             // Something else that was asked there has been redirected before, perhaps elsewhere.
-            let place = Place { url: url.clone(), role: Role::Server };
+            let place = FileLocation { url: url.clone(), role: Role::Server };
             if let Some(search) = file.search.as_mut() {
                 search.name(place);
             }

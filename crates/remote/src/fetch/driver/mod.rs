@@ -26,13 +26,13 @@ use super::files::{
 };
 use super::ledger::Phase;
 use super::trace::{RequestKind, RequestRecord, Trace};
-use crate::address::{Address, Places};
+use crate::address::{Address, FileLocations};
 use crate::clock::{Clock, sleep_until};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
 use crate::source::{
-    self, Command, ConnectionEvent, ConnectionTag, FileRef, Link, Part, RequestTag,
+    self, Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileRef, RequestTag,
 };
 
 /// Happenings taken in before the scheduler is asked again, so that neither side starves.
@@ -159,8 +159,8 @@ impl Driver {
     fn take_command(&mut self, command: DriverCommand) {
         let now = self.clock.now();
         match command {
-            DriverCommand::Open { places, head, tail, activity, early, reply } => {
-                self.open(places, head, tail, early, FileState::new(activity, reply));
+            DriverCommand::Open { locations, head, tail, activity, early, reply } => {
+                self.open(locations, head, tail, early, FileState::new(activity, reply));
             }
             DriverCommand::Want { file, group, wants, sink } => self.want(file, group, wants, sink),
             DriverCommand::Promote { group, indices } => {
@@ -203,26 +203,26 @@ impl Driver {
 
     fn open(
         &mut self,
-        places: Places,
+        locations: FileLocations,
         head: u64,
         tail: u64,
         early: Option<oneshot::Sender<Begun>>,
         mut state: FileState,
     ) {
-        let Places { urls, said, is_opaque } = places;
+        let FileLocations { urls, said, is_opaque } = locations;
         state.is_opaque = is_opaque;
         state.size_said = said.size;
         state.replica_check.checksum = said.checksum;
-        let mut places: Vec<(ServerId, Address)> = Vec::new();
+        let mut locations: Vec<(ServerId, Address)> = Vec::new();
         for url in urls {
             match self.server_for(&url) {
                 // Two ways to one server bring no more than one.
-                Ok(server) if places.iter().any(|(other, _)| *other == server) => {}
-                Ok(server) => places.push((server, url)),
+                Ok(server) if locations.iter().any(|(other, _)| *other == server) => {}
+                Ok(server) => locations.push((server, url)),
                 Err(error) => state.remember(&url.to_string(), error),
             }
         }
-        let Some((first, _)) = places.first() else {
+        let Some((first, _)) = locations.first() else {
             let error = state.error_of(&WantFailure::NoSource);
             return state.refuse(error);
         };
@@ -238,8 +238,8 @@ impl Driver {
             let _ = begun.send(Begun { file, source });
         }
         self.files.insert(file, state);
-        let several = places.len() > 1;
-        for (server, url) in places {
+        let several = locations.len() > 1;
+        for (server, url) in locations {
             self.add_source(file, server, url, several);
         }
         self.scheduler.open(now, file, head, tail);
@@ -372,12 +372,12 @@ impl Driver {
             Action::Connect { connection, server } => self.connect(connection, server),
             Action::Open { request, connection, source, file, part, joins } => {
                 let part = match part {
-                    scheduler::Part::Head(bytes) => Part::Head(bytes),
-                    scheduler::Part::Tail(bytes) => Part::Tail(bytes),
+                    scheduler::FileEnd::Head(bytes) => FileEnd::Head(bytes),
+                    scheduler::FileEnd::Tail(bytes) => FileEnd::Tail(bytes),
                 };
                 let segments = match part {
-                    Part::Head(bytes) => vec![0..bytes],
-                    Part::Tail(_) => Vec::new(),
+                    FileEnd::Head(bytes) => vec![0..bytes],
+                    FileEnd::Tail(_) => Vec::new(),
                 };
                 self.send(request, connection, source, file, segments, |file| Command::Open {
                     request: RequestTag(request.0),
@@ -416,7 +416,7 @@ impl Driver {
     fn connect(&mut self, connection: ConnectionId, server: ServerId) {
         let state = &self.servers[&server];
         let (commands, receiver) = mpsc::unbounded_channel();
-        let link = Link {
+        let link = DriverLink {
             connection: ConnectionTag(connection.0),
             commands: receiver,
             events: self.event_sender.clone(),

@@ -9,20 +9,20 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::exchange::{Exchange, Teller};
+use super::exchange::{EventSender, Exchange};
 use super::job::{Job, Question};
 use super::server::HttpServer;
 use super::transport::Transport;
 use crate::error::Result;
-use crate::source::{Command, ConnectionEvent, Link, RequestTag, cannot_list};
+use crate::source::{Command, ConnectionEvent, DriverLink, RequestTag, cannot_list};
 
-pub async fn run(server: Arc<HttpServer>, link: Link) {
-    let Link { connection, mut commands, events } = link;
-    let teller = Teller::new(connection, events);
+pub async fn run(server: Arc<HttpServer>, link: DriverLink) {
+    let DriverLink { connection, mut commands, events } = link;
+    let driver = EventSender::new(connection, events);
     let transport = Transport::new(server.clone());
-    let exchange = Exchange { server: &server, transport: &transport, teller: &teller };
+    let exchange = Exchange { server: &server, transport: &transport, driver: &driver };
     let error = work(&exchange, &mut commands).await.err();
-    teller.tell(ConnectionEvent::Disconnected { error });
+    driver.send(ConnectionEvent::Disconnected { error });
 }
 
 /// Until the commands end, or the connection does.
@@ -37,7 +37,7 @@ async fn work(exchange: &Exchange<'_>, commands: &mut UnboundedReceiver<Command>
             result = &mut connecting, if !connected => {
                 result?;
                 connected = true;
-                exchange.teller.tell(ConnectionEvent::Connected);
+                exchange.driver.send(ConnectionEvent::Connected);
                 running.extend(waiting.drain(..).map(|job| exchange.perform(job)));
             }
             command = commands.recv() => {
@@ -82,9 +82,11 @@ fn take_command(
             None
         }
         Command::List { request, directory } => {
-            exchange.teller.tell(cannot_list(request, &directory));
+            exchange.driver.send(cannot_list(request, &directory));
             None
         }
-        Command::Locate { request, file } => Some(Job::question(request, file, Question::Places)),
+        Command::Locate { request, file } => {
+            Some(Job::question(request, file, Question::Locations))
+        }
     }
 }

@@ -38,7 +38,7 @@ impl Exchange<'_> {
                 let checksum = checksum.ok_or_else(|| {
                     Error::new(ErrorKind::Unsupported, "the server gives no checksum of the file")
                 })?;
-                self.teller.tell(ConnectionEvent::Checksum { request: job.request, checksum });
+                self.driver.send(ConnectionEvent::Checksum { request: job.request, checksum });
                 Ok(())
             }
         }

@@ -17,13 +17,13 @@ use super::address::{NoBody, get};
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
 use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
-use super::range::{ContentRange, Wanted};
+use super::range::{ContentRange, RemainingRanges};
 use super::server::HttpServer;
 use super::transport::Transport;
 use crate::address::{Address, Way};
 use crate::error::{Error, ErrorKind};
 use crate::source::spool::disk_error;
-use crate::source::{ConnectionEvent, ConnectionTag, FileInfo, Part, RequestTag, ServerTraits};
+use crate::source::{ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTag, ServerTraits};
 
 /// Rather read than reconnect for: what a cold connection carries in its first round trips.
 const DRAIN_BYTES_MAX: u64 = 256 << 10;
@@ -45,22 +45,22 @@ enum Reading {
     Parts(Multipart),
 }
 
-/// Tells the driver.
-pub struct Teller {
+/// Events of one connection, for the driver.
+pub struct EventSender {
     connection: ConnectionTag,
     events: UnboundedSender<(ConnectionTag, ConnectionEvent)>,
 }
 
-impl Teller {
+impl EventSender {
     pub fn new(
         connection: ConnectionTag,
         events: UnboundedSender<(ConnectionTag, ConnectionEvent)>,
     ) -> Self {
-        Teller { connection, events }
+        EventSender { connection, events }
     }
 
-    /// A driver that is gone needs no telling.
-    pub fn tell(&self, event: ConnectionEvent) {
+    /// Dropped where the driver has ended.
+    pub fn send(&self, event: ConnectionEvent) {
         let _ = self.events.send((self.connection, event));
     }
 }
@@ -69,7 +69,7 @@ impl Teller {
 pub struct Exchange<'a> {
     pub server: &'a HttpServer,
     pub transport: &'a Transport,
-    pub teller: &'a Teller,
+    pub driver: &'a EventSender,
 }
 
 impl Exchange<'_> {
@@ -96,7 +96,7 @@ impl Exchange<'_> {
             Err(Stop::Broken(error)) => return Err(error),
         };
         if !std::mem::replace(&mut job.answered, true) {
-            self.teller.tell(event);
+            self.driver.send(event);
         }
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Exchange<'_> {
     async fn rounds(&self, job: &mut Job) -> Outcome<()> {
         match job.question {
             Some(Question::Checksum(algorithm)) => return self.checksum(job, algorithm).await,
-            Some(Question::Places) => return self.places(job).await,
+            Some(Question::Locations) => return self.locations(job).await,
             None => {}
         }
         let mut last = None;
@@ -150,7 +150,7 @@ impl Exchange<'_> {
 
     /// Sends a request for a job, and waits for the head of its answer.
     pub async fn ask(&self, job: &Job, request: &Request<NoBody>) -> Outcome<Response<Incoming>> {
-        self.teller.tell(ConnectionEvent::Sent { request: job.request });
+        self.driver.send(ConnectionEvent::Sent { request: job.request });
         self.transport.send(request, job.url()).await.map_err(Stop::Broken)
     }
 
@@ -159,7 +159,7 @@ impl Exchange<'_> {
         let response = self.ask(job, &request).await?;
         let status = response.status();
         if job.open.is_some() {
-            self.tell_more(job, response.headers());
+            self.send_more(job, response.headers());
         }
         match judge(&response) {
             Ok(Head::Range(said)) => self.one_range(job, ask, response, said).await,
@@ -250,7 +250,7 @@ impl Exchange<'_> {
                 range.start == hull.start && range.end <= hull.end
             }
             (Some(hull), ..) => hull.start <= range.start && range.end <= hull.end,
-            (None, Some(Part::Tail(bytes)), Some(size)) => {
+            (None, Some(FileEnd::Tail(bytes)), Some(size)) => {
                 range == (size.saturating_sub(bytes.max(1))..size)
             }
             (None, ..) => false,
@@ -406,9 +406,10 @@ impl Exchange<'_> {
                         Item::Size(size) => self.learn(job, file_info(headers, size)?)?,
                         Item::Data { offset, bytes } => self.hand_on(job, offset, &bytes),
                         Item::Held(range) => {
-                            let wanted = job.wanted.as_ref();
-                            let bytes = wanted.map_or(0, |wanted| wanted.bytes_within(&range));
-                            self.tell_progress(job, bytes);
+                            let remaining = job.remaining.as_ref();
+                            let bytes =
+                                remaining.map_or(0, |remaining| remaining.bytes_within(&range));
+                            self.send_progress(job, bytes);
                         }
                     }
                 }
@@ -421,16 +422,16 @@ impl Exchange<'_> {
         if job.is_cancelled() {
             return;
         }
-        let Some(wanted) = &mut job.wanted else { return };
-        for (offset, bytes) in wanted.take(offset, bytes) {
-            self.teller.tell(ConnectionEvent::Data { request: job.request, offset, bytes });
+        let Some(remaining) = &mut job.remaining else { return };
+        for (offset, bytes) in remaining.take(offset, bytes) {
+            self.driver.send(ConnectionEvent::Data { request: job.request, offset, bytes });
         }
     }
 
     /// Bytes have come that the job will be answered with.
-    pub fn tell_progress(&self, job: &Job, bytes: u64) {
+    pub fn send_progress(&self, job: &Job, bytes: u64) {
         if bytes > 0 {
-            self.teller.tell(ConnectionEvent::Progress { request: job.request, bytes });
+            self.driver.send(ConnectionEvent::Progress { request: job.request, bytes });
         }
     }
 
@@ -478,41 +479,41 @@ impl Exchange<'_> {
     // ---- what an answer teaches --------------------------------------------------------------
 
     fn learn(&self, job: &mut Job, seen: FileInfo) -> Outcome<()> {
-        self.server.learn_info(&job.file, seen.clone(), |event| self.teller.tell(event))?;
+        self.server.learn_info(&job.file, seen.clone(), |event| self.driver.send(event))?;
         self.apply(job, seen);
         Ok(())
     }
 
     /// What is known of the file settles what is owed of it.
     pub fn apply(&self, job: &mut Job, info: FileInfo) {
-        match (&mut job.wanted, job.open) {
-            (Some(wanted), _) => wanted.clip(info.size),
-            (none, Some(Part::Tail(bytes))) => {
+        match (&mut job.remaining, job.open) {
+            (Some(remaining), _) => remaining.clip(info.size),
+            (none, Some(FileEnd::Tail(bytes))) => {
                 let tail = info.size.saturating_sub(bytes)..info.size;
-                *none = Some(Wanted::one(tail));
+                *none = Some(RemainingRanges::one(tail));
             }
             (None, _) => {}
         }
         if job.open.is_some() && !std::mem::replace(&mut job.opened, true) {
-            self.teller.tell(ConnectionEvent::Opened { request: job.request, info });
+            self.driver.send(ConnectionEvent::Opened { request: job.request, info });
         }
     }
 
-    fn tell_traits(&self, change: impl FnOnce(&mut ServerTraits)) {
+    fn send_traits(&self, change: impl FnOnce(&mut ServerTraits)) {
         if let Some(traits) = self.server.learn_traits(change) {
-            self.teller.tell(ConnectionEvent::Traits(traits));
+            self.driver.send(ConnectionEvent::Traits(traits));
         }
     }
 
     /// The server may know other ranges than those from the end. They are asked for by the driver,
     /// which has connections that carry them sooner than this one: here the size is enough.
     fn no_suffixes(&self, job: &mut Job) {
-        self.tell_traits(|traits| traits.suffix = false);
-        job.wanted = Some(Wanted::one(0..0));
+        self.send_traits(|traits| traits.suffix = false);
+        job.remaining = Some(RemainingRanges::one(0..0));
     }
 
     fn one_range_at_a_time(&self) {
-        self.tell_traits(|traits| {
+        self.send_traits(|traits| {
             traits.segments_max = 1;
             traits.one_range = true;
         });

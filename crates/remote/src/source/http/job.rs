@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::StatusCode;
 
-use super::range::Wanted;
+use super::range::RemainingRanges;
 use crate::address::Address;
 use crate::checksum::Algorithm;
 use crate::error::Error;
-use crate::source::{FileRef, Part, RequestTag};
+use crate::source::{FileEnd, FileRef, RequestTag};
 
 /// Something else than bytes that is asked of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Question {
     /// Its checksum, of this kind or of any.
     Checksum(Option<Algorithm>),
     /// Where else it is.
-    Places,
+    Locations,
 }
 
 /// An `Open`, a `Fetch`, or a question.
@@ -26,10 +26,10 @@ pub struct Job {
     pub request: RequestTag,
     pub cancelled: Arc<AtomicBool>,
     pub file: FileRef,
-    pub open: Option<Part>,
+    pub open: Option<FileEnd>,
     pub question: Option<Question>,
     /// `None`: the end of a file whose size is not known yet.
-    pub wanted: Option<Wanted>,
+    pub remaining: Option<RemainingRanges>,
     /// `Opened` has been sent.
     pub opened: bool,
     /// `Done`, `Failed` or `Redirected` has been sent.
@@ -52,12 +52,12 @@ pub enum Form {
 }
 
 impl Job {
-    pub fn open(request: RequestTag, file: FileRef, part: Part) -> Self {
-        let wanted = match part {
-            Part::Head(bytes) => Some(Wanted::one(0..bytes)),
-            Part::Tail(_) => None,
+    pub fn open(request: RequestTag, file: FileRef, part: FileEnd) -> Self {
+        let remaining = match part {
+            FileEnd::Head(bytes) => Some(RemainingRanges::one(0..bytes)),
+            FileEnd::Tail(_) => None,
         };
-        Job { open: Some(part), wanted, ..Job::fetch(request, file, Vec::new()) }
+        Job { open: Some(part), remaining, ..Job::fetch(request, file, Vec::new()) }
     }
 
     pub fn fetch(request: RequestTag, file: FileRef, segments: Vec<Range<u64>>) -> Self {
@@ -67,7 +67,7 @@ impl Job {
             file,
             open: None,
             question: None,
-            wanted: Some(Wanted::new(segments)),
+            remaining: Some(RemainingRanges::new(segments)),
             opened: false,
             answered: false,
             form: Form::default(),
@@ -81,14 +81,15 @@ impl Job {
 
     /// Nothing is owed any more.
     pub fn is_settled(&self) -> bool {
-        (self.open.is_none() || self.opened) && self.wanted.as_ref().is_some_and(Wanted::is_empty)
+        (self.open.is_none() || self.opened)
+            && self.remaining.as_ref().is_some_and(RemainingRanges::is_empty)
     }
 
     /// Bytes owed, as far as the size is known.
     pub fn owed(&self) -> u64 {
-        match (&self.wanted, self.open) {
-            (Some(wanted), _) => wanted.bytes(),
-            (None, Some(Part::Tail(bytes))) => bytes,
+        match (&self.remaining, self.open) {
+            (Some(remaining), _) => remaining.bytes(),
+            (None, Some(FileEnd::Tail(bytes))) => bytes,
             (None, _) => 0,
         }
     }
@@ -113,13 +114,14 @@ impl Job {
     }
 
     fn ask_ranges(&self, segments_max: u32) -> Ask {
-        match (&self.wanted, self.open) {
-            (Some(wanted), _) if !wanted.is_empty() => {
-                let (header, count) = wanted.header(segments_max as usize);
-                let hull = wanted.hull().filter(|_| count > 1).or_else(|| wanted.first().cloned());
+        match (&self.remaining, self.open) {
+            (Some(remaining), _) if !remaining.is_empty() => {
+                let (header, count) = remaining.header(segments_max as usize);
+                let hull =
+                    remaining.hull().filter(|_| count > 1).or_else(|| remaining.first().cloned());
                 Ask { header: Some(header), count, hull }
             }
-            (None, Some(Part::Tail(bytes))) => {
+            (None, Some(FileEnd::Tail(bytes))) => {
                 let header = Some(format!("bytes=-{}", bytes.max(1)));
                 Ask { header, count: 1, hull: None }
             }

@@ -9,7 +9,7 @@ use super::digest;
 use super::exchange::Exchange;
 use super::job::{Job, Outcome};
 use crate::address::{Address, Way};
-use crate::source::{ConnectionEvent, Place, Role};
+use crate::source::{ConnectionEvent, FileLocation, Role};
 
 /// Links beyond these are left out.
 const LINKS_MAX: usize = 32;
@@ -18,43 +18,43 @@ const PRIORITY_LAST: u32 = 999_999;
 const METALINK: &str = "application/metalink4+xml";
 
 impl Exchange<'_> {
-    /// Asks where else a file is. Where a redirection leads is a place, too, and is not gone to.
-    pub async fn places(&self, job: &Job) -> Outcome<()> {
+    /// Asks where else a file is. The target of a redirection is a location, too, and is not followed.
+    pub async fn locations(&self, job: &Job) -> Outcome<()> {
         let _turn = self.transport.turn().await?;
         job.stop_if_cancelled()?;
         // Some redirectors answer a HEAD by themselves.
         let request = get(job.url(), Some("bytes=0-0"), self.server.http2)?;
         let response = self.ask(job, &request).await?;
-        let mut places = places(job.url(), response.headers());
+        let mut locations = locations(job.url(), response.headers());
         let judged = judge(&response);
         self.discard(job.url(), response).await?;
         if let Head::Redirected(location) = judged?
             && let Ok(url) = job.url().led_to(&location, Way::Redirect)
         {
-            places.insert(0, Place { url, role: Role::Server });
+            locations.insert(0, FileLocation { url, role: Role::Server });
         }
-        self.teller.tell(ConnectionEvent::Located { request: job.request, places });
+        self.driver.send(ConnectionEvent::Located { request: job.request, locations });
         Ok(())
     }
 
     /// What the answer to an open says of the file beside its bytes.
-    pub fn tell_more(&self, job: &Job, headers: &HeaderMap) {
+    pub fn send_more(&self, job: &Job, headers: &HeaderMap) {
         let request = job.request;
-        let places = places(job.url(), headers);
-        if !places.is_empty() {
-            self.teller.tell(ConnectionEvent::Located { request, places });
+        let locations = locations(job.url(), headers);
+        if !locations.is_empty() {
+            self.driver.send(ConnectionEvent::Located { request, locations });
         }
         if let Some(checksum) = digest::said(headers, None) {
-            self.teller.tell(ConnectionEvent::Checksum { request, checksum });
+            self.driver.send(ConnectionEvent::Checksum { request, checksum });
         }
     }
 }
 
-/// Other places of a file that an answer names, the preferred ones first. What may
+/// Other locations of a file that an answer names, the preferred ones first. What may
 /// not follow this address is left out.
-pub fn places(from: &Address, headers: &HeaderMap) -> Vec<Place> {
+pub fn locations(from: &Address, headers: &HeaderMap) -> Vec<FileLocation> {
     let lines = headers.get_all(LINK).into_iter().filter_map(|line| line.to_str().ok());
-    let mut found: Vec<(u32, Place)> =
+    let mut found: Vec<(u32, FileLocation)> =
         lines.flat_map(Links).filter_map(|link| link.place(from)).take(LINKS_MAX).collect();
     found.sort_by_key(|(priority, _)| *priority);
     found.into_iter().map(|(_, place)| place).collect()
@@ -124,7 +124,7 @@ fn value_of(text: &str) -> Option<(String, &str)> {
 }
 
 impl Link<'_> {
-    fn place(&self, from: &Address) -> Option<(u32, Place)> {
+    fn place(&self, from: &Address) -> Option<(u32, FileLocation)> {
         let is = |wanted: &str| self.relations.split_ascii_whitespace().any(|rel| rel == wanted);
         let role = match () {
             () if is("duplicate") => Role::Server,
@@ -132,7 +132,7 @@ impl Link<'_> {
             () => return None,
         };
         let url = from.led_to(self.target, Way::Replica).ok()?;
-        Some((self.priority, Place { url, role }))
+        Some((self.priority, FileLocation { url, role }))
     }
 }
 
@@ -146,8 +146,8 @@ mod tests {
             headers.append(LINK, line.parse().unwrap());
         }
         let from = Address::parse("http://man/dir/f.root").unwrap();
-        let places = places(&from, &headers).into_iter();
-        places.map(|place| (place.url.to_string(), place.role)).collect()
+        let locations = locations(&from, &headers).into_iter();
+        locations.map(|place| (place.url.to_string(), place.role)).collect()
     }
 
     #[test]

@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::{Link, Server, ServerTraits};
+use super::{DriverLink, Server, ServerTraits};
 
 pub use server::HttpServer;
 
@@ -51,7 +51,7 @@ impl Server for HttpServer {
         self.traits_now()
     }
 
-    fn run(self: Arc<Self>, link: Link) -> BoxFuture<'static, ()> {
+    fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()> {
         Box::pin(connection::run(self, link))
     }
 }

@@ -48,11 +48,11 @@ fn parse_digits(text: &str) -> Option<u64> {
 
 /// The bytes of a request that have not been delivered: ascending, disjoint, none empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct RemainingRanges {
     ranges: Vec<Range<u64>>,
 }
 
-impl Wanted {
+impl RemainingRanges {
     /// Ranges in any order; those that touch or overlap become one.
     pub fn new(mut segments: Vec<Range<u64>>) -> Self {
         segments.retain(|segment| segment.start < segment.end);
@@ -64,11 +64,11 @@ impl Wanted {
             }
             joined
         });
-        Wanted { ranges: segments }
+        RemainingRanges { ranges: segments }
     }
 
     pub fn one(range: Range<u64>) -> Self {
-        Wanted::new(Vec::from_iter([range]))
+        RemainingRanges::new(Vec::from_iter([range]))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -168,19 +168,20 @@ mod tests {
 
     #[test]
     fn touching_segments_become_one() {
-        let wanted = Wanted::new(vec![20..30, 0..5, 5..9, 7..8, 40..40]);
-        assert_eq!(wanted.ranges, [0..9, 20..30]);
-        assert_eq!(wanted.header(10), ("bytes=0-8,20-29".into(), 2));
-        assert_eq!(wanted.header(1), ("bytes=0-8".into(), 1));
-        assert_eq!(wanted.bytes(), 19);
-        assert_eq!(wanted.hull(), Some(0..30));
+        let remaining = RemainingRanges::new(vec![20..30, 0..5, 5..9, 7..8, 40..40]);
+        assert_eq!(remaining.ranges, [0..9, 20..30]);
+        assert_eq!(remaining.header(10), ("bytes=0-8,20-29".into(), 2));
+        assert_eq!(remaining.header(1), ("bytes=0-8".into(), 1));
+        assert_eq!(remaining.bytes(), 19);
+        assert_eq!(remaining.hull(), Some(0..30));
     }
 
     #[test]
     fn a_header_stays_within_what_servers_take() {
         let far = 1 << 50;
-        let wanted = Wanted::new((0..1000).map(|i| far + 10 * i..far + 10 * i + 1).collect());
-        let (header, count) = wanted.header(usize::MAX);
+        let remaining =
+            RemainingRanges::new((0..1000).map(|i| far + 10 * i..far + 10 * i + 1).collect());
+        let (header, count) = remaining.header(usize::MAX);
         assert!(header.len() < 8000 - 100);
         assert_eq!(header.split(',').count(), count);
         assert!(count > 100);
@@ -189,33 +190,33 @@ mod tests {
     #[test]
     fn only_what_is_owed_is_taken_and_only_once() {
         let file = Bytes::from_static(b"0123456789abcdef");
-        let mut wanted = Wanted::new(vec![2..5, 8..10, 14..20]);
-        wanted.clip(16);
+        let mut remaining = RemainingRanges::new(vec![2..5, 8..10, 14..20]);
+        remaining.clip(16);
         // A merged part: it bridges the gap between the first two ranges.
         assert_eq!(
-            wanted.take(3, &file.slice(3..9)),
+            remaining.take(3, &file.slice(3..9)),
             [(3, Bytes::from_static(b"34")), (8, Bytes::from_static(b"8"))]
         );
-        assert_eq!(wanted.ranges, [2..3, 9..10, 14..16]);
-        assert_eq!(wanted.take(3, &file.slice(3..9)), []);
-        assert_eq!(wanted.take(0, &file).len(), 3);
-        assert!(wanted.is_empty());
-        assert_eq!(wanted.take(0, &file), []);
+        assert_eq!(remaining.ranges, [2..3, 9..10, 14..16]);
+        assert_eq!(remaining.take(3, &file.slice(3..9)), []);
+        assert_eq!(remaining.take(0, &file).len(), 3);
+        assert!(remaining.is_empty());
+        assert_eq!(remaining.take(0, &file), []);
     }
 
     #[test]
     fn what_is_owed_of_a_range_is_counted() {
-        let wanted = Wanted::new(vec![2..5, 8..10, 14..20]);
+        let remaining = RemainingRanges::new(vec![2..5, 8..10, 14..20]);
         let owed =
-            [0..2, 0..3, 3..9, 0..100, 5..8, 19..30, 20..30].map(|r| wanted.bytes_within(&r));
+            [0..2, 0..3, 3..9, 0..100, 5..8, 19..30, 20..30].map(|r| remaining.bytes_within(&r));
         assert_eq!(owed, [0, 1, 3, 11, 0, 1, 0]);
     }
 
     #[test]
     fn bytes_from_within_a_range_leave_both_ends() {
-        let mut wanted = Wanted::new(vec![0..10]);
-        assert_eq!(wanted.take(4, &Bytes::from_static(b"45")).len(), 1);
-        assert_eq!(wanted.ranges, [0..4, 6..10]);
-        assert_eq!(wanted.take(u64::MAX, &Bytes::from_static(b"x")), []);
+        let mut remaining = RemainingRanges::new(vec![0..10]);
+        assert_eq!(remaining.take(4, &Bytes::from_static(b"45")).len(), 1);
+        assert_eq!(remaining.ranges, [0..4, 6..10]);
+        assert_eq!(remaining.take(u64::MAX, &Bytes::from_static(b"x")), []);
     }
 }

@@ -35,11 +35,11 @@ struct Learnt {
     /// How often it has failed to serve several ranges at once and then served one of them.
     failures_of_several: u32,
     /// By the driver's tag for the file.
-    files: BTreeMap<u32, FileState>,
+    files: BTreeMap<u32, KnownFile>,
 }
 
 #[derive(Default)]
-struct FileState {
+struct KnownFile {
     info: Option<FileInfo>,
     spool: Option<Arc<Spool>>,
 }
@@ -132,14 +132,14 @@ impl HttpServer {
         &self,
         file: &FileRef,
         seen: FileInfo,
-        tell: impl FnOnce(ConnectionEvent),
+        send: impl FnOnce(ConnectionEvent),
     ) -> Result<()> {
         let mut learnt = self.learnt.lock();
         let known = &mut learnt.files.entry(file.tag).or_default().info;
         if known.as_ref() == Some(&seen) {
             return Ok(());
         }
-        tell(ConnectionEvent::Seen { file: file.tag, info: seen.clone() });
+        send(ConnectionEvent::Seen { file: file.tag, info: seen.clone() });
         if let Some(known) = known {
             known.is_still(&seen).map_err(|error| error.with_url(file.url.to_string()))?;
         }

@@ -43,7 +43,7 @@ pub struct Transport {
 }
 
 struct Live {
-    /// Tells it from the one before.
+    /// Counts the connections: differs from that of the one before.
     number: u64,
     sender: Sender,
     /// It has answered before, so that its end may be that of an idle connection.

@@ -12,7 +12,7 @@ use super::address::get;
 use super::answer::{Head, file_info, judge};
 use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
-use super::range::Wanted;
+use super::range::RemainingRanges;
 use crate::error::{Error, ErrorKind};
 use crate::source::spool::{Spool, Spooled, Writer, disk_error};
 use crate::source::{ConnectionEvent, FileRef};
@@ -25,7 +25,7 @@ const FOLLOW_EVERY: Duration = Duration::from_millis(500);
 impl Exchange<'_> {
     pub fn note_spool(&self, job: &Job, size: Option<u64>) {
         let size = size.map_or_else(|| "unknown size".into(), |size| format!("{size} bytes"));
-        self.teller.tell(ConnectionEvent::Note(format!(
+        self.driver.send(ConnectionEvent::Note(format!(
             "{} sends files only as a whole: {} ({size}) is read once into a temporary file",
             self.server.name,
             job.url(),
@@ -103,7 +103,7 @@ impl Exchange<'_> {
 
     fn learn_of(&self, file: &FileRef, headers: &HeaderMap, size: u64) -> Outcome<()> {
         let info = file_info(headers, size)?;
-        Ok(self.server.learn_info(file, info, |event| self.teller.tell(event))?)
+        Ok(self.server.learn_info(file, info, |event| self.driver.send(event))?)
     }
 
     /// Waits until a spool has the bytes up to `end`, and sends how it grows meanwhile.
@@ -112,7 +112,7 @@ impl Exchange<'_> {
         loop {
             let reached = tokio::time::timeout(FOLLOW_EVERY, spool.reached(end)).await;
             let written = spool.progress().written;
-            self.tell_progress(job, written.saturating_sub(seen.unwrap_or(written)));
+            self.send_progress(job, written.saturating_sub(seen.unwrap_or(written)));
             seen = Some(written);
             if let Ok(progress) = reached {
                 return progress;
@@ -134,7 +134,9 @@ impl Exchange<'_> {
                 }
             };
             self.apply(job, info);
-            let Some(first) = job.wanted.as_ref().and_then(Wanted::first) else { return Ok(true) };
+            let Some(first) = job.remaining.as_ref().and_then(RemainingRanges::first) else {
+                return Ok(true);
+            };
             let end = first.end.min(first.start.saturating_add(SPOOL_PIECE_BYTES));
             let piece = first.start..end;
             if self.follow(job, spool, piece.end).await.written < piece.end {

@@ -5,20 +5,20 @@ use xrootd::error::RequestError;
 use xrootd::message::stat::StatInfo;
 
 use super::redirect::redirected;
-use super::session::{Asked, Session};
+use super::session::{Purpose, Session};
 use super::{XrootdServer, locate, pages};
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::{ConnectionEvent, FileInfo, FileRef, Link, RequestTag, Server};
+use crate::source::{ConnectionEvent, DriverLink, FileInfo, FileRef, RequestTag, Server};
 
 impl XrootdServer {
     /// Passes on what has become of a request.
-    pub(super) fn answer(&self, session: &mut Session, link: &Link, event: Event) {
+    pub(super) fn answer(&self, session: &mut Session, link: &DriverLink, event: Event) {
         match event {
             Event::Opened { request, stat, .. } => {
                 let (file, request) = match session.requests.remove(&request) {
-                    Some(Asked::Open { request, file }) => (file, Some(request)),
-                    Some(Asked::OpenForFetch { file }) => (file, None),
+                    Some(Purpose::Open { request, file }) => (file, Some(request)),
+                    Some(Purpose::OpenForFetch { file }) => (file, None),
                     _ => return,
                 };
                 match stat {
@@ -29,21 +29,21 @@ impl XrootdServer {
                 }
             }
             Event::Data { request, offset, bytes, .. } => {
-                if let Some(Asked::Read { request, file, .. }) = session.requests.get(&request) {
+                if let Some(Purpose::Read { request, file, .. }) = session.requests.get(&request) {
                     let (request, file) = (*request, file.tag);
-                    session.tell(link, file, ConnectionEvent::Data { request, offset, bytes });
+                    session.send(link, file, ConnectionEvent::Data { request, offset, bytes });
                 }
             }
             Event::Damaged { request, range, .. } => {
-                if let Some(Asked::Read { request, file, .. }) = session.requests.get(&request) {
+                if let Some(Purpose::Read { request, file, .. }) = session.requests.get(&request) {
                     let (request, file) = (*request, file.tag);
                     self.pages.damaged(file, range.clone());
-                    session.tell(link, file, ConnectionEvent::Damaged { request, range });
+                    session.send(link, file, ConnectionEvent::Damaged { request, range });
                 }
             }
             Event::Done { request } => {
                 if let Some((request, file)) = session.finish(request) {
-                    session.tell(link, file, ConnectionEvent::Done { request });
+                    session.send(link, file, ConnectionEvent::Done { request });
                 }
             }
             Event::Failed { request, error } => self.failed(session, link, request, &error),
@@ -60,7 +60,7 @@ impl XrootdServer {
                 }
                 session.lost_file(request);
                 if let Some((request, file)) = session.finish_with_file(request) {
-                    link.tell(match redirected(&file.url, &target) {
+                    link.send(match redirected(&file.url, &target) {
                         Ok(url) => ConnectionEvent::Redirected { request, url },
                         Err(error) => ConnectionEvent::Failed { request, error },
                     });
@@ -72,7 +72,13 @@ impl XrootdServer {
     }
 
     /// Passes on that a request has failed.
-    fn failed(&self, session: &mut Session, link: &Link, request: RequestId, error: &RequestError) {
+    fn failed(
+        &self,
+        session: &mut Session,
+        link: &DriverLink,
+        request: RequestId,
+        error: &RequestError,
+    ) {
         let failed = |file: &FileRef| self.request_error(error).with_url(file.url.to_string());
         if session.fail_stat(link, request, failed) {
             return;
@@ -89,7 +95,7 @@ impl XrootdServer {
             };
             let error = error.with_url(file.url.to_string());
             session.drop_held(request);
-            link.tell(ConnectionEvent::Failed { request, error });
+            link.send(ConnectionEvent::Failed { request, error });
         }
     }
 
@@ -97,7 +103,7 @@ impl XrootdServer {
     fn identify(
         &self,
         session: &mut Session,
-        link: &Link,
+        link: &DriverLink,
         file: &FileRef,
         request: Option<RequestTag>,
         stat: &StatInfo,
@@ -112,45 +118,52 @@ impl XrootdServer {
     }
 
     /// Passes on the answer to a question that reads no file.
-    fn plain_answer(&self, session: &mut Session, link: &Link, request: RequestId, answer: Answer) {
+    fn plain_answer(
+        &self,
+        session: &mut Session,
+        link: &DriverLink,
+        request: RequestId,
+        answer: Answer,
+    ) {
         match session.requests.remove(&request) {
-            Some(Asked::Limits) => {
+            Some(Purpose::Limits) => {
                 self.learn(session);
-                link.tell(ConnectionEvent::Traits(self.traits()));
+                link.send(ConnectionEvent::Traits(self.traits()));
             }
-            Some(Asked::Stat { request, file }) => {
+            Some(Purpose::Stat { request, file }) => {
                 if let Answer::Stat(stat) = answer {
                     self.identify(session, link, &file, request, &stat);
                 }
             }
-            Some(Asked::Check { file, id }) => {
+            Some(Purpose::Check { file, id }) => {
                 let now = match answer {
                     Answer::Stat(stat) => file_info(&stat).ok(),
                     _ => None,
                 };
                 session.checked(&file, id, now);
             }
-            Some(Asked::List { request, .. }) => {
+            Some(Purpose::List { request, .. }) => {
                 session.tags.remove(&request);
                 if let Answer::Entries(entries) = answer {
                     let names = entries.into_iter().map(|entry| entry.name).collect();
-                    link.tell(ConnectionEvent::Listed { request, names });
+                    link.send(ConnectionEvent::Listed { request, names });
                 }
-                link.tell(ConnectionEvent::Done { request });
+                link.send(ConnectionEvent::Done { request });
             }
-            Some(Asked::Locate { request, file }) => {
+            Some(Purpose::Locate { request, file }) => {
                 session.tags.remove(&request);
                 if let Answer::Locations(found) = answer {
-                    let places = found.iter().filter_map(|place| locate::place(&file.url, place));
-                    link.tell(ConnectionEvent::Located { request, places: places.collect() });
+                    let locations =
+                        found.iter().filter_map(|place| locate::place(&file.url, place));
+                    link.send(ConnectionEvent::Located { request, locations: locations.collect() });
                 }
-                link.tell(ConnectionEvent::Done { request });
+                link.send(ConnectionEvent::Done { request });
             }
-            Some(Asked::Checksum { request, file }) => {
+            Some(Purpose::Checksum { request, file }) => {
                 session.tags.remove(&request);
-                link.tell(match checksum_of(&answer) {
+                link.send(match checksum_of(&answer) {
                     Ok(checksum) => {
-                        link.tell(ConnectionEvent::Checksum { request, checksum });
+                        link.send(ConnectionEvent::Checksum { request, checksum });
                         ConnectionEvent::Done { request }
                     }
                     Err(error) => {

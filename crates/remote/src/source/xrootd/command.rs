@@ -9,16 +9,16 @@ use xrootd::message::locate::LocateOptions;
 use xrootd::message::open::OpenOptions;
 
 use super::pages::How;
-use super::session::{Asked, Session, path};
-use crate::source::{Command, ConnectionEvent, FileRef, Link, Part, RequestTag};
+use super::session::{Purpose, Session, path};
+use crate::source::{Command, ConnectionEvent, DriverLink, FileEnd, FileRef, RequestTag};
 
 impl Session {
-    pub fn command(&mut self, command: Command, link: &Link) {
+    pub fn command(&mut self, command: Command, link: &DriverLink) {
         let now = self.clock.now();
         match command {
             Command::Open { request, file, part } => {
                 self.latest.insert(file.tag, request);
-                let (Part::Head(bytes) | Part::Tail(bytes)) = part;
+                let (FileEnd::Head(bytes) | FileEnd::Tail(bytes)) = part;
                 // Opened anew also where it is open already: the answer carries the size.
                 self.forget(file.tag);
                 let id = self.open(&file, Some(request));
@@ -44,7 +44,7 @@ impl Session {
             Command::Cancel { request } => {
                 let was_held = self.drop_held(request);
                 if self.drop_all(request) || was_held {
-                    link.tell(ConnectionEvent::Done { request });
+                    link.send(ConnectionEvent::Done { request });
                 }
             }
             Command::Close { file } => self.forget(file.tag),
@@ -52,7 +52,7 @@ impl Session {
                 let path = path(&directory);
                 let id = self.client.dirlist(now, &path, DirlistOptions::default());
                 self.tags.insert(request, vec![id]);
-                self.requests.insert(id, Asked::List { request, directory });
+                self.requests.insert(id, Purpose::List { request, directory });
             }
             Command::Checksum { request, file, algorithm } => {
                 let mut path = path(&file);
@@ -63,14 +63,14 @@ impl Session {
                 }
                 let id = self.client.query_checksum(now, &path);
                 self.tags.insert(request, vec![id]);
-                self.requests.insert(id, Asked::Checksum { request, file });
+                self.requests.insert(id, Purpose::Checksum { request, file });
             }
             Command::Locate { request, file } => {
                 let path = path(&file);
                 // As redirections name them, where servers have names.
                 let id = self.client.locate(now, &path, LocateOptions::PREFER_NAMES);
                 self.tags.insert(request, vec![id]);
-                self.requests.insert(id, Asked::Locate { request, file });
+                self.requests.insert(id, Purpose::Locate { request, file });
             }
         }
     }
@@ -87,8 +87,8 @@ impl Session {
         let (id, opening) = self.client.open(self.clock.now(), &path, OpenOptions::FOR_READING);
         self.files.insert(file.tag, id);
         let asked = match request {
-            Some(request) => Asked::Open { request, file: file.clone() },
-            None => Asked::OpenForFetch { file: file.clone() },
+            Some(request) => Purpose::Open { request, file: file.clone() },
+            None => Purpose::OpenForFetch { file: file.clone() },
         };
         self.requests.insert(opening, asked);
         if self.opens_say_nothing.load(Ordering::Relaxed) {
@@ -111,12 +111,13 @@ impl Session {
     }
 
     pub fn is_checked(&self, id: RequestId) -> bool {
-        matches!(self.requests.get(&id), Some(Asked::Read { checked: Some(_), .. }))
+        matches!(self.requests.get(&id), Some(Purpose::Read { checked: Some(_), .. }))
     }
 
     /// Asks without checksums for what was asked for with them; false where it was not.
     pub fn read_unchecked(&mut self, refused: RequestId) -> bool {
-        let Some(Asked::Read { request, file, checked: Some(range) }) = self.requests.get(&refused)
+        let Some(Purpose::Read { request, file, checked: Some(range) }) =
+            self.requests.get(&refused)
         else {
             return false;
         };
@@ -136,13 +137,13 @@ impl Session {
         file: FileRef,
         checked: Option<Range<u64>>,
     ) {
-        self.requests.insert(id, Asked::Read { request, file, checked });
+        self.requests.insert(id, Purpose::Read { request, file, checked });
         self.tags.entry(request).or_default().push(id);
     }
 
     pub fn ask_limits(&mut self) {
         let keys = ["readv_iov_max", "readv_ior_max"];
         let request = self.client.query_config(self.clock.now(), &keys);
-        self.requests.insert(request, Asked::Limits);
+        self.requests.insert(request, Purpose::Limits);
     }
 }

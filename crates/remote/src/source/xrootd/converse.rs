@@ -12,14 +12,14 @@ use super::session::{Early, Session};
 use crate::clock::sleep_until;
 use crate::error::Result;
 use crate::source::network::Stream;
-use crate::source::{ConnectionEvent, Link};
+use crate::source::{ConnectionEvent, DriverLink};
 
 /// What one read of the socket takes at the most: several packets a call, and little enough that
 /// a basket seldom lies across two.
 const READ_BYTES: usize = 256 << 10;
 
 impl XrootdServer {
-    pub(super) async fn converse(&self, link: &mut Link) -> Result<()> {
+    pub(super) async fn converse(&self, link: &mut DriverLink) -> Result<()> {
         // How to begin depends on whether there is anything to ask.
         let mut early = Early::default();
         let connecting = self.network.connect(&self.host, self.port);
@@ -34,7 +34,7 @@ impl XrootdServer {
                 stream = &mut connecting => break stream.map_err(|e| self.unreachable(&e))?,
             }
         };
-        link.tell(ConnectionEvent::Reached);
+        link.send(ConnectionEvent::Reached);
         let start = self.start(!early.commands.is_empty());
         let profile = self.profile.lock().clone();
         let client = Client::new(self.config.clone(), profile, start);
@@ -47,7 +47,7 @@ impl XrootdServer {
         &self,
         stream: &mut dyn Stream,
         session: &mut Session,
-        link: &mut Link,
+        link: &mut DriverLink,
     ) -> Result<()> {
         let (mut reader, mut writer) = tokio::io::split(stream);
         let (mut incoming, mut outgoing) = (BytesMut::new(), BytesMut::new());
@@ -55,9 +55,9 @@ impl XrootdServer {
             // Commands that are there already leave together.
             while let Ok(command) = link.commands.try_recv() {
                 session.command(command, link);
-                session.tell_sent(link);
+                session.send_sent(link);
             }
-            self.tell(session, link)?;
+            self.send_events(session, link)?;
             while let Some(bytes) = session.client.poll_transmit(session.clock.now()) {
                 outgoing.extend_from_slice(&bytes);
             }
@@ -87,13 +87,13 @@ impl XrootdServer {
     }
 
     /// Passes on the events of the session, until there are no more.
-    fn tell(&self, session: &mut Session, link: &Link) -> Result<()> {
-        session.tell_sent(link);
+    fn send_events(&self, session: &mut Session, link: &DriverLink) -> Result<()> {
+        session.send_sent(link);
         while let Some(event) = session.client.poll_event() {
             match event {
                 Event::SessionUp { .. } => {
                     self.learn(session);
-                    link.tell(ConnectionEvent::Connected);
+                    link.send(ConnectionEvent::Connected);
                     if !self.asked_limits.swap(true, Ordering::Relaxed) {
                         session.ask_limits();
                     }
@@ -103,11 +103,11 @@ impl XrootdServer {
                     return Err(self.session_error(&error, retry));
                 }
                 Event::Notice { text } => {
-                    link.tell(ConnectionEvent::Note(format!("{} says: {text}", self.name)));
+                    link.send(ConnectionEvent::Note(format!("{} says: {text}", self.name)));
                 }
                 Event::Wait { time, why, .. } => {
-                    link.tell(ConnectionEvent::Wait(time));
-                    link.tell(ConnectionEvent::Note(format!(
+                    link.send(ConnectionEvent::Wait(time));
+                    link.send(ConnectionEvent::Note(format!(
                         "{} asked to wait {} s: {why}",
                         self.name,
                         time.as_secs()

@@ -5,11 +5,11 @@ use std::net::Ipv6Addr;
 use xrootd::message::locate::Location;
 
 use crate::address::{Address, Way};
-use crate::source::{Place, Role};
+use crate::source::{FileLocation, Role};
 
 /// A place that has the file now, as an address of it. None where it cannot be one, or may not
 /// follow the address that was asked.
-pub fn place(file: &Address, location: &Location) -> Option<Place> {
+pub fn place(file: &Address, location: &Location) -> Option<FileLocation> {
     if location.pending {
         return None;
     }
@@ -19,7 +19,7 @@ pub fn place(file: &Address, location: &Location) -> Option<Place> {
     there.port = port.parse().ok()?;
     let url = file.led_to(&there.to_string(), Way::Redirect).ok()?;
     let role = if location.manager { Role::Manager } else { Role::Server };
-    Some(Place { url, role })
+    Some(FileLocation { url, role })
 }
 
 /// XRootD writes addresses of IPv4 as of IPv6, sometimes in a form that no client can connect to

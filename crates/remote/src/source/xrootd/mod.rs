@@ -23,7 +23,7 @@ use self::pages::Pages;
 use self::remembered::Remembered;
 use self::session::Session;
 use super::network::Network;
-use super::{ConnectionEvent, Link, Server, ServerTraits};
+use super::{ConnectionEvent, DriverLink, Server, ServerTraits};
 use crate::address::Address;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -142,10 +142,10 @@ impl Server for XrootdServer {
         }
     }
 
-    fn run(self: Arc<Self>, mut link: Link) -> BoxFuture<'static, ()> {
+    fn run(self: Arc<Self>, mut link: DriverLink) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let error = self.converse(&mut link).await.err();
-            link.tell(ConnectionEvent::Disconnected { error });
+            link.send(ConnectionEvent::Disconnected { error });
         })
     }
 }

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_servers_that_take_a_burst_from_anybody_are_remembered() {
+    fn only_servers_that_take_a_burst_without_authentication_are_remembered() {
         let folder = tempfile::tempdir().unwrap();
         let server = |name| Remembered::new(Notes::new(Some(folder.path()), "servers"), name);
         let unknown = Profile::default();

@@ -11,7 +11,7 @@ use xrootd::client::{Client, FileId, RequestId};
 use super::pages::Pages;
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::source::{Command, ConnectionEvent, FileInfo, FileRef, Link, RequestTag};
+use crate::source::{Command, ConnectionEvent, DriverLink, FileInfo, FileRef, RequestTag};
 
 /// Commands that came before the connection was up.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub struct Early {
 }
 
 impl Early {
-    pub fn take(&mut self, command: Command, link: &Link) {
+    pub fn take(&mut self, command: Command, link: &DriverLink) {
         let Command::Cancel { request: cancelled } = command else {
             return self.commands.push(command);
         };
@@ -30,7 +30,7 @@ impl Early {
             _ => true,
         });
         if self.commands.len() < before {
-            link.tell(ConnectionEvent::Done { request: cancelled });
+            link.send(ConnectionEvent::Done { request: cancelled });
         }
     }
 }
@@ -52,7 +52,7 @@ pub struct Session {
     pub clock: Clock,
     /// Files open (or being opened) on this session, by the driver's tag.
     pub files: BTreeMap<u32, FileId>,
-    pub requests: BTreeMap<RequestId, Asked>,
+    pub requests: BTreeMap<RequestId, Purpose>,
     /// The driver's latest request for each file, by its tag.
     pub(super) latest: BTreeMap<u32, RequestTag>,
     /// Where each of the driver's requests is. Ranges with checksums take a request each.
@@ -73,7 +73,7 @@ pub struct Session {
 }
 
 /// What a protocol request was sent for.
-pub enum Asked {
+pub enum Purpose {
     /// Opening for the driver's `Open`: its size is sent; the read behind it answers.
     Open {
         request: RequestTag,
@@ -134,10 +134,10 @@ impl Session {
     }
 
     /// Passes on events of a file, once its identity has been received.
-    pub fn tell(&mut self, link: &Link, file: u32, event: ConnectionEvent) {
+    pub fn send(&mut self, link: &DriverLink, file: u32, event: ConnectionEvent) {
         match self.held.get_mut(&file) {
             Some(held) => held.push(event),
-            None => link.tell(event),
+            None => link.send(event),
         }
     }
 
@@ -145,14 +145,14 @@ impl Session {
     /// fetch.
     pub fn identified(
         &mut self,
-        link: &Link,
+        link: &DriverLink,
         file: &FileRef,
         info: FileInfo,
         request: Option<RequestTag>,
     ) {
-        link.tell(ConnectionEvent::Seen { file: file.tag, info: info.clone() });
+        link.send(ConnectionEvent::Seen { file: file.tag, info: info.clone() });
         if let Some(request) = request {
-            link.tell(ConnectionEvent::Opened { request, info: info.clone() });
+            link.send(ConnectionEvent::Opened { request, info: info.clone() });
         }
         if let Some(before) = self.doubted.remove(&file.tag) {
             self.asks_again &= before != info;
@@ -161,7 +161,7 @@ impl Session {
         self.known.insert(file.tag, Known { at, info });
         if !self.asks_stat(file.tag) {
             let held = self.held.remove(&file.tag).unwrap_or_default();
-            held.into_iter().for_each(|event| link.tell(event));
+            held.into_iter().for_each(|event| link.send(event));
         }
     }
 
@@ -178,11 +178,11 @@ impl Session {
         let path = path(&file);
         let asked = self.client.stat(self.clock.now(), &path);
         self.held.entry(file.tag).or_default();
-        self.requests.insert(asked, Asked::Stat { request, file });
+        self.requests.insert(asked, Purpose::Stat { request, file });
     }
 
     pub fn asks_stat(&self, tag: u32) -> bool {
-        let asks = |asked: &Asked| matches!(asked, Asked::Stat { file, .. } if file.tag == tag);
+        let asks = |asked: &Purpose| matches!(asked, Purpose::Stat { file, .. } if file.tag == tag);
         self.requests.values().any(asks)
     }
 
@@ -195,7 +195,7 @@ impl Session {
             && let Some(asked) = self.client.stat_open(now, id)
         {
             known.at = now;
-            self.requests.insert(asked, Asked::Check { file: file.clone(), id });
+            self.requests.insert(asked, Purpose::Check { file: file.clone(), id });
         }
     }
 
@@ -216,17 +216,17 @@ impl Session {
     /// Whether this was the question what a file is, which has come to nothing.
     pub fn fail_stat(
         &mut self,
-        link: &Link,
+        link: &DriverLink,
         id: RequestId,
         why: impl Fn(&FileRef) -> Error,
     ) -> bool {
         let (file, request) = match self.requests.get(&id) {
-            Some(Asked::Stat { file, request }) => (file.clone(), *request),
+            Some(Purpose::Stat { file, request }) => (file.clone(), *request),
             // Opened again while what came of it before is held.
-            Some(Asked::OpenForFetch { file }) if self.doubted.contains_key(&file.tag) => {
+            Some(Purpose::OpenForFetch { file }) if self.doubted.contains_key(&file.tag) => {
                 (file.clone(), None)
             }
-            Some(Asked::Check { file, id: of }) => {
+            Some(Purpose::Check { file, id: of }) => {
                 let (file, of) = (file.clone(), *of);
                 self.requests.remove(&id);
                 self.checked(&file, of, None);
@@ -242,13 +242,13 @@ impl Session {
     /// What a file is cannot be learnt: whatever is asked of it, or has come of it, fails.
     pub fn fail_file(
         &mut self,
-        link: &Link,
+        link: &DriverLink,
         file: &FileRef,
         request: Option<RequestTag>,
         why: &Error,
     ) {
         let reads = self.requests.values().filter_map(|asked| match asked {
-            Asked::Read { request, file: of, .. } if of.tag == file.tag => Some(*request),
+            Purpose::Read { request, file: of, .. } if of.tag == file.tag => Some(*request),
             _ => None,
         });
         let mut failed: BTreeSet<RequestTag> = reads.chain(request).collect();
@@ -259,7 +259,7 @@ impl Session {
         }
         for request in failed {
             self.drop_all(request);
-            link.tell(ConnectionEvent::Failed { request, error: why.clone() });
+            link.send(ConnectionEvent::Failed { request, error: why.clone() });
         }
         self.doubted.remove(&file.tag);
         self.forget(file.tag);
@@ -303,7 +303,7 @@ impl Session {
 
     /// The driver's request that has come to its end with this one, and the tag of its file.
     pub fn finish(&mut self, id: RequestId) -> Option<(RequestTag, u32)> {
-        let Asked::Read { request, file, .. } = self.requests.get(&id)? else { return None };
+        let Purpose::Read { request, file, .. } = self.requests.get(&id)? else { return None };
         let (request, file) = (*request, file.tag);
         self.requests.remove(&id);
         let is_last = self.is_last(request, id);
@@ -317,55 +317,55 @@ impl Session {
     /// of any: the read behind it fails, or goes elsewhere, with it.
     pub fn finish_with_file(&mut self, id: RequestId) -> Option<(RequestTag, FileRef)> {
         match self.requests.remove(&id)? {
-            Asked::Read { request, file, .. }
-            | Asked::Checksum { request, file }
-            | Asked::Locate { request, file }
-            | Asked::List { request, directory: file } => {
+            Purpose::Read { request, file, .. }
+            | Purpose::Checksum { request, file }
+            | Purpose::Locate { request, file }
+            | Purpose::List { request, directory: file } => {
                 self.is_last(request, id);
                 self.drop_all(request);
                 Some((request, file))
             }
-            Asked::Open { .. }
-            | Asked::OpenForFetch { .. }
-            | Asked::Stat { .. }
-            | Asked::Check { .. }
-            | Asked::Limits => None,
+            Purpose::Open { .. }
+            | Purpose::OpenForFetch { .. }
+            | Purpose::Stat { .. }
+            | Purpose::Check { .. }
+            | Purpose::Limits => None,
         }
     }
 
-    /// Tells which requests of the protocol have left for what the driver asks.
-    pub fn tell_sent(&mut self, link: &Link) {
+    /// Reports which requests of the protocol have left for what the driver asks.
+    pub fn send_sent(&mut self, link: &DriverLink) {
         while let Some(sent) = self.client.poll_sent() {
             let request = match self.requests.get(&sent) {
                 Some(
-                    Asked::Open { request, .. }
-                    | Asked::Read { request, .. }
-                    | Asked::List { request, .. }
-                    | Asked::Checksum { request, .. }
-                    | Asked::Locate { request, .. },
+                    Purpose::Open { request, .. }
+                    | Purpose::Read { request, .. }
+                    | Purpose::List { request, .. }
+                    | Purpose::Checksum { request, .. }
+                    | Purpose::Locate { request, .. },
                 ) => Some(*request),
                 Some(
-                    Asked::OpenForFetch { file }
-                    | Asked::Check { file, .. }
-                    | Asked::Stat { file, .. },
+                    Purpose::OpenForFetch { file }
+                    | Purpose::Check { file, .. }
+                    | Purpose::Stat { file, .. },
                 ) => self.latest.get(&file.tag).copied(),
-                Some(Asked::Limits) | None => None,
+                Some(Purpose::Limits) | None => None,
             };
             if let Some(request) = request {
-                link.tell(ConnectionEvent::Sent { request });
+                link.send(ConnectionEvent::Sent { request });
             }
         }
     }
 
     /// A file whose open came to nothing is opened anew the next time it is asked for.
     pub fn lost_file(&mut self, id: RequestId) {
-        if let Some(Asked::Open { file, .. } | Asked::OpenForFetch { file }) =
+        if let Some(Purpose::Open { file, .. } | Purpose::OpenForFetch { file }) =
             self.requests.get(&id)
         {
             let tag = file.tag;
             self.files.remove(&tag);
             self.requests
-                .retain(|_, asked| !matches!(asked, Asked::Stat { file, .. } if file.tag == tag));
+                .retain(|_, asked| !matches!(asked, Purpose::Stat { file, .. } if file.tag == tag));
             self.held.remove(&tag);
         }
     }
