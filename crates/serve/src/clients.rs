@@ -13,7 +13,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::limits::Limits;
-use super::memory::{Grant, Room};
+use super::memory::{Reservation, Room};
 
 /// Bytes of answers by which a client shows that it reads.
 const PROGRESS_BYTES: usize = 16 << 10;
@@ -273,9 +273,9 @@ impl Client {
         self.activity.close.notified().await;
     }
 
-    /// Room in memory for answers: see [`Room::grant`].
-    pub async fn grant(&self, wanted: usize) -> Grant {
-        self.room.grant(wanted).await
+    /// Room in memory for answers: see [`Room::reserve`].
+    pub async fn reserve(&self, wanted: usize) -> Reservation {
+        self.room.reserve(wanted).await
     }
 
     /// The right to keep one more file open. Where there is none left, the connection with most

@@ -19,7 +19,7 @@ pub struct Room {
 
 /// Room for so many bytes, until dropped.
 #[derive(Debug)]
-pub struct Grant {
+pub struct Reservation {
     bytes: usize,
     _permits: Vec<OwnedSemaphorePermit>,
 }
@@ -36,37 +36,37 @@ impl Room {
 
     /// Room for `wanted` bytes where there is so much, otherwise for as many as a connection always
     /// has; waits while the client has not taken those.
-    pub async fn grant(&self, wanted: usize) -> Grant {
+    pub async fn reserve(&self, wanted: usize) -> Reservation {
         let shared = u32::try_from(wanted).ok().and_then(|count| {
             let take = |room: &Arc<Semaphore>| room.clone().try_acquire_many_owned(count).ok();
             self.shared.iter().map(take).collect::<Option<Vec<_>>>()
         });
         if let Some(permits) = shared {
-            return Grant { bytes: wanted, _permits: permits };
+            return Reservation { bytes: wanted, _permits: permits };
         }
         // Never closed, so never refused.
         let own = self.own.clone().acquire_owned().await;
-        Grant { bytes: wanted.min(self.own_bytes), _permits: own.into_iter().collect() }
+        Reservation { bytes: wanted.min(self.own_bytes), _permits: own.into_iter().collect() }
     }
 }
 
-impl Grant {
+impl Reservation {
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
     /// The bytes for which the room was; it is free again when all their slices are dropped.
     pub fn hold(self, bytes: Vec<u8>) -> Bytes {
-        Bytes::from_owner(Held { bytes, _grant: self })
+        Bytes::from_owner(ReservedBytes { bytes, _reservation: self })
     }
 }
 
-struct Held {
+struct ReservedBytes {
     bytes: Vec<u8>,
-    _grant: Grant,
+    _reservation: Reservation,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for ReservedBytes {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -88,23 +88,23 @@ mod tests {
         let mut taken = Vec::new();
         for room in &greedy {
             for _ in 0..10 {
-                if let Some(grant) = now(room.grant(50)).await {
-                    taken.push(grant);
+                if let Some(reserve) = now(room.reserve(50)).await {
+                    taken.push(reserve);
                 }
             }
         }
-        let bytes: usize = taken.iter().map(Grant::bytes).sum();
+        let bytes: usize = taken.iter().map(Reservation::bytes).sum();
         assert_eq!(bytes, 300 + 3 * 10, "all that is shared, and each its own");
         let modest = Room::new(&limits(), address, server);
-        let own = now(modest.grant(50)).await.expect("room of its own");
+        let own = now(modest.reserve(50)).await.expect("room of its own");
         assert_eq!(own.bytes(), 10);
-        assert!(now(modest.grant(50)).await.is_none(), "waits until that is taken");
+        assert!(now(modest.reserve(50)).await.is_none(), "waits until that is taken");
         let slice = own.hold(vec![7; 10]).slice(2..3);
-        assert!(now(modest.grant(50)).await.is_none(), "a slice is not taken yet");
+        assert!(now(modest.reserve(50)).await.is_none(), "a slice is not taken yet");
         drop(slice);
-        assert_eq!(now(modest.grant(50)).await.unwrap().bytes(), 10);
+        assert_eq!(now(modest.reserve(50)).await.unwrap().bytes(), 10);
         drop(taken);
-        assert_eq!(now(modest.grant(50)).await.unwrap().bytes(), 50);
+        assert_eq!(now(modest.reserve(50)).await.unwrap().bytes(), 50);
     }
 
     async fn now<F: Future>(future: F) -> Option<F::Output> {

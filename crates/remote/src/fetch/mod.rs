@@ -140,9 +140,9 @@ impl Fetcher {
         LentMemory { bytes, commands }
     }
 
-    /// Finds a file, which may have several locations, and fetches its first `head` bytes and, where
-    /// a server can answer that before its size is known, the last `tail`. The activity is told
-    /// what is waited for.
+    /// Finds a file, which may have several locations, and fetches its first `head` bytes and,
+    /// where a server can answer that before its size is known, the last `tail`. The activity
+    /// records what is waited for.
     pub async fn open(
         &self,
         locations: FileLocations,

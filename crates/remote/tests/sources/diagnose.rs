@@ -26,7 +26,7 @@ fn steps(findings: &[Finding]) -> (Vec<Step>, &Finding) {
     (before.iter().map(|finding| finding.step).collect(), last)
 }
 
-/// The kernel takes connections for a process that is stopped, or for a port that no process reads from.
+/// The kernel takes connections for a process that is stopped, or that does not accept them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_accepts_and_says_nothing_hangs() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

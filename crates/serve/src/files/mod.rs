@@ -31,12 +31,12 @@ pub struct Files {
 /// An open file. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Opened {
-    file: Arc<Held>,
+    file: Arc<OpenHandle>,
     pub stat: Stat,
 }
 
 #[derive(Debug)]
-struct Held {
+struct OpenHandle {
     file: std::fs::File,
     _place: FilePlace,
 }
@@ -50,7 +50,7 @@ pub struct Listing {
 
 /// One of the pieces that are put one behind the other in memory.
 #[derive(Debug)]
-pub enum Part {
+pub enum Fragment {
     Text(Vec<u8>),
     /// Exactly these bytes of a file.
     Bytes {
@@ -60,11 +60,11 @@ pub enum Part {
     },
 }
 
-impl Part {
+impl Fragment {
     pub fn len(&self) -> usize {
         match self {
-            Part::Text(text) => text.len(),
-            Part::Bytes { count, .. } => *count,
+            Fragment::Text(text) => text.len(),
+            Fragment::Bytes { count, .. } => *count,
         }
     }
 }
@@ -99,7 +99,7 @@ impl Files {
         let place = client.file_place().await.ok_or(io::ErrorKind::QuotaExceeded)?;
         let open = move || {
             let (file, stat) = folder.open(&path)?;
-            Ok(Opened { file: Arc::new(Held { file, _place: place }), stat })
+            Ok(Opened { file: Arc::new(OpenHandle { file, _place: place }), stat })
         };
         self.turns.run(client.address(), open).await
     }
@@ -147,13 +147,13 @@ impl Files {
     ///
     /// # Errors
     /// What the file system says; `UnexpectedEof` where a file ends before a part does.
-    pub async fn gather(&self, client: &Client, parts: Vec<Part>) -> io::Result<Vec<u8>> {
+    pub async fn gather(&self, client: &Client, parts: Vec<Fragment>) -> io::Result<Vec<u8>> {
         let gather = move || {
-            let mut bytes = Vec::with_capacity(parts.iter().map(Part::len).sum());
+            let mut bytes = Vec::with_capacity(parts.iter().map(Fragment::len).sum());
             for part in parts {
                 match part {
-                    Part::Text(text) => bytes.extend_from_slice(&text),
-                    Part::Bytes { file, offset, count } => {
+                    Fragment::Text(text) => bytes.extend_from_slice(&text),
+                    Fragment::Bytes { file, offset, count } => {
                         let start = bytes.len();
                         bytes.resize(start + count, 0);
                         if folder::fill(&file.file.file, &mut bytes[start..], offset)? < count {

@@ -13,7 +13,7 @@ use hyper::body::{Frame, SizeHint};
 
 use super::listing::Names;
 use crate::clients::Client;
-use crate::files::{Files, Opened, Part};
+use crate::files::{Files, Fragment, Opened};
 
 /// Bytes made at a time where there is room for them, which is what one answer holds in memory.
 const STEP_BYTES: usize = 256 << 10;
@@ -79,7 +79,7 @@ impl Ranges {
     }
 
     /// The next parts, as many as `room` bytes take, which is more than any head has.
-    fn take(&mut self, room: usize) -> Vec<Part> {
+    fn take(&mut self, room: usize) -> Vec<Fragment> {
         let (mut parts, mut left) = (Vec::new(), room);
         while let Some(range) = self.ranges.front().cloned() {
             if !self.is_begun {
@@ -88,11 +88,11 @@ impl Ranges {
                     return parts;
                 }
                 left -= head.len();
-                parts.push(Part::Text(head));
+                parts.push(Fragment::Text(head));
                 self.is_begun = true;
             }
             let count = usize::try_from(range.end - range.start).unwrap_or(left).min(left);
-            parts.push(Part::Bytes { file: self.file.clone(), offset: range.start, count });
+            parts.push(Fragment::Bytes { file: self.file.clone(), offset: range.start, count });
             left -= count;
             if range.start + (count as u64) < range.end {
                 self.ranges[0].start += count as u64;
@@ -101,7 +101,7 @@ impl Ranges {
             self.ranges.pop_front();
             self.is_begun = false;
         }
-        parts.push(Part::Text(self.tail()));
+        parts.push(Fragment::Text(self.tail()));
         parts
     }
 }
@@ -119,13 +119,13 @@ impl Rest {
             Rest::Text(text) => Ok((text, None)),
             Rest::Ranges(mut ranges) => {
                 let wanted = usize::try_from(ranges.left).unwrap_or(usize::MAX);
-                let grant = client.grant(wanted.min(STEP_BYTES)).await;
-                let parts = ranges.take(grant.bytes());
-                ranges.left -= parts.iter().map(Part::len).sum::<usize>() as u64;
+                let reserved = client.reserve(wanted.min(STEP_BYTES)).await;
+                let parts = ranges.take(reserved.bytes());
+                ranges.left -= parts.iter().map(Fragment::len).sum::<usize>() as u64;
                 // A file that shrank meanwhile: ends the connection, never a shorter body.
                 let bytes = files.gather(client, parts).await?;
                 let rest = (!ranges.ranges.is_empty()).then_some(Rest::Ranges(ranges));
-                Ok((grant.hold(bytes), rest))
+                Ok((reserved.hold(bytes), rest))
             }
             Rest::Names(text, names) => Ok((text, Some(Rest::MoreNames(names)))),
             Rest::MoreNames(names) => {

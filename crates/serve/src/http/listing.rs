@@ -43,10 +43,10 @@ impl Names {
     /// What the file system says.
     pub async fn next(self, files: &Files, client: &Client) -> io::Result<(Bytes, Option<Names>)> {
         let Names { listing, base, is_begun } = self;
-        let grant = client.grant(STEP_BYTES).await;
+        let reserved = client.reserve(STEP_BYTES).await;
         let each = LINE_BYTES + base.len();
         let text_bytes = move |name: usize| each + name * BYTES_A_BYTE;
-        let (entries, left) = files.names(client, listing, grant.bytes(), text_bytes).await?;
+        let (entries, left) = files.names(client, listing, reserved.bytes(), text_bytes).await?;
         let mut html = String::new();
         if !is_begun {
             html.push_str("<!doctype html><meta charset=\"utf-8\"><pre>\n");
@@ -56,7 +56,7 @@ impl Names {
         if rest.is_none() {
             html.push_str("</pre>\n");
         }
-        Ok((grant.hold(html.into_bytes()), rest))
+        Ok((reserved.hold(html.into_bytes()), rest))
     }
 }
 

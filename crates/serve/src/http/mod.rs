@@ -21,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use self::body::{Body, Ranges, Rest, Serving, content_range};
 use self::listing::{Names, percent_decoded};
-use self::range::Wanted;
+use self::range::RangeRequest;
 use super::files::{Files, Opened, Stat};
 use crate::clients::Client;
 
@@ -151,21 +151,21 @@ fn file_answer(serving: &Arc<Serving>, file: Opened, request: &HeaderMap) -> Ans
     }
     let fresh =
         text(header::IF_RANGE).is_none_or(|value| value == etag || value == last_modified(&stat));
-    let wanted = match text(header::RANGE).filter(|_| fresh) {
+    let ranges = match text(header::RANGE).filter(|_| fresh) {
         Some(value) => range::parse(value, stat.size),
-        None => Wanted::Whole,
+        None => RangeRequest::Whole,
     };
-    let mut answer = match wanted {
-        Wanted::Whole => {
+    let mut answer = match ranges {
+        RangeRequest::Whole => {
             let whole = Ranges::new(file, vec![0..stat.size], None);
             Response::new(Body::new(serving.clone(), Rest::Ranges(whole)))
         }
-        Wanted::Nothing => {
+        RangeRequest::Unsatisfiable => {
             let mut answer = plain(serving, StatusCode::RANGE_NOT_SATISFIABLE, "no such bytes\n");
             set(answer.headers_mut(), header::CONTENT_RANGE, &format!("bytes */{}", stat.size));
             return answer;
         }
-        Wanted::Ranges(ranges) => partial(serving, file, ranges, &etag),
+        RangeRequest::Ranges(ranges) => partial(serving, file, ranges, &etag),
     };
     let headers = answer.headers_mut();
     headers

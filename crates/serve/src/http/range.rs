@@ -5,29 +5,29 @@ use std::ops::Range;
 /// More ranges than this in one request are refused, as by other servers of this field.
 pub const RANGES_MAX: usize = 1024;
 
-/// What a request wants of a file.
+/// The bytes of a file that a request asks for.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RangeRequest {
     /// All of it: there is no range, or one that this server may ignore.
     Whole,
     /// These, in the order asked; never empty ones.
     Ranges(Vec<Range<u64>>),
-    /// Nothing that is there.
-    Nothing,
+    /// No byte that is there.
+    Unsatisfiable,
 }
 
 /// Reads the header's value for a file of `size` bytes. What is not a list of byte ranges is
 /// ignored, as the specification wants.
-pub fn parse(value: &str, size: u64) -> Wanted {
-    let Some(list) = value.trim().strip_prefix("bytes=") else { return Wanted::Whole };
+pub fn parse(value: &str, size: u64) -> RangeRequest {
+    let Some(list) = value.trim().strip_prefix("bytes=") else { return RangeRequest::Whole };
     let mut ranges = Vec::new();
     for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
-        let Some(range) = parse_one(item, size) else { return Wanted::Whole };
+        let Some(range) = parse_one(item, size) else { return RangeRequest::Whole };
         if !range.is_empty() {
             ranges.push(range);
         }
         if ranges.len() > RANGES_MAX {
-            return Wanted::Nothing;
+            return RangeRequest::Unsatisfiable;
         }
     }
     // Ranges that overlap make of a small request an answer many times as large as the file: they
@@ -35,9 +35,9 @@ pub fn parse(value: &str, size: u64) -> Wanted {
     let bytes =
         ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(range.end - range.start));
     match ranges.is_empty() {
-        true => Wanted::Nothing,
-        false if ranges.len() > 1 && bytes > size => Wanted::Whole,
-        false => Wanted::Ranges(ranges),
+        true => RangeRequest::Unsatisfiable,
+        false if ranges.len() > 1 && bytes > size => RangeRequest::Whole,
+        false => RangeRequest::Ranges(ranges),
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
             ("bytes=0-99999999999999999999999", &[0..100]),
         ];
         for (value, wanted) in cases {
-            assert_eq!(parse(value, 100), Wanted::Ranges(wanted.to_vec()), "{value}");
+            assert_eq!(parse(value, 100), RangeRequest::Ranges(wanted.to_vec()), "{value}");
         }
     }
 
@@ -87,23 +87,23 @@ mod tests {
     #[test]
     fn ranges_that_overlap_never_make_more_than_the_file() {
         for value in ["bytes=0-,0-", "bytes=0-99,5-5", "bytes=-60,20-90"] {
-            assert_eq!(parse(value, 100), Wanted::Whole, "{value}");
+            assert_eq!(parse(value, 100), RangeRequest::Whole, "{value}");
         }
         let many = format!("bytes={}", "0-,".repeat(RANGES_MAX));
-        assert_eq!(parse(&many, 1 << 40), Wanted::Whole);
-        assert_eq!(parse("bytes=0-49,0-49", 100), Wanted::Ranges(vec![0..50, 0..50]));
+        assert_eq!(parse(&many, 1 << 40), RangeRequest::Whole);
+        assert_eq!(parse("bytes=0-49,0-49", 100), RangeRequest::Ranges(vec![0..50, 0..50]));
     }
 
     #[test]
     fn what_is_not_there_and_what_cannot_be_read() {
         for value in ["bytes=100-", "bytes=-0", "bytes=,", "bytes="] {
-            assert_eq!(parse(value, 100), Wanted::Nothing, "{value}");
+            assert_eq!(parse(value, 100), RangeRequest::Unsatisfiable, "{value}");
         }
         for value in ["items=0-1", "bytes=5-1", "bytes=x-2", "bytes=1", "bytes=+1-2", "bytes=--1"] {
-            assert_eq!(parse(value, 100), Wanted::Whole, "{value}");
+            assert_eq!(parse(value, 100), RangeRequest::Whole, "{value}");
         }
-        assert_eq!(parse("bytes=-1", 0), Wanted::Nothing);
+        assert_eq!(parse("bytes=-1", 0), RangeRequest::Unsatisfiable);
         let many = format!("bytes={}", "0-0,".repeat(RANGES_MAX + 1));
-        assert_eq!(parse(&many, 100), Wanted::Nothing);
+        assert_eq!(parse(&many, 100), RangeRequest::Unsatisfiable);
     }
 }

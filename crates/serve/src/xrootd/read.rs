@@ -13,8 +13,8 @@ use xrootd::server::Tag;
 
 use super::answer::stat_info;
 use crate::clients::Client;
-use crate::files::{Entry, Files, Listing, Opened, Part};
-use crate::memory::Grant;
+use crate::files::{Entry, Files, Fragment, Listing, Opened};
+use crate::memory::Reservation;
 
 /// Bytes read in one step where there is room for them.
 const STEP_BYTES: usize = 512 << 10;
@@ -29,11 +29,11 @@ const LINE_BYTES: usize = 80;
 #[derive(Debug)]
 pub struct Job {
     tag: Tag,
-    wanted: Wanted,
+    unread: Unread,
 }
 
 #[derive(Debug)]
-enum Wanted {
+enum Unread {
     Range {
         file: Opened,
         offset: u64,
@@ -119,7 +119,7 @@ impl Segments {
     }
 
     /// The next records, whole, as many as there is room for.
-    fn take(&mut self, room: usize) -> io::Result<Vec<Part>> {
+    fn take(&mut self, room: usize) -> io::Result<Vec<Fragment>> {
         let (mut parts, mut taken) = (Vec::new(), 0);
         while let Some(segment) = self.segments.front().copied() {
             taken += record_bytes(&segment);
@@ -127,9 +127,9 @@ impl Segments {
                 break;
             }
             let file = self.file(&segment)?;
-            parts.push(Part::Text(segment.encode().to_vec()));
+            parts.push(Fragment::Text(segment.encode().to_vec()));
             let (offset, count) = (segment.offset, segment.length as usize);
-            parts.push(Part::Bytes { file, offset, count });
+            parts.push(Fragment::Bytes { file, offset, count });
             self.segments.pop_front();
         }
         Ok(parts)
@@ -145,13 +145,14 @@ impl Segments {
         if begins && files.size(client, &file).await? < segment.offset + u64::from(segment.length) {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let grant = client.grant((length - self.begun).min(STEP_BYTES)).await;
-        let stop = self.begun + grant.bytes();
+        let reserved = client.reserve((length - self.begun).min(STEP_BYTES)).await;
+        let stop = self.begun + reserved.bytes();
         let head = if begins { segment.encode().to_vec() } else { Vec::new() };
         let start = self.begun.max(readv::Segment::BYTES);
         let offset = segment.offset + (start - readv::Segment::BYTES) as u64;
-        let parts = vec![Part::Text(head), Part::Bytes { file, offset, count: stop - start }];
-        let bytes = grant.hold(files.gather(client, parts).await?);
+        let parts =
+            vec![Fragment::Text(head), Fragment::Bytes { file, offset, count: stop - start }];
+        let bytes = reserved.hold(files.gather(client, parts).await?);
         let more = self.segments.len() > 1;
         self.begun = stop;
         if stop == length {
@@ -172,37 +173,37 @@ fn record_bytes(segment: &readv::Segment) -> usize {
 
 impl Job {
     pub fn range(tag: Tag, file: Opened, offset: u64, length: usize) -> Self {
-        Job { tag, wanted: Wanted::Range { file, offset, left: length } }
+        Job { tag, unread: Unread::Range { file, offset, left: length } }
     }
 
     pub fn pages(tag: Tag, file: Opened, offset: u64, length: usize) -> Self {
-        Job { tag, wanted: Wanted::Pages { file, offset, left: length } }
+        Job { tag, unread: Unread::Pages { file, offset, left: length } }
     }
 
     pub fn segments(tag: Tag, segments: Segments) -> Self {
-        Job { tag, wanted: Wanted::Segments(segments) }
+        Job { tag, unread: Unread::Segments(segments) }
     }
 
     pub fn names(tag: Tag, path: String, with_stat: bool) -> Self {
-        Job { tag, wanted: Wanted::Names { path, with_stat, listing: None } }
+        Job { tag, unread: Unread::Names { path, with_stat, listing: None } }
     }
 
     /// Whether the next step is a piece of a frame, beside which no other may be read.
     pub fn is_alone(&self) -> bool {
-        matches!(&self.wanted, Wanted::Segments(segments) if segments.is_long())
+        matches!(&self.unread, Unread::Segments(segments) if segments.is_long())
     }
 
     /// Whether a frame has begun and is not complete.
     pub fn is_within_frame(&self) -> bool {
-        matches!(&self.wanted, Wanted::Segments(segments) if segments.begun > 0)
+        matches!(&self.unread, Unread::Segments(segments) if segments.begun > 0)
     }
 
     /// Bytes of the next part, at most.
     pub fn bytes_max(&self) -> usize {
-        let bytes = match &self.wanted {
-            Wanted::Range { left, .. } | Wanted::Pages { left, .. } => *left,
-            Wanted::Segments(segments) => segments.bytes(),
-            Wanted::Names { .. } => STEP_BYTES,
+        let bytes = match &self.unread {
+            Unread::Range { left, .. } | Unread::Pages { left, .. } => *left,
+            Unread::Segments(segments) => segments.bytes(),
+            Unread::Names { .. } => STEP_BYTES,
         };
         bytes.min(STEP_BYTES)
     }
@@ -211,35 +212,35 @@ impl Job {
     pub async fn step(mut self, files: &Files, client: &Client) -> Step {
         let (tag, is_within_frame) = (self.tag, self.is_within_frame());
         let wanted = self.bytes_max();
-        let (part, done) = match &mut self.wanted {
-            Wanted::Range { file, offset, left } => {
-                let grant = client.grant(wanted).await;
-                let count = grant.bytes();
+        let (part, done) = match &mut self.unread {
+            Unread::Range { file, offset, left } => {
+                let reserved = client.reserve(wanted).await;
+                let count = reserved.bytes();
                 let read = files.read(client, file, *offset, count).await;
                 let done = advance(&read, offset, left, count);
-                (read.map(|bytes| Answered::Frame(grant.hold(bytes))), done)
+                (read.map(|bytes| Answered::Frame(reserved.hold(bytes))), done)
             }
-            Wanted::Pages { file, offset, left } => {
-                let grant = client.grant(wanted).await;
+            Unread::Pages { file, offset, left } => {
+                let reserved = client.reserve(wanted).await;
                 let at = *offset;
-                let count = whole_pages(at, grant.bytes(), *left);
+                let count = whole_pages(at, reserved.bytes(), *left);
                 let read = files.read(client, file, at, count).await;
                 let done = advance(&read, offset, left, count);
-                let paged = |bytes: Vec<u8>| grant.hold(pages::encode(at, &bytes));
+                let paged = |bytes: Vec<u8>| reserved.hold(pages::encode(at, &bytes));
                 (read.map(|bytes| Answered::Pages { offset: at, pages: paged(bytes) }), done)
             }
-            Wanted::Segments(segments) if segments.is_long() => {
+            Unread::Segments(segments) if segments.is_long() => {
                 let part = segments.piece(files, client).await;
                 let done = segments.segments.is_empty() || part.is_err();
                 (part, done)
             }
-            Wanted::Segments(segments) => {
-                let grant = client.grant(wanted).await;
-                let part = gather(segments, grant, files, client).await;
+            Unread::Segments(segments) => {
+                let reserved = client.reserve(wanted).await;
+                let part = gather(segments, reserved, files, client).await;
                 let done = segments.segments.is_empty() || part.is_err();
                 (part, done)
             }
-            Wanted::Names { path, with_stat, listing } => {
+            Unread::Names { path, with_stat, listing } => {
                 let part = names(path, *with_stat, listing, files, client).await;
                 (part, listing.is_none())
             }
@@ -266,12 +267,12 @@ fn whole_pages(offset: u64, room: usize, left: usize) -> usize {
 
 async fn gather(
     segments: &mut Segments,
-    grant: Grant,
+    reserved: Reservation,
     files: &Files,
     client: &Client,
 ) -> io::Result<Answered> {
-    let parts = segments.take(grant.bytes())?;
-    Ok(Answered::Frame(grant.hold(files.gather(client, parts).await?)))
+    let parts = segments.take(reserved.bytes())?;
+    Ok(Answered::Frame(reserved.hold(files.gather(client, parts).await?)))
 }
 
 /// The next names of a folder; leaves no listing behind the last, or an error.
@@ -286,14 +287,14 @@ async fn names(
         Some(listed) => (listed, false),
         None => (files.list(client, path).await?, true),
     };
-    let grant = client.grant(STEP_BYTES).await;
+    let reserved = client.reserve(STEP_BYTES).await;
     let text_bytes = |name: usize| LINE_BYTES + name;
-    let (entries, left) = files.names(client, listed, grant.bytes(), text_bytes).await?;
+    let (entries, left) = files.names(client, listed, reserved.bytes(), text_bytes).await?;
     let entries: Vec<_> =
         entries.into_iter().filter_map(|entry| line_of(entry, with_stat)).collect();
     *listing = left;
     let text = encode_part(&entries, with_stat, is_first, listing.is_some());
-    Ok(Answered::Frame(grant.hold(text)))
+    Ok(Answered::Frame(reserved.hold(text)))
 }
 
 /// `None` for a name that a listing's lines cannot hold: one with a line's end, or one that is no

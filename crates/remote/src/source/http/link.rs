@@ -18,7 +18,8 @@ const PRIORITY_LAST: u32 = 999_999;
 const METALINK: &str = "application/metalink4+xml";
 
 impl Exchange<'_> {
-    /// Asks where else a file is. The target of a redirection is a location, too, and is not followed.
+    /// Asks where else a file is. The target of a redirection is a location, too, which is not
+    /// followed.
     pub async fn locations(&self, job: &Job) -> Outcome<()> {
         let _turn = self.transport.turn().await?;
         job.stop_if_cancelled()?;
