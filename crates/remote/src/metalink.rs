@@ -28,8 +28,8 @@ pub struct Metalink {
 impl From<Metalink> for FileLocations {
     fn from(metalink: Metalink) -> Self {
         let checksum = metalink.checksums.into_iter().next();
-        let said = Claims { size: metalink.size, checksum };
-        FileLocations { urls: metalink.urls, said, is_opaque: false }
+        let claims = Claims { size: metalink.size, checksum };
+        FileLocations { urls: metalink.urls, claims, is_opaque: false }
     }
 }
 

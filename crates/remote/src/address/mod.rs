@@ -50,7 +50,7 @@ const SEGMENT: &AsciiSet = &CONTROLS
 #[derive(Debug, Clone, Default)]
 pub struct FileLocations {
     pub urls: Vec<Address>,
-    pub said: Claims,
+    pub claims: Claims,
     /// Its bytes are not decoded: they come with checksums where servers offer them.
     pub is_opaque: bool,
 }
@@ -67,14 +67,14 @@ impl FileLocations {
     /// What was said first counts.
     pub fn add(&mut self, more: FileLocations) {
         self.urls.extend(more.urls);
-        self.said.size = self.said.size.or(more.said.size);
-        self.said.checksum = self.said.checksum.take().or(more.said.checksum);
+        self.claims.size = self.claims.size.or(more.claims.size);
+        self.claims.checksum = self.claims.checksum.take().or(more.claims.checksum);
     }
 }
 
 impl From<Vec<Address>> for FileLocations {
     fn from(urls: Vec<Address>) -> Self {
-        FileLocations { urls, said: Claims::default(), is_opaque: false }
+        FileLocations { urls, claims: Claims::default(), is_opaque: false }
     }
 }
 

@@ -38,7 +38,7 @@ pub struct FileState {
     /// Why each server last failed, for the error of the wants that fail with it.
     pub errors: Vec<(String, Error)>,
     /// Its size, as another server says it.
-    pub size_said: Option<u64>,
+    pub claimed_size: Option<u64>,
     /// Whether its sources have the same checksum.
     pub replica_check: ReplicaCheck,
     /// Sources that have turned out to have another file.
@@ -62,7 +62,7 @@ impl FileState {
             redirects: 0,
             is_opaque: false,
             errors: Vec::new(),
-            size_said: None,
+            claimed_size: None,
             replica_check: ReplicaCheck::default(),
             rejected: BTreeSet::new(),
             search: None,

@@ -30,7 +30,7 @@ pub struct Spooled {
     pub written: u64,
     /// All of the file is there.
     pub complete: bool,
-    /// Someone writes.
+    /// A task writes.
     pub writing: bool,
     /// No reader is left.
     given_up: bool,
@@ -45,7 +45,7 @@ impl Spool {
         Ok(Spool { file, progress: watch::Sender::new(nothing) })
     }
 
-    /// The right to write the file from its start, unless someone has it or it is complete.
+    /// The right to write the file from its start, unless another task has it or it is complete.
     pub fn claim(self: &Arc<Self>) -> Option<Writer> {
         let free = self.progress.send_if_modified(|progress| {
             let free = !progress.writing && !progress.complete;

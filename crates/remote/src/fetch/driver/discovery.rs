@@ -16,7 +16,7 @@ use std::time::Duration;
 use scheduler::{FileId, ServerId, SourceId, Time};
 
 use super::Driver;
-use super::replica_check::Claims;
+use super::replica_check::SourceChecksums;
 use crate::address::{Address, FileLocations, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
@@ -45,7 +45,7 @@ pub enum Discovered {
     /// Where else a file is.
     Locations(FileId, Result<FileLocations>),
     /// What its sources have.
-    Checksums(FileId, Claims),
+    Checksums(FileId, SourceChecksums),
 }
 
 impl Search {
@@ -242,7 +242,7 @@ impl Driver {
     pub(super) fn take_finding(&mut self, finding: Discovered) {
         match finding {
             Discovered::Locations(file, found) => self.take_locations(file, found),
-            Discovered::Checksums(file, said) => self.take_checksums(file, said),
+            Discovered::Checksums(file, found) => self.take_checksums(file, found),
         }
     }
 
@@ -254,10 +254,10 @@ impl Driver {
         let origin = search.origin.to_string();
         let mut added = 0;
         match found {
-            Ok(FileLocations { urls, said, .. }) => {
-                file.size_said = file.size_said.or(said.size);
+            Ok(FileLocations { urls, claims, .. }) => {
+                file.claimed_size = file.claimed_size.or(claims.size);
                 let checksum = &mut file.replica_check.checksum;
-                *checksum = checksum.take().or(said.checksum);
+                *checksum = checksum.take().or(claims.checksum);
                 urls.into_iter().for_each(|url| added += self.add_found(id, url, &origin));
             }
             // That there is no other is no news.

@@ -209,10 +209,10 @@ impl Driver {
         early: Option<oneshot::Sender<Begun>>,
         mut state: FileState,
     ) {
-        let FileLocations { urls, said, is_opaque } = locations;
+        let FileLocations { urls, claims, is_opaque } = locations;
         state.is_opaque = is_opaque;
-        state.size_said = said.size;
-        state.replica_check.checksum = said.checksum;
+        state.claimed_size = claims.size;
+        state.replica_check.checksum = claims.checksum;
         let mut locations: Vec<(ServerId, Address)> = Vec::new();
         for url in urls {
             match self.server_for(&url) {

@@ -32,7 +32,7 @@ const _: () = assert!(crate::source::FILE_BYTES_MAX == scheduler::FILE_BYTES_MAX
 const ANSWER_MAX: Duration = Duration::from_secs(120);
 
 /// What sources say; the first one's counts where none is known yet.
-pub type Claims = Vec<(SourceId, Checksum)>;
+pub type SourceChecksums = Vec<(SourceId, Checksum)>;
 
 impl Driver {
     /// A source has said what it has now; whether it is the file that is read. Where it is not,
@@ -43,7 +43,7 @@ impl Driver {
             return false;
         }
         let Some((server, _)) = file.sources.get(&source) else { return false };
-        let size = file.info().map(|info| info.size).or(file.size_said);
+        let size = file.info().map(|info| info.size).or(file.claimed_size);
         let changed = file.infos.get(server).and_then(|was| was.is_still(&info).err());
         let error = changed.or_else(|| other_size(size, info.size));
         match error {
@@ -64,11 +64,11 @@ impl Driver {
         };
         file.first = file.sources.get(&source).map(|(server, _)| *server);
         let size = file.info().map(|info| info.size);
-        let said = |(source, (server, _)): (&SourceId, &(ServerId, FileRef))| {
+        let disagreement = |(source, (server, _)): (&SourceId, &(ServerId, FileRef))| {
             let info = file.infos.get(server)?;
             Some((*source, other_size(size, info.size)?))
         };
-        let others: Vec<(SourceId, Error)> = file.sources.iter().filter_map(said).collect();
+        let others: Vec<(SourceId, Error)> = file.sources.iter().filter_map(disagreement).collect();
         others.into_iter().for_each(|(source, error)| self.reject_source(id, source, error));
     }
 
@@ -114,16 +114,16 @@ impl Driver {
         let (config, network) = (self.config.clone(), self.network.clone());
         let sender = self.finding_sender.clone();
         tokio::spawn(async move {
-            let said = ask(new, known, config, network).await;
-            let _ = sender.send(Discovered::Checksums(id, said));
+            let checksums = ask(new, known, config, network).await;
+            let _ = sender.send(Discovered::Checksums(id, checksums));
         });
     }
 
     /// Sources have said what they have.
-    pub(super) fn take_checksums(&mut self, id: FileId, said: Claims) {
+    pub(super) fn take_checksums(&mut self, id: FileId, checksums: SourceChecksums) {
         let Some(file) = self.files.get_mut(&id) else { return };
         file.replica_check.is_planned = false;
-        for (source, checksum) in said {
+        for (source, checksum) in checksums {
             self.take_checksum(id, source, checksum);
         }
     }
@@ -168,17 +168,17 @@ async fn ask(
     known: Option<Checksum>,
     config: Config,
     network: Arc<dyn Network>,
-) -> Claims {
+) -> SourceChecksums {
     let mut algorithm = known.map(|known| known.algorithm());
-    let mut said = Vec::new();
+    let mut checksums = Vec::new();
     for (source, url) in sources {
         let asked = one_shot::checksum(&url, algorithm, &config, network.clone());
         let answer = tokio::time::timeout(ANSWER_MAX, asked).await;
         // One that keeps none has to be believed.
         if let Ok(Ok(checksum)) = answer {
             algorithm = algorithm.or(Some(checksum.algorithm()));
-            said.push((source, checksum));
+            checksums.push((source, checksum));
         }
     }
-    said
+    checksums
 }

@@ -41,16 +41,18 @@ pub fn judge<B>(response: &Response<B>) -> Result<Head> {
             if let Some(boundary) = text(headers, CONTENT_TYPE).and_then(boundary) {
                 return Ok(Head::Parts(boundary));
             }
-            let said = text(headers, CONTENT_RANGE).and_then(parse_content_range);
-            let said = said.filter(|said| said.range.is_some());
-            said.map(Head::Range).ok_or_else(|| {
-                let said = text(headers, CONTENT_RANGE).unwrap_or("nothing");
-                wrong(format!("the server does not say which bytes it sends, but {said:?}"))
+            let content_range = text(headers, CONTENT_RANGE).and_then(parse_content_range);
+            let content_range = content_range.filter(|content_range| content_range.range.is_some());
+            content_range.map(Head::Range).ok_or_else(|| {
+                let content_range = text(headers, CONTENT_RANGE).unwrap_or("nothing");
+                wrong(format!(
+                    "the server does not say which bytes it sends, but {content_range:?}"
+                ))
             })
         }
         StatusCode::RANGE_NOT_SATISFIABLE => {
-            let said = text(headers, CONTENT_RANGE).and_then(parse_content_range);
-            Ok(Head::Unsatisfiable(said.and_then(|said| said.size)))
+            let content_range = text(headers, CONTENT_RANGE).and_then(parse_content_range);
+            Ok(Head::Unsatisfiable(content_range.and_then(|content_range| content_range.size)))
         }
         StatusCode::MOVED_PERMANENTLY
         | StatusCode::FOUND
@@ -123,11 +125,11 @@ fn plain(headers: &HeaderMap) -> Result<()> {
 
 /// How long a server asks to be left alone: in seconds, or until a time by its own clock.
 fn pause(headers: &HeaderMap) -> Option<Duration> {
-    let said = text(headers, RETRY_AFTER)?.trim();
-    if let Ok(seconds) = said.parse() {
+    let value = text(headers, RETRY_AFTER)?.trim();
+    if let Ok(seconds) = value.parse() {
         return Some(Duration::from_secs(seconds));
     }
-    let until = httpdate::parse_http_date(said).ok()?;
+    let until = httpdate::parse_http_date(value).ok()?;
     let now = httpdate::parse_http_date(text(headers, DATE)?).ok()?;
     Some(until.duration_since(now).unwrap_or_default())
 }
@@ -181,8 +183,11 @@ mod tests {
 
     #[test]
     fn bodies_are_told_apart() {
-        let said = ContentRange { range: Some(0..10), size: Some(20) };
-        assert_eq!(answer(206, &[("Content-Range", "bytes 0-9/20")]), Ok(Head::Range(said)));
+        let content_range = ContentRange { range: Some(0..10), size: Some(20) };
+        assert_eq!(
+            answer(206, &[("Content-Range", "bytes 0-9/20")]),
+            Ok(Head::Range(content_range))
+        );
         let parts = [("Content-Type", "multipart/byteranges; boundary=x")];
         assert_eq!(answer(206, &parts), Ok(Head::Parts("x".into())));
         assert_eq!(answer(200, &[]), Ok(Head::Whole));

@@ -26,7 +26,7 @@ impl Exchange<'_> {
         let request = head(job.url(), algorithm, self.server.http2)?;
         let response = self.ask(job, &request).await?;
         let judged = judge(&response);
-        let checksum = said(response.headers(), algorithm);
+        let checksum = checksum_in(response.headers(), algorithm);
         // The answer to a HEAD has no body.
         drop(response);
         match judged? {
@@ -60,13 +60,13 @@ fn head(url: &Address, algorithm: Option<Algorithm>, http2: bool) -> Result<Requ
 }
 
 /// The checksum that an answer carries, of this kind or of the first one known.
-pub fn said(headers: &HeaderMap, algorithm: Option<Algorithm>) -> Option<Checksum> {
+pub fn checksum_in(headers: &HeaderMap, algorithm: Option<Algorithm>) -> Option<Checksum> {
     let lines = headers.get_all(REPR_DIGEST).into_iter().chain(headers.get_all(DIGEST));
     let values = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
     let mut checksums = values.filter_map(|value| {
         let (name, value) = value.split_once('=')?;
-        let said = name.parse::<Algorithm>().ok()?;
-        read(said, value.trim().trim_matches(':'))
+        let algorithm = name.parse::<Algorithm>().ok()?;
+        read(algorithm, value.trim().trim_matches(':'))
     });
     checksums.find(|checksum| algorithm.is_none_or(|wanted| wanted == checksum.algorithm()))
 }
@@ -108,7 +108,7 @@ mod tests {
     fn of(headers: &[(HeaderName, &'static str)], wanted: Option<Algorithm>) -> Option<String> {
         let headers =
             headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
-        said(&headers.collect(), wanted).map(|checksum| checksum.to_string())
+        checksum_in(&headers.collect(), wanted).map(|checksum| checksum.to_string())
     }
 
     #[test]

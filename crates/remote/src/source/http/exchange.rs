@@ -162,7 +162,9 @@ impl Exchange<'_> {
             self.send_more(job, response.headers());
         }
         match judge(&response) {
-            Ok(Head::Range(said)) => self.one_range(job, ask, response, said).await,
+            Ok(Head::Range(content_range)) => {
+                self.one_range(job, ask, response, content_range).await
+            }
             Ok(Head::Parts(boundary)) => self.parts(job, ask, response, &boundary).await,
             Ok(Head::Whole) => self.whole(job, ask, response).await,
             Ok(Head::Unsatisfiable(Some(size))) => {
@@ -218,23 +220,23 @@ impl Exchange<'_> {
         job: &mut Job,
         ask: &Ask,
         response: Response<Incoming>,
-        said: ContentRange,
+        content_range: ContentRange,
     ) -> Outcome<Next> {
-        let Some(range) = said.range else {
+        let Some(range) = content_range.range else {
             return Err(Error::new(ErrorKind::Corrupt, "the server sends no range").into());
         };
         let known = self.server.info(&job.file).map(|info| info.size);
-        if known.is_none() && said.size == Some(0) {
+        if known.is_none() && content_range.size == Some(0) {
             // XRootD 5 of an empty file; or a server that is wrong about the size. An answer to a
             // request without a range says its length.
             self.transport.abandon(response).await;
             job.form = Form::Whole;
             return Ok(Next::Again);
         }
-        if let Some(size) = said.size.or(known) {
+        if let Some(size) = content_range.size.or(known) {
             self.learn(job, file_info(response.headers(), size)?)?;
         }
-        if let Some(size) = said.size {
+        if let Some(size) = content_range.size {
             if range.end > size && known.is_none() {
                 // XRootD 5 announces what was asked for, whatever the file holds. Now that the
                 // size is known, the next round asks better.
@@ -245,7 +247,7 @@ impl Exchange<'_> {
             let text = "the server does not say how large the file is";
             return Err(Error::new(ErrorKind::Unsupported, text).into());
         }
-        let fits = match (&ask.hull, job.open, said.size) {
+        let fits = match (&ask.hull, job.open, content_range.size) {
             (Some(hull), ..) if ask.count == 1 => {
                 range.start == hull.start && range.end <= hull.end
             }
@@ -256,7 +258,7 @@ impl Exchange<'_> {
             (None, ..) => false,
         };
         let length = response.body().size_hint().exact();
-        if !fits || said.size.is_some_and(|size| range.end > size) {
+        if !fits || content_range.size.is_some_and(|size| range.end > size) {
             let asked = ask.header.as_deref().unwrap_or("the whole file");
             let text = format!(
                 "the server sends bytes {}-{} when asked for {asked}",

@@ -45,7 +45,7 @@ impl Exchange<'_> {
         if !locations.is_empty() {
             self.driver.send(ConnectionEvent::Located { request, locations });
         }
-        if let Some(checksum) = digest::said(headers, None) {
+        if let Some(checksum) = digest::checksum_in(headers, None) {
             self.driver.send(ConnectionEvent::Checksum { request, checksum });
         }
     }

@@ -196,9 +196,10 @@ impl Multipart {
                 let text = std::str::from_utf8(line).map_err(|_| "a header is not text")?;
                 let (name, value) = text.split_once(':').ok_or("a header has no colon")?;
                 if name.trim().eq_ignore_ascii_case("content-range") {
-                    let said = parse_content_range(value).ok_or("a part's place cannot be read")?;
-                    let range = said.range.ok_or("a part has no bytes")?;
-                    if place.replace((range, said.size)).is_some() {
+                    let content_range =
+                        parse_content_range(value).ok_or("a part's place cannot be read")?;
+                    let range = content_range.range.ok_or("a part has no bytes")?;
+                    if place.replace((range, content_range.size)).is_some() {
                         return Err("a part says its place twice");
                     }
                 }
