@@ -4,10 +4,31 @@
 //!
 //! This crate reads the environment and files, and calls the Kerberos library. It opens no
 //! connection and decides nothing about servers: `remote` does. Nothing secret has a `Debug` or
-//! `Display` that shows it.
+//! `Display` that shows it. A [`Wallet`] looks anew at each call, because the tools of the field
+//! renew their files in place.
 
 #![warn(missing_docs)]
 
+mod authorities;
+mod candidates;
+mod choice;
+mod files;
+mod kerberos;
+mod place;
+pub mod s3;
 mod surroundings;
+mod token;
+mod unusable;
+mod wallet;
+pub mod x509;
 
+pub use authorities::Authorities;
+pub use candidates::{Candidate, State};
+pub use choice::{Choice, Kind, TokenFrom};
+pub use place::Place;
+pub use s3::{S3Keys, S3Settings};
 pub use surroundings::Surroundings;
+pub use token::{Claims, Token};
+pub use unusable::{Reason, Unusable};
+pub use wallet::Wallet;
+pub use x509::Identity;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What the places of credentials depend on, as values, so that a test can have others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct Surroundings {
     pub user_id: u32,
     /// The home directory, where there is one.
     pub home: Option<PathBuf>,
+    /// Where files of a session lie, `/tmp` unless a test has another; `TMPDIR` does not count.
+    pub temporary: Option<PathBuf>,
     variables: BTreeMap<OsString, OsString>,
 }
 
@@ -26,6 +28,7 @@ impl Surroundings {
         Surroundings {
             user_id,
             home: std::env::home_dir(),
+            temporary: None,
             variables: std::env::vars_os().collect(),
         }
     }
@@ -37,7 +40,13 @@ impl Surroundings {
         variables: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Self {
         let own = |(name, value): (&str, &str)| (name.into(), value.into());
-        Surroundings { user_id, home, variables: variables.into_iter().map(own).collect() }
+        let variables = variables.into_iter().map(own).collect();
+        Surroundings { user_id, home, temporary: None, variables }
+    }
+
+    /// Where files of a session lie.
+    pub(crate) fn temporary(&self) -> &Path {
+        self.temporary.as_deref().unwrap_or(Path::new("/tmp"))
     }
 
     /// The value of a variable; none where it is not set, empty, or not text.

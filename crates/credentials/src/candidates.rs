@@ -1,0 +1,207 @@
+//! All that is there and what would be used, for lists: `farroot auth`, `farroot doctor`.
+
+use std::time::{Duration, SystemTime};
+
+use crate::{
+    Choice, Kind, Place, Reason, Surroundings, Unusable, files, kerberos, s3, token, x509,
+};
+
+/// One place, and what is in it. Nothing secret is in here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Of which kind.
+    pub kind: Kind,
+    /// Where.
+    pub place: Place,
+    /// Whether it would be used.
+    pub state: State,
+    /// Whose it is: a subject, a principal, the name of an access key.
+    pub owner: Option<String>,
+    /// How long it is still valid.
+    pub left: Option<Duration>,
+    /// The permissions of its file.
+    pub mode: Option<u32>,
+    /// What else there is to know, a few words each: who issued it, what it allows, VOMS.
+    pub notes: Vec<String>,
+}
+
+/// Whether a credential would be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// It is the one of its kind.
+    Used,
+    /// It is good, but another place goes before.
+    Second,
+    /// The caller, or `XrdSecPROTOCOL`, does not want its kind.
+    Unwanted,
+    /// Nothing is there.
+    Absent,
+    /// It cannot be used.
+    Unusable(Unusable),
+}
+
+/// Those of all kinds: the places in the order in which they are looked at.
+pub(crate) fn all(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<Candidate> {
+    let mut all = tokens(surroundings, choice, now);
+    all.extend(identities(surroundings, choice, now));
+    all.push(ticket(surroundings, choice));
+    all.extend(s3_keys(surroundings, choice));
+    let wallet = crate::Wallet::new(surroundings.clone(), choice.clone());
+    for candidate in &mut all {
+        let good = matches!(candidate.state, State::Used | State::Second);
+        if good && !wallet.allows(candidate.kind) {
+            candidate.state = State::Unwanted;
+        }
+    }
+    all
+}
+
+impl Candidate {
+    fn new(kind: Kind, place: Place) -> Self {
+        let mode = place.path().and_then(files::mode);
+        let (state, notes) = (State::Absent, Vec::new());
+        Candidate { kind, place, state, owner: None, left: None, mode, notes }
+    }
+}
+
+/// What is good after another one, or after one that stops the search, is not used.
+fn turn(state: State, decided: &mut bool) -> State {
+    let state = match state {
+        State::Used if *decided => State::Second,
+        state => state,
+    };
+    *decided |= !matches!(state, State::Absent);
+    state
+}
+
+fn tokens(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<Candidate> {
+    let mut decided = false;
+    let mut found = Vec::new();
+    for lookup in token::lookups(surroundings, choice) {
+        let mut candidate = Candidate::new(Kind::Token, lookup.place().clone());
+        let state = match token::take(&lookup, surroundings.user_id, now) {
+            Ok(None) => State::Absent,
+            Err(unusable) => State::Unusable(unusable),
+            Ok(Some(token)) => {
+                if let Some(claims) = token.claims {
+                    candidate.left =
+                        claims.expires.and_then(|until| until.duration_since(now).ok());
+                    candidate.owner = claims.subject;
+                    candidate.notes.extend(claims.issuer.map(|by| format!("issued by {by}")));
+                    if !claims.audience.is_empty() {
+                        candidate.notes.push(format!("for {}", claims.audience.join(", ")));
+                    }
+                    if !claims.scope.is_empty() {
+                        candidate.notes.push(format!("allows {}", claims.scope.join(" ")));
+                    }
+                    let early = claims.not_before.and_then(|from| from.duration_since(now).ok());
+                    candidate.notes.extend(early.map(not_yet));
+                }
+                State::Used
+            }
+        };
+        candidate.state = turn(state, &mut decided);
+        found.push(candidate);
+    }
+    found
+}
+
+fn not_yet(span: Duration) -> String {
+    format!(
+        "not yet valid for {} by this machine's clock: compare it with another one",
+        crate::unusable::Span(span)
+    )
+}
+
+fn identities(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<Candidate> {
+    let mut decided = false;
+    let mut found = Vec::new();
+    for source in x509::sources(surroundings, choice) {
+        let mut candidate = Candidate::new(Kind::X509, source.place().clone());
+        candidate.mode = source.key().path().and_then(files::mode).or(candidate.mode);
+        let state = match x509::take(&source, surroundings.user_id, now) {
+            Ok(None) => State::Absent,
+            Err(unusable) => {
+                // An encrypted key in its usual place does not stop the search.
+                let passed = unusable.reason == Reason::Encrypted && !unusable.place.is_named();
+                candidate.state = State::Unusable(unusable);
+                decided |= !passed;
+                found.push(candidate);
+                continue;
+            }
+            Ok(Some(identity)) => {
+                candidate.left = identity.not_after.duration_since(now).ok();
+                candidate.owner = Some(identity.subject);
+                candidate.notes.push(match (identity.is_proxy, identity.voms) {
+                    (true, true) => "a proxy with VOMS attributes".to_owned(),
+                    (true, false) => "a proxy without VOMS attributes".to_owned(),
+                    (false, _) => "a certificate with its key".to_owned(),
+                });
+                let early = identity.not_before.duration_since(now).ok();
+                candidate.notes.extend(early.filter(|span| !span.is_zero()).map(not_yet));
+                State::Used
+            }
+        };
+        candidate.state = turn(state, &mut decided);
+        found.push(candidate);
+    }
+    found
+}
+
+fn ticket(surroundings: &Surroundings, choice: &Choice) -> Candidate {
+    let cache = kerberos::cache(surroundings, choice).unwrap_or_default().to_owned();
+    let mut candidate = Candidate::new(Kind::Kerberos, Place::Cache(cache));
+    match kerberos::look(surroundings, choice) {
+        Ok(ticket) => {
+            candidate.owner = Some(ticket.owner);
+            candidate.left = Some(ticket.left);
+            candidate.state = State::Used;
+        }
+        // Most users have no tickets: that is nothing to complain about.
+        Err(Unusable { reason: Reason::Kerberos(why), .. }) if candidate.place_is_usual() => {
+            candidate.notes.push(why);
+        }
+        Err(Unusable { reason: reason @ Reason::NoLibrary(_), .. })
+            if candidate.place_is_usual() =>
+        {
+            candidate.notes.push(reason.to_string());
+        }
+        Err(unusable) => candidate.state = State::Unusable(unusable),
+    }
+    candidate
+}
+
+impl Candidate {
+    fn place_is_usual(&self) -> bool {
+        self.place == Place::Cache(String::new())
+    }
+}
+
+fn s3_keys(surroundings: &Surroundings, choice: &Choice) -> Vec<Candidate> {
+    let found = s3::keys(surroundings, choice);
+    let place = match &found {
+        Ok(Some(keys)) => keys.place.clone(),
+        Err(unusable) => unusable.place.clone(),
+        Ok(None) => match &surroundings.home {
+            Some(home) => Place::usual(home.join(".aws/credentials")),
+            None => Place::Variable(s3::VARIABLES[0][0]),
+        },
+    };
+    let mut candidate = Candidate::new(Kind::S3, place);
+    match found {
+        Ok(None) => {}
+        Err(unusable) => candidate.state = State::Unusable(unusable),
+        Ok(Some(keys)) => {
+            candidate.state = State::Used;
+            candidate.owner = Some(keys.access_key);
+            if keys.session_token.is_some() {
+                candidate.notes.push("for a limited time".to_owned());
+            }
+            if let Ok(settings) = s3::settings(surroundings, choice) {
+                candidate.notes.extend(settings.endpoint.map(|at| format!("at {at}")));
+                candidate.notes.extend(settings.region.map(|region| format!("region {region}")));
+            }
+        }
+    }
+    vec![candidate]
+}

@@ -1,0 +1,62 @@
+//! Kerberos tickets, by the library of the system, which is looked for when it is needed: it knows
+//! all kinds of caches (files, KCM, the kernel's keyring, macOS's API), and farroot runs where
+//! there is none.
+
+mod library;
+mod name;
+
+use std::time::Duration;
+
+use secrecy::SecretSlice;
+use zeroize::Zeroizing;
+
+use crate::{Choice, Kind, Place, Reason, Surroundings, Unusable};
+use library::Library;
+
+/// What the library has for its user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    /// Whose tickets they are: `user@REALM`.
+    pub owner: String,
+    /// How long the ticket to get others with still lives.
+    pub left: Duration,
+}
+
+/// The cache that is named.
+pub(crate) fn cache<'a>(surroundings: &'a Surroundings, choice: &'a Choice) -> Option<&'a str> {
+    choice.ccache.as_deref().or_else(|| surroundings.variable("KRB5CCNAME"))
+}
+
+fn unusable(surroundings: &Surroundings, choice: &Choice, reason: Reason) -> Unusable {
+    let place = Place::Cache(cache(surroundings, choice).unwrap_or_default().to_owned());
+    Unusable { kind: Kind::Kerberos, what: "the Kerberos ticket", place, reason }
+}
+
+/// A fresh AP-REQ for a service.
+pub(crate) fn ticket(
+    surroundings: &Surroundings,
+    choice: &Choice,
+    principal: &str,
+) -> Result<SecretSlice<u8>, Unusable> {
+    let fail = |reason| unusable(surroundings, choice, reason);
+    let principal = name::service(principal).map_err(|what| fail(Reason::Malformed(what)))?;
+    let library = Library::load().map_err(fail)?;
+    let token = library.initial_token(principal, cache(surroundings, choice)).map_err(fail)?;
+    let request = name::application_request(&token).map(|request| request.to_vec());
+    let lacking = || fail(Reason::Kerberos("the library made no Kerberos message".to_owned()));
+    request.map(SecretSlice::from).ok_or_else(lacking)
+}
+
+/// What the library has; asks no server.
+pub(crate) fn look(surroundings: &Surroundings, choice: &Choice) -> Result<Ticket, Unusable> {
+    let fail = |reason| unusable(surroundings, choice, reason);
+    let library = Library::load().map_err(fail)?;
+    let (owner, left) = library.owner(cache(surroundings, choice)).map_err(fail)?;
+    match left.is_zero() {
+        true => Err(fail(Reason::Kerberos(format!("the ticket of {owner} has expired")))),
+        false => Ok(Ticket { owner, left }),
+    }
+}
+
+/// Bytes that the library made, which are as good as a key for some minutes.
+type Secret = Zeroizing<Vec<u8>>;

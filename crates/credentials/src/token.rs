@@ -1,0 +1,197 @@
+//! Bearer tokens: found in the order of the WLCG's document on bearer token discovery, and looked
+//! at for messages. Their signatures are the server's to check.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use crate::files::{self, Access};
+use crate::{Choice, Kind, Place, Reason, Surroundings, TokenFrom, Unusable};
+
+/// A bearer token.
+#[derive(Debug, Clone)]
+pub struct Token {
+    /// The token, without blanks around it; visible ASCII only.
+    pub secret: SecretString,
+    /// Where it was found.
+    pub place: Place,
+    /// The permissions of its file.
+    pub mode: Option<u32>,
+    /// What it says of itself, for messages only: anyone can write such a thing. `None` where it
+    /// is not a JSON Web Token.
+    pub claims: Option<Claims>,
+}
+
+/// What a token says of itself (RFC 7519, section 4.1; RFC 9068). For messages only.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// Who issued it (`iss`).
+    pub issuer: Option<String>,
+    /// Whose it is (`sub`).
+    pub subject: Option<String>,
+    /// Which servers it is for (`aud`).
+    pub audience: Vec<String>,
+    /// What it allows (`scope`), in words as `storage.read:/cms`.
+    pub scope: Vec<String>,
+    /// Until when it is valid (`exp`).
+    pub expires: Option<SystemTime>,
+    /// From when it is valid (`nbf`).
+    pub not_before: Option<SystemTime>,
+    /// When it was made (`iat`).
+    pub issued: Option<SystemTime>,
+}
+
+/// A place that may have a token.
+pub(crate) enum Lookup {
+    Text(SecretString, Place),
+    File(Place),
+}
+
+impl Lookup {
+    pub(crate) fn place(&self) -> &Place {
+        match self {
+            Lookup::Text(_, place) | Lookup::File(place) => place,
+        }
+    }
+}
+
+/// The places, in the order in which they are looked at.
+pub(crate) fn lookups(surroundings: &Surroundings, choice: &Choice) -> Vec<Lookup> {
+    match &choice.token {
+        Some(TokenFrom::Secret(token)) => {
+            return vec![Lookup::Text(token.clone(), Place::Argument)];
+        }
+        Some(TokenFrom::File(path)) => {
+            return vec![Lookup::File(Place::named(path, "the argument token"))];
+        }
+        None => {}
+    }
+    let mut lookups = Vec::new();
+    if let Some(text) = surroundings.variable("BEARER_TOKEN") {
+        lookups.push(Lookup::Text(text.into(), Place::Variable("BEARER_TOKEN")));
+    }
+    if let Some(path) = surroundings.variable("BEARER_TOKEN_FILE") {
+        lookups.push(Lookup::File(Place::named(path, "BEARER_TOKEN_FILE")));
+    }
+    let name = format!("bt_u{}", surroundings.user_id);
+    if let Some(folder) = surroundings.variable("XDG_RUNTIME_DIR") {
+        lookups.push(Lookup::File(Place::usual(PathBuf::from(folder).join(&name))));
+    }
+    lookups.push(Lookup::File(Place::usual(surroundings.temporary().join(&name))));
+    // Not in the WLCG's document: where HTCondor leaves the token of a job.
+    if let Some(folder) = surroundings.variable("_CONDOR_CREDS") {
+        let path = PathBuf::from(folder).join("scitokens.use");
+        lookups.push(Lookup::File(Place::usual(path)));
+    }
+    lookups
+}
+
+/// The first token that is there. One that cannot be used is an error: the next place is looked at
+/// only where nothing is in this one.
+pub(crate) fn find(
+    surroundings: &Surroundings,
+    choice: &Choice,
+    now: SystemTime,
+) -> Result<Option<Token>, Unusable> {
+    for lookup in lookups(surroundings, choice) {
+        if let Some(token) = take(&lookup, surroundings.user_id, now)? {
+            return Ok(Some(token));
+        }
+    }
+    Ok(None)
+}
+
+/// The token of one place; `None` where there is none.
+pub(crate) fn take(lookup: &Lookup, user: u32, now: SystemTime) -> Result<Option<Token>, Unusable> {
+    let place = lookup.place();
+    let fail = |reason| {
+        let place = place.clone();
+        Unusable { kind: Kind::Token, what: "the token", place, reason }
+    };
+    let (secret, mode) = match lookup {
+        Lookup::Text(text, _) => (trimmed(text.expose_secret().as_bytes()), None),
+        Lookup::File(Place::File { path, .. }) => {
+            let read = files::read(path, user, Access::Secret).map_err(fail)?;
+            match read {
+                Some((bytes, mode)) => (trimmed(&bytes), Some(mode)),
+                None if place.is_named() => return Err(fail(Reason::Missing)),
+                None => return Ok(None),
+            }
+        }
+        Lookup::File(_) => return Ok(None),
+    };
+    let Some(secret) = secret.map_err(|what| fail(Reason::Malformed(what)))? else {
+        return Ok(None);
+    };
+    let claims = Claims::of(secret.expose_secret());
+    let expires = claims.as_ref().and_then(|claims| claims.expires);
+    if let Some(ago) = expires.and_then(|until| now.duration_since(until).ok()) {
+        return Err(fail(Reason::Expired(ago)));
+    }
+    Ok(Some(Token { secret, place: place.clone(), mode, claims }))
+}
+
+/// Without blanks around it; `None` where nothing is left.
+fn trimmed(bytes: &[u8]) -> Result<Option<SecretString>, String> {
+    // As isspace of C99, which has the vertical tab that `trim_ascii` lacks.
+    let blank = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0x0b;
+    let Some(from) = bytes.iter().position(|byte| !blank(byte)) else { return Ok(None) };
+    let until = bytes.iter().rposition(|byte| !blank(byte)).map_or(from, |last| last + 1);
+    let token = &bytes[from..until];
+    if token.starts_with(b"-----BEGIN") {
+        return Err("it begins as a certificate does".to_owned());
+    }
+    // What a header or a message carries without quoting; macaroons and tokens of EOS, too.
+    match token.iter().position(|byte| !byte.is_ascii_graphic()) {
+        Some(at) => Err(format!("character {} is not one of a token", at + 1)),
+        None => Ok(Some(String::from_utf8_lossy(token).into_owned().into())),
+    }
+}
+
+impl Claims {
+    /// Those of a JSON Web Token; `None` where it is another thing.
+    pub fn of(token: &str) -> Option<Self> {
+        let mut parts = token.split('.');
+        let (_, payload, _) = (parts.next()?, parts.next()?, parts.next()?);
+        let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')).ok()?;
+        let value: Value = serde_json::from_slice(&payload).ok()?;
+        let claims = value.as_object()?;
+        let text = |name: &str| Some(shown(claims.get(name)?.as_str()?));
+        let time = |name: &str| instant(claims.get(name)?);
+        Some(Claims {
+            issuer: text("iss"),
+            subject: text("sub"),
+            audience: words(claims.get("aud"), false),
+            // SciTokens of the first kind have `scp` and lists.
+            scope: words(claims.get("scope").or_else(|| claims.get("scp")), true),
+            expires: time("exp"),
+            not_before: time("nbf"),
+            issued: time("iat"),
+        })
+    }
+}
+
+/// Without characters that a terminal would act on, and not endless.
+fn shown(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(400).collect()
+}
+
+/// A text or a list of texts.
+fn words(value: Option<&Value>, split: bool) -> Vec<String> {
+    match value {
+        Some(Value::String(text)) if split => text.split_whitespace().map(shown).collect(),
+        Some(Value::String(text)) => vec![shown(text)],
+        Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).map(shown).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Seconds since 1970, whole or not (`NumericDate`).
+fn instant(value: &Value) -> Option<SystemTime> {
+    let seconds = value.as_f64().filter(|seconds| (0.0..1e11).contains(seconds))?;
+    UNIX_EPOCH.checked_add(Duration::from_secs_f64(seconds))
+}

@@ -1,0 +1,145 @@
+//! Why a credential that is there, or that was named, cannot be used.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::{Kind, Place};
+
+/// A credential that was named or found and cannot be used. Its text is one sentence with the
+/// cause and what to type; nothing of the credential is in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} in {place} {reason}{}", self.rest())]
+pub struct Unusable {
+    /// Of which kind.
+    pub kind: Kind,
+    /// What it is, for the message: `token`, `proxy`, `key of the certificate`.
+    pub what: &'static str,
+    /// Where.
+    pub place: Place,
+    /// Why not.
+    pub reason: Reason,
+}
+
+/// Why a credential cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// It was named, and nothing is there.
+    Missing,
+    /// The operating system does not let it be read; its words.
+    Unreadable(String),
+    /// A directory, a pipe, a device.
+    NotAFile,
+    /// The file belongs to another user, who could have put it there; their number.
+    Owner(u32),
+    /// Others than its owner may read or write the file; its permissions.
+    Mode(u32),
+    /// It is larger than any credential, in bytes.
+    TooLarge(u64),
+    /// It is not what it should be; what is wrong with it.
+    Malformed(String),
+    /// The key has a passphrase, and a library does not ask for one.
+    Encrypted,
+    /// Since when it is no longer valid, by this machine's clock.
+    Expired(Duration),
+    /// A certificate without its private key, or the other way round; what is missing.
+    Incomplete(&'static str),
+    /// The key does not belong to the certificate.
+    WrongKey,
+    /// The kind of key cannot do what is asked for; the kind that can.
+    OtherKey(&'static str),
+    /// No library of Kerberos is installed; the names that were tried.
+    NoLibrary(String),
+    /// The Kerberos library refuses; its words.
+    Kerberos(String),
+    /// The profile gets its keys from a program or a service, which farroot does not ask.
+    Indirect(&'static str),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Missing => f.write_str("is not there"),
+            Reason::Unreadable(why) => write!(f, "cannot be read: {why}"),
+            Reason::NotAFile => f.write_str("is not a regular file"),
+            Reason::Owner(user) => write!(f, "belongs to another user (number {user})"),
+            Reason::Mode(mode) => {
+                write!(f, "is open to other users (mode {:03o})", mode & 0o777)
+            }
+            Reason::TooLarge(bytes) => write!(f, "is too large ({bytes} bytes)"),
+            Reason::Malformed(what) => write!(f, "is not valid: {what}"),
+            Reason::Encrypted => f.write_str("has a passphrase, which farroot does not ask for"),
+            Reason::Expired(ago) => write!(f, "expired {} ago", Span(*ago)),
+            Reason::Incomplete(what) => write!(f, "lacks {what}"),
+            Reason::WrongKey => f.write_str("has a key that belongs to another certificate"),
+            Reason::OtherKey(kind) => write!(f, "has no {kind} key, which gsi needs"),
+            Reason::NoLibrary(tried) => write!(f, "needs a Kerberos library ({tried})"),
+            Reason::Kerberos(why) => write!(f, "cannot be used: {why}"),
+            Reason::Indirect(how) => {
+                write!(f, "gets its keys by {how}, which farroot does not use")
+            }
+        }
+    }
+}
+
+impl Unusable {
+    /// What the user can type or do; empty where the cause says it.
+    pub fn remedy(&self) -> String {
+        let path = self.place.path().map(|path| path.display().to_string());
+        let path = path.unwrap_or_default();
+        match (&self.reason, self.kind) {
+            (Reason::Mode(_), _) => format!("chmod 600 {path}"),
+            (Reason::Owner(_), _) => match self.place.is_named() {
+                true => "name a file of your own".to_owned(),
+                false => format!("remove {path}, or name your own file"),
+            },
+            (Reason::Encrypted, _) => make_proxy(),
+            (Reason::Missing | Reason::Expired(_) | Reason::WrongKey, Kind::X509)
+            | (Reason::Incomplete(_) | Reason::Malformed(_), Kind::X509) => make_proxy(),
+            (Reason::OtherKey(_), _) => {
+                "use a token or https, or ask for a certificate with an RSA key".to_owned()
+            }
+            (Reason::Missing | Reason::Expired(_) | Reason::Malformed(_), Kind::Token) => {
+                "fetch a new token, for example with htgettoken or oidc-token".to_owned()
+            }
+            (Reason::NoLibrary(_), _) => {
+                "install libgssapi-krb5-2 (Debian), krb5-libs (RHEL) or krb5 (conda)".to_owned()
+            }
+            (Reason::Kerberos(_) | Reason::Missing | Reason::Expired(_), Kind::Kerberos) => {
+                "kinit USER@REALM".to_owned()
+            }
+            (Reason::Indirect(_), _) => {
+                "eval \"$(aws configure export-credentials --format env)\"".to_owned()
+            }
+            (Reason::Missing | Reason::Incomplete(_), Kind::S3) => "aws configure".to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    fn rest(&self) -> String {
+        match self.remedy() {
+            remedy if remedy.is_empty() => remedy,
+            remedy => format!("; {remedy}"),
+        }
+    }
+}
+
+fn make_proxy() -> String {
+    "voms-proxy-init -voms YOUR_VO -rfc -valid 192:00".to_owned()
+}
+
+/// A time as one reads it: the two largest units at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span(pub Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+        match (days, hours, minutes) {
+            (0, 0, 0) => write!(f, "{seconds} s"),
+            (0, 0, _) => write!(f, "{minutes} min"),
+            (0, ..) => write!(f, "{hours} h {minutes} min"),
+            _ => write!(f, "{days} d {hours} h"),
+        }
+    }
+}

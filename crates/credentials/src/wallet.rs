@@ -1,0 +1,169 @@
+//! What one user has to show, looked for anew at each call.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use secrecy::SecretSlice;
+
+use crate::{
+    Candidate, Choice, Identity, Kind, S3Keys, S3Settings, Surroundings, Token, Unusable,
+    candidates, kerberos, s3, token, x509,
+};
+
+/// What one user has to show. It holds where to look, and of secrets those only that the caller
+/// gave; a copy costs nothing.
+#[derive(Debug, Clone)]
+pub struct Wallet {
+    surroundings: Arc<Surroundings>,
+    choice: Arc<Choice>,
+}
+
+impl Wallet {
+    /// With what the caller names, and these surroundings for the rest.
+    pub fn new(surroundings: Surroundings, choice: Choice) -> Self {
+        Wallet { surroundings: Arc::new(surroundings), choice: Arc::new(choice) }
+    }
+
+    /// That of this process.
+    pub fn of_process() -> Self {
+        Wallet::new(Surroundings::of_process(), Choice::default())
+    }
+
+    /// One that has nothing and finds nothing: for servers that get no credential.
+    pub fn empty() -> Self {
+        let choice = Choice { order: Some(Vec::new()), ..Choice::default() };
+        Wallet::new(Surroundings::default(), choice)
+    }
+
+    /// The same surroundings with what another caller names.
+    #[must_use]
+    pub fn with(&self, choice: Choice) -> Self {
+        Wallet { surroundings: self.surroundings.clone(), choice: Arc::new(choice) }
+    }
+
+    /// Where this looks.
+    pub fn surroundings(&self) -> &Surroundings {
+        &self.surroundings
+    }
+
+    /// What the caller named.
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// Which kinds may be used, the first one first: the order that the caller gives; else the
+    /// kinds of which the caller names a credential, so that no other identity is shown; else the
+    /// variable `XrdSecPROTOCOL`, of which names that farroot does not know are left out. `None`:
+    /// any, in the order of the server.
+    ///
+    /// Keys of S3 are for `s3://` only, so nothing but an order that the caller gives forbids them.
+    pub fn order(&self) -> Option<Vec<Kind>> {
+        let choice = &self.choice;
+        if let Some(order) = &choice.order {
+            return Some(order.clone());
+        }
+        let named = [
+            (choice.token.is_some(), Kind::Token),
+            (choice.proxy.is_some(), Kind::X509),
+            (choice.ccache.is_some(), Kind::Kerberos),
+        ];
+        let mut order: Vec<Kind> =
+            named.iter().filter_map(|(named, kind)| named.then_some(*kind)).collect();
+        if order.is_empty() {
+            let names = self.surroundings.variable("XrdSecPROTOCOL")?;
+            order.extend(names.split([',', ' ']).filter_map(|name| name.parse::<Kind>().ok()));
+        } else {
+            order.push(Kind::Unix);
+        }
+        order.push(Kind::S3);
+        Some(order)
+    }
+
+    /// Whether a kind may be used at all.
+    pub fn allows(&self, kind: Kind) -> bool {
+        self.order().is_none_or(|order| order.contains(&kind))
+    }
+
+    /// The bearer token; `None` where no place has one.
+    pub fn token(&self) -> Result<Option<Token>, Unusable> {
+        if !self.allows(Kind::Token) {
+            return Ok(None);
+        }
+        token::find(&self.surroundings, &self.choice, SystemTime::now())
+    }
+
+    /// The proxy, or the certificate with its key; `None` where no place has one.
+    pub fn identity(&self) -> Result<Option<Identity>, Unusable> {
+        if !self.allows(Kind::X509) {
+            return Ok(None);
+        }
+        x509::find(&self.surroundings, &self.choice, SystemTime::now())
+    }
+
+    /// A fresh AP-REQ (RFC 4120, section 5.5.1) for one connection to a service, which is named as
+    /// XRootD's offer names it: `xrootd/eos.example@EXAMPLE.ORG`. May ask the KDC over the network
+    /// and so take long: call it on a thread that may wait, and limit the time.
+    pub fn ticket(&self, principal: &str) -> Result<SecretSlice<u8>, Unusable> {
+        kerberos::ticket(&self.surroundings, &self.choice, principal)
+    }
+
+    /// The access key of S3; `None` where no place has one.
+    pub fn s3_keys(&self) -> Result<Option<S3Keys>, Unusable> {
+        if !self.allows(Kind::S3) {
+            return Ok(None);
+        }
+        s3::keys(&self.surroundings, &self.choice)
+    }
+
+    /// Where S3 is, as the environment and the profile say; also for who has no key.
+    pub fn s3_settings(&self) -> Result<S3Settings, Unusable> {
+        s3::settings(&self.surroundings, &self.choice)
+    }
+
+    /// All that is there, and what would be used, for lists. Kerberos is asked what it has; no
+    /// server is.
+    pub fn candidates(&self, now: SystemTime) -> Vec<Candidate> {
+        candidates::all(&self.surroundings, &self.choice, now)
+    }
+}
+
+impl Default for Wallet {
+    fn default() -> Self {
+        Wallet::of_process()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TokenFrom;
+
+    fn wallet(variables: &[(&str, &str)], choice: Choice) -> Wallet {
+        Wallet::new(Surroundings::new(1, None, variables.iter().copied()), choice)
+    }
+
+    #[test]
+    fn an_order_is_the_callers_then_what_was_named_then_the_variables() {
+        let variables = [("XrdSecPROTOCOL", "gsi,sss krb5")];
+        let of_variable = wallet(&variables, Choice::default()).order();
+        assert_eq!(of_variable, Some(vec![Kind::X509, Kind::Kerberos, Kind::S3]));
+        let token = Some(TokenFrom::Secret("abc".into()));
+        let named = wallet(&variables, Choice { token, ..Choice::default() });
+        assert_eq!(named.order(), Some(vec![Kind::Token, Kind::Unix, Kind::S3]));
+        assert!(named.token().unwrap().is_some());
+        assert!(named.identity().unwrap().is_none());
+        let order = Some(vec![Kind::Kerberos]);
+        let ordered = wallet(&variables, Choice { order, ..Choice::default() });
+        assert_eq!(ordered.order(), Some(vec![Kind::Kerberos]));
+        assert_eq!(wallet(&[], Choice::default()).order(), None);
+    }
+
+    #[test]
+    fn an_empty_wallet_has_nothing() {
+        let wallet = Wallet::empty();
+        assert!(wallet.token().unwrap().is_none());
+        assert!(wallet.identity().unwrap().is_none());
+        assert!(wallet.s3_keys().unwrap().is_none());
+        assert!(!wallet.allows(Kind::Kerberos));
+    }
+}

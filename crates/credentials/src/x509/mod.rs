@@ -1,0 +1,17 @@
+//! X.509 certificates and their keys, as a grid user has them: an RFC 3820 proxy in one file, or
+//! certificate and key in two.
+
+mod certificate;
+mod der;
+mod identity;
+mod key;
+mod lookup;
+mod names;
+mod pem;
+
+pub use certificate::Certificate;
+pub use identity::Identity;
+pub use key::{KeyForm, PublicKey};
+pub(crate) use lookup::{find, sources, take};
+pub use names::{hashes, one_line};
+pub use pem::{certificates, text_of};
