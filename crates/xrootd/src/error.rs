@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use crate::auth::Skipped;
 pub use crate::codec::DecodeError;
 use crate::header::StreamId;
 use crate::response::Redirect;
@@ -205,17 +206,31 @@ pub enum SessionError {
     #[error("the server wants authentication before anything else (it offers {offered})")]
     AuthenticationFirst { offered: String },
     #[error(
-        "no authentication that the server offers is known or configured (it offers {offered})"
+        "the server wants authentication, and nothing it offers could be used: {}",
+        tried(offered, skipped)
     )]
-    NoAuthentication { offered: String },
+    NoAuthentication { offered: String, skipped: Vec<Skipped> },
     #[error("the server refused {step}: {error}")]
     Refused { step: &'static str, error: ServerError },
     #[error("the server wants an encrypted connection")]
     TlsRequired,
+    #[error("the server does not speak TLS, which was asked for")]
+    NoTls,
+    #[error("the server does not speak TLS any more")]
+    TlsGone,
     #[error("the server is busy and asks to come back in {} s", .0.as_secs())]
     Busy(Duration),
     #[error("the server sends its clients to {}:{}", .0.host, .0.port)]
     Moved(Box<Redirect>),
+}
+
+/// Each offer with the reason why it was not used.
+fn tried(offered: &str, skipped: &[Skipped]) -> String {
+    if skipped.is_empty() {
+        return format!("it offers {offered}");
+    }
+    let reasons: Vec<String> = skipped.iter().map(Skipped::to_string).collect();
+    reasons.join("; ")
 }
 
 impl SessionError {
@@ -225,11 +240,13 @@ impl SessionError {
             SessionError::Closed
             | SessionError::Silent(_)
             | SessionError::AuthenticationFirst { .. }
+            | SessionError::TlsRequired
+            | SessionError::TlsGone
             | SessionError::Busy(_) => true,
             SessionError::Refused { error, .. } => error.code.is_retryable(),
             SessionError::Protocol(_)
             | SessionError::NoAuthentication { .. }
-            | SessionError::TlsRequired
+            | SessionError::NoTls
             | SessionError::Moved(_) => false,
         }
     }

@@ -128,6 +128,8 @@ pub struct Profile {
     /// The server's protocol version and flags, once it has said them.
     pub version: Option<u32>,
     pub flags: Option<ServerFlags>,
+    /// It has refused a login, or what was asked for, because it was not encrypted.
+    pub insists_on_tls: bool,
 }
 
 impl Profile {
@@ -135,6 +137,13 @@ impl Profile {
     pub fn start(&self) -> Start {
         let care = self.burst == Some(false) || self.cuts == Cuts::One;
         if care { Start::Careful } else { Start::Burst }
+    }
+
+    /// Whether the beginning of TLS may leave right behind kXR_protocol. xrootd reads no further
+    /// than that before TLS; dCache, which says version 0x500, loses what follows.
+    pub fn takes_early_hello(&self) -> bool {
+        let has_tls = self.flags.is_some_and(|flags| flags.contains(ServerFlags::HAS_TLS));
+        has_tls && self.version.is_some_and(|version| version >= crate::client::VERSION_EXACT)
     }
 
     /// A connection has ended amid a burst.
@@ -168,6 +177,16 @@ mod tests {
         assert_eq!(profile.start(), Start::Burst);
         profile.burst = Some(false);
         assert_eq!(profile.start(), Start::Careful);
+    }
+
+    #[test]
+    fn tls_begins_early_with_servers_that_are_known_to_read_exactly() {
+        let of = |version, flags| Profile { version, flags, ..Profile::default() };
+        let tls = Some(ServerFlags::IS_SERVER | ServerFlags::HAS_TLS);
+        assert!(of(Some(0x511), tls).takes_early_hello());
+        assert!(!of(Some(0x500), tls).takes_early_hello());
+        assert!(!of(None, tls).takes_early_hello());
+        assert!(!of(Some(0x520), Some(ServerFlags::IS_SERVER)).takes_early_hello());
     }
 
     #[test]

@@ -25,6 +25,10 @@ pub enum ClientState {
 pub enum ClientStep {
     HandshakeAnswered,
     ProtocolAnswered,
+    /// kXR_protocol is answered by consent to TLS, which the login is inside.
+    TlsAnswered,
+    /// The login is refused because it was not inside TLS; kXR_protocol is sent again.
+    LoginRefusedInClear,
     /// Logged in, and that is all the server wants.
     LoginAnswered,
     /// Logged in, but the server wants authentication.
@@ -46,7 +50,9 @@ pub const CLIENT: &[(ClientState, ClientStep, ClientState)] = &[
     (C::Greeting, S::HandshakeAnswered, C::Negotiating),
     (C::Greeting, S::Ended, C::Closed),
     (C::Negotiating, S::ProtocolAnswered, C::LoggingIn),
+    (C::Negotiating, S::TlsAnswered, C::LoggingIn),
     (C::Negotiating, S::Ended, C::Closed),
+    (C::LoggingIn, S::LoginRefusedInClear, C::Negotiating),
     (C::LoggingIn, S::LoginAnswered, C::Up),
     (C::LoggingIn, S::LoginChallenged, C::Authenticating),
     (C::LoggingIn, S::Ended, C::Closed),
@@ -166,9 +172,11 @@ mod tests {
 
     const CLIENT_STATES: [ClientState; 6] =
         [C::Greeting, C::Negotiating, C::LoggingIn, C::Authenticating, C::Up, C::Closed];
-    const CLIENT_STEPS: [ClientStep; 8] = [
+    const CLIENT_STEPS: [ClientStep; 10] = [
         S::HandshakeAnswered,
         S::ProtocolAnswered,
+        S::TlsAnswered,
+        S::LoginRefusedInClear,
         S::LoginAnswered,
         S::LoginChallenged,
         S::AuthContinues,

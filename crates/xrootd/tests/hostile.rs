@@ -393,7 +393,8 @@ fn a_listing_in_several_parts_is_put_together() {
 #[test]
 fn authentication_goes_through_what_both_sides_know() {
     let config = ClientConfig::new("tester", "test", 7);
-    let mut client = Client::new(config, Profile::default(), Start::Careful);
+    let dislikes_bursts = Profile { burst: Some(false), ..Profile::default() };
+    let mut client = Client::new(config, dislikes_bursts, Start::Careful);
     client.stat(NOW, "/a");
     while client.poll_transmit(NOW).is_some() {}
     let wants = frame(LOGIN, Status::Ok, b"0123456789abcdef&P=gsi&P=host&P=unix\0");

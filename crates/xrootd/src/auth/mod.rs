@@ -1,29 +1,61 @@
 //! Authentication: what a server offers, and the protocols that can answer it, one file each.
 //!
-//! A protocol is a [`Method`] in the client's configuration; in a session it becomes an
-//! [`Exchange`] that is asked for credentials until the server is content.
+//! A [`Method`] says which protocol may be used and holds no secret. Where one needs a secret, the
+//! client asks its caller for a [`Credential`]. Either becomes an [`Exchange`], which gives the
+//! messages to the server until the server is content.
+
+use std::fmt;
 
 use bytes::Bytes;
+use secrecy::{SecretSlice, SecretString};
 
+pub mod gsi;
 mod host;
+pub mod krb5;
 mod unix;
+mod ztn;
 
-/// A protocol that a client may use, with what it needs to know.
+pub use ztn::token_of;
+
+/// A protocol that a client may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Method {
     /// Says who one is; servers believe it.
     Unix { user: String, group: String },
     /// Says nothing; servers go by the address.
     Host,
+    /// A bearer token, inside TLS only.
+    Ztn,
+    /// A Kerberos ticket.
+    Krb5,
+    /// A grid proxy, or a certificate and its key.
+    Gsi,
 }
 
-/// One authentication under way.
-pub trait Exchange: std::fmt::Debug + Send + Sync {
-    /// The first credential. `arguments` is what the server said behind the protocol's name.
-    fn begin(&mut self, arguments: &str) -> Bytes;
+/// What proves who one is, made for one connection. It is not shown by `Debug`.
+#[derive(Debug)]
+pub enum Credential {
+    /// A bearer token.
+    Ztn(SecretString),
+    /// An AP-REQ message for the server's principal. Servers refuse to see one twice.
+    Krb5(SecretSlice<u8>),
+}
 
-    /// The next credential after kXR_authmore; none if the protocol has no further step.
-    fn proceed(&mut self, challenge: &[u8]) -> Option<Bytes>;
+/// A message of an authentication.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Step {
+    pub credential: Bytes,
+    /// Whether the server needs no further message, so that requests may follow at once.
+    pub last: bool,
+}
+
+/// One authentication under way. An error says why the exchange cannot go on, without a secret.
+pub trait Exchange: fmt::Debug + Send + Sync {
+    /// The first message. `arguments` is what the server said behind the protocol's name.
+    fn begin(&mut self, arguments: &str) -> Result<Step, String>;
+
+    /// The message that answers kXR_authmore.
+    fn proceed(&mut self, challenge: &[u8]) -> Result<Step, String>;
 }
 
 impl Method {
@@ -32,6 +64,9 @@ impl Method {
         match self {
             Method::Unix { .. } => "unix",
             Method::Host => "host",
+            Method::Ztn => "ztn",
+            Method::Krb5 => "krb5",
+            Method::Gsi => "gsi",
         }
     }
 
@@ -44,19 +79,79 @@ impl Method {
         name
     }
 
-    /// Whether its first credential is its last, so that it can leave before the server asks.
-    pub fn is_one_step(&self) -> bool {
+    /// Why it cannot answer an offer with these arguments, on a connection inside TLS or not.
+    pub fn objection(&self, arguments: &str, encrypted: bool) -> Option<String> {
         match self {
-            Method::Unix { .. } | Method::Host => true,
+            Method::Ztn if !encrypted => {
+                Some("a token is sent inside TLS only, and the connection is not encrypted".into())
+            }
+            Method::Krb5 => krb5::principal(arguments).err(),
+            _ => None,
+        }
+    }
+
+    /// Begins an authentication for which no credential is needed; none for the others.
+    pub fn exchange(&self) -> Option<Box<dyn Exchange>> {
+        match self {
+            Method::Unix { user, group } => Some(Box::new(unix::Unix::new(user, group))),
+            Method::Host => Some(Box::new(host::Host)),
+            Method::Ztn | Method::Krb5 | Method::Gsi => None,
+        }
+    }
+}
+
+impl Credential {
+    /// For which method it is.
+    pub fn method(&self) -> Method {
+        match self {
+            Credential::Ztn(_) => Method::Ztn,
+            Credential::Krb5(_) => Method::Krb5,
         }
     }
 
     /// Begins an authentication.
-    pub fn exchange(&self) -> Box<dyn Exchange> {
+    pub fn exchange(self) -> Box<dyn Exchange> {
         match self {
-            Method::Unix { user, group } => Box::new(unix::Unix::new(user, group)),
-            Method::Host => Box::new(host::Host),
+            Credential::Ztn(token) => Box::new(ztn::Ztn::new(token)),
+            Credential::Krb5(request) => Box::new(krb5::Krb5::new(request)),
         }
+    }
+}
+
+impl Step {
+    /// A message behind which requests may follow.
+    pub fn last(credential: Bytes) -> Step {
+        Step { credential, last: true }
+    }
+
+    /// A message that the server answers by a challenge.
+    pub fn more(credential: Bytes) -> Step {
+        Step { credential, last: false }
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Step {{ {} bytes, last: {} }}", self.credential.len(), self.last)
+    }
+}
+
+/// What a protocol of one step says to a server that wants another.
+fn no_further_step(name: &str) -> Result<Step, String> {
+    Err(format!("the server wants a further step, and {name} has none"))
+}
+
+/// An offer that was not used, or that the server refused, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The protocol's name.
+    pub name: String,
+    pub why: String,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.why)
     }
 }
 
@@ -67,6 +162,9 @@ pub struct Offer {
     pub arguments: String,
 }
 
+/// Offers that are read, at the most: a server has not so many protocols.
+const OFFERS_MAX: usize = 64;
+
 /// Reads a login's security text, `&P=name,arguments&P=...`, in the server's order of preference.
 pub fn offers(security: &str) -> Vec<Offer> {
     security
@@ -76,6 +174,7 @@ pub fn offers(security: &str) -> Vec<Offer> {
             let (name, arguments) = part.split_once(',').unwrap_or((part, ""));
             Offer { name: name.trim().to_owned(), arguments: arguments.to_owned() }
         })
+        .take(OFFERS_MAX)
         .collect()
 }
 
@@ -91,5 +190,27 @@ mod tests {
         assert_eq!(found[0].arguments, "v:10600,c:ssl,ca:d1bfdaf0.0|a48310c5.0");
         assert_eq!(found[1], Offer { name: "unix".to_owned(), arguments: String::new() });
         assert!(offers("").is_empty());
+        assert_eq!(offers(&"&P=x".repeat(1000)).len(), OFFERS_MAX);
+    }
+
+    #[test]
+    fn credentials_do_not_show_what_they_hold() {
+        let token = Credential::Ztn("MARKER".to_owned().into());
+        let ticket = Credential::Krb5(b"MARKER".to_vec().into());
+        for credential in [token, ticket] {
+            assert!(!format!("{credential:?}").contains("MARKER"));
+            let mut exchange = credential.exchange();
+            assert!(!format!("{exchange:?}").contains("MARKER"));
+            let step = exchange.begin("xrootd/host@REALM").unwrap();
+            assert!(!format!("{step:?}").contains("MARKER") && step.last);
+            assert!(exchange.proceed(b"more").is_err());
+        }
+    }
+
+    #[test]
+    fn a_token_is_not_sent_in_clear() {
+        assert!(Method::Ztn.objection("0:4096:", false).is_some());
+        assert!(Method::Ztn.objection("0:4096:", true).is_none());
+        assert!(Method::Host.objection("", false).is_none());
     }
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::Exchange;
+use super::{Exchange, Step, no_further_step};
 
 #[derive(Debug)]
 pub struct Unix {
@@ -16,12 +16,12 @@ impl Unix {
 }
 
 impl Exchange for Unix {
-    fn begin(&mut self, _arguments: &str) -> Bytes {
-        self.credential.clone()
+    fn begin(&mut self, _arguments: &str) -> Result<Step, String> {
+        Ok(Step::last(self.credential.clone()))
     }
 
-    fn proceed(&mut self, _challenge: &[u8]) -> Option<Bytes> {
-        None
+    fn proceed(&mut self, _challenge: &[u8]) -> Result<Step, String> {
+        no_further_step("unix")
     }
 }
 
@@ -32,6 +32,7 @@ mod tests {
     #[test]
     fn the_credential_is_what_a_server_has_accepted() {
         let recorded = include_bytes!("../../samples/auth.req.bin");
-        assert_eq!(Unix::new("user", "group").begin(""), recorded[24..]);
+        let step = Unix::new("user", "group").begin("").unwrap();
+        assert_eq!(step.credential, recorded[24..]);
     }
 }

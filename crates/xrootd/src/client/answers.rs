@@ -6,7 +6,7 @@ use super::event::{Answer, Event, RequestId};
 use super::fetch::{Outcome, ReadKind};
 use super::streams::Owner;
 use super::{Client, What};
-use crate::error::{ProtocolError, RequestError, ServerError};
+use crate::error::{ErrorCode, ProtocolError, RequestError, ServerError};
 use crate::frame::Piece;
 use crate::header::{ResponseHeader, Status, StreamId};
 use crate::message::pgread::PartHead;
@@ -26,6 +26,10 @@ impl Client {
                 Some(Piece::Part { head, bytes, last }) => {
                     self.take_part(head.stream, head.status, bytes, last)?;
                 }
+            }
+            if std::mem::take(&mut self.tls_begins) {
+                self.start_tls(std::mem::take(input));
+                break;
             }
         }
         Ok(())
@@ -321,6 +325,9 @@ impl Client {
     }
 
     fn refused(&mut self, id: RequestId, error: ServerError) {
+        if error.code == ErrorCode::TLS_REQUIRED && !self.is_encrypted() {
+            return self.tls_required();
+        }
         match self.tasks.get(&id).map(|task| &task.what) {
             Some(What::Fetch { .. }) => self.fetch_refused(id, error),
             // A file that the server does not have open, a session it does not know: what was
@@ -330,9 +337,7 @@ impl Client {
                 self.files.remove(file);
                 self.answer(id, Answer::Closed);
             }
-            Some(What::Plain(Request::Endsess(_)))
-                if error.code == crate::error::ErrorCode::NOT_FOUND =>
-            {
+            Some(What::Plain(Request::Endsess(_))) if error.code == ErrorCode::NOT_FOUND => {
                 self.tasks.remove(&id);
                 self.answer(id, Answer::SessionEnded);
             }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::auth::Method;
 use crate::error::{RequestError, SessionError};
 use crate::message::dirlist::Entry;
 use crate::message::handshake::ServerKind;
@@ -36,6 +37,20 @@ pub struct ServerInfo {
 /// and `Redirected`, unless it is cancelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
+    /// From here on everything in both directions is inside TLS: the caller begins it, with what
+    /// [`Client::poll_transmit`](super::Client::poll_transmit) gives from now on as its contents.
+    StartTls {
+        /// What has come behind the server's consent, and belongs to TLS.
+        rest: Bytes,
+    },
+    /// An offer of the server (or what is remembered of it) can be answered with a credential of
+    /// this method: [`Client::provide`](super::Client::provide) it, or say why there is none by
+    /// [`Client::lack`](super::Client::lack).
+    CredentialWanted {
+        method: Method,
+        /// What the server says behind the method's name.
+        arguments: String,
+    },
     /// Logged in, and authenticated where that was wanted.
     SessionUp {
         server: ServerInfo,

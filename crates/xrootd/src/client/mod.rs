@@ -19,7 +19,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::Time;
-use crate::auth::{Exchange, Method};
+use crate::auth::Method;
 use crate::codec::Outbox;
 use crate::error::{Misuse, ProtocolError, READ_BYTES_MAX, RequestError, SessionError};
 use crate::frame::FrameReader;
@@ -35,6 +35,7 @@ use crate::profile::{Profile, ReadvLimits, Start};
 use crate::states::{ClientState, ClientStep, Machine};
 
 mod answers;
+mod authenticate;
 mod checked;
 mod event;
 mod fetch;
@@ -46,16 +47,25 @@ mod streams;
 
 pub use event::{Answer, Event, FileId, HowToRetry, RequestId, ServerInfo};
 
+use authenticate::Authenticating;
+pub(crate) use authenticate::VERSION_EXACT;
 use fetch::{FileRange, ReadKind, Receiving};
 use files::{Files, State};
+use session::Encryption;
 use streams::{Owner, Streams};
 
-/// Whether the session may be encrypted.
+/// Whether the session is to be encrypted. The caller sees to the encryption, see
+/// [`Event::StartTls`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tls {
-    /// The client does not say that it could. Servers that insist refuse the login.
+    /// The client does not ask for it. Where a server refuses the login without it, and nothing has
+    /// been sent behind the login, it is asked for then.
     #[default]
     NotOffered,
+    /// Asked for. A server without it is spoken to in clear.
+    Wanted,
+    /// Asked for. To a server without it nothing is said beyond kXR_protocol.
+    Required,
 }
 
 /// Who the client is, and how long it waits.
@@ -69,7 +79,17 @@ pub struct ClientConfig {
     /// What may be tried where a server wants authentication. The server's order of preference
     /// decides.
     pub authentication: Vec<Method>,
+    /// Names of protocols that the user does not want, for errors: they are not among
+    /// `authentication`.
+    pub excluded: Vec<String>,
+    /// What is shown to a server of which nothing is known before it asks, if its credential is
+    /// there: `gsi` right behind the login; a token only inside TLS, and to servers that want TLS
+    /// for logins, with the first requests behind it.
+    pub unasked: Option<Method>,
     pub tls: Tls,
+    /// The caller writes the beginning of TLS right behind the first flight, without waiting for
+    /// the server's consent; see [`Profile::takes_early_hello`].
+    pub early_hello: bool,
     /// A server that owes an answer and sends nothing that answers anything for this long is taken
     /// for dead.
     pub silence_max: Duration,
@@ -90,7 +110,10 @@ impl ClientConfig {
                 Method::Unix { user: user.to_owned(), group: user.to_owned() },
                 Method::Host,
             ],
+            excluded: Vec::new(),
+            unasked: None,
             tls: Tls::NotOffered,
+            early_hello: false,
             silence_max: Duration::from_secs(30),
             keepalive: None,
             wait_max: Duration::from_secs(600),
@@ -150,15 +173,16 @@ pub struct Client {
     delayed: BTreeSet<(Time, RequestId)>,
     /// Whether anything was asked before the session was up.
     ahead: bool,
-    /// The credential that left before the server asked for it.
-    auth_ahead: Option<StreamId>,
+    encryption: Encryption,
+    /// The server has consented to TLS: what comes next belongs to that.
+    tls_begins: bool,
+    /// The login has been refused, because it was not encrypted.
+    refused_in_clear: bool,
+    login_sent: bool,
+    authenticating: Authenticating,
     greeting: Option<Greeting>,
     flags: ServerFlags,
     session: SessionId,
-    exchange: Option<([u8; 4], Box<dyn Exchange>)>,
-    /// Authentication protocols not yet tried, and what the server offered.
-    methods: VecDeque<(Method, String)>,
-    offered: String,
     /// Why the session is over, once it is.
     ended: Option<SessionError>,
     now: Time,
@@ -189,13 +213,14 @@ impl Client {
             ready: VecDeque::new(),
             delayed: BTreeSet::new(),
             ahead: false,
-            auth_ahead: None,
+            encryption: Encryption::Off,
+            tls_begins: false,
+            refused_in_clear: false,
+            login_sent: false,
+            authenticating: Authenticating::default(),
             greeting: None,
             flags: ServerFlags::default(),
             session: SessionId::default(),
-            exchange: None,
-            methods: VecDeque::new(),
-            offered: String::new(),
             ended: None,
             now: Time::ZERO,
             heard: None,
@@ -402,6 +427,11 @@ impl Client {
     /// What has been learnt about the server, for the next connection to it.
     pub fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    /// Whether the session is inside TLS.
+    pub fn is_encrypted(&self) -> bool {
+        self.encryption == Encryption::On
     }
 
     /// Whether the session has ended.

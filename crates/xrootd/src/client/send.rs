@@ -15,7 +15,6 @@ use crate::message::open::OpenOptions;
 use crate::message::pgread::PgreadArguments;
 use crate::message::readv::Segment;
 use crate::message::{Close, Message, Pgread, Ping, Read, Readv, Request};
-use crate::profile::Start;
 use crate::response::Redirect;
 use crate::states::ClientState;
 
@@ -61,9 +60,8 @@ impl Client {
     fn may_send(&self) -> bool {
         match self.machine.state() {
             ClientState::Up => true,
-            ClientState::Authenticating => self.auth_ahead.is_some(),
             ClientState::Closed => false,
-            _ => self.start == Start::Burst,
+            _ => self.login_sent && self.may_send_behind_auth(),
         }
     }
 

@@ -1,38 +1,60 @@
 //! The beginning of a session: handshake, protocol, login, authentication; and its end.
 
-use std::collections::VecDeque;
-
 use bytes::Bytes;
 
 use super::event::{Answer, Event, HowToRetry, ServerInfo};
 use super::streams::{BodyKind, Owner};
-use super::{Client, What};
-use crate::auth::{Method, Offer, offers};
+use super::{Client, Tls, What};
 use crate::error::{ErrorCode, ProtocolError, RequestError, ServerError, SessionError};
-use crate::header::{Status, StreamId};
+use crate::header::Status;
 use crate::message::handshake::{self, Greeting};
 use crate::message::login::{Ability, VERSION_5_DEFERRED_ANSWERS};
 use crate::message::protocol::{ClientFlags, Expect, ServerFlags};
 use crate::message::{Auth, Login, Message, Protocol};
-use crate::profile::{Authentication, Start};
+use crate::profile::Authentication;
 use crate::response::{Redirect, decode_wait};
 use crate::states::{ClientState, ClientStep};
 
 /// The protocol version that the client speaks: 5.2.0.
 const CLIENT_VERSION: u32 = 0x520;
 
+/// Whether the session is inside TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encryption {
+    Off,
+    /// Asked for, and not answered.
+    Asked,
+    On,
+}
+
 impl Client {
-    /// Handshake, protocol and login leave together: nothing in them depends on an answer.
-    /// TLS is never mentioned: after a server's consent to it, the next byte would have to be
-    /// TLS, and the login has left already.
+    /// Handshake, protocol and login leave together: nothing in them depends on an answer. Only
+    /// where TLS is asked for the login waits: after a server's consent the next byte has to be
+    /// TLS.
     pub(super) fn greet(&mut self) {
         self.outbox.put(&handshake::REQUEST);
-        let protocol = Protocol {
-            version: CLIENT_VERSION,
-            flags: ClientFlags::SECURITY_REQUIREMENTS,
-            expect: Expect::LOGIN,
-        };
+        if self.config.tls != Tls::NotOffered {
+            self.encryption = Encryption::Asked;
+        }
+        self.negotiate();
+        self.authenticate_ahead();
+        if self.encryption == Encryption::Off {
+            self.log_in();
+        }
+    }
+
+    /// That the client could speak TLS is not said, only that it wants to, or nothing: otherwise a
+    /// server may begin it later, and the next byte would have to be TLS.
+    fn negotiate(&mut self) {
+        let mut flags = ClientFlags::SECURITY_REQUIREMENTS;
+        if self.encryption == Encryption::Asked {
+            flags = flags | ClientFlags::WANT_TLS;
+        }
+        let protocol = Protocol { version: CLIENT_VERSION, flags, expect: Expect::LOGIN };
         self.put(Owner::Protocol, BodyKind::Control, |stream| protocol.frame(stream));
+    }
+
+    fn log_in(&mut self) {
         let login = Login {
             pid: self.config.pid,
             user: Login::user_field(&self.config.user),
@@ -46,23 +68,8 @@ impl Client {
             about: format!("&xrd.appname={}", self.config.app),
         };
         self.put(Owner::Login, BodyKind::Control, |stream| login.frame(stream));
-        self.authenticate_ahead();
-    }
-
-    /// Where the server is known to want authentication, the credential leaves behind the login
-    /// if one is all it takes; otherwise nothing may leave before the server has asked.
-    fn authenticate_ahead(&mut self) {
-        let Authentication::Needed(offered) = &self.profile.authentication else { return };
-        if self.start == Start::Careful {
-            return;
-        }
-        self.methods = self.known_methods(offered);
-        match self.methods.pop_front() {
-            Some((method, arguments)) if method.is_one_step() => {
-                self.auth_ahead = self.authenticate(&method, &arguments);
-            }
-            _ => self.start = Start::Careful,
-        }
+        self.login_sent = true;
+        self.authenticate_behind_login();
     }
 
     /// The answer to the handshake.
@@ -116,15 +123,45 @@ impl Client {
     }
 
     fn negotiated(&mut self, body: &Bytes) -> Result<(), ProtocolError> {
-        self.machine.step(ClientStep::ProtocolAnswered)?;
         let answer = Protocol::decode_answer(body)?;
         self.flags = answer.flags;
         self.profile.version = Some(answer.version);
         self.profile.flags = Some(answer.flags);
-        if answer.flags.contains(ServerFlags::GO_TO_TLS) {
-            self.end(SessionError::TlsRequired, HowToRetry::No);
+        let consents = answer.flags.contains(ServerFlags::GO_TO_TLS);
+        if consents && self.encryption == Encryption::Asked {
+            self.machine.step(ClientStep::TlsAnswered)?;
+            self.tls_begins = true;
+            return Ok(());
+        }
+        self.machine.step(ClientStep::ProtocolAnswered)?;
+        if consents {
+            self.tls_required();
+        } else if self.encryption == Encryption::Asked {
+            self.encryption = Encryption::Off;
+            self.without_tls();
         }
         Ok(())
+    }
+
+    /// The server has consented to TLS, and `rest` has come behind that.
+    pub(super) fn start_tls(&mut self, rest: Bytes) {
+        self.encryption = Encryption::On;
+        self.events.push_back(Event::StartTls { rest });
+        self.log_in();
+    }
+
+    /// The server has not consented to TLS, which was asked for.
+    fn without_tls(&mut self) {
+        self.profile.insists_on_tls = false;
+        if self.config.tls == Tls::Required || self.refused_in_clear {
+            self.end(SessionError::NoTls, HowToRetry::No);
+        } else if self.config.early_hello {
+            // What was written behind kXR_protocol has spoilt the connection.
+            self.end(SessionError::TlsGone, HowToRetry::Again);
+        } else {
+            self.drop_what_needs_tls();
+            self.log_in();
+        }
     }
 
     fn logged_in(&mut self, body: &Bytes) -> Result<(), ProtocolError> {
@@ -133,101 +170,47 @@ impl Client {
         if answer.security.is_empty() {
             self.machine.step(ClientStep::LoginAnswered)?;
             self.profile.authentication = Authentication::NotNeeded;
-            if let Some(stream) = self.auth_ahead {
-                // It was not wanted after all, which the server says and means no more by.
-                self.streams.abandon(stream, Owner::None);
-            }
+            self.not_challenged();
             self.up();
-            return Ok(());
-        }
-        self.machine.step(ClientStep::LoginChallenged)?;
-        self.profile.authentication = Authentication::Needed(answer.security.clone());
-        self.offered = answer.security;
-        if self.auth_ahead.is_some() {
-            return Ok(());
-        }
-        if self.ahead {
-            self.burst_refused();
-            return Ok(());
-        }
-        self.methods = self.known_methods(&self.offered);
-        self.try_next_method(None);
-        Ok(())
-    }
-
-    /// The server meets what came before the authentication with an error and closes.
-    fn burst_refused(&mut self) {
-        let offered = self.offered.clone();
-        self.end(SessionError::AuthenticationFirst { offered }, HowToRetry::Careful);
-    }
-
-    /// What the server offers and the client may use, in the server's order.
-    fn known_methods(&self, offered: &str) -> VecDeque<(Method, String)> {
-        let common = |offer: Offer| {
-            let mut known = self.config.authentication.iter();
-            let method = known.find(|method| method.name() == offer.name)?;
-            Some((method.clone(), offer.arguments))
-        };
-        offers(offered).into_iter().filter_map(common).collect()
-    }
-
-    /// Begins with the next protocol that both sides know.
-    fn try_next_method(&mut self, refusal: Option<ServerError>) {
-        if let Some((method, arguments)) = self.methods.pop_front() {
-            self.authenticate(&method, &arguments);
-            return;
-        }
-        let error = match refusal {
-            Some(error) => SessionError::Refused { step: Auth::NAME, error },
-            None => SessionError::NoAuthentication { offered: self.offered.clone() },
-        };
-        self.end(error, HowToRetry::No);
-    }
-
-    fn authenticate(&mut self, method: &Method, arguments: &str) -> Option<StreamId> {
-        let mut exchange = method.exchange();
-        let auth = Auth { protocol: method.wire_name(), credential: exchange.begin(arguments) };
-        self.exchange = Some((auth.protocol, exchange));
-        self.put(Owner::Auth, BodyKind::Control, |stream| auth.frame(stream))
-    }
-
-    fn authenticate_further(&mut self, challenge: &Bytes) -> Result<(), ProtocolError> {
-        self.machine.step(ClientStep::AuthContinues)?;
-        let next = self.exchange.as_mut().and_then(|(protocol, exchange)| {
-            let credential = exchange.proceed(challenge)?;
-            Some(Auth { protocol: *protocol, credential })
-        });
-        match next {
-            Some(auth) => {
-                self.put(Owner::Auth, BodyKind::Control, |stream| auth.frame(stream));
-            }
-            None => {
-                let offered = self.offered.clone();
-                self.end(SessionError::NoAuthentication { offered }, HowToRetry::No);
-            }
+        } else {
+            self.machine.step(ClientStep::LoginChallenged)?;
+            self.challenged(answer.security);
         }
         Ok(())
     }
 
     fn session_refused(&mut self, step: Owner, name: &'static str, error: ServerError) {
         if step == Owner::Auth {
-            if self.auth_ahead.take().is_some() && self.ahead {
-                self.profile.burst = Some(false);
-                self.burst_refused();
-            } else {
-                self.try_next_method(Some(error));
-            }
-        } else if error.code == ErrorCode::TLS_REQUIRED {
-            self.end(SessionError::TlsRequired, HowToRetry::No);
+            self.credential_refused(&error);
+        } else if error.code == ErrorCode::TLS_REQUIRED && self.encryption == Encryption::Off {
+            self.login_refused_in_clear();
         } else {
             let retry = if error.code.is_retryable() { HowToRetry::Again } else { HowToRetry::No };
             self.end(SessionError::Refused { step: name, error }, retry);
         }
     }
 
+    /// The server takes no login outside TLS. It waits for another kXR_protocol, unless something
+    /// has followed the login: then it closes.
+    fn login_refused_in_clear(&mut self) {
+        let alone = !self.ahead && !self.has_begun_exchange();
+        if !alone || self.machine.step(ClientStep::LoginRefusedInClear).is_err() {
+            return self.tls_required();
+        }
+        self.profile.insists_on_tls = true;
+        self.refused_in_clear = true;
+        self.encryption = Encryption::Asked;
+        self.login_sent = false;
+        self.negotiate();
+    }
+
+    /// The server wants TLS, and it is too late for it on this connection.
+    pub(super) fn tls_required(&mut self) {
+        self.profile.insists_on_tls = true;
+        self.end(SessionError::TlsRequired, HowToRetry::Careful);
+    }
+
     fn up(&mut self) {
-        self.exchange = None;
-        self.methods.clear();
         self.profile.up(self.ahead);
         if let Some(Greeting { version, kind }) = self.greeting {
             let server = ServerInfo { version, flags: self.flags, kind, session: self.session };
@@ -238,7 +221,7 @@ impl Client {
     /// The connection is gone.
     pub(super) fn end_of_connection(&mut self) {
         let begun = matches!(self.machine.state(), ClientState::Up | ClientState::Closed);
-        let retry = if self.start == Start::Burst && self.ahead && !begun {
+        let retry = if self.ahead && !begun {
             // It may be the burst that the server did not like.
             self.profile.burst_cut();
             HowToRetry::Careful

@@ -1,18 +1,27 @@
 //! kXR_auth: who says so. Specification: "kXR_auth Request". The credentials themselves are the
 //! business of the protocols in [`crate::auth`].
 
+use std::fmt;
+
 use bytes::Bytes;
 
 use super::Message;
 use crate::codec::Fields;
 use crate::error::DecodeError;
 
-/// The request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The request. `Debug` does not show the credential.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Auth {
     /// The protocol's name, filled up with NUL.
     pub protocol: [u8; 4],
     pub credential: Bytes,
+}
+
+impl fmt::Debug for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let protocol = String::from_utf8_lossy(&self.protocol);
+        write!(f, "Auth {{ {protocol:?}, {} bytes }}", self.credential.len())
+    }
 }
 
 impl Message for Auth {

@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use xrootd::client::{Client, Event};
+use xrootd::client::{Client, Event, HowToRetry};
+use xrootd::error::SessionError;
 
 use super::XrootdServer;
 use super::session::{Early, Session};
@@ -101,6 +102,13 @@ impl XrootdServer {
                 Event::SessionFailed { error, retry } => {
                     self.learn(session);
                     return Err(self.session_error(&error, retry));
+                }
+                Event::StartTls { .. } => {
+                    return Err(self.session_error(&SessionError::TlsRequired, HowToRetry::No));
+                }
+                Event::CredentialWanted { method, .. } => {
+                    let why = "there is none".to_owned();
+                    session.client.lack(session.clock.now(), &method, why);
                 }
                 Event::Notice { text } => {
                     link.send(ConnectionEvent::Note(format!("{} says: {text}", self.name)));

@@ -24,7 +24,7 @@ impl XrootdServer {
             SessionError::NoAuthentication { .. } | SessionError::AuthenticationFirst { .. } => {
                 ErrorKind::Unauthenticated
             }
-            SessionError::TlsRequired => ErrorKind::Unsupported,
+            SessionError::TlsRequired | SessionError::NoTls => ErrorKind::Unsupported,
             SessionError::Refused { .. } => ErrorKind::PermissionDenied,
             _ => ErrorKind::Connection,
         };
