@@ -4,6 +4,10 @@
 use crate::header::Handle;
 use crate::message::protocol::ServerFlags;
 
+/// The first protocol version (5.1.1) of the servers that are known to take requests behind the
+/// last message of an authentication, and to read no further than kXR_protocol before TLS.
+pub(crate) const VERSION_EXACT: u32 = 0x511;
+
 /// How a session begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
@@ -143,7 +147,7 @@ impl Profile {
     /// than that before TLS; dCache, which says version 0x500, loses what follows.
     pub fn takes_early_hello(&self) -> bool {
         let has_tls = self.flags.is_some_and(|flags| flags.contains(ServerFlags::HAS_TLS));
-        has_tls && self.version.is_some_and(|version| version >= crate::client::VERSION_EXACT)
+        has_tls && self.version.is_some_and(|version| version >= VERSION_EXACT)
     }
 
     /// A connection has ended amid a burst.

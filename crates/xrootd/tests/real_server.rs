@@ -459,8 +459,8 @@ fn authentication() {
     assert!(matches!(error, SessionError::AuthenticationFirst { .. }), "{error}");
     assert_eq!(retry, HowToRetry::Careful);
 
-    // With care: login, then authentication with everything behind it. With what is known now: all at
-    // once.
+    // With care: login, then authentication with everything behind it. With what is known now: all
+    // at once.
     let profile = wire.client.profile().clone();
     for (start, flights) in [(Start::Careful, 2), (profile.start(), 1)] {
         let mut wire = server.connect(config.clone(), profile.clone(), start);

@@ -2,7 +2,7 @@
 
 use secrecy::{ExposeSecret, SecretSlice};
 
-use super::{Exchange, Step, no_further_step};
+use super::exchange::{Exchange, Step, no_further_step};
 
 #[derive(Debug)]
 pub struct Krb5 {

@@ -6,15 +6,16 @@
 
 use std::fmt;
 
-use bytes::Bytes;
 use secrecy::{SecretSlice, SecretString};
 
+mod exchange;
 pub mod gsi;
 mod host;
 pub mod krb5;
 mod unix;
 mod ztn;
 
+pub use exchange::{Exchange, Step};
 pub use ztn::token_of;
 
 /// A protocol that a client may use.
@@ -39,23 +40,6 @@ pub enum Credential {
     Ztn(SecretString),
     /// An AP-REQ message for the server's principal. Servers refuse to see one twice.
     Krb5(SecretSlice<u8>),
-}
-
-/// A message of an authentication.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Step {
-    pub credential: Bytes,
-    /// Whether the server needs no further message, so that requests may follow at once.
-    pub last: bool,
-}
-
-/// One authentication under way. An error says why the exchange cannot go on, without a secret.
-pub trait Exchange: fmt::Debug + Send + Sync {
-    /// The first message. `arguments` is what the server said behind the protocol's name.
-    fn begin(&mut self, arguments: &str) -> Result<Step, String>;
-
-    /// The message that answers kXR_authmore.
-    fn proceed(&mut self, challenge: &[u8]) -> Result<Step, String>;
 }
 
 impl Method {
@@ -116,29 +100,6 @@ impl Credential {
             Credential::Krb5(request) => Box::new(krb5::Krb5::new(request)),
         }
     }
-}
-
-impl Step {
-    /// A message behind which requests may follow.
-    pub fn last(credential: Bytes) -> Step {
-        Step { credential, last: true }
-    }
-
-    /// A message that the server answers by a challenge.
-    pub fn more(credential: Bytes) -> Step {
-        Step { credential, last: false }
-    }
-}
-
-impl fmt::Debug for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Step {{ {} bytes, last: {} }}", self.credential.len(), self.last)
-    }
-}
-
-/// What a protocol of one step says to a server that wants another.
-fn no_further_step(name: &str) -> Result<Step, String> {
-    Err(format!("the server wants a further step, and {name} has none"))
 }
 
 /// An offer that was not used, or that the server refused, and why.

@@ -3,7 +3,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Exchange, Step, no_further_step};
+use super::exchange::{Exchange, Step, no_further_step};
 use crate::codec::{Fields, exact_text};
 use crate::error::DecodeError;
 

@@ -18,12 +18,8 @@ use crate::error::{ProtocolError, ServerError, SessionError};
 use crate::header::StreamId;
 use crate::message::protocol::ServerFlags;
 use crate::message::{Auth, Message};
-use crate::profile::{Authentication, Start};
+use crate::profile::{Authentication, Start, VERSION_EXACT};
 use crate::states::{ClientState, ClientStep};
-
-/// The first protocol version (5.1.1) of the servers that are known to take requests behind the
-/// last message of an authentication, and to read no further than kXR_protocol before TLS.
-pub const VERSION_EXACT: u32 = 0x511;
 
 /// The authentication of a session.
 #[derive(Debug, Default)]
@@ -152,8 +148,8 @@ impl Client {
         self.authenticating.current.as_ref().is_some_and(|current| current.stream.is_some())
     }
 
-    /// The server wants no authentication. What was begun is not wanted, which the server says, too,
-    /// and means no more by.
+    /// The server wants no authentication. What was begun is not wanted, which the server says,
+    /// too, and means no more by.
     pub(super) fn not_challenged(&mut self) {
         if let Some(Current { stream: Some(stream), .. }) = self.authenticating.current.take() {
             self.streams.abandon(stream, Owner::None);

@@ -48,7 +48,6 @@ mod streams;
 pub use event::{Answer, Event, FileId, HowToRetry, RequestId, ServerInfo};
 
 use authenticate::Authenticating;
-pub(crate) use authenticate::VERSION_EXACT;
 use fetch::{FileRange, ReadKind, Receiving};
 use files::{Files, State};
 use session::Encryption;

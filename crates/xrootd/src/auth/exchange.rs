@@ -1,0 +1,45 @@
+//! What every protocol of authentication is: messages there and back.
+
+use std::fmt;
+
+use bytes::Bytes;
+
+/// A message of an authentication.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Step {
+    pub credential: Bytes,
+    /// Whether the server needs no further message, so that requests may follow at once.
+    pub last: bool,
+}
+
+/// One authentication under way. An error says why the exchange cannot go on, without a secret.
+pub trait Exchange: fmt::Debug + Send + Sync {
+    /// The first message. `arguments` is what the server said behind the protocol's name.
+    fn begin(&mut self, arguments: &str) -> Result<Step, String>;
+
+    /// The message that answers kXR_authmore.
+    fn proceed(&mut self, challenge: &[u8]) -> Result<Step, String>;
+}
+
+impl Step {
+    /// A message behind which requests may follow.
+    pub fn last(credential: Bytes) -> Step {
+        Step { credential, last: true }
+    }
+
+    /// A message that the server answers by a challenge.
+    pub fn more(credential: Bytes) -> Step {
+        Step { credential, last: false }
+    }
+}
+
+impl fmt::Debug for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Step {{ {} bytes, last: {} }}", self.credential.len(), self.last)
+    }
+}
+
+/// What a protocol of one step says to a server that wants another.
+pub(super) fn no_further_step(name: &str) -> Result<Step, String> {
+    Err(format!("the server wants a further step, and {name} has none"))
+}
