@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use super::Client;
+use super::encryption::Encryption;
 use super::event::{Event, HowToRetry};
-use super::session::Encryption;
 use super::streams::{BodyKind, Owner};
 use crate::Time;
 use crate::auth::{Credential, Exchange, Method, Offer, Skipped, Step, offers};

@@ -37,6 +37,7 @@ use crate::states::{ClientState, ClientStep, Machine};
 mod answers;
 mod authenticate;
 mod checked;
+mod encryption;
 mod event;
 mod fetch;
 mod files;
@@ -48,9 +49,9 @@ mod streams;
 pub use event::{Answer, Event, FileId, HowToRetry, RequestId, ServerInfo};
 
 use authenticate::Authenticating;
+use encryption::Encryption;
 use fetch::{FileRange, ReadKind, Receiving};
 use files::{Files, State};
-use session::Encryption;
 use streams::{Owner, Streams};
 
 /// Whether the session is to be encrypted. The caller sees to the encryption, see

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::encryption::Encryption;
 use super::event::{Answer, Event, HowToRetry, ServerInfo};
 use super::streams::{BodyKind, Owner};
 use super::{Client, Tls, What};
@@ -17,15 +18,6 @@ use crate::states::{ClientState, ClientStep};
 
 /// The protocol version that the client speaks: 5.2.0.
 const CLIENT_VERSION: u32 = 0x520;
-
-/// Whether the session is inside TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encryption {
-    Off,
-    /// Asked for, and not answered.
-    Asked,
-    On,
-}
 
 impl Client {
     /// Handshake, protocol and login leave together: nothing in them depends on an answer. Only
