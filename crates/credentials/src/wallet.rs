@@ -18,6 +18,14 @@ pub struct Wallet {
     choice: Arc<Choice>,
 }
 
+/// Two are equal that came from one: secrets are not compared.
+impl PartialEq for Wallet {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.surroundings, &other.surroundings)
+            && Arc::ptr_eq(&self.choice, &other.choice)
+    }
+}
+
 impl Wallet {
     /// With what the caller names, and these surroundings for the rest.
     pub fn new(surroundings: Surroundings, choice: Choice) -> Self {

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use credentials::Wallet;
 use etcetera::BaseStrategy;
 use scheduler::LinkModel;
 
@@ -78,6 +79,9 @@ pub struct Config {
     pub user: String,
     /// Speak HTTP/2 without TLS from the first byte to `http` servers (`FARROOT_HTTP2=1`).
     pub http2: bool,
+    /// What the user has to show to servers: where it is looked for, and not itself. Nothing as by
+    /// default without the environment.
+    pub wallet: Wallet,
 }
 
 /// Whether bytes come with a checksum of every page (kXR_pgread), so that what the way has damaged
@@ -133,6 +137,7 @@ impl Default for Config {
             checksums: Checksums::Auto,
             user: "farroot".into(),
             http2: false,
+            wallet: Wallet::empty(),
         }
     }
 }
@@ -143,7 +148,8 @@ impl Config {
     /// # Errors
     /// `InvalidArgument` naming the variable that cannot be understood.
     pub fn from_env() -> Result<Self> {
-        let mut config = Config { store_folder: cache_folder(), ..Config::default() };
+        let wallet = Wallet::of_process();
+        let mut config = Config { store_folder: cache_folder(), wallet, ..Config::default() };
         if let Some(user) = user::name() {
             config.user = user;
         }
