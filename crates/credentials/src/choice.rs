@@ -68,8 +68,21 @@ pub enum TokenFrom {
     File(PathBuf),
 }
 
+impl PartialEq for TokenFrom {
+    fn eq(&self, other: &Self) -> bool {
+        use secrecy::ExposeSecret;
+        match (self, other) {
+            (TokenFrom::Secret(one), TokenFrom::Secret(two)) => {
+                one.expose_secret() == two.expose_secret()
+            }
+            (TokenFrom::File(one), TokenFrom::File(two)) => one == two,
+            _ => false,
+        }
+    }
+}
+
 /// What the caller names; what is `None` is looked for in the usual places.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Choice {
     /// The bearer token.
     pub token: Option<TokenFrom>,

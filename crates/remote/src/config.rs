@@ -82,6 +82,9 @@ pub struct Config {
     /// What the user has to show to servers: where it is looked for, and not itself. Nothing as by
     /// default without the environment.
     pub wallet: Wallet,
+    /// Believe any server to be the one that it is asked for as: for one call that says so, never
+    /// from the environment.
+    pub insecure: bool,
 }
 
 /// Whether bytes come with a checksum of every page (kXR_pgread), so that what the way has damaged
@@ -138,6 +141,7 @@ impl Default for Config {
             user: "farroot".into(),
             http2: false,
             wallet: Wallet::empty(),
+            insecure: false,
         }
     }
 }
