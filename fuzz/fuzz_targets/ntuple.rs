@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::targets::ntuple::run(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| farroot_fuzz::targets::ntuple::run(data));

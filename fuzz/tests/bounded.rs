@@ -7,9 +7,9 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use fuzz::memory::{Counting, peak_of};
-use fuzz::mutate::{Chance, mutated};
-use fuzz::{TARGETS, Target};
+use farroot_fuzz::memory::{Counting, peak_of};
+use farroot_fuzz::mutate::{Chance, mutated};
+use farroot_fuzz::{TARGETS, Target};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;

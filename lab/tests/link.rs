@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::knobs::Knobs;
-use lab::linux::{HostConfig, Lab, LabConfig};
+use farroot_lab::knobs::Knobs;
+use farroot_lab::linux::{HostConfig, Lab, LabConfig};
 
 fn lab(far_settings: &str) -> Option<Lab> {
     lab_of(&[("near", ""), ("far", far_settings)])

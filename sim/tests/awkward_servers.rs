@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{one_file, round_trips, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
@@ -20,9 +20,9 @@ fn world(behaviour: Behaviour) -> World {
 
 #[test]
 fn an_open_answered_without_the_size_costs_one_round_trip_more() {
-    let (size, took) = sim::run(async {
+    let (size, took) = farroot_sim::run(async {
         let world = world(Behaviour { opens_without_stat: true, ..Behaviour::default() });
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let started = tokio::time::Instant::now();
         let tree = engine.open_tree(URL, Some("Events")).await.expect("opens");
         let took = round_trips(started.elapsed(), RTT);
@@ -38,7 +38,7 @@ fn an_open_answered_without_the_size_costs_one_round_trip_more() {
 /// like: every later open then took two round trips more, as long as the engine lived.
 #[test]
 fn a_connection_that_was_cut_once_does_not_slow_down_those_after_it() {
-    let (first, second) = sim::run(async {
+    let (first, second) = farroot_sim::run(async {
         let world = world(Behaviour { cuts: 1, ..Behaviour::default() });
         let config = engine::Config {
             decode_threads: 0,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Array, Columns, Cut, Engine, Friend, Numbers, Step, Table, Wanted};
-use sim::link::Link;
-use sim::network::World;
-use sim::round_trips;
-use sim::xrootd_host::{self, Behaviour};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::round_trips;
+use farroot_sim::xrootd_host::{self, Behaviour};
 
 const RTT: Duration = Duration::from_millis(100);
 
@@ -64,14 +64,14 @@ fn numbers(entries: Range<u64>) -> Vec<Option<f64>> {
 #[test]
 fn files_of_a_chain_are_opened_side_by_side() {
     let opened = async |name: &str| {
-        let engine = sim::engine(&world());
+        let engine = farroot_sim::engine(&world());
         let started = tokio::time::Instant::now();
         let table = open(&engine, name).await;
         assert_eq!(table.num_entries(), 100);
         let files = engine.trace().records().requests.iter().map(|one| one.file).max();
         (round_trips(started.elapsed(), RTT), files.unwrap_or_default())
     };
-    sim::run(async {
+    farroot_sim::run(async {
         let (uncounted, files) = opened("series").await;
         let (counted, fewer) = opened("counted").await;
         assert!(uncounted <= counted + 0.05, "{uncounted:.3} round trips, {counted:.3} for one");
@@ -81,8 +81,8 @@ fn files_of_a_chain_are_opened_side_by_side() {
 
 #[test]
 fn a_chain_reads_as_one_tree() {
-    sim::run(async {
-        let engine = sim::engine(&world());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
         let chain = open(&engine, "series").await;
         let selected = select(&engine, &chain, &[], &["x"]).await;
         for entries in [0..100, 38..41, 40..100, 99..1_000] {
@@ -106,8 +106,8 @@ fn a_chain_reads_as_one_tree() {
 /// Of a chain, and of a tree that is read with one: their files end at different entries.
 #[test]
 fn chains_are_friends() {
-    sim::run(async {
-        let engine = sim::engine(&world());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
         let (chain, weights) = (open(&engine, "series").await, open(&engine, "weights").await);
         let friends = [Friend::new("w", weights)];
         let selected = select(&engine, &chain, &friends, &["x", "w.w"]).await;
@@ -133,8 +133,8 @@ fn chains_are_friends() {
 
 #[test]
 fn a_friend_that_is_shorter_lacks_values() {
-    sim::run(async {
-        let engine = sim::engine(&world());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
         let chain = open(&engine, "series").await;
         let names = ["weights.w", "x"].map(String::from).to_vec();
         let cut = Cut::parse("(w > 85) | (x > 97)").expect("is one");

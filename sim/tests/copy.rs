@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::{Config, Engine, Error, ErrorKind};
+use farroot_sim::bulk::content;
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{Behaviour, Control};
+use farroot_sim::{Files, http_host, xrootd_host};
 use parking_lot::Mutex;
 use remote::{Checksums, Copied, CopyOptions};
-use sim::bulk::content;
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::{Behaviour, Control};
-use sim::{Files, http_host, xrootd_host};
 use tempfile::TempDir;
 
 const MB: usize = 1_000_000;
@@ -89,7 +89,7 @@ async fn copy(
 
 #[test]
 fn a_copy_is_the_file_whatever_the_protocol() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new();
         let urls = ["root://a//f", "http://web/f", "root://a//f|http://web/f"];
         for (at, url) in urls.into_iter().enumerate() {
@@ -97,7 +97,7 @@ fn a_copy_is_the_file_whatever_the_protocol() {
             let copied = copy(&stage.engine(), url, &stage.path(&name), VERIFIED).await;
             let copied = copied.expect("copies");
             assert_eq!((copied.size, copied.resumed), (SIZE as u64, 0));
-            assert_eq!(copied.checksum, Some(sim::adler32(&stage.content)));
+            assert_eq!(copied.checksum, Some(farroot_sim::adler32(&stage.content)));
             stage.holds(&name, &stage.content);
         }
         assert_eq!(stage.names(), ["0", "1", "2"], "nothing is left beside them");
@@ -106,7 +106,7 @@ fn a_copy_is_the_file_whatever_the_protocol() {
 
 #[test]
 fn what_the_way_damages_of_a_copy_is_asked_for_again_unless_nobody_wants_to_know() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new();
         let damages = Behaviour {
             offers_checksums: true,
@@ -131,7 +131,7 @@ fn what_the_way_damages_of_a_copy_is_asked_for_again_unless_nobody_wants_to_know
 
 #[test]
 fn two_sources_bring_more_than_one_and_one_that_dies_costs_no_byte() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new();
         let mut took = Vec::new();
         for url in ["root://a//f", "root://a//f|root://b//f"] {
@@ -157,7 +157,7 @@ fn two_sources_bring_more_than_one_and_one_that_dies_costs_no_byte() {
 
 #[test]
 fn what_came_before_a_break_does_not_come_again() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new();
         let target = stage.path("f");
         let engine = stage.engine();
@@ -176,7 +176,7 @@ fn what_came_before_a_break_does_not_come_again() {
 
 #[test]
 fn a_server_that_gives_up_leaves_what_the_next_try_goes_on_with() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new();
         let target = stage.path("f");
         let config = Config { outage_timeout: Duration::from_secs(2), ..Config::default() };
@@ -198,7 +198,7 @@ fn a_server_that_gives_up_leaves_what_the_next_try_goes_on_with() {
 
 #[test]
 fn a_copy_that_differs_from_the_checksum_is_thrown_away() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new();
         stage.controls[0].lock().checksum = Some("adler32 00000001".into());
         let target = stage.path("f");
@@ -220,7 +220,7 @@ fn a_copy_that_differs_from_the_checksum_is_thrown_away() {
 
 #[test]
 fn what_is_there_is_replaced_only_on_demand() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new();
         let target = stage.path("f");
         std::fs::write(&target, "precious").expect("writes");
@@ -236,7 +236,7 @@ fn what_is_there_is_replaced_only_on_demand() {
 
 #[test]
 fn of_many_files_each_has_its_own_result() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new();
         let engine = stage.engine();
         let sources = ["f", "missing", "empty", "g"].map(|name| format!("root://a//{name}"));
@@ -259,7 +259,7 @@ fn of_many_files_each_has_its_own_result() {
 
 #[test]
 fn a_copy_keeps_within_the_memory_budget() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new();
         let budget = 2 * MB as u64;
         let config = Config { memory_bytes_max: budget, ..Config::default() };

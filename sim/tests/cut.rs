@@ -8,10 +8,10 @@ use engine::{
     Array, Batch, Columns, Cut, Engine, Error, ErrorKind, FieldColumn, Ntuple, NtupleColumns,
     Numbers, Step, Table, Tree, Wanted,
 };
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{one_file, round_trips, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
@@ -81,8 +81,8 @@ async fn check(table: &dyn Table, step: Step, entries: Range<u64>, stays: fn(u64
 
 #[test]
 fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
-    sim::run(async {
-        let engine = sim::engine(&world(Link::delay(RTT)));
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world(Link::delay(RTT)));
         let tree: Arc<dyn Table> = Arc::new(open(&engine).await);
         let ntuple: Arc<dyn Table> = Arc::new(open_ntuple(&engine).await);
         for table in [tree, ntuple] {
@@ -105,8 +105,8 @@ fn what_survives_equals_a_read_of_everything_with_the_rest_left_out() {
 /// for the end of what there is.
 #[test]
 fn no_entries_end_without_an_error() {
-    sim::run(async {
-        let engine = sim::engine(&world(Link::delay(RTT)));
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world(Link::delay(RTT)));
         let tree: Arc<dyn Table> = Arc::new(open(&engine).await);
         let ntuple: Arc<dyn Table> = Arc::new(open_ntuple(&engine).await);
         for table in [tree, ntuple] {
@@ -128,7 +128,7 @@ fn no_entries_end_without_an_error() {
 #[test]
 fn a_cut_of_an_ntuple_waits_once_and_fetches_pages_with_survivors() {
     let read = async |stays: fn(u64) -> bool, step| {
-        let engine = sim::engine(&world(Link::delay(RTT)));
+        let engine = farroot_sim::engine(&world(Link::delay(RTT)));
         let ntuple = open_ntuple(&engine).await;
         ntuple.clusters(&(0..u64::MAX)).await.expect("nine");
         let (before, started) = (engine.report().bytes_received, tokio::time::Instant::now());
@@ -144,7 +144,7 @@ fn a_cut_of_an_ntuple_waits_once_and_fetches_pages_with_survivors() {
         let took = round_trips(started.elapsed(), RTT);
         (took, engine.report().bytes_received - before)
     };
-    sim::run(async {
+    farroot_sim::run(async {
         let (_, all) = read(|_| true, Step::Whole).await;
         let (took, few) = read(|entry| entry % 1_800 == 0, Step::Whole).await;
         assert!(took < 2.01, "{took:.3} round trips");
@@ -160,7 +160,7 @@ const NARROW: u64 = 200_000;
 /// The round trips and the bytes of a read.
 async fn read(rate: Option<u64>, step: Step, stays: fn(u64) -> bool) -> (f64, u64) {
     let link = Link { rate, ..Link::delay(RTT) };
-    let engine = sim::engine(&world(link));
+    let engine = farroot_sim::engine(&world(link));
     let tree = open(&engine).await;
     let before = engine.report().bytes_received;
     let started = tokio::time::Instant::now();
@@ -175,22 +175,22 @@ async fn read(rate: Option<u64>, step: Step, stays: fn(u64) -> bool) -> (f64, u6
 /// The deciding column leaves first, and once it has come what is left of the others.
 #[test]
 fn a_read_with_a_cut_asks_for_what_survives() {
-    let log = sim::run(async {
+    let log = farroot_sim::run(async {
         let link = Link { rate: Some(NARROW), ..Link::delay(RTT) };
-        let engine = sim::engine(&world(link));
+        let engine = farroot_sim::engine(&world(link));
         let tree = open(&engine).await;
         let columns = tree.columns(&["Muon_*".into()]).expect("are there");
         let cut = Cut::parse("(flat_5 < 0.001) & ~(flat_5 > 0.0005)").expect("a cut");
         let batch = tree.read_where(columns, &cut, 0..ENTRIES).await.expect("reads");
         assert!((1..ENTRIES).contains(&batch.len()), "{}", batch.len());
-        sim::log::lines(&engine.trace().records(), RTT)
+        farroot_sim::log::lines(&engine.trace().records(), RTT)
     });
-    sim::log::golden("xrootd_cut", &log);
+    farroot_sim::log::golden("xrootd_cut", &log);
 }
 
 #[test]
 fn only_baskets_with_survivors_are_fetched() {
-    let (all, few, none) = sim::run(async {
+    let (all, few, none) = farroot_sim::run(async {
         let (_, all) = read(Some(NARROW), Step::Whole, |_| true).await;
         let (_, few) = read(Some(NARROW), Step::Whole, |entry| entry < 300).await;
         let (_, none) = read(Some(NARROW), Step::Whole, |_| false).await;
@@ -203,7 +203,7 @@ fn only_baskets_with_survivors_are_fetched() {
 /// Deciding batch by batch, each waiting for its own cut, would cost a round trip a batch.
 #[test]
 fn only_the_first_decision_is_waited_for() {
-    sim::run(async {
+    farroot_sim::run(async {
         let (whole, _) = read(None, Step::Whole, |entry| entry % 2_000 == 0).await;
         let (stepwise, _) = read(None, Step::Entries(500), |entry| entry % 2_000 == 0).await;
         assert!(whole < 2.01, "{whole:.3} round trips");
@@ -214,8 +214,8 @@ fn only_the_first_decision_is_waited_for() {
 /// What is little comes in the same round trip as the columns that decide about it.
 #[test]
 fn little_is_not_kept_waiting() {
-    let took = sim::run(async {
-        let engine = sim::engine(&world(Link::delay(RTT)));
+    let took = farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world(Link::delay(RTT)));
         let tree = open(&engine).await;
         let started = tokio::time::Instant::now();
         let columns = tree.columns(&["flat_0".into()]).expect("are there");
@@ -228,8 +228,8 @@ fn little_is_not_kept_waiting() {
 
 #[test]
 fn an_error_of_the_predicate_ends_the_read() {
-    sim::run(async {
-        let engine = sim::engine(&world(Link::delay(RTT)));
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world(Link::delay(RTT)));
         let tree = open(&engine).await;
         let columns = tree.columns(&["Muon_pt".into()]).expect("are there");
         let fails = |_: Batch| Err(Error::new(ErrorKind::InvalidArgument, "the cut is wrong"));
@@ -251,12 +251,12 @@ fn an_error_of_the_predicate_ends_the_read() {
 fn offsets_that_are_not_in_the_file_follow_from_counts_without_another_round_trip() {
     const GENERATED: &[u8] =
         include_bytes!("../../crates/rootfile/testdata/generated_offsets.root");
-    let (took, batch) = sim::run(async {
+    let (took, batch) = farroot_sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 1094, Link::delay(RTT));
         let files = one_file("/generated.root", GENERATED);
         xrootd_host::serve(accepted, files, Behaviour::default());
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let url = "root://server:1094//generated.root";
         let tree = engine.open_tree(url, Some("events")).await.expect("opens");
         let started = tokio::time::Instant::now();

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Array, BranchId, Columns, Config, Engine, Events, Numbers, Step, TreeColumns};
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{one_file, round_trips, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_events.root");
@@ -32,7 +32,7 @@ fn read(touches: impl Fn(u64, usize) -> bool) -> Cost {
 }
 
 fn read_with(config: Config, touches: impl Fn(u64, usize) -> bool) -> Cost {
-    sim::run(async {
+    farroot_sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 1094, Link::delay(RTT));
         xrootd_host::serve(accepted, one_file("/events.root", FILE), Behaviour::default());
@@ -147,11 +147,11 @@ fn a_damaged_profile_is_none() {
 /// Columns looked at in one batch are on their way before the next one.
 #[test]
 fn lazy_batches_fetch_ahead_what_is_looked_at() {
-    let trips = sim::run(async {
+    let trips = farroot_sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 1094, Link::delay(RTT));
         xrootd_host::serve(accepted, one_file("/events.root", FILE), Behaviour::default());
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let url = "root://server:1094//events.root";
         let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
         let started = tokio::time::Instant::now();

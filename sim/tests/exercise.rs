@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use engine::{Array, Batch, Engine, Exercise, Form, Learning, Outcome};
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{one_file, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{one_file, xrootd_host};
 
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const ADDRESS: &str = "root://server:1094//nano.root";
@@ -15,7 +15,7 @@ fn engine() -> Engine {
     let world = World::default();
     let accepted = world.host("server", 1094, Link::delay(Duration::from_millis(100)));
     xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
-    sim::engine(&world)
+    farroot_sim::engine(&world)
 }
 
 fn content(batch: &Batch, keep: impl Fn(u64) -> bool) -> u64 {
@@ -34,7 +34,7 @@ fn content(batch: &Batch, keep: impl Fn(u64) -> bool) -> u64 {
 
 #[test]
 fn it_reads_some_branches_of_each_event_and_all_of_some() {
-    sim::run(async {
+    farroot_sim::run(async {
         let form = Form::Columns;
         let exercise = Exercise { fraction: 0.3, prescale: 50, events: 1_000, form };
         let outcome = exercise.run(&engine(), ADDRESS, Some("Events")).await.expect("reads");
@@ -57,7 +57,7 @@ fn it_reads_some_branches_of_each_event_and_all_of_some() {
 
 #[test]
 fn without_a_prescale_no_event_is_read_whole() {
-    sim::run(async {
+    farroot_sim::run(async {
         let exercise =
             Exercise { fraction: 0.1, prescale: 0, events: u64::MAX, form: Form::Columns };
         let outcome = exercise.run(&engine(), ADDRESS, None).await.expect("reads");
@@ -70,7 +70,8 @@ fn without_a_prescale_no_event_is_read_whole() {
 fn a_fraction_that_is_none_is_refused() {
     for fraction in [0.0, -0.1, 1.1, f64::NAN] {
         let exercise = Exercise { fraction, prescale: 50, events: 10, form: Form::Columns };
-        let error = sim::run(async { exercise.run(&engine(), ADDRESS, None).await.unwrap_err() });
+        let error =
+            farroot_sim::run(async { exercise.run(&engine(), ADDRESS, None).await.unwrap_err() });
         assert!(error.to_string().contains("no fraction"), "{error}");
     }
 }
@@ -84,7 +85,7 @@ async fn row_wise(learning: Learning) -> Outcome {
 /// Each rule of a reader that learns saves round trips, and none of them changes what is read.
 #[test]
 fn event_by_event_each_rule_saves_round_trips() {
-    sim::run(async {
+    farroot_sim::run(async {
         let best = row_wise(Learning::default()).await;
         for (learning, name) in [
             (Learning { startup: false, ..Learning::default() }, "startup"),

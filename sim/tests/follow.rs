@@ -6,10 +6,10 @@ use std::time::Duration;
 use engine::{
     Columns, Config, Engine, Exercise, Form, Learning, Ntuple, NtupleColumns, Outcome, Step,
 };
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{one_file, round_trips, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
@@ -31,8 +31,8 @@ async fn ntuple(engine: &Engine) -> Ntuple {
 #[test]
 fn what_is_looked_at_is_read_on() {
     for step in [Step::Entries(100), Step::Entries(1_111), Step::Bytes(20_000), Step::Whole] {
-        sim::run(async {
-            let engine = sim::engine(&world());
+        farroot_sim::run(async {
+            let engine = farroot_sim::engine(&world());
             let ntuple = ntuple(&engine).await;
             let all: Box<dyn Columns> =
                 Box::new(NtupleColumns::new(ntuple.clone(), ntuple.all_columns()));
@@ -66,7 +66,7 @@ fn what_is_looked_at_is_read_on() {
 /// A column that nobody looks at any more is not read to its end.
 #[test]
 fn what_is_no_longer_looked_at_is_let_go() {
-    sim::run(async {
+    farroot_sim::run(async {
         let config = Config { decode_threads: 0, memory_bytes_max: 40_000, ..Config::default() };
         let engine = Engine::within(&config, Arc::new(world())).expect("without threads");
         let ntuple = ntuple(&engine).await;
@@ -87,12 +87,12 @@ fn what_is_no_longer_looked_at_is_let_go() {
 
 async fn exercised(form: Form) -> Outcome {
     let exercise = Exercise { fraction: 0.3, prescale: 50, events: 2_000, form };
-    exercise.run(&sim::engine(&world()), URL, Some("Events")).await.expect("reads")
+    exercise.run(&farroot_sim::engine(&world()), URL, Some("Events")).await.expect("reads")
 }
 
 #[test]
 fn an_event_loop_hands_over_what_columns_do() {
-    sim::run(async {
+    farroot_sim::run(async {
         let columns = exercised(Form::Columns).await;
         let events = exercised(Form::Events(Learning::default())).await;
         assert!(columns.content_bytes > 0);

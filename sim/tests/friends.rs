@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Array, Columns, Cut, Engine, Friend, Numbers, Step, Table, Tree, Wanted};
-use sim::link::Link;
-use sim::network::World;
-use sim::round_trips;
-use sim::xrootd_host::{self, Behaviour};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::round_trips;
+use farroot_sim::xrootd_host::{self, Behaviour};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../../crates/rootfile/testdata/friends.root");
@@ -55,8 +55,8 @@ fn doubles(array: &Array) -> Vec<Option<f64>> {
 /// takes.
 #[test]
 fn friends_are_opened_side_by_side_and_once() {
-    sim::run(async {
-        let engine = sim::engine(&world());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
         let started = tokio::time::Instant::now();
         let tree = open(&engine).await;
         let alone = round_trips(started.elapsed(), RTT);
@@ -75,8 +75,8 @@ fn friends_are_opened_side_by_side_and_once() {
 
 #[test]
 fn entries_of_friends_belong_to_those_of_the_tree() {
-    sim::run(async {
-        let engine = sim::engine(&world());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
         let tree = open(&engine).await;
         let selected = select(&engine, &tree, &["a.weight", "event", "i.weight"], None).await;
         assert_eq!(selected.names(), ["a.weight", "event", "i.weight"]);
@@ -101,8 +101,8 @@ fn entries_of_friends_belong_to_those_of_the_tree() {
 
 #[test]
 fn cuts_see_friends() {
-    sim::run(async {
-        let engine = sim::engine(&world());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
         let tree = open(&engine).await;
         let cut = Cut::parse("(get(\"a.weight\") > 5) & (event < 130)").expect("is one");
         let selected = select(&engine, &tree, &["event", "i.weight"], Some(&cut)).await;
@@ -132,7 +132,7 @@ fn a_cut_spares_baskets_of_all_tables() {
         let accepted = world.host("server", 1094, link);
         let files = ["/own.root", "/friend.root"].map(|path| (path.to_owned(), EVENTS.into()));
         xrootd_host::serve(accepted, Arc::new(files.into()), Behaviour::default());
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let open = async |name| {
             let url = format!("root://server:1094//{name}.root");
             engine.open_table(&url, Some("Events")).await.expect("opens")
@@ -147,7 +147,7 @@ fn a_cut_spares_baskets_of_all_tables() {
         let before = engine.report().bytes_received;
         let batch = selected.read_where(Some(&cut), 0..6_000).await.expect("reads");
         let bytes = engine.report().bytes_received - before;
-        let log = sim::log::lines(&engine.trace().records(), RTT);
+        let log = farroot_sim::log::lines(&engine.trace().records(), RTT);
         let whole = selected.read(0..6_000).await.expect("reads");
         let kept: Vec<_> = batch.survivors.clone().expect("a cut");
         let local: Vec<_> = kept.iter().map(|run| run.start as usize..run.end as usize).collect();
@@ -156,7 +156,7 @@ fn a_cut_spares_baskets_of_all_tables() {
         }
         (bytes, batch.len(), log)
     };
-    sim::run(async {
+    farroot_sim::run(async {
         let (all, ..) = read("get(\"f.flat_5\") >= 0").await;
         let (few, entries, log) =
             read("(get(\"f.flat_5\") < 0.001) & ~(get(\"f.flat_5\") > 0.0005)").await;
@@ -164,7 +164,7 @@ fn a_cut_spares_baskets_of_all_tables() {
         assert!(few * 2 < all, "{few} of {all} bytes where {entries} entries survive");
         let (none, ..) = read("get(\"f.flat_5\") > 1").await;
         assert!(none * 3 < all, "{none} of {all} bytes where nothing survives");
-        sim::log::golden("xrootd_friends_cut", &log);
+        farroot_sim::log::golden("xrootd_friends_cut", &log);
     });
 }
 
@@ -172,13 +172,13 @@ fn a_cut_spares_baskets_of_all_tables() {
 #[test]
 fn only_the_first_decision_of_friends_is_waited_for() {
     const EVENTS: &[u8] = include_bytes!("../testdata/small_nano.root");
-    sim::run(async {
+    farroot_sim::run(async {
         for step in [Step::Whole, Step::Entries(500)] {
             let world = World::default();
             let accepted = world.host("server", 1094, Link::delay(RTT));
             let files = [("/own.root".to_owned(), EVENTS.into())];
             xrootd_host::serve(accepted, Arc::new(files.into()), Behaviour::default());
-            let engine = sim::engine(&world);
+            let engine = farroot_sim::engine(&world);
             let url = "root://server:1094//own.root";
             let table = engine.open_table(url, Some("Events")).await.expect("opens");
             let friends = [Friend::new("f", table.clone())];

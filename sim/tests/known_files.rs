@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Config, Engine, ErrorKind, OnError, Place, Result, ScanRequest, Step, Wanted};
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{http_host, one_file, round_trips, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{http_host, one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
@@ -34,7 +34,10 @@ async fn read(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
     let columns = tree.columns(&columns())?;
     let batch = tree.read(columns, 0..u64::MAX).await?;
     assert_eq!(batch.len(), 6_000);
-    Ok((round_trips(started.elapsed(), RTT), sim::log::lines(&engine.trace().records(), RTT)))
+    Ok((
+        round_trips(started.elapsed(), RTT),
+        farroot_sim::log::lines(&engine.trace().records(), RTT),
+    ))
 }
 
 /// The same in one call, which says what is wanted before the file is open.
@@ -58,7 +61,10 @@ async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, St
         entries += batch.len();
     }
     assert_eq!(entries, 6_000);
-    Ok((round_trips(started.elapsed(), RTT), sim::log::lines(&engine.trace().records(), RTT)))
+    Ok((
+        round_trips(started.elapsed(), RTT),
+        farroot_sim::log::lines(&engine.trace().records(), RTT),
+    ))
 }
 
 fn serve_http() -> World {
@@ -78,7 +84,7 @@ fn serve_xrootd(content: impl Into<bytes::Bytes>) -> World {
 fn a_known_file_is_open_when_the_server_answers() {
     let store = tempfile::tempdir().expect("a folder");
     let url = "root://server:1094//nano.root";
-    let (first, second, log) = sim::run(async {
+    let (first, second, log) = farroot_sim::run(async {
         let world = serve_xrootd(FILE);
         let first = read(&world, store.path(), url).await.expect("reads").0;
         let (second, log) = read(&world, store.path(), url).await.expect("reads");
@@ -92,7 +98,7 @@ fn a_known_file_is_open_when_the_server_answers() {
 fn over_http_too() {
     let store = tempfile::tempdir().expect("a folder");
     let url = "http://server/nano.root";
-    let (took, log) = sim::run(async {
+    let (took, log) = farroot_sim::run(async {
         let world = serve_http();
         read(&world, store.path(), url).await.expect("reads");
         read(&world, store.path(), url).await.expect("reads")
@@ -107,7 +113,7 @@ fn a_file_that_was_replaced_is_read_afresh() {
     let url = "root://server:1094//nano.root";
     let mut other = FILE.to_vec();
     other[IDENTIFIER] ^= 1;
-    let took = sim::run(async {
+    let took = farroot_sim::run(async {
         read(&serve_xrootd(FILE), store.path(), url).await.expect("reads");
         read(&serve_xrootd(other), store.path(), url).await.expect("reads").0
     });
@@ -118,7 +124,7 @@ fn a_file_that_was_replaced_is_read_afresh() {
 fn a_store_that_was_damaged_costs_only_round_trips() {
     let store = tempfile::tempdir().expect("a folder");
     let url = "root://server:1094//nano.root";
-    sim::run(async {
+    farroot_sim::run(async {
         let world = serve_xrootd(FILE);
         read(&world, store.path(), url).await.expect("reads");
         let folder = store.path().join("farroot-metadata");
@@ -142,20 +148,20 @@ fn a_store_that_was_damaged_costs_only_round_trips() {
 fn the_first_data_of_a_known_file_come_with_its_open() {
     let store = tempfile::tempdir().expect("a folder");
     let url = "root://server:1094//nano.root";
-    let (took, log) = sim::run(async {
+    let (took, log) = farroot_sim::run(async {
         let world = serve_xrootd(FILE);
         read(&world, store.path(), url).await.expect("reads");
         read_at_once(&world, store.path(), url).await.expect("reads")
     });
     assert!(took < 2.01, "{took:.2} round trips:\n{log}");
-    sim::log::golden("xrootd_known_file", &log);
+    farroot_sim::log::golden("xrootd_known_file", &log);
 }
 
 #[test]
 fn the_first_data_of_a_known_file_come_with_its_head_over_http() {
     let store = tempfile::tempdir().expect("a folder");
     let url = "http://server/nano.root";
-    let (took, log) = sim::run(async {
+    let (took, log) = farroot_sim::run(async {
         let world = serve_http();
         read(&world, store.path(), url).await.expect("reads");
         read_at_once(&world, store.path(), url).await.expect("reads")
@@ -173,7 +179,7 @@ fn what_came_early_of_a_file_that_was_replaced_is_thrown_away() {
     longer.extend_from_slice(&[0; 1000]);
     for other in [renamed, longer] {
         let store = tempfile::tempdir().expect("a folder");
-        let (took, log) = sim::run(async {
+        let (took, log) = farroot_sim::run(async {
             read(&serve_xrootd(FILE), store.path(), url).await.expect("reads");
             let world = serve_xrootd(other);
             read_at_once(&world, store.path(), url).await.expect("reads")
@@ -187,7 +193,7 @@ fn what_came_early_of_a_file_that_was_replaced_is_thrown_away() {
 fn a_known_file_that_is_gone_or_cut_is_an_error() {
     let store = tempfile::tempdir().expect("a folder");
     let url = "root://server:1094//nano.root";
-    let (gone, cut) = sim::run(async {
+    let (gone, cut) = farroot_sim::run(async {
         read(&serve_xrootd(FILE), store.path(), url).await.expect("reads");
         let world = World::default();
         let accepted = world.host("server", 1094, Link::delay(RTT));
@@ -205,7 +211,7 @@ fn a_known_file_that_is_gone_or_cut_is_an_error() {
 fn a_known_file_may_have_moved() {
     let store = tempfile::tempdir().expect("a folder");
     let url = "root://redirector:1094//nano.root";
-    let (took, log) = sim::run(async {
+    let (took, log) = farroot_sim::run(async {
         let world = serve_xrootd(FILE);
         let accepted = world.host("redirector", 1094, Link::delay(RTT));
         let behaviour =

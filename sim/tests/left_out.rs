@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use engine::{Batch, Cut, Engine, Error, ErrorKind, OnError, Place, ScanRequest, Step, Wanted};
-use sim::{engine_beside, numbered};
+use farroot_sim::{engine_beside, numbered};
 
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const COLUMN: &str = "Muon_pt";
@@ -68,7 +68,7 @@ fn lacks_the_column(batches: &[Batch]) {
 
 #[test]
 fn what_a_glob_matches_is_left_out_of_the_whole_read() {
-    sim::run(async {
+    farroot_sim::run(async {
         let engine = engine_beside(&[with_unknown_features(COLUMN, false).await]);
         let batches = read(&engine, 1, "Muon_*", None).await.expect("reads");
         lacks_the_column(&batches);
@@ -80,7 +80,7 @@ fn what_a_glob_matches_is_left_out_of_the_whole_read() {
 
 #[test]
 fn other_columns_are_as_without_it() {
-    sim::run(async {
+    farroot_sim::run(async {
         let engine =
             engine_beside(&[with_unknown_features(COLUMN, false).await, Bytes::from_static(FILE)]);
         let bad = engine.open_tree(&numbered(0), None).await.expect("opens");
@@ -97,7 +97,7 @@ fn other_columns_are_as_without_it() {
 
 #[test]
 fn what_is_named_is_an_error() {
-    sim::run(async {
+    farroot_sim::run(async {
         for (wanted, cut) in [(COLUMN, None), ("*", Some("flat_3 > 3"))] {
             let column = if cut.is_some() { "flat_3" } else { COLUMN };
             let engine = engine_beside(&[with_unknown_features(column, false).await]);
@@ -110,7 +110,7 @@ fn what_is_named_is_an_error() {
 
 #[test]
 fn a_column_that_was_handed_out_is_not_taken_back() {
-    sim::run(async {
+    farroot_sim::run(async {
         let later = with_unknown_features(COLUMN, true).await;
         let first = with_unknown_features(COLUMN, false).await;
         let good = Bytes::from_static(FILE);
@@ -126,7 +126,7 @@ fn a_column_that_was_handed_out_is_not_taken_back() {
 
 #[test]
 fn the_first_file_decides_for_all() {
-    sim::run(async {
+    farroot_sim::run(async {
         let files = [with_unknown_features(COLUMN, false).await, Bytes::from_static(FILE)];
         let batches = read(&engine_beside(&files), 2, "Muon_*", None).await.expect("reads");
         lacks_the_column(&batches);

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Config, Engine, Step};
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{one_file, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{one_file, xrootd_host};
 
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const URL: &str = "root://server:1094//nano.root";
@@ -28,7 +28,7 @@ fn engine(world: &World, memory_bytes_max: u64) -> Engine {
 /// completion would have given back.
 #[test]
 fn a_read_larger_than_the_budget_ends() {
-    sim::run(async {
+    farroot_sim::run(async {
         let world = world();
         let engine = engine(&world, 20_000);
         let tree = engine.open_tree(URL, Some("Events")).await.expect("opens");
@@ -41,7 +41,7 @@ fn a_read_larger_than_the_budget_ends() {
 
 #[test]
 fn batches_larger_than_the_budget_come_one_by_one() {
-    sim::run(async {
+    farroot_sim::run(async {
         let world = world();
         let engine = engine(&world, 20_000);
         let tree = engine.open_tree(URL, Some("Events")).await.expect("opens");
@@ -60,7 +60,7 @@ fn batches_larger_than_the_budget_come_one_by_one() {
 /// Nobody takes batches: fetching stops when the budget is full.
 #[test]
 fn a_consumer_that_does_not_take_stops_the_fetching() {
-    let received = sim::run(async {
+    let received = farroot_sim::run(async {
         let world = world();
         let engine = engine(&world, 60_000);
         let tree = engine.open_tree(URL, Some("Events")).await.expect("opens");

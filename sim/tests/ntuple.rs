@@ -9,10 +9,10 @@ use engine::{
     Array, Batch, Chosen, Columns, Config, Cut, Engine, NtupleColumns, Numbers, OnError, Place,
     ScanRequest, Step, Wanted,
 };
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{http_host, one_file, round_trips, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{http_host, one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
@@ -35,7 +35,7 @@ fn xrootd() -> World {
 
 /// Round trips until the metadata are here, and until three columns of nine clusters are.
 async fn three_columns(world: &World, url: &str) -> (f64, f64, String) {
-    let engine = sim::engine(world);
+    let engine = farroot_sim::engine(world);
     let started = tokio::time::Instant::now();
     let file = engine.open(url).await.expect("opens");
     let ntuple = file.ntuple("Events").await.expect("is one");
@@ -46,7 +46,7 @@ async fn three_columns(world: &World, url: &str) -> (f64, f64, String) {
         (batch.len(), ntuple.clusters(&(0..u64::MAX)).await.expect("nine").len()),
         (5400, 9)
     );
-    let log = sim::log::lines(&engine.trace().records(), RTT);
+    let log = farroot_sim::log::lines(&engine.trace().records(), RTT);
     (opened, round_trips(started.elapsed(), RTT), log)
 }
 
@@ -54,14 +54,14 @@ async fn three_columns(world: &World, url: &str) -> (f64, f64, String) {
 /// both come in one round trip.
 #[test]
 fn three_columns_of_nine_clusters_take_five_round_trips() {
-    let (opened, took, log) = sim::run(async { three_columns(&xrootd(), XROOTD).await });
+    let (opened, took, log) = farroot_sim::run(async { three_columns(&xrootd(), XROOTD).await });
     assert!(opened < 4.01 && took < 5.01, "{opened:.3}, {took:.3} round trips:\n{log}");
-    sim::log::golden("xrootd_ntuple_three_columns", &log);
+    farroot_sim::log::golden("xrootd_ntuple_three_columns", &log);
 }
 
 #[test]
 fn over_http_it_takes_four() {
-    let (_, took, log) = sim::run(async { three_columns(&http(), HTTP).await });
+    let (_, took, log) = farroot_sim::run(async { three_columns(&http(), HTTP).await });
     assert!(took < 4.01, "{took:.3} round trips:\n{log}");
 }
 
@@ -90,8 +90,8 @@ async fn in_steps(engine: &Engine, url: &str, step: Step) -> Vec<(String, Array)
 
 #[test]
 fn steps_over_and_within_clusters_give_the_whole() {
-    sim::run(async {
-        let engine = sim::engine(&xrootd());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&xrootd());
         let whole = in_steps(&engine, XROOTD, Step::Whole).await;
         for step in [Step::Entries(170), Step::Entries(1_111), Step::Bytes(9_000)] {
             assert!(in_steps(&engine, XROOTD, step).await == whole, "{step:?}");
@@ -112,16 +112,16 @@ fn steps_cost_no_round_trip_more_than_the_whole() {
     let worlds = [(xrootd as fn() -> World, XROOTD, 5.01), (http, HTTP, 4.01)];
     for step in [Step::Entries(100), Step::Entries(1_111), Step::Bytes(500)] {
         for (world, url, most) in worlds {
-            let (took, log) = sim::run(async {
-                let engine = sim::engine(&world());
+            let (took, log) = farroot_sim::run(async {
+                let engine = farroot_sim::engine(&world());
                 let started = tokio::time::Instant::now();
                 in_steps(&engine, url, step).await;
-                let log = sim::log::lines(&engine.trace().records(), RTT);
+                let log = farroot_sim::log::lines(&engine.trace().records(), RTT);
                 (round_trips(started.elapsed(), RTT), log)
             });
             assert!(took < most, "{step:?} of {url} takes {took:.3} round trips:\n{log}");
             if step == Step::Entries(100) && url == XROOTD {
-                sim::log::golden("xrootd_ntuple_small_steps", &log);
+                farroot_sim::log::golden("xrootd_ntuple_small_steps", &log);
             }
         }
     }
@@ -133,7 +133,7 @@ fn a_known_file_is_read_when_the_server_answers() {
     let store = tempfile::tempdir().expect("a folder");
     let store_folder = Some(store.path().to_owned());
     let config = Config { decode_threads: 0, store_folder, ..Config::default() };
-    let took = sim::run(async {
+    let took = farroot_sim::run(async {
         let world = xrootd();
         let mut took = Vec::new();
         for _ in 0..2 {
@@ -164,7 +164,7 @@ async fn of_groups(name: &str, keep: &[&str], entries: Range<u64>) -> (f64, u64,
     let world = World::default();
     let accepted = world.host("server", 1094, Link::delay(RTT));
     xrootd_host::serve(accepted, one_file("/small.root", GROUPS), Behaviour::default());
-    let engine = sim::engine(&world);
+    let engine = farroot_sim::engine(&world);
     let started = tokio::time::Instant::now();
     let ntuple = engine.open(XROOTD).await.expect("opens").ntuple("Events").await.expect("is one");
     let number = |path: &str| ntuple.find(path).expect(path);
@@ -176,7 +176,7 @@ async fn of_groups(name: &str, keep: &[&str], entries: Range<u64>) -> (f64, u64,
     let column = vec![column.expect("can be read")];
     let batch = ntuple.read(column.clone(), entries.clone()).await.expect("reads");
     let took = round_trips(started.elapsed(), RTT);
-    let log = sim::log::lines(&engine.trace().records(), RTT);
+    let log = farroot_sim::log::lines(&engine.trace().records(), RTT);
     let plan = ntuple.plan(&column, entries, Step::Whole).await.expect("plans");
     let bytes = plan.pieces().map(|piece| piece.range.end - piece.range.start).sum();
     (took, bytes, log, batch)
@@ -185,21 +185,21 @@ async fn of_groups(name: &str, keep: &[&str], entries: Range<u64>) -> (f64, u64,
 /// All page lists come together, and beside the header where that lacks, too.
 #[test]
 fn many_cluster_groups_take_no_round_trip_more() {
-    let (took, _, log, batch) = sim::run(of_groups("number", &[], 0..u64::MAX));
+    let (took, _, log, batch) = farroot_sim::run(of_groups("number", &[], 0..u64::MAX));
     let numbers = Array::Numbers { numbers: Numbers::I64((0..1920).collect()), shape: Vec::new() };
     assert_eq!(batch.columns, [("number".to_owned(), numbers)]);
     assert!(took < 5.01, "{took:.3} round trips:\n{log}");
-    sim::log::golden("xrootd_ntuple_many_groups", &log);
+    farroot_sim::log::golden("xrootd_ntuple_many_groups", &log);
 }
 
 /// Lists in the items of a list: their ends, the ends of the list, and what is in them; nothing of
 /// the number beside them.
 #[test]
 fn a_part_of_a_nested_collection_takes_its_own_pages_alone() {
-    let (took, bytes, log, batch) = sim::run(of_groups("hits", &["hits.1"], 0..u64::MAX));
+    let (took, bytes, log, batch) = farroot_sim::run(of_groups("hits", &["hits.1"], 0..u64::MAX));
     // 1,920 entries have 2,880 items, and these 4,800; each of 144 pages has a checksum.
     assert_eq!(bytes, 1_920 * 8 + 2_880 * 8 + 4_800 * 4 + 144 * 8);
-    let (_, alone, _, other) = sim::run(of_groups("hits.1", &[], 0..u64::MAX));
+    let (_, alone, _, other) = farroot_sim::run(of_groups("hits.1", &[], 0..u64::MAX));
     assert_eq!(alone, bytes);
     let (Array::List { offsets, content }, Array::List { offsets: same, content: lists }) =
         (&batch.columns[0].1, &other.columns[0].1)
@@ -208,18 +208,18 @@ fn a_part_of_a_nested_collection_takes_its_own_pages_alone() {
     };
     let Array::Record { fields, .. } = &**content else { panic!("no records") };
     assert_eq!((fields.len(), &fields[0].1, offsets), (1, &**lists, same));
-    let (_, all, _, _) = sim::run(of_groups("hits", &[], 0..u64::MAX));
+    let (_, all, _, _) = farroot_sim::run(of_groups("hits", &[], 0..u64::MAX));
     assert_eq!(all, bytes + 2_880 * 4 + 48 * 8);
     assert!(took < 5.01, "{took:.3} round trips:\n{log}");
-    sim::log::golden("xrootd_ntuple_nested_alone", &log);
+    farroot_sim::log::golden("xrootd_ntuple_nested_alone", &log);
 }
 
 /// A cluster of 600 entries has pages of 256 numbers and of 128 ends of lists. What is in lists is
 /// read of the whole cluster: only the ends tell which pages it is in.
 #[test]
 fn some_entries_of_a_cluster_take_the_pages_that_they_are_in() {
-    let (few, many) = sim::run(async {
-        let file = sim::engine(&xrootd()).open(XROOTD).await.expect("opens");
+    let (few, many) = farroot_sim::run(async {
+        let file = farroot_sim::engine(&xrootd()).open(XROOTD).await.expect("opens");
         let ntuple = file.ntuple("Events").await.expect("is one");
         let pages = async |name: &str, entries: Range<u64>| {
             let columns = ntuple.columns(&[name.into()]).expect("is there");
@@ -243,7 +243,7 @@ async fn many_files(files: usize) -> (f64, String) {
     let paths = (0..files).map(|number| format!("/{number}.root"));
     let all = paths.map(|path| (path, FILE.into())).collect();
     xrootd_host::serve(accepted, Arc::new(all), Behaviour::default());
-    let engine = sim::engine(&world);
+    let engine = farroot_sim::engine(&world);
     let place =
         |number| Place { url: format!("root://server:1094//{number}.root"), ..Place::default() };
     let keep = Some(vec!["Muon_pt".into()]);
@@ -261,19 +261,19 @@ async fn many_files(files: usize) -> (f64, String) {
     let steps = [(0, 2_000), (2_000, 2_000), (4_000, 1_400)];
     let of = |file| steps.map(|(start, length)| (file, start, length));
     assert_eq!(seen, (0..files).flat_map(of).collect::<Vec<_>>());
-    let log = sim::log::lines(&engine.trace().records(), RTT);
+    let log = farroot_sim::log::lines(&engine.trace().records(), RTT);
     (round_trips(started.elapsed(), RTT), log)
 }
 
 /// It took nine round trips: nothing was guessed of a file while none before had told.
 #[test]
 fn several_files_are_read_as_one() {
-    sim::run(async {
+    farroot_sim::run(async {
         // The second file is opened beside the first, a round trip later: its connection has to log
         // in before. Of more files, those before tell where the header ends.
         let (took, log) = many_files(2).await;
         assert!(took < 6.01, "{took:.3} round trips:\n{log}");
-        sim::log::golden("xrootd_ntuple_two_files", &log);
+        farroot_sim::log::golden("xrootd_ntuple_two_files", &log);
         let (took, log) = many_files(8).await;
         assert!(took < 6.01, "{took:.3} round trips:\n{log}");
     });
@@ -281,7 +281,7 @@ fn several_files_are_read_as_one() {
 
 #[test]
 fn a_read_larger_than_the_budget_ends() {
-    sim::run(async {
+    farroot_sim::run(async {
         let config = Config { decode_threads: 0, memory_bytes_max: 10_000, ..Config::default() };
         let engine = Engine::within(&config, Arc::new(xrootd())).expect("without threads");
         for step in [Step::Whole, Step::Entries(700)] {
@@ -293,8 +293,8 @@ fn a_read_larger_than_the_budget_ends() {
 
 #[test]
 fn names_that_are_not_there_and_nothing_at_all() {
-    sim::run(async {
-        let engine = sim::engine(&xrootd());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&xrootd());
         let ntuple = engine.open(XROOTD).await.expect("opens").ntuple("Events").await.expect("is");
         let error = ntuple.columns(&["Muon_pz".into()]).expect_err("is not there");
         assert!(error.to_string().contains("did you mean Muon_pt"), "{error}");
@@ -311,7 +311,7 @@ fn names_that_are_not_there_and_nothing_at_all() {
 /// it.
 #[test]
 fn a_cut_decides_no_further_ahead_than_the_budget_allows() {
-    let received = sim::run(async {
+    let received = farroot_sim::run(async {
         let config = Config { decode_threads: 0, memory_bytes_max: 20_000, ..Config::default() };
         let engine = Engine::within(&config, Arc::new(xrootd())).expect("without threads");
         let file = engine.open(XROOTD).await.expect("opens");

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use engine::object::{Opaque, Value};
 use engine::{Content, Engine, File};
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{http_host, one_file, round_trips, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{http_host, one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 /// Five directories with five directories each, each of which has a tree and 20 histograms.
@@ -18,13 +18,13 @@ const URLS: [&str; 2] = ["root://server:1094//f.root", "http://server:80/f.root"
 /// Does something with the file over XRootD and over HTTP; the round trips that each takes.
 fn over_both(work: impl AsyncFn(&Engine, &File)) -> [f64; 2] {
     URLS.map(|url| {
-        sim::run(async {
+        farroot_sim::run(async {
             let world = World::default();
             let accepted = world.host("server", 1094, Link::delay(RTT));
             xrootd_host::serve(accepted, one_file("/f.root", FILE), Behaviour::default());
             let accepted = world.host("server", 80, Link::delay(RTT));
             http_host::serve(accepted, one_file("/f.root", FILE));
-            let engine = sim::engine(&world);
+            let engine = farroot_sim::engine(&world);
             let started = tokio::time::Instant::now();
             let file = engine.open(url).await.expect("opens");
             work(&engine, &file).await;

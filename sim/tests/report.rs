@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use engine::{OnError, Place, ScanRequest, Step, Wanted};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{http_host, one_file, xrootd_host};
 use remote::report::Report;
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{http_host, one_file, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
@@ -38,8 +38,8 @@ fn times(report: &Report) -> [f64; 5] {
 
 #[test]
 fn over_xrootd_each_round_trip_has_its_name() {
-    sim::run(async {
-        let engine = sim::engine(&world());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
         let tree = engine.open_tree(ADDRESS, Some("Events")).await.expect("opens");
         let chosen = tree.columns(&columns()).expect("are there");
         tree.read(chosen, 0..u64::MAX).await.expect("reads");
@@ -56,11 +56,11 @@ fn over_xrootd_each_round_trip_has_its_name() {
 
 #[test]
 fn over_http_the_open_is_a_round_trip_of_its_own() {
-    sim::run(async {
+    farroot_sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 80, Link::delay(RTT));
         http_host::serve(accepted, one_file("/nano.root", FILE));
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let url = "http://server:80/nano.root";
         let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
         let chosen = tree.columns(&columns()).expect("are there");
@@ -77,7 +77,7 @@ fn over_http_the_open_is_a_round_trip_of_its_own() {
 #[test]
 fn a_round_trip_is_one_also_where_the_connection_was_new() {
     let plan = |url: &'static str, port: u16| {
-        sim::run(async move {
+        farroot_sim::run(async move {
             let world = World::default();
             let accepted = world.host("server", port, Link::delay(RTT));
             let files = one_file("/nano.root", FILE);
@@ -85,7 +85,7 @@ fn a_round_trip_is_one_also_where_the_connection_was_new() {
                 80 => drop(http_host::serve(accepted, files)),
                 _ => drop(xrootd_host::serve(accepted, files, Behaviour::default())),
             }
-            let engine = sim::engine(&world);
+            let engine = farroot_sim::engine(&world);
             let table = engine.open_table(url, Some("Events")).await.expect("opens");
             let opened = engine.report();
             let wanted = Wanted::Named(columns());
@@ -116,11 +116,11 @@ fn requests_told_are_requests_seen() {
     let without_stat = Behaviour { opens_without_stat: true, ..Behaviour::default() };
     for behaviour in [plain, waits, without_stat] {
         let seen = behaviour.seen.clone();
-        let report = sim::run(async {
+        let report = farroot_sim::run(async {
             let world = World::default();
             let accepted = world.host("server", 1094, Link::delay(RTT));
             xrootd_host::serve(accepted, one_file("/nano.root", FILE), behaviour);
-            let engine = sim::engine(&world);
+            let engine = farroot_sim::engine(&world);
             let tree = engine.open_tree(ADDRESS, Some("Events")).await.expect("opens");
             let chosen = tree.columns(&columns()).expect("are there");
             tree.read(chosen, 0..u64::MAX).await.expect("reads");
@@ -134,8 +134,8 @@ fn requests_told_are_requests_seen() {
 /// What travels while the caller works costs the caller nothing.
 #[test]
 fn the_callers_own_work_hides_the_next_batches() {
-    sim::run(async {
-        let engine = sim::engine(&world());
+    farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
         let tree = engine.open_tree(ADDRESS, Some("Events")).await.expect("opens");
         let chosen = tree.columns(&columns()).expect("are there");
         let mut batches = tree.batches(chosen, 0..u64::MAX, Step::Entries(2_000)).expect("plans");
@@ -153,13 +153,13 @@ fn the_callers_own_work_hides_the_next_batches() {
 /// The second file is opened while the first one is worked on: nobody waits for that.
 #[test]
 fn files_opened_ahead_cost_their_caller_nothing() {
-    sim::run(async {
+    farroot_sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 1094, Link::delay(RTT));
         let files = [("/a.root", FILE), ("/b.root", FILE)];
         let files = files.map(|(path, content)| (path.to_owned(), content.into()));
         xrootd_host::serve(accepted, std::sync::Arc::new(files.into()), Behaviour::default());
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let place = |name: &str| Place {
             url: format!("root://server:1094//{name}.root"),
             path: Some("Events".into()),
@@ -180,8 +180,8 @@ fn files_opened_ahead_cost_their_caller_nothing() {
 
 #[test]
 fn the_report_is_text_for_people() {
-    let text = sim::run(async {
-        let engine = sim::engine(&world());
+    let text = farroot_sim::run(async {
+        let engine = farroot_sim::engine(&world());
         let tree = engine.open_tree(ADDRESS, Some("Events")).await.expect("opens");
         let chosen = tree.columns(&columns()).expect("are there");
         tree.read(chosen, 0..u64::MAX).await.expect("reads");

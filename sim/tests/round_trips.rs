@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::{Place, Step};
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{http_host, one_file, round_trips, xrootd_host};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{http_host, one_file, round_trips, xrootd_host};
 
 const RTT: Duration = Duration::from_millis(100);
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
@@ -19,19 +19,19 @@ fn columns() -> Vec<String> {
 
 /// Reads three columns from a cold start; returns the time it took and the log of requests.
 async fn three_columns(world: &World, url: &str) -> (f64, String) {
-    let engine = sim::engine(world);
+    let engine = farroot_sim::engine(world);
     let started = tokio::time::Instant::now();
     let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
     let columns = tree.columns(&columns()).expect("are there");
     let batch = tree.read(columns, 0..u64::MAX).await.expect("reads");
     let took = round_trips(started.elapsed(), RTT);
     assert_eq!(batch.len(), 6_000);
-    (took, sim::log::lines(&engine.trace().records(), RTT))
+    (took, farroot_sim::log::lines(&engine.trace().records(), RTT))
 }
 
 #[test]
 fn over_xrootd_a_cold_read_takes_four_round_trips() {
-    let (took, log) = sim::run(async {
+    let (took, log) = farroot_sim::run(async {
         let world = World::default();
         let files = one_file("/nano.root", FILE);
         let accepted = world.host("server", 1094, Link::delay(RTT));
@@ -39,29 +39,29 @@ fn over_xrootd_a_cold_read_takes_four_round_trips() {
         three_columns(&world, "root://server:1094//nano.root").await
     });
     assert!(took < 4.01, "{took:.3} round trips:\n{log}");
-    sim::log::golden("xrootd_three_columns", &log);
+    farroot_sim::log::golden("xrootd_three_columns", &log);
 }
 
 #[test]
 fn over_http_a_cold_read_takes_three_round_trips() {
-    let (took, log) = sim::run(async {
+    let (took, log) = farroot_sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 80, Link::delay(RTT));
         http_host::serve(accepted, one_file("/nano.root", FILE));
         three_columns(&world, "http://server:80/nano.root").await
     });
     assert!(took < 3.01, "{took:.3} round trips:\n{log}");
-    sim::log::golden("http_three_columns", &log);
+    farroot_sim::log::golden("http_three_columns", &log);
 }
 
 /// Waiting for one batch after the other would cost a round trip each; reading ahead costs none.
 #[test]
 fn batches_do_not_wait_for_each_other() {
-    let took = sim::run(async {
+    let took = farroot_sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 1094, Link::delay(RTT));
         xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let started = tokio::time::Instant::now();
         let url = "root://server:1094//nano.root";
         let tree = engine.open_tree(url, Some("Events")).await.expect("opens");
@@ -80,11 +80,11 @@ fn batches_do_not_wait_for_each_other() {
 /// Connecting, opening, key list and tree: not one for each of the thousand records.
 #[test]
 fn a_map_of_the_file_costs_no_more_than_opening_its_tree() {
-    let (took, records) = sim::run(async {
+    let (took, records) = farroot_sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 1094, Link::delay(RTT));
         xrootd_host::serve(accepted, one_file("/nano.root", FILE), Behaviour::default());
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let started = tokio::time::Instant::now();
         let file = engine.open("root://server:1094//nano.root").await.expect("opens");
         let records = file.map().await.expect("is mapped");
@@ -105,13 +105,13 @@ fn a_map_of_the_file_costs_no_more_than_opening_its_tree() {
 #[test]
 fn many_files_are_opened_side_by_side_on_few_connections() {
     const FILES: usize = 1576;
-    let (took, connections) = sim::run(async {
+    let (took, connections) = farroot_sim::run(async {
         let world = World::default();
         let accepted = world.host("server", 1094, Link::delay(RTT));
         let names: Vec<String> = (0..FILES).map(|number| format!("/nano_{number}.root")).collect();
         let files = names.iter().map(|name| (name.clone(), Bytes::from_static(FILE))).collect();
         xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let place = |name: &String| Place {
             url: format!("root://server:1094/{name}"),
             path: Some("Events".into()),
@@ -136,12 +136,12 @@ fn many_files_are_opened_side_by_side_on_few_connections() {
 #[test]
 fn over_http_files_of_a_series_take_two_questions_each() {
     const FILES: usize = 160;
-    let (took, requests, bytes, connections) = sim::run(async {
+    let (took, requests, bytes, connections) = farroot_sim::run(async {
         let world = World::default();
         let names: Vec<String> = (0..FILES).map(|number| format!("/nano_{number}.root")).collect();
         let files = names.iter().map(|name| (name.clone(), Bytes::from_static(FILE))).collect();
         http_host::serve(world.host("server", 80, Link::delay(RTT)), Arc::new(files));
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let place = |name: &String| Place {
             url: format!("http://server{name}"),
             path: Some("Events".into()),

@@ -8,8 +8,8 @@ use engine::{
     Chosen, Engine, Error, ErrorKind, Ntuple, OnError, Part, Place, ScanRequest, Skipped, Step,
     Tree, Wanted,
 };
+use farroot_sim::{engine_beside, numbered};
 use parking_lot::Mutex;
-use sim::{engine_beside, numbered};
 
 const TREE: &[u8] = include_bytes!("../testdata/small_nano.root");
 const NTUPLE: &[u8] = include_bytes!("../testdata/small_ntuple.root");
@@ -80,7 +80,7 @@ async fn read(
 /// What is handed out and what is told together are all entries of the file, and the step that is
 /// left out is the one with the damage.
 fn leaves_out_the_damage(content: &'static [u8], column: &'static str, nth: usize) {
-    sim::run(async move {
+    farroot_sim::run(async move {
         let (bytes, bad) = spoilt(content, column, nth).await;
         let engine = engine_beside(&[bytes, Bytes::from_static(content)]);
         let (parts, skipped) = read(&engine, 2, column, true).await;
@@ -127,7 +127,7 @@ fn a_damaged_page_costs_its_steps() {
 
 #[test]
 fn what_is_no_file_is_left_out_as_a_whole() {
-    sim::run(async {
+    farroot_sim::run(async {
         let files = [Bytes::from_static(b"not a file of ROOT's"), Bytes::from_static(TREE)];
         let engine = engine_beside(&files);
         // The third is not there at all.
@@ -142,7 +142,7 @@ fn what_is_no_file_is_left_out_as_a_whole() {
 
 #[test]
 fn a_mistake_of_the_callers_is_never_left_out() {
-    sim::run(async {
+    farroot_sim::run(async {
         let engine = engine_beside(&[Bytes::from_static(TREE)]);
         let scan = ScanRequest {
             wanted: Wanted::Chosen(vec![Chosen {

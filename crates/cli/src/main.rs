@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::run(std::env::args_os(), cli::parquet::compiled_in())
+    farroot_cli::run(std::env::args_os(), farroot_cli::parquet::compiled_in())
 }

@@ -4,13 +4,13 @@
 
 use std::time::Instant;
 
-fn main() -> engine::Result<()> {
+fn main() -> farroot_engine::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [url, tree, columns @ ..] = &arguments[..] else {
         eprintln!("usage: three_columns URL TREE COLUMN...");
         return Ok(());
     };
-    let engine = engine::Engine::start(engine::Config::from_env()?)?;
+    let engine = farroot_engine::Engine::start(farroot_engine::Config::from_env()?)?;
     let started = Instant::now();
     let batch = engine.block_on(async {
         let tree = engine.open_tree(url, Some(tree)).await?;
@@ -19,7 +19,7 @@ fn main() -> engine::Result<()> {
         let batch = tree.read(chosen, 0..u64::MAX).await?;
         println!("read after {:.1} ms", 1e3 * started.elapsed().as_secs_f64());
         println!("{}", tree.file().timeline_text(100));
-        Ok::<_, engine::Error>(batch)
+        Ok::<_, farroot_engine::Error>(batch)
     })?;
     for (name, array) in &batch.columns {
         println!("{name}: {} entries, {} bytes", array.len(), array.nbytes());

@@ -1,8 +1,8 @@
 //! The engine that reads ROOT data from far away as if it were near.
 //!
 //! ```no_run
-//! # async fn example() -> engine::Result<()> {
-//! let engine = engine::Engine::start(engine::Config::from_env()?)?;
+//! # async fn example() -> farroot_engine::Result<()> {
+//! let engine = farroot_engine::Engine::start(farroot_engine::Config::from_env()?)?;
 //! let tree = engine.open_tree("root://eos.example//data/f.root", Some("Events")).await?;
 //! let columns = tree.columns(&["Muon_pt".into(), "Jet_*".into()])?;
 //! let batch = tree.read(columns, 0..u64::MAX).await?;

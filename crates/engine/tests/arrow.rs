@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{Float32Type, Int32Type};
 use arrow_array::{Array as _, RecordBatch, RecordBatchReader};
-use engine::{ArrowReader, Columns, Config, Cut, Engine, Step, Wanted};
+use farroot_engine::{ArrowReader, Columns, Config, Cut, Engine, Step, Wanted};
 
 fn opened(name: &str) -> (Engine, Box<dyn Columns>) {
     let config = Config { store_folder: None, ..Config::default() };

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use engine::{Config, Engine, ErrorKind};
+use farroot_engine::{Config, Engine, ErrorKind};
 
 const TREE: &[u8] = include_bytes!("../../../sim/testdata/small_nano.root");
 

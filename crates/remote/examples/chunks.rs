@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
+use farroot_remote::fetch::{Urgency, Want};
+use farroot_remote::source::network::Tcp;
+use farroot_remote::{Config, Remote};
 use futures::StreamExt;
-use remote::fetch::{Urgency, Want};
-use remote::source::network::Tcp;
-use remote::{Config, Remote};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,8 +3,8 @@
 #![allow(clippy::disallowed_methods, reason = "an example reads files")]
 
 use bytes::Bytes;
-use rootfile::tree::{BasketPlace, Branch, BranchKind, Tree};
-use rootfile::{File, Known};
+use farroot_rootfile::tree::{BasketPlace, Branch, BranchKind, Tree};
+use farroot_rootfile::{File, Known};
 use serde_json::{Value, json};
 
 #[path = "../tests/support/feed.rs"]

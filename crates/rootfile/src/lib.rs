@@ -32,7 +32,7 @@
 //!
 //! ```
 //! # use bytes::Bytes;
-//! use rootfile::{File, Known, Progress, RequestSizes};
+//! use farroot_rootfile::{File, Known, Progress, RequestSizes};
 //!
 //! # fn fetch(file: &Bytes, range: std::ops::Range<u64>) -> Bytes {
 //! #     file.slice(range.start as usize..range.end.min(file.len() as u64) as usize)
@@ -54,7 +54,7 @@
 //! };
 //! let Progress::Ready(tree) = file.tree(&known, "events")? else { panic!("was asked for") };
 //! assert_eq!((round_trips, tree.entries), (2, 100));
-//! # Ok::<(), rootfile::Error>(())
+//! # Ok::<(), farroot_rootfile::Error>(())
 //! ```
 //!
 //! Then [`tree::Interpretation`] says what a branch's baskets mean, and decodes them into an

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use farroot_rootfile::tree::{BranchId, Tree, interpret};
+use farroot_rootfile::{Array, Codecs, File, Known, Numbers, Progress, Result};
 use proptest::prelude::*;
-use rootfile::tree::{BranchId, Tree, interpret};
-use rootfile::{Array, Codecs, File, Known, Numbers, Progress, Result};
 
 #[path = "support/feed.rs"]
 mod feed;

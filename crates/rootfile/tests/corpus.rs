@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use bytes::Bytes;
-use rootfile::streamer::{StreamerElement, StreamerInfo, Streamers};
-use rootfile::tree::BranchKind;
-use rootfile::types::code;
-use rootfile::{File, Known};
+use farroot_rootfile::streamer::{StreamerElement, StreamerInfo, Streamers};
+use farroot_rootfile::tree::BranchKind;
+use farroot_rootfile::types::code;
+use farroot_rootfile::{File, Known};
 
 #[path = "support/feed.rs"]
 mod feed;

@@ -2,11 +2,11 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use bytes::Bytes;
+use farroot_rootfile::key::Key;
+use farroot_rootfile::object::Objects;
+use farroot_rootfile::tree::{BranchKind, Tree};
+use farroot_rootfile::{File, Known, Progress, Result};
 use proptest::prelude::*;
-use rootfile::key::Key;
-use rootfile::object::Objects;
-use rootfile::tree::{BranchKind, Tree};
-use rootfile::{File, Known, Progress, Result};
 
 fn testdata(name: &str) -> Vec<u8> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/");

@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use bytes::Bytes;
-use rootfile::{ErrorKind, File, Known, Progress, RequestSizes};
+use farroot_rootfile::{ErrorKind, File, Known, Progress, RequestSizes};
 
 #[path = "support/feed.rs"]
 mod feed;
@@ -18,7 +18,7 @@ fn testdata(name: &str) -> Bytes {
 }
 
 /// Opens an RNTuple and all of its page lists, asking for every range that it needs.
-fn open(bytes: &Bytes, path: &str) -> rootfile::Result<Opened> {
+fn open(bytes: &Bytes, path: &str) -> farroot_rootfile::Result<Opened> {
     let mut known = Known::new(Some(bytes.len() as u64));
     let file = feed::until_ready(bytes, &mut known, File::open)?;
     let ntuple = feed::until_ready(bytes, &mut known, |known| file.ntuple(known, path))?;
@@ -169,12 +169,12 @@ fn names_are_those_of_uproot() {
 
 fn real(path: &str) -> Vec<f64> {
     let numbers = match opened("ntuple_columns.root").field(path).expect(path) {
-        rootfile::Array::Numbers { numbers, .. } => numbers,
+        farroot_rootfile::Array::Numbers { numbers, .. } => numbers,
         other => panic!("{path}: {other:?}"),
     };
     match numbers {
-        rootfile::Numbers::F32(all) => all.into_iter().map(f64::from).collect(),
-        rootfile::Numbers::F64(all) => all,
+        farroot_rootfile::Numbers::F32(all) => all.into_iter().map(f64::from).collect(),
+        farroot_rootfile::Numbers::F64(all) => all,
         other => panic!("{path}: {other:?}"),
     }
 }
@@ -254,7 +254,7 @@ fn opening_takes_as_few_steps_as_the_file_allows() {
     let sizes = RequestSizes { head: 4 << 10, flight: 180 << 10 };
     let mut known = Known::new(None).asking_for(sizes);
     let mut steps = 0;
-    let mut feed = |known: &mut Known, needs: rootfile::Needs| {
+    let mut feed = |known: &mut Known, needs: farroot_rootfile::Needs| {
         steps += 1;
         for range in needs.required.into_iter().chain(needs.speculative) {
             known.supply(range.start, bytes.slice(range.start as usize..range.end as usize));
@@ -291,7 +291,7 @@ fn a_tree_is_no_ntuple() {
 }
 
 /// Reads all fields; gives the first error.
-fn read_all(bytes: &Bytes) -> Result<(), rootfile::Error> {
+fn read_all(bytes: &Bytes) -> Result<(), farroot_rootfile::Error> {
     let opened = open(bytes, "events")?;
     for named in opened.names.all() {
         opened.field(&named.path)?;

@@ -1,7 +1,7 @@
 //! What the format of RNTuples allows beyond what any program writes: later minor versions, rare
 //! encodings, lies. Each file is put together here.
 
-use rootfile::{Error, ErrorKind};
+use farroot_rootfile::{Error, ErrorKind};
 
 #[path = "support/feed.rs"]
 mod feed;

@@ -1,6 +1,6 @@
 //! RNTuples that lie: clear errors, in memory in proportion to the file.
 
-use rootfile::{Error, ErrorKind};
+use farroot_rootfile::{Error, ErrorKind};
 
 #[path = "support/feed.rs"]
 mod feed;
@@ -107,7 +107,7 @@ fn projections_of_themselves_of_each_other_and_of_nothing() {
         let opened = forged.open().expect("opens");
         assert_eq!(shown(&opened.field("number").expect("is good"), 1), "8");
         let second = opened.names.all()[2].field;
-        let how = rootfile::ntuple::FieldInterpretation::of(
+        let how = farroot_rootfile::ntuple::FieldInterpretation::of(
             &opened.ntuple.schema,
             &opened.names,
             &opened.classes,

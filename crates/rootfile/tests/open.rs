@@ -2,9 +2,9 @@
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 
 use bytes::Bytes;
-use rootfile::file::Recovery;
-use rootfile::tree::{BasketPlace, BranchKind, Tree};
-use rootfile::{ErrorKind, File, Known, Progress, RequestSizes, Result};
+use farroot_rootfile::file::Recovery;
+use farroot_rootfile::tree::{BasketPlace, BranchKind, Tree};
+use farroot_rootfile::{ErrorKind, File, Known, Progress, RequestSizes, Result};
 
 #[path = "support/feed.rs"]
 mod feed;

@@ -27,7 +27,7 @@
 //! # Example
 //!
 //! ```
-//! use scheduler::{Action, Budgets, Event, Scheduler, ServerTraits, Time, Urgency};
+//! use farroot_scheduler::{Action, Budgets, Event, Scheduler, ServerTraits, Time, Urgency};
 //!
 //! let mut scheduler = Scheduler::new(Budgets::default());
 //! let mut now = Time::ZERO;

@@ -1,6 +1,6 @@
 //! What goes wrong, and what the scheduler makes of it: events in, actions out, by hand.
 
-use scheduler::*;
+use farroot_scheduler::*;
 
 fn ms(ms: u64) -> Time {
     Time::from_millis(ms)

@@ -4,7 +4,7 @@
 
 mod world;
 
-use scheduler::*;
+use farroot_scheduler::*;
 use world::*;
 
 fn check(name: &str, golden: &str, world: &World) {

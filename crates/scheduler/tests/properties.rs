@@ -8,9 +8,9 @@ mod ranges;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use farroot_scheduler::*;
 use proptest::prelude::*;
 use ranges::Ranges;
-use scheduler::*;
 
 const FILE_SIZE: u64 = 4 << 20;
 

@@ -2,7 +2,7 @@
 
 mod world;
 
-use scheduler::*;
+use farroot_scheduler::*;
 use world::*;
 
 fn far() -> World {

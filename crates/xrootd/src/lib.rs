@@ -7,11 +7,11 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use xrootd::client::{Client, ClientConfig, Event};
-//! use xrootd::message::login::SessionId;
-//! use xrootd::message::open::OpenOptions;
-//! use xrootd::profile::{Profile, Start};
-//! use xrootd::server::{Served, Server, ServerConfig};
+//! use farroot_xrootd::client::{Client, ClientConfig, Event};
+//! use farroot_xrootd::message::login::SessionId;
+//! use farroot_xrootd::message::open::OpenOptions;
+//! use farroot_xrootd::profile::{Profile, Start};
+//! use farroot_xrootd::server::{Served, Server, ServerConfig};
 //!
 //! let now = Duration::ZERO; // since an epoch of our choosing
 //! let config = ClientConfig::new("me", "example", 1);
@@ -28,7 +28,7 @@
 //! while let Some(event) = server.poll_event() {
 //!     if let Served::Request { tag, request } = event {
 //!         match request {
-//!             xrootd::message::Request::Open(_) => {
+//!             farroot_xrootd::message::Request::Open(_) => {
 //!                 server.answer_open(tag, Default::default(), None)
 //!             }
 //!             _ => server.answer_data(tag, "hello".into(), false),
@@ -41,7 +41,7 @@
 //! }
 //! let mut events = std::iter::from_fn(|| client.poll_event());
 //! assert!(events.any(|event| event == Event::Done { request: read }));
-//! # Ok::<(), xrootd::error::ProtocolError>(())
+//! # Ok::<(), farroot_xrootd::error::ProtocolError>(())
 //! ```
 //!
 //! What is where: [`message`] has one file per request; [`pages`] data with their checksums;

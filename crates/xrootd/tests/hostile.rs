@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
-use xrootd::error::{ErrorCode, ProtocolError, RequestError, ServerError, SessionError};
-use xrootd::header::{Handle, RequestHeader, ResponseHeader, Status, StreamId};
-use xrootd::message::dirlist::DirlistOptions;
-use xrootd::message::handshake::{self, Greeting, ServerKind};
-use xrootd::message::login::SessionId;
-use xrootd::message::open::OpenOptions;
-use xrootd::message::pgread::PartHead;
-use xrootd::message::protocol::{ProtocolAnswer, ServerFlags};
-use xrootd::message::readv::Segment;
-use xrootd::message::{Login, Message, Open, Ping, Protocol};
-use xrootd::profile::{Authentication, Profile, Start};
-use xrootd::response::Redirect;
-use xrootd::server::{Served, Server, ServerConfig};
+use farroot_xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
+use farroot_xrootd::error::{ErrorCode, ProtocolError, RequestError, ServerError, SessionError};
+use farroot_xrootd::header::{Handle, RequestHeader, ResponseHeader, Status, StreamId};
+use farroot_xrootd::message::dirlist::DirlistOptions;
+use farroot_xrootd::message::handshake::{self, Greeting, ServerKind};
+use farroot_xrootd::message::login::SessionId;
+use farroot_xrootd::message::open::OpenOptions;
+use farroot_xrootd::message::pgread::PartHead;
+use farroot_xrootd::message::protocol::{ProtocolAnswer, ServerFlags};
+use farroot_xrootd::message::readv::Segment;
+use farroot_xrootd::message::{Login, Message, Open, Ping, Protocol};
+use farroot_xrootd::profile::{Authentication, Profile, Start};
+use farroot_xrootd::response::Redirect;
+use farroot_xrootd::server::{Served, Server, ServerConfig};
 
 const NOW: Duration = Duration::from_secs(1);
 
@@ -203,7 +203,7 @@ fn after_checked(said: &[u8], cancelled: bool) -> (Result<(), ProtocolError>, Ve
 
 /// A part of pages under the stream of that read.
 fn part(offset: u64, bytes: &[u8], last: bool) -> Vec<u8> {
-    let pages = xrootd::pages::encode(offset, bytes);
+    let pages = farroot_xrootd::pages::encode(offset, bytes);
     let (stream, length) = (StreamId(READ + 1), pages.len() as u32);
     let head = PartHead { stream, last, offset, length }.encode();
     [frame(READ + 1, Status::Status, &head), pages].concat()
@@ -477,7 +477,7 @@ fn nothing_is_served_before_the_login() {
     let handed_up: Vec<_> = std::iter::from_fn(|| server.poll_event()).collect();
     assert!(matches!(
         handed_up[..],
-        [Served::Request { request: xrootd::message::Request::Ping(_), .. }]
+        [Served::Request { request: farroot_xrootd::message::Request::Ping(_), .. }]
     ));
 }
 
@@ -520,7 +520,7 @@ fn what_would_change_a_file_is_refused_and_its_data_dropped() {
 
 fn login() -> Login {
     let (pid, user) = (1, Login::user_field("again"));
-    let ability = xrootd::message::login::Ability::FULL_URL;
+    let ability = farroot_xrootd::message::login::Ability::FULL_URL;
     Login { pid, user, ability_2: 0, ability, version: 5, about: String::new() }
 }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use xrootd::error::{ErrorCode, ServerError};
-use xrootd::header::{RequestHeader, ResponseHeader, Status, StreamId};
-use xrootd::message::handshake;
-use xrootd::message::login::{Ability, SessionId, VERSION_5_DEFERRED_ANSWERS};
-use xrootd::message::{Login, Message, Ping};
-use xrootd::server::{Served, Server, ServerConfig, Tag};
+use farroot_xrootd::error::{ErrorCode, ServerError};
+use farroot_xrootd::header::{RequestHeader, ResponseHeader, Status, StreamId};
+use farroot_xrootd::message::handshake;
+use farroot_xrootd::message::login::{Ability, SessionId, VERSION_5_DEFERRED_ANSWERS};
+use farroot_xrootd::message::{Login, Message, Ping};
+use farroot_xrootd::server::{Served, Server, ServerConfig, Tag};
 
 const NOW: Duration = Duration::ZERO;
 

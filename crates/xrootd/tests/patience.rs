@@ -6,14 +6,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
+use farroot_xrootd::client::{Answer, Event, HowToRetry, RequestId};
+use farroot_xrootd::error::{ErrorCode, Misuse, RequestError, SessionError};
+use farroot_xrootd::message::Request;
+use farroot_xrootd::message::open::OpenOptions;
+use farroot_xrootd::profile::Start;
+use farroot_xrootd::response::Redirect;
+use farroot_xrootd::server::{Server, Tag};
 use pair::{LATENCY, Pair, RTT, byte};
-use xrootd::client::{Answer, Event, HowToRetry, RequestId};
-use xrootd::error::{ErrorCode, Misuse, RequestError, SessionError};
-use xrootd::message::Request;
-use xrootd::message::open::OpenOptions;
-use xrootd::profile::Start;
-use xrootd::response::Redirect;
-use xrootd::server::{Server, Tag};
 
 const READING: OpenOptions = OpenOptions::FOR_READING;
 
@@ -304,10 +304,10 @@ fn a_silent_server_is_given_up_and_an_idle_one_is_asked_for_a_sign_of_life() {
     pair.settle();
     assert_eq!(failure(&pair, late), Some(RequestError::Session(silent)), "at once");
 
-    let mut config = xrootd::client::ClientConfig::new("tester", "test", 7);
+    let mut config = farroot_xrootd::client::ClientConfig::new("tester", "test", 7);
     config.keepalive = Some(Duration::from_secs(10));
     let mut pair = Pair::new(Start::Burst);
-    pair.client = xrootd::client::Client::new(config, Default::default(), Start::Burst);
+    pair.client = farroot_xrootd::client::Client::new(config, Default::default(), Start::Burst);
     pair.run(Duration::from_secs(35));
     assert_eq!(pair.count("kXR_ping"), 3);
     assert!(!pair.client.is_closed());
@@ -349,7 +349,7 @@ fn what_makes_no_sense_is_refused_before_it_is_sent() {
     assert_eq!(pair.client.limits().segments_max, 16);
     let client = &mut pair.client;
     let too_many: Vec<_> = (0..17).map(|i| (file, i * 10..i * 10 + 1)).collect();
-    let unknown = xrootd::client::FileId(77);
+    let unknown = farroot_xrootd::client::FileId(77);
     let cases = [
         (client.readv(pair.now, &too_many), Misuse::TooManySegments),
         (client.readv(pair.now, &[(file, 0..3_000_000)]), Misuse::SegmentTooLong),

@@ -7,16 +7,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
+use farroot_xrootd::client::{Client, ClientConfig, Event, FileId, RequestId};
+use farroot_xrootd::error::ErrorCode;
+use farroot_xrootd::message::Request;
+use farroot_xrootd::message::dirlist::DirlistOptions;
+use farroot_xrootd::message::login::SessionId;
+use farroot_xrootd::message::open::OpenOptions;
+use farroot_xrootd::profile::{Profile, Start};
+use farroot_xrootd::server::{Server, ServerConfig};
 use pair::{Pair, byte};
 use proptest::prelude::*;
-use xrootd::client::{Client, ClientConfig, Event, FileId, RequestId};
-use xrootd::error::ErrorCode;
-use xrootd::message::Request;
-use xrootd::message::dirlist::DirlistOptions;
-use xrootd::message::login::SessionId;
-use xrootd::message::open::OpenOptions;
-use xrootd::profile::{Profile, Start};
-use xrootd::server::{Server, ServerConfig};
 
 const NOW: Duration = Duration::from_secs(1);
 const READING: OpenOptions = OpenOptions::FOR_READING;
@@ -209,7 +209,7 @@ proptest! {
         let mut pair = Pair::new(if burst { Start::Burst } else { Start::Careful });
         pair.chunk = chunk;
         if big_endian {
-            pair.world.name_slot = |slot| xrootd::header::Handle(slot.to_be_bytes());
+            pair.world.name_slot = |slot| farroot_xrootd::header::Handle(slot.to_be_bytes());
         }
         let mut turn = 0;
         pair.world.special = Box::new(move |server, tag, request| {

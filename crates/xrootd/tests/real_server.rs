@@ -8,16 +8,16 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use xrootd::Time;
-use xrootd::auth::Method;
-use xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
-use xrootd::error::{ErrorCode, RequestError, SessionError};
-use xrootd::message::dirlist::DirlistOptions;
-use xrootd::message::locate::LocateOptions;
-use xrootd::message::open::OpenOptions;
-use xrootd::message::protocol::ServerFlags;
-use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
-use xrootd::url::Url;
+use farroot_xrootd::Time;
+use farroot_xrootd::auth::Method;
+use farroot_xrootd::client::{Answer, Client, ClientConfig, Event, FileId, HowToRetry, RequestId};
+use farroot_xrootd::error::{ErrorCode, RequestError, SessionError};
+use farroot_xrootd::message::dirlist::DirlistOptions;
+use farroot_xrootd::message::locate::LocateOptions;
+use farroot_xrootd::message::open::OpenOptions;
+use farroot_xrootd::message::protocol::ServerFlags;
+use farroot_xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
+use farroot_xrootd::url::Url;
 
 const FILE_BYTES: u64 = 10_000_000;
 

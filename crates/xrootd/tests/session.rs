@@ -5,13 +5,13 @@ mod pair;
 
 use std::ops::Range;
 
+use farroot_xrootd::client::{Answer, Event, FileId, RequestId};
+use farroot_xrootd::error::ErrorCode;
+use farroot_xrootd::header::Handle;
+use farroot_xrootd::message::Request;
+use farroot_xrootd::message::open::OpenOptions;
+use farroot_xrootd::profile::{HandleOrder, Profile, Start};
 use pair::{Pair, RTT, byte};
-use xrootd::client::{Answer, Event, FileId, RequestId};
-use xrootd::error::ErrorCode;
-use xrootd::header::Handle;
-use xrootd::message::Request;
-use xrootd::message::open::OpenOptions;
-use xrootd::profile::{HandleOrder, Profile, Start};
 
 fn expect(pair: &Pair, request: RequestId, file: FileId, range: Range<u64>) {
     let got = pair.data(request);

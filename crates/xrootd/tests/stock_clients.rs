@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use xrootd::error::ErrorCode;
-use xrootd::header::Handle;
-use xrootd::message::Request;
-use xrootd::message::dirlist::{DirlistOptions, Entry};
-use xrootd::message::locate::Location;
-use xrootd::message::login::SessionId;
-use xrootd::message::query::QueryKind;
-use xrootd::message::stat::{StatFlags, StatInfo};
-use xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
+use farroot_xrootd::error::ErrorCode;
+use farroot_xrootd::header::Handle;
+use farroot_xrootd::message::Request;
+use farroot_xrootd::message::dirlist::{DirlistOptions, Entry};
+use farroot_xrootd::message::locate::Location;
+use farroot_xrootd::message::login::SessionId;
+use farroot_xrootd::message::query::QueryKind;
+use farroot_xrootd::message::stat::{StatFlags, StatInfo};
+use farroot_xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
 
 const FILE_BYTES: usize = 20_000_000;
 
@@ -70,7 +70,7 @@ impl Session {
                 None => server.answer_error(tag, ErrorCode::FILE_NOT_OPEN, "not open"),
             },
             Request::Readv(readv) => {
-                let record = |segment: &xrootd::message::readv::Segment| {
+                let record = |segment: &farroot_xrootd::message::readv::Segment| {
                     let start = segment.offset as usize;
                     let bytes = self.open.get(&segment.handle)?;
                     let bytes = bytes.slice(start..start + segment.length as usize);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
-use lab::knobs::Knobs;
-use lab::linux::HostConfig;
-use lab::units;
+use farroot_lab::knobs::Knobs;
+use farroot_lab::linux::HostConfig;
+use farroot_lab::units;
 
 /// A real wide-area link on one machine: network namespaces, the kernel's own TCP, and a process in
 /// between that delays, shapes, drops and cuts.

@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
 use clap::Parser;
-use lab::linux::{self, Error, HostConfig, Lab, LabConfig, Result, Served};
+use farroot_lab::linux::{self, Error, HostConfig, Lab, LabConfig, Result, Served};
 
 use args::{Arguments, CheckArguments, LinkArguments, RunArguments, Verb};
 use signals::Signals;

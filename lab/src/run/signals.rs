@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator;
 
-use lab::linux::{Error, Result};
+use farroot_lab::linux::{Error, Result};
 
 /// How long a client may take to end before it is told so more firmly.
 const CLIENT_STOP: Duration = Duration::from_secs(3);

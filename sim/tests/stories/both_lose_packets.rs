@@ -4,7 +4,7 @@ use crate::world::{MB, RTT, Stage, link, seconds};
 
 #[test]
 fn the_read_goes_on() {
-    let (took, report) = sim::run(async {
+    let (took, report) = farroot_sim::run(async {
         let stage = Stage::new(40 * MB, &[link(RTT, 10 * MB), link(RTT, 10 * MB)]);
         let lossy = async {
             tokio::time::sleep(seconds(0.5)).await;

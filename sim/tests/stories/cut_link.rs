@@ -4,7 +4,7 @@ use crate::world::{MB, RTT, Stage, link, seconds};
 
 #[test]
 fn the_read_goes_on_soon_after_it_is_back() {
-    let (took, report) = sim::run(async {
+    let (took, report) = farroot_sim::run(async {
         let stage = Stage::new(30 * MB, &[link(RTT, 10 * MB)]);
         let cut = async {
             tokio::time::sleep(seconds(1.0)).await;
@@ -18,7 +18,7 @@ fn the_read_goes_on_soon_after_it_is_back() {
 
 #[test]
 fn a_server_that_is_only_slow_is_not_pressed() {
-    let (took, connections) = sim::run(async {
+    let (took, connections) = farroot_sim::run(async {
         let stage = Stage::new(MB, &[link(RTT, 10 * MB)]);
         let stopped = async {
             tokio::time::sleep(seconds(0.15)).await;

@@ -1,9 +1,9 @@
 //! Bytes that arrive otherwise than they were sent, and that TCP's own checksum has let pass.
 
 use engine::{Config, ErrorKind};
+use farroot_sim::link::Link;
+use farroot_sim::xrootd_host::Behaviour;
 use remote::Checksums;
-use sim::link::Link;
-use sim::xrootd_host::Behaviour;
 use xrootd::error::ErrorCode;
 
 use crate::world::{MB, RTT, Stage, link, seconds};
@@ -25,7 +25,7 @@ fn damaged_pages(stage: &Stage) -> Vec<u64> {
 
 #[test]
 fn with_checksums_damaged_pages_are_asked_for_again_and_every_byte_is_right() {
-    sim::run(async {
+    farroot_sim::run(async {
         let links = [link(RTT, 10 * MB)];
         let sound = stage(&links, Checksums::Always);
         sound.controls[0].lock().offers_checksums = true;
@@ -49,7 +49,7 @@ fn with_checksums_damaged_pages_are_asked_for_again_and_every_byte_is_right() {
 #[test]
 #[should_panic(expected = "byte ")]
 fn without_checksums_wrong_bytes_of_uncompressed_data_go_through() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = stage(&[link(RTT, 10 * MB)], Checksums::Never);
         *stage.controls[0].lock() = damages(MB);
         // Whoever reads them is the first to compare.
@@ -59,7 +59,7 @@ fn without_checksums_wrong_bytes_of_uncompressed_data_go_through() {
 
 #[test]
 fn a_source_that_damages_again_and_again_loses_its_work() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = stage(&[link(RTT, 10 * MB), link(RTT, 5 * MB)], Checksums::Always);
         *stage.controls[0].lock() = damages(20_000);
         stage.controls[1].lock().offers_checksums = true;
@@ -73,7 +73,7 @@ fn a_source_that_damages_again_and_again_loses_its_work() {
 #[test]
 fn where_no_page_ever_comes_right_one_error_says_so() {
     for hosts in [1, 2] {
-        let error = sim::run(async {
+        let error = farroot_sim::run(async {
             let stage = stage(&vec![link(RTT, 10 * MB); hosts], Checksums::Always);
             for control in &stage.controls {
                 *control.lock() = damages(4000);
@@ -98,7 +98,7 @@ fn a_server_without_checksums_is_read_without_unless_they_are_demanded() {
     };
     let older = Behaviour { refuses_checksums: Some(ErrorCode::INVALID_REQUEST), ..half.clone() };
     for behaviour in [old, half, older] {
-        sim::run(async {
+        farroot_sim::run(async {
             let links = [link(RTT, 10 * MB)];
             let auto = stage(&links, Checksums::Auto);
             *auto.controls[0].lock() = behaviour.clone();
@@ -109,7 +109,7 @@ fn a_server_without_checksums_is_read_without_unless_they_are_demanded() {
             assert_eq!(auto.engine.report().sources[0].failures, 0);
         });
     }
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = stage(&[link(RTT, 10 * MB)], Checksums::Always);
         stage.controls[0].lock().refuses_checksums = Some(ErrorCode::INVALID_REQUEST);
         let error = stage.read().await.expect_err("they are demanded");
@@ -120,7 +120,7 @@ fn a_server_without_checksums_is_read_without_unless_they_are_demanded() {
 
 #[test]
 fn a_link_that_is_mended_is_used_again() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = stage(&[link(RTT, 10 * MB)], Checksums::Always);
         stage.controls[0].lock().offers_checksums = true;
         let damage = async {

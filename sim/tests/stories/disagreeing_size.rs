@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour};
-use sim::{bulk, one_file};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour};
+use farroot_sim::{bulk, one_file};
 
 fn read(sizes: [usize; 2]) -> (u64, String) {
-    sim::run(async {
+    farroot_sim::run(async {
         let world = World::default();
         for (host, size) in ["a", "b"].into_iter().zip(sizes) {
             let accepted = world.host(host, 1094, Link::delay(Duration::from_millis(50)));
@@ -19,7 +19,7 @@ fn read(sizes: [usize; 2]) -> (u64, String) {
             }
             xrootd_host::serve(accepted, one_file("/f", content), Behaviour::default());
         }
-        let engine = sim::engine(&world);
+        let engine = farroot_sim::engine(&world);
         let read = bulk::read(&engine, "root://a:1094//f|root://b:1094//f").await.expect("reads");
         (read, engine.report().to_string())
     })

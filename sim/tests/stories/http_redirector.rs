@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use engine::{Config, Engine};
+use farroot_sim::http_host::{self, Control, Refusal};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour};
+use farroot_sim::{adler32, bulk, one_file};
 use hyper::header::{HeaderName, LINK, LOCATION};
-use sim::http_host::{self, Control, Refusal};
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour};
-use sim::{adler32, bulk, one_file};
 use tokio::time::Instant;
 
 use crate::world::{MB, RTT, link, seconds};
@@ -45,7 +45,7 @@ impl Federation {
         };
         let servers = names.iter().zip(links).map(serve).collect();
         let manager = http_host::serve(world.host("manager", 80, Link::delay(RTT)), files);
-        let engine = sim::engine_with(&world, Config::default());
+        let engine = farroot_sim::engine_with(&world, Config::default());
         Federation { world, engine, servers, manager, size }
     }
 
@@ -91,7 +91,7 @@ impl Federation {
 
 #[test]
 fn a_redirector_that_knows_what_was_tried_names_a_second_server() {
-    let report = sim::run(async {
+    let report = farroot_sim::run(async {
         let federation = Federation::new(60 * MB, &[link(RTT, 5 * MB), link(RTT, 20 * MB)]);
         federation.knows_what_was_tried();
         let took = federation.read().await;
@@ -105,7 +105,7 @@ fn a_redirector_that_knows_what_was_tried_names_a_second_server() {
 #[test]
 fn a_dying_server_is_replaced_by_asking_the_redirector_again() {
     for dead_from in [0.0, 0.9] {
-        sim::run(async {
+        farroot_sim::run(async {
             // Too early for the second one to have been found already.
             let federation = Federation::new(40 * MB, &[link(RTT, 20 * MB); 2]);
             federation.knows_what_was_tried();
@@ -121,7 +121,7 @@ fn a_dying_server_is_replaced_by_asking_the_redirector_again() {
 
 #[test]
 fn a_redirector_that_does_not_know_what_was_tried_may_name_another() {
-    sim::run(async {
+    farroot_sim::run(async {
         // It has noticed by itself.
         let federation = Federation::new(40 * MB, &[link(RTT, 20 * MB); 2]);
         federation.sends(|_| sent_to("http://a/f"));
@@ -139,7 +139,7 @@ fn a_redirector_that_does_not_know_what_was_tried_may_name_another() {
 #[test]
 fn an_address_that_has_expired_is_asked_for_anew() {
     for status in [401, 403, 404, 410] {
-        let report = sim::run(async {
+        let report = farroot_sim::run(async {
             let federation = Federation::new(40 * MB, &[link(RTT, 20 * MB)]);
             federation.sends(|_| sent_to("http://a/f?ticket=1"));
             let expire = async {
@@ -160,7 +160,7 @@ fn an_address_that_has_expired_is_asked_for_anew() {
 
 #[test]
 fn a_no_that_the_redirector_cannot_help_is_an_error_soon() {
-    sim::run(async {
+    farroot_sim::run(async {
         let federation = Federation::new(MB, &[link(RTT, 20 * MB)]);
         federation.sends(|_| sent_to("http://a/f"));
         federation.servers[0].lock().says(|_| Some(answer(403, &[])));
@@ -174,7 +174,7 @@ fn a_no_that_the_redirector_cannot_help_is_an_error_soon() {
 #[test]
 fn places_that_a_server_names_join_the_read() {
     let link_header = "<root://x:1094//f>; rel=duplicate; pri=2, <file:///f>; rel=duplicate; pri=1";
-    let report = sim::run(async {
+    let report = farroot_sim::run(async {
         let federation = Federation::new(60 * MB, &[link(RTT, 5 * MB)]);
         let accepted = federation.world.host("x", 1094, link(RTT, 20 * MB));
         let files = one_file("/f", bulk::content(60 * MB as usize));
@@ -206,7 +206,7 @@ fn a_metalink_that_a_server_names_is_followed() {
     };
     let right = adler32(&content).to_string().replace("adler32 ", "");
     for (checksum, is_right) in [(&*right, true), ("00000001", false)] {
-        let report = sim::run(async {
+        let report = farroot_sim::run(async {
             let federation = Federation::new(SIZE, &[link(RTT, 20 * MB)]);
             let files = [("/f".to_owned(), content.clone())];
             let files = files.into_iter().chain([("/f.meta4".into(), document(checksum).into())]);
@@ -230,7 +230,7 @@ fn a_metalink_that_a_server_names_is_followed() {
 #[test]
 fn a_checksum_told_unasked_counts() {
     let digest = HeaderName::from_static("digest");
-    sim::run(async {
+    farroot_sim::run(async {
         let federation = Federation::new(20 * MB, &[link(RTT, 20 * MB)]);
         federation.servers[0].lock().headers = vec![(digest, "adler32=00000001".to_owned())];
         let right = adler32(&bulk::content(20 * MB as usize)).to_string().replace(' ', "=");
@@ -244,7 +244,7 @@ fn a_checksum_told_unasked_counts() {
 
 #[test]
 fn a_short_read_asks_nobody_twice() {
-    sim::run(async {
+    farroot_sim::run(async {
         let federation = Federation::new(20_000, &[link(RTT, 20 * MB); 2]);
         federation.knows_what_was_tried();
         federation.read().await;

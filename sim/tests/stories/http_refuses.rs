@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use engine::{Engine, ErrorKind};
+use farroot_sim::http_host::{self, Control, Refusal};
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour};
+use farroot_sim::{bulk, one_file};
 use hyper::header::{DATE, HeaderName, RETRY_AFTER};
-use sim::http_host::{self, Control, Refusal};
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour};
-use sim::{bulk, one_file};
 use tokio::time::Instant;
 
 use crate::world::{MB, RTT, link};
@@ -31,7 +31,7 @@ fn stage() -> Stage {
     let web = http_host::serve(world.host("a", 80, link(RTT, 20 * MB)), files.clone());
     let accepted = world.host("b", 1094, link(RTT, 20 * MB));
     xrootd_host::serve(accepted, files, Behaviour::default());
-    Stage { engine: sim::engine(&world), web }
+    Stage { engine: farroot_sim::engine(&world), web }
 }
 
 /// Reads while the web server refuses from `from` to `to`, in milliseconds; how long it took.
@@ -65,7 +65,7 @@ const FOR_GOOD: [u64; 2] = [600, 400_000];
 fn a_pause_in_seconds_is_kept() {
     for status in [429, 503] {
         let refusal = refusal(status, &[(RETRY_AFTER, "5")]);
-        let (read, took) = sim::run(read(WEB, refusal, [600, 1500]));
+        let (read, took) = farroot_sim::run(read(WEB, refusal, [600, 1500]));
         assert_eq!(read.unwrap(), SIZE);
         assert!((5.6..8.0).contains(&took), "{took:.2} s after {status}");
     }
@@ -75,7 +75,7 @@ fn a_pause_in_seconds_is_kept() {
 fn a_pause_until_a_date_is_kept() {
     let headers =
         [(DATE, "Tue, 14 Nov 2023 22:13:20 GMT"), (RETRY_AFTER, "Tue, 14 Nov 2023 22:13:25 GMT")];
-    let (read, took) = sim::run(read(WEB, refusal(503, &headers), [600, 1500]));
+    let (read, took) = farroot_sim::run(read(WEB, refusal(503, &headers), [600, 1500]));
     assert_eq!(read.unwrap(), SIZE);
     assert!((5.6..8.0).contains(&took), "{took:.2} s");
 }
@@ -83,7 +83,7 @@ fn a_pause_until_a_date_is_kept() {
 #[test]
 fn without_a_word_it_is_tried_again_soon() {
     for status in [408, 429, 500, 502, 503, 504] {
-        let (read, took) = sim::run(read(WEB, refusal(status, &[]), [600, 1500]));
+        let (read, took) = farroot_sim::run(read(WEB, refusal(status, &[]), [600, 1500]));
         assert_eq!(read.unwrap(), SIZE, "after {status}");
         assert!(took < 5.0, "{took:.2} s after {status}");
     }
@@ -93,7 +93,7 @@ fn without_a_word_it_is_tried_again_soon() {
 fn what_another_source_has_waits_for_nobody() {
     for status in [403, 404, 410, 429, 500, 503] {
         let refusal = refusal(status, &[(RETRY_AFTER, "50")]);
-        let (read, took) = sim::run(read(BOTH, refusal, FOR_GOOD));
+        let (read, took) = farroot_sim::run(read(BOTH, refusal, FOR_GOOD));
         assert_eq!(read.unwrap(), SIZE, "after {status}");
         assert!(took < 4.0, "{took:.2} s after {status}");
     }
@@ -107,7 +107,7 @@ fn a_plain_no_is_an_error_at_once() {
         (404, ErrorKind::NotFound),
         (410, ErrorKind::NotFound),
     ] {
-        let (read, took) = sim::run(async {
+        let (read, took) = farroot_sim::run(async {
             let stage = stage();
             let refusal = refusal(status, &[]);
             stage.web.lock().says(move |_| Some(refusal.clone()));
@@ -122,7 +122,7 @@ fn a_plain_no_is_an_error_at_once() {
 #[test]
 fn one_that_asks_for_an_hour_is_not_waited_for() {
     let refusal = refusal(503, &[(RETRY_AFTER, "3600")]);
-    let (read, took) = sim::run(read(WEB, refusal, FOR_GOOD));
+    let (read, took) = farroot_sim::run(read(WEB, refusal, FOR_GOOD));
     let error = read.unwrap_err();
     assert!(error.to_string().contains("asks to wait 3600 s"), "{error}");
     // The read itself; the host goes on refusing.

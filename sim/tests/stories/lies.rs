@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use engine::{Config, Engine, Error, ErrorKind};
-use sim::link::End;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour, Lie};
-use sim::{bulk, http_host, one_file};
+use farroot_sim::link::End;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour, Lie};
+use farroot_sim::{bulk, http_host, one_file};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::Instant;
 
@@ -142,12 +142,12 @@ fn is_left_in_time(lie: &str, (read, took): (Result<u64, Error>, f64)) {
 fn web_servers_that_lie_are_left_after_the_documented_time() {
     for lie in WEB {
         for (honest, hosts) in [(0, 1), (2, 1), (2, 2)] {
-            let outcome = sim::run(async move {
+            let outcome = farroot_sim::run(async move {
                 let world = World::default();
                 let names = ["a", "b"];
                 names[..hosts].iter().for_each(|host| web_that_lies(&world, host, honest, lie));
                 let address = ["http://a/f", "http://a/f|http://b/f"][hosts - 1];
-                read(&sim::engine(&world), address).await
+                read(&farroot_sim::engine(&world), address).await
             });
             is_left_in_time(&format!("{lie:?}, honest {honest}, hosts {hosts}"), outcome);
         }
@@ -157,12 +157,12 @@ fn web_servers_that_lie_are_left_after_the_documented_time() {
 #[test]
 fn what_another_server_has_does_not_wait_for_one_that_lies() {
     for lie in WEB {
-        let (read, took) = sim::run(async move {
+        let (read, took) = farroot_sim::run(async move {
             let world = World::default();
             web_that_lies(&world, "a", 2, lie);
             let files = one_file("/f", bulk::content(SIZE as usize));
             http_host::serve(world.host("b", 80, link(RTT, 10 * MB)), files);
-            read(&sim::engine(&world), "http://a/f|http://b/f").await
+            read(&farroot_sim::engine(&world), "http://a/f|http://b/f").await
         });
         assert_eq!(read.unwrap(), SIZE, "{lie:?}");
         assert!(took < 15.0, "{lie:?}: {took:.1} s");
@@ -190,10 +190,10 @@ fn data_servers_that_lie_are_left_after_the_documented_time() {
     for behaviour in lies.into_iter().chain([silent, stopped]) {
         for hosts in [1, 2] {
             let told = behaviour.clone();
-            let outcome = sim::run(async move {
+            let outcome = farroot_sim::run(async move {
                 let world = World::default();
                 let address = xrootd_that(&world, hosts, &told);
-                read(&sim::engine(&world), &address).await
+                read(&farroot_sim::engine(&world), &address).await
             });
             is_left_in_time(&format!("{behaviour:?}, hosts {hosts}"), outcome);
         }
@@ -204,7 +204,7 @@ fn data_servers_that_lie_are_left_after_the_documented_time() {
 #[test]
 fn a_server_that_only_takes_connections_is_left_after_the_documented_time() {
     for port in [1094, 80] {
-        let outcome = sim::run(async move {
+        let outcome = farroot_sim::run(async move {
             let world = World::default();
             let mut accepted = world.host("a", port, link(RTT, 10 * MB));
             tokio::spawn(async move {
@@ -214,7 +214,7 @@ fn a_server_that_only_takes_connections_is_left_after_the_documented_time() {
                 }
             });
             let address = if port == 80 { "http://a/f" } else { "root://a//f" };
-            read(&sim::engine(&world), address).await
+            read(&farroot_sim::engine(&world), address).await
         });
         is_left_in_time(&format!("port {port}"), outcome);
     }
@@ -224,7 +224,7 @@ fn a_server_that_only_takes_connections_is_left_after_the_documented_time() {
 fn a_slow_link_is_waited_for() {
     for rate in [56_000, 7_000] {
         for scheme in ["http", "root"] {
-            let (read, took) = sim::run(async move {
+            let (read, took) = farroot_sim::run(async move {
                 let world = World::default();
                 let files = one_file("/f", bulk::content(300_000));
                 let line = link(seconds(0.6), rate);
@@ -236,7 +236,7 @@ fn a_slow_link_is_waited_for() {
                     }
                 }
                 let address = if scheme == "http" { "http://a/f" } else { "root://a//f" };
-                read(&sim::engine(&world), address).await
+                read(&farroot_sim::engine(&world), address).await
             });
             assert_eq!(read.unwrap(), 300_000, "{scheme} at {rate} B/s");
             assert!(took > 300_000.0 / rate as f64, "{took}");
@@ -246,11 +246,11 @@ fn a_slow_link_is_waited_for() {
 
 #[test]
 fn a_server_that_brings_the_file_from_tape_and_says_so_is_waited_for() {
-    let (read, took) = sim::run(async {
+    let (read, took) = farroot_sim::run(async {
         let world = World::default();
         let wait = Behaviour { waits: Some(seconds(200.0)), ..Behaviour::default() };
         let address = xrootd_that(&world, 1, &wait);
-        read(&sim::engine(&world), &address).await
+        read(&farroot_sim::engine(&world), &address).await
     });
     assert_eq!(read.unwrap(), SIZE);
     assert!(took > 200.0, "{took}");
@@ -258,17 +258,17 @@ fn a_server_that_brings_the_file_from_tape_and_says_so_is_waited_for() {
 
 #[test]
 fn the_least_rate_and_the_time_are_settings() {
-    let (read, took) = sim::run(async {
+    let (read, took) = farroot_sim::run(async {
         let world = World::default();
         let told = Behaviour { lies: Some(Lie::Drip), ..Behaviour::default() };
         let address = xrootd_that(&world, 1, &told);
         let silence_timeout = Duration::from_secs(5);
         let config = Config { silence_timeout, least_rate: 1, ..Config::default() };
-        let engine = sim::engine_with(&world, config.clone());
+        let engine = farroot_sim::engine_with(&world, config.clone());
         let slow = tokio::time::timeout(Duration::from_secs(600), bulk::read(&engine, &address));
         assert!(slow.await.is_err(), "a byte a second is what was asked for");
         let config = Config { least_rate: 100, ..config };
-        read(&sim::engine_with(&world, config), &address).await
+        read(&farroot_sim::engine_with(&world, config), &address).await
     });
     assert_eq!(read.unwrap_err().kind(), ErrorKind::TimedOut);
     assert!(took < 7.0, "{took}");

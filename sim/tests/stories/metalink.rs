@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::Engine;
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour};
-use sim::{adler32, bulk, one_file};
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour};
+use farroot_sim::{adler32, bulk, one_file};
 
 use crate::world::MB;
 
@@ -40,12 +40,12 @@ fn stage(files: [Bytes; 2]) -> Engine {
          <url priority=\"1\">root://a:1094//f</url></file></metalink>"
     );
     let accepted = world.host("m", 80, link);
-    sim::http_host::serve(accepted, one_file("/f.meta4", document));
-    sim::engine(&world)
+    farroot_sim::http_host::serve(accepted, one_file("/f.meta4", document));
+    farroot_sim::engine(&world)
 }
 
 fn read(files: [Bytes; 2]) -> (Result<u64, engine::Error>, String) {
-    sim::run(async {
+    farroot_sim::run(async {
         let engine = stage(files);
         let read = bulk::read(&engine, "http://m/f.meta4").await;
         (read, engine.report().to_string())
@@ -54,7 +54,7 @@ fn read(files: [Bytes; 2]) -> (Result<u64, engine::Error>, String) {
 
 #[test]
 fn the_places_that_it_names_share_the_work() {
-    sim::run(async {
+    farroot_sim::run(async {
         let engine = stage([content(), content()]);
         assert_eq!(bulk::read(&engine, "http://m/f.meta4").await.unwrap(), SIZE as u64);
         let report = engine.report();

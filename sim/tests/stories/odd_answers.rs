@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use sim::xrootd_host::Behaviour;
+use farroot_sim::xrootd_host::Behaviour;
 use xrootd::error::ErrorCode;
 
 use crate::world::{MB, RTT, Stage, link, seconds};
 
 /// Reads while the first of so many hosts is out of order for a second.
 fn read(hosts: usize, disorder: impl Fn(&mut Behaviour)) -> Result<f64, engine::Error> {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new(30 * MB, &vec![link(RTT, 10 * MB); hosts]);
         let out_of_order = async {
             tokio::time::sleep(seconds(0.8)).await;
@@ -56,7 +56,7 @@ fn with_a_second_source_no_error_of_the_first_ends_the_read() {
 
 #[test]
 fn a_server_that_asks_for_patience_gets_it() {
-    let took = sim::run(async {
+    let took = farroot_sim::run(async {
         let stage = Stage::new(MB, &[link(RTT, 10 * MB)]);
         stage.controls[0].lock().waits = Some(Duration::from_secs(5));
         stage.read().await.expect("reads")

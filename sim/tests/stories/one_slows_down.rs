@@ -4,7 +4,7 @@ use crate::world::{MB, RTT, Stage, link, seconds};
 
 #[test]
 fn the_other_does_its_work() {
-    let (took, report) = sim::run(async {
+    let (took, report) = farroot_sim::run(async {
         let stage = Stage::new(60 * MB, &[link(RTT, 20 * MB), link(RTT, 20 * MB)]);
         let slows_down = async {
             tokio::time::sleep(seconds(1.0)).await;

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use engine::Config;
-use sim::xrootd_host::Behaviour;
+use farroot_sim::xrootd_host::Behaviour;
 use xrootd::error::ErrorCode;
 
 use crate::world::{MB, Stage, link, name, seconds};
@@ -79,7 +79,7 @@ async fn fault(stage: &Stage, mut chance: Chance) {
 /// Whether the read came to its end, and how long it took.
 fn story(seed: u64) -> (bool, f64) {
     let mut chance = Chance(seed);
-    sim::run(async {
+    farroot_sim::run(async {
         let hosts = 1 + chance.below(3);
         let links: Vec<_> = (0..hosts)
             .map(|_| {
@@ -92,7 +92,7 @@ fn story(seed: u64) -> (bool, f64) {
         let faults: Vec<_> = faults.collect();
         let begun = tokio::time::Instant::now();
         let address = stage.address();
-        let read = sim::bulk::read(&stage.engine, &address);
+        let read = farroot_sim::bulk::read(&stage.engine, &address);
         let all = futures::future::join_all(faults);
         let ends = async {
             let read = tokio::time::timeout(seconds(BOUND), read).await;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use engine::{Config, Engine};
-use sim::bulk;
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour, Control};
+use farroot_sim::bulk;
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour, Control};
 use tokio::time::Instant;
 
 use crate::world::{MB, RTT, link, seconds};
@@ -30,7 +30,7 @@ impl Federation {
 
     fn with(size: u64, links: &[Link], config: Config) -> Federation {
         let world = World::default();
-        let files = sim::one_file("/f", bulk::content(size as usize));
+        let files = farroot_sim::one_file("/f", bulk::content(size as usize));
         let names: Vec<String> = (0..links.len()).map(crate::world::name).collect();
         let serve = |(name, link): (&String, &Link)| {
             let accepted = world.host(name, 1094, *link);
@@ -41,7 +41,7 @@ impl Federation {
         let behaviour = Behaviour { redirects_to, ..Behaviour::default() };
         let accepted = world.host("manager", 1094, Link::delay(RTT));
         let manager = xrootd_host::serve(accepted, files.clone(), behaviour);
-        let engine = sim::engine_with(&world, config);
+        let engine = farroot_sim::engine_with(&world, config);
         Federation { world, engine, manager, servers, size }
     }
 
@@ -62,18 +62,18 @@ impl Federation {
 #[test]
 fn a_poor_server_is_left_for_a_better_one_that_the_redirector_knows() {
     let links = [link(RTT, MB), link(RTT, 20 * MB)];
-    let (poor, report) = sim::run(async {
+    let (poor, report) = farroot_sim::run(async {
         let federation = Federation::new(200 * MB, &links);
         (federation.read().await, federation.report())
     });
-    let good = sim::run(async { Federation::new(200 * MB, &links[1..]).read().await });
+    let good = farroot_sim::run(async { Federation::new(200 * MB, &links[1..]).read().await });
     assert!(poor < 1.1 * good, "{poor:.2} s, {good:.2} s alone\n{report}");
     assert!(report.contains("also at root://b:1094//f, says root://manager:1094//f"), "{report}");
 }
 
 #[test]
 fn one_that_names_nobody_is_asked_by_opening_the_file_again() {
-    let report = sim::run(async {
+    let report = farroot_sim::run(async {
         let federation = Federation::new(40 * MB, &[link(RTT, MB), link(RTT, 20 * MB)]);
         federation.manager.lock().locates_nothing = true;
         assert!(federation.read().await < 8.0, "{}", federation.report());
@@ -85,7 +85,7 @@ fn one_that_names_nobody_is_asked_by_opening_the_file_again() {
 
 #[test]
 fn a_dead_server_is_replaced_by_the_next() {
-    sim::run(async {
+    farroot_sim::run(async {
         let federation = Federation::new(2 * MB, &[link(RTT, 20 * MB); 2]);
         federation.world.kill("a", 1094);
         let took = federation.read().await;
@@ -95,7 +95,7 @@ fn a_dead_server_is_replaced_by_the_next() {
 
 #[test]
 fn a_stopped_server_is_replaced_by_the_next() {
-    sim::run(async {
+    farroot_sim::run(async {
         let federation = Federation::new(2 * MB, &[link(RTT, 20 * MB); 2]);
         federation.servers[0].lock().stopped = true;
         let took = federation.read().await;
@@ -106,8 +106,8 @@ fn a_stopped_server_is_replaced_by_the_next() {
 #[test]
 fn a_server_that_dies_in_mid_read_costs_a_second() {
     let undisturbed =
-        sim::run(async { Federation::new(60 * MB, &[link(RTT, 20 * MB)]).read().await });
-    sim::run(async {
+        farroot_sim::run(async { Federation::new(60 * MB, &[link(RTT, 20 * MB)]).read().await });
+    farroot_sim::run(async {
         // Too early for the second one to have been found already.
         let federation = Federation::new(60 * MB, &[link(RTT, 20 * MB); 2]);
         let kill = async {
@@ -121,7 +121,7 @@ fn a_server_that_dies_in_mid_read_costs_a_second() {
 
 #[test]
 fn a_short_read_asks_nobody_twice() {
-    sim::run(async {
+    farroot_sim::run(async {
         let federation = Federation::new(20_000, &[link(RTT, 20 * MB); 2]);
         federation.read().await;
         tokio::time::sleep(Duration::from_secs(300)).await;
@@ -132,7 +132,7 @@ fn a_short_read_asks_nobody_twice() {
 
 #[test]
 fn a_long_read_asks_rarely() {
-    sim::run(async {
+    farroot_sim::run(async {
         // One server only: there is nobody to be found.
         let federation = Federation::new(300 * MB, &[link(RTT, MB)]);
         federation.read().await;
@@ -144,7 +144,7 @@ fn a_long_read_asks_rarely() {
 
 #[test]
 fn nobody_is_asked_where_that_is_switched_off() {
-    sim::run(async {
+    farroot_sim::run(async {
         let config = Config { discovery: false, ..Config::default() };
         let federation = Federation::with(10 * MB, &[link(RTT, MB), link(RTT, 20 * MB)], config);
         assert!(federation.read().await > 10.0);

@@ -4,7 +4,7 @@ use crate::world::{MB, RTT, Stage, link, seconds};
 
 #[test]
 fn a_refused_port_is_an_error_within_seconds() {
-    let (error, waited) = sim::run(async {
+    let (error, waited) = farroot_sim::run(async {
         let stage = Stage::new(MB, &[link(RTT, 10 * MB)]);
         stage.world.kill("a", 1094);
         let begun = tokio::time::Instant::now();
@@ -17,7 +17,7 @@ fn a_refused_port_is_an_error_within_seconds() {
 
 #[test]
 fn a_link_that_swallows_everything_is_an_error_within_seconds() {
-    let waited = sim::run(async {
+    let waited = farroot_sim::run(async {
         let stage = Stage::new(MB, &[link(RTT, 10 * MB)]);
         stage.world.cut("a", 1094, seconds(1e6));
         let begun = tokio::time::Instant::now();
@@ -30,7 +30,7 @@ fn a_link_that_swallows_everything_is_an_error_within_seconds() {
 #[test]
 fn a_hung_or_unreachable_first_source_costs_two_seconds() {
     for hung in [true, false] {
-        let (took, report) = sim::run(async {
+        let (took, report) = farroot_sim::run(async {
             let stage = Stage::new(MB, &[link(RTT, 10 * MB), link(RTT, 10 * MB)]);
             match hung {
                 true => stage.controls[0].lock().stopped = true,
@@ -44,7 +44,7 @@ fn a_hung_or_unreachable_first_source_costs_two_seconds() {
 
 #[test]
 fn one_that_hangs_in_mid_read_costs_two_seconds() {
-    let (took, report) = sim::run(async {
+    let (took, report) = farroot_sim::run(async {
         let stage = Stage::new(40 * MB, &[link(RTT, 10 * MB), link(RTT, 10 * MB)]);
         let hangs = async {
             tokio::time::sleep(seconds(1.0)).await;

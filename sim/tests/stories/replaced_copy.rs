@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::{Engine, Error, ErrorKind};
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour};
+use farroot_sim::{bulk, http_host, one_file};
 use hyper::header::{ETAG, LAST_MODIFIED};
 use remote::{Copied, CopyOptions};
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour};
-use sim::{bulk, http_host, one_file};
 use tempfile::TempDir;
 
 use crate::world::{MB, RTT, link, seconds};
@@ -74,20 +74,21 @@ async fn copy(engine: &Engine, source: &str, target: &Path) -> Result<Copied, Er
 #[test]
 fn a_copy_is_of_one_file_or_fails() {
     for source in [XROOTD, WEB] {
-        sim::run(async {
+        farroot_sim::run(async {
             let stage = stage();
             let target = stage.target();
             let replace = async {
                 tokio::time::sleep(seconds(2.0)).await;
                 stage.replace();
             };
-            let engine = sim::engine(&stage.world);
+            let engine = farroot_sim::engine(&stage.world);
             let (copied, ()) = futures::join!(copy(&engine, source, &target), replace);
             let error = copied.expect_err("two files were joined");
             assert_eq!(error.kind(), ErrorKind::Changed, "{error}");
             assert!(!target.exists(), "{source}");
             // The next try takes nothing of the old one.
-            let copied = copy(&sim::engine(&stage.world), source, &target).await.expect("copies");
+            let copied =
+                copy(&farroot_sim::engine(&stage.world), source, &target).await.expect("copies");
             assert_eq!(copied.resumed, 0, "{source}");
             assert!(std::fs::read(&target).expect("is there") == other(), "{source}");
         });
@@ -97,14 +98,15 @@ fn a_copy_is_of_one_file_or_fails() {
 #[test]
 fn what_came_of_another_file_is_not_gone_on_with() {
     for source in [XROOTD, WEB] {
-        sim::run(async {
+        farroot_sim::run(async {
             let stage = stage();
             let target = stage.target();
-            let engine = sim::engine(&stage.world);
+            let engine = farroot_sim::engine(&stage.world);
             let copying = copy(&engine, source, &target);
             assert!(tokio::time::timeout(Duration::from_secs(2), copying).await.is_err());
             stage.replace();
-            let copied = copy(&sim::engine(&stage.world), source, &target).await.expect("copies");
+            let copied =
+                copy(&farroot_sim::engine(&stage.world), source, &target).await.expect("copies");
             assert_eq!(copied.resumed, 0, "{source}");
             assert!(std::fs::read(&target).expect("is there") == other(), "{source}");
         });
@@ -115,16 +117,16 @@ fn what_came_of_another_file_is_not_gone_on_with() {
 #[test]
 fn a_resumed_copy_is_of_one_file_or_fails() {
     for source in [XROOTD, WEB] {
-        sim::run(async {
+        farroot_sim::run(async {
             let stage = stage();
             let target = stage.target();
-            let engine = sim::engine(&stage.world);
+            let engine = farroot_sim::engine(&stage.world);
             let copying = copy(&engine, source, &target);
             assert!(tokio::time::timeout(Duration::from_secs(2), copying).await.is_err());
             drop(engine);
             // What was asked for before has passed the link.
             tokio::time::sleep(seconds(30.0)).await;
-            let engine = sim::engine(&stage.world);
+            let engine = farroot_sim::engine(&stage.world);
             let replace = async {
                 tokio::time::sleep(seconds(1.0)).await;
                 stage.replace();

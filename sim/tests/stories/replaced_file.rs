@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use engine::{Config, Engine, Error, ErrorKind};
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::Behaviour;
+use farroot_sim::{Files, bulk, http_host, one_file};
 use hyper::header::{ETAG, LAST_MODIFIED};
-use sim::network::World;
-use sim::xrootd_host::Behaviour;
-use sim::{Files, bulk, http_host, one_file};
 
 use crate::world::{MB, RTT, Stage, link, seconds};
 
@@ -27,7 +27,7 @@ fn read_restarted(
     sessions: u32,
     change: impl Fn(&mut Behaviour),
 ) -> (Result<f64, Error>, String) {
-    sim::run(async {
+    farroot_sim::run(async {
         let config = Config {
             connections_initial: sessions,
             connections_max: sessions,
@@ -112,7 +112,7 @@ fn the_others_have_the_file_still() {
 #[test]
 fn a_file_that_is_written_over_while_it_is_open_is_noticed() {
     for knows_no_handles in [false, true] {
-        let (read, report) = sim::run(async {
+        let (read, report) = farroot_sim::run(async {
             let config = Config { connections_initial: 2, connections_max: 2, ..Config::default() };
             let stage = Stage::with(SIZE, &[link(RTT, 10 * MB)], config);
             stage.controls[0].lock().knows_no_handles = knows_no_handles;
@@ -142,7 +142,7 @@ fn a_file_that_is_written_over_while_it_is_open_is_noticed() {
 /// Copies of a file have times and ids of their own.
 #[test]
 fn another_time_at_another_server_is_no_other_file() {
-    let report = sim::run(async {
+    let report = farroot_sim::run(async {
         let stage = Stage::new(SIZE, &[link(RTT, 10 * MB); 2]);
         stage.controls[1].lock().says.modified = Some(1_600_000_000);
         stage.controls[1].lock().says.id = Some("77".into());
@@ -157,7 +157,7 @@ fn another_time_at_another_server_is_no_other_file() {
 #[test]
 fn a_server_that_sends_on_in_mid_read_sends_to_a_replica() {
     for (size, is_same) in [(SIZE, true), (SIZE - 1, false)] {
-        let (read, report) = sim::run(async {
+        let (read, report) = farroot_sim::run(async {
             let stage = Stage::new(SIZE, &[link(RTT, 10 * MB); 2]);
             stage.controls[1].lock().says.modified = Some(1_600_000_000);
             if !is_same {
@@ -192,7 +192,7 @@ fn web() -> Web {
     let world = World::default();
     let accepted = world.host("a", 80, link(RTT, 10 * MB));
     let control = http_host::serve(accepted, one_file("/f", bulk::content(SIZE as usize)));
-    Web { engine: sim::engine(&world), control }
+    Web { engine: farroot_sim::engine(&world), control }
 }
 
 /// Reads from a web server that does otherwise from the second second on.
@@ -200,7 +200,7 @@ fn read_web(
     begins: impl Fn(&mut http_host::HttpBehaviour),
     change: impl Fn(&mut http_host::HttpBehaviour),
 ) -> Result<u64, Error> {
-    sim::run(async {
+    farroot_sim::run(async {
         let web = web();
         begins(&mut web.control.lock());
         let changes = async {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use engine::{
     Config, Engine, Error, ErrorKind, OnError, Part, Place, ScanRequest, Skipped, Step, Wanted,
 };
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour, Control};
+use farroot_sim::{Files, engine_beside, http_host, numbered};
 use parking_lot::Mutex;
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour, Control};
-use sim::{Files, engine_beside, http_host, numbered};
 
 use crate::world::{RTT, seconds};
 
@@ -76,12 +76,12 @@ fn stage() -> Stage {
     let web = http_host::serve(world.host("web", 80, link), files(FILE.to_vec()));
     // Little is asked for ahead.
     let config = Config { memory_bytes_max: 100_000, ..Config::default() };
-    Stage { engine: sim::engine_with(&world, config), world, server, web }
+    Stage { engine: farroot_sim::engine_with(&world, config), world, server, web }
 }
 
 /// Reads all files, of which the second one is replaced after so many seconds.
 fn read_replaced(is_web: bool, after: f64, on_error: OnError) -> Vec<Result<Part, Error>> {
-    sim::run(async {
+    farroot_sim::run(async {
         let (stage, other) = (stage(), other().await);
         let replace = async {
             tokio::time::sleep(seconds(after)).await;
@@ -104,7 +104,7 @@ fn read_replaced(is_web: bool, after: f64, on_error: OnError) -> Vec<Result<Part
 
 /// What comes of each file has to be of one version of it.
 fn are_not_mixed(parts: &[Result<Part, Error>]) {
-    let [old, new] = sim::run(async {
+    let [old, new] = farroot_sim::run(async {
         let [old, new] = [files(FILE.to_vec()), files(other().await)];
         let mut values = Vec::new();
         for files in [old, new] {

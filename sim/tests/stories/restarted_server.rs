@@ -5,7 +5,7 @@ use crate::world::{MB, RTT, Stage, link, seconds};
 #[test]
 fn files_are_opened_again_soon_after_it_is_back() {
     for outage in [1.0, 4.0, 15.0] {
-        let (took, report) = sim::run(async {
+        let (took, report) = farroot_sim::run(async {
             let stage = Stage::new(30 * MB, &[link(RTT, 10 * MB)]);
             let restart = async {
                 tokio::time::sleep(seconds(1.0)).await;
@@ -21,7 +21,7 @@ fn files_are_opened_again_soon_after_it_is_back() {
 
 #[test]
 fn one_that_stays_away_is_given_up_in_bounded_time() {
-    let (error, waited) = sim::run(async {
+    let (error, waited) = farroot_sim::run(async {
         let stage = Stage::new(30 * MB, &[link(RTT, 10 * MB)]);
         let begun = tokio::time::Instant::now();
         let dies = async {

@@ -1,12 +1,12 @@
 //! Several sources bring the sum of what each could.
 
-use sim::link::Link;
+use farroot_sim::link::Link;
 
 use crate::world::{MB, RTT, Stage, link, seconds};
 
 /// Seconds that a read of a file of this size takes over these links.
 fn read(size: u64, links: &[Link]) -> f64 {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new(size, links);
         let took = stage.read().await.expect("reads");
         assert!(stage.extra_per_mille() <= 20, "{}", stage.report());
@@ -39,7 +39,7 @@ fn a_near_slow_one_and_a_far_fast_one_add_up() {
 
 #[test]
 fn three_sources_of_different_rates_each_take_their_part() {
-    let (took, bytes) = sim::run(async {
+    let (took, bytes) = farroot_sim::run(async {
         let links = [2_500, 5_000, 10_000].map(|rate| link(seconds(0.02), rate * 1000));
         let stage = Stage::new(32 << 20, &links);
         let took = stage.read().await.expect("reads");
@@ -50,7 +50,7 @@ fn three_sources_of_different_rates_each_take_their_part() {
 
 #[test]
 fn a_poor_first_source_costs_little() {
-    let (poor, good) = sim::run(async {
+    let (poor, good) = farroot_sim::run(async {
         let both = Stage::new(100 * MB, &[link(RTT, MB), link(RTT, 20 * MB)]);
         let alone = Stage::new(100 * MB, &[link(RTT, 20 * MB)]);
         (both.read().await.expect("reads"), alone.read().await.expect("reads"))
@@ -60,7 +60,7 @@ fn a_poor_first_source_costs_little() {
 
 #[test]
 fn little_is_not_asked_for_twice() {
-    sim::run(async {
+    farroot_sim::run(async {
         let stage = Stage::new(20_000, &[link(RTT, 20 * MB), link(RTT, 20 * MB)]);
         stage.read().await.expect("reads");
         assert_eq!(stage.bytes().iter().sum::<u64>(), 20_002, "one byte each shows the file");
@@ -70,7 +70,7 @@ fn little_is_not_asked_for_twice() {
 
 #[test]
 fn the_report_says_how_each_fared() {
-    sim::run(async {
+    farroot_sim::run(async {
         let links = [link(RTT, 5 * MB), link(RTT, 20 * MB)];
         let stage = Stage::new(50 * MB, &links);
         let took = stage.read().await.expect("reads");

@@ -4,7 +4,7 @@ use crate::world::{MB, RTT, Stage, link, seconds};
 
 #[test]
 fn the_other_takes_over_and_next_to_no_time_is_lost() {
-    let (took, report) = sim::run(async {
+    let (took, report) = farroot_sim::run(async {
         let stage = Stage::new(40 * MB, &[link(RTT, 10 * MB), link(RTT, 10 * MB)]);
         let dies = async {
             tokio::time::sleep(seconds(1.2)).await;
@@ -19,7 +19,7 @@ fn the_other_takes_over_and_next_to_no_time_is_lost() {
 
 #[test]
 fn one_that_comes_back_is_used_again() {
-    let bytes = sim::run(async {
+    let bytes = farroot_sim::run(async {
         let stage = Stage::new(100 * MB, &[link(RTT, 10 * MB), link(RTT, 10 * MB)]);
         let mut before = 0;
         let dies = async {
@@ -37,7 +37,7 @@ fn one_that_comes_back_is_used_again() {
 
 #[test]
 fn when_all_die_one_error_names_them_all() {
-    let error = sim::run(async {
+    let error = farroot_sim::run(async {
         let stage = Stage::new(40 * MB, &[link(RTT, 10 * MB), link(RTT, 10 * MB)]);
         let die = async {
             tokio::time::sleep(seconds(1.0)).await;

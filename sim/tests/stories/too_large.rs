@@ -2,10 +2,10 @@
 //! one where it was used, did not agree with itself any more, and the copy was empty and a success.
 
 use engine::{Config, Engine, Error, ErrorKind};
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour};
+use farroot_sim::{bulk, http_host, one_file};
 use remote::CopyOptions;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour};
-use sim::{bulk, http_host, one_file};
 
 use crate::world::{MB, RTT, link};
 
@@ -45,8 +45,8 @@ fn it_is_an_error_that_names_the_size_and_the_limit() {
         for (source, opens_without_stat) in
             [("root://a:1094//f", false), ("root://a:1094//f", true), ("http://web/f", false)]
         {
-            sim::run(async {
-                let engine = sim::engine(&world(size, opens_without_stat));
+            farroot_sim::run(async {
+                let engine = farroot_sim::engine(&world(size, opens_without_stat));
                 let error = copy(&engine, source).await.expect_err("no such file");
                 assert_eq!(error.kind(), ErrorKind::LimitReached, "{error}");
                 let text = error.to_string();
@@ -63,8 +63,8 @@ fn it_is_an_error_that_names_the_size_and_the_limit() {
 #[test]
 fn another_source_may_have_the_file() {
     for source in ["root://a:1094//f|root://b:1094//f", "http://web/f|root://b:1094//f"] {
-        sim::run(async {
-            let engine = sim::engine(&world(1 << 55, false));
+        farroot_sim::run(async {
+            let engine = farroot_sim::engine(&world(1 << 55, false));
             assert_eq!(copy(&engine, source).await.expect("copies"), MB);
         });
     }
@@ -73,7 +73,7 @@ fn another_source_may_have_the_file() {
 /// A later session hears of it, not the first one.
 #[test]
 fn in_mid_read_it_is_an_error_too() {
-    sim::run(async {
+    farroot_sim::run(async {
         let config = Config { connections_initial: 1, connections_max: 1, ..Config::default() };
         let stage = crate::world::Stage::with(10 * MB, &[link(RTT, 5 * MB)], config);
         let lies = async {
@@ -95,11 +95,12 @@ fn nor_does_a_metalink_say_so() {
              <size>{size}</size><url>root://b:1094//f</url></file></metalink>"
         )
     };
-    sim::run(async {
+    farroot_sim::run(async {
         let world = world(0, false);
         let accepted = world.host("m", 80, link(RTT, 20 * MB));
         http_host::serve(accepted, one_file("/f.meta4", document(1 << 55)));
-        let error = copy(&sim::engine(&world), "http://m/f.meta4").await.expect_err("no such file");
+        let error =
+            copy(&farroot_sim::engine(&world), "http://m/f.meta4").await.expect_err("no such file");
         assert_eq!(error.kind(), ErrorKind::LimitReached, "{error}");
         assert!(error.to_string().contains("m/f.meta4"), "{error}");
     });

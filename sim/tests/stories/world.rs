@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use engine::{Config, Engine, Error};
-use sim::bulk;
-use sim::link::Link;
-use sim::network::World;
-use sim::xrootd_host::{self, Behaviour, Control};
+use farroot_sim::bulk;
+use farroot_sim::link::Link;
+use farroot_sim::network::World;
+use farroot_sim::xrootd_host::{self, Behaviour, Control};
 use tokio::time::Instant;
 
 pub const MB: u64 = 1_000_000;
@@ -39,13 +39,13 @@ impl Stage {
 
     pub fn with(size: u64, links: &[Link], config: Config) -> Stage {
         let world = World::default();
-        let files = sim::one_file("/f", bulk::content(size as usize));
+        let files = farroot_sim::one_file("/f", bulk::content(size as usize));
         let serve = |(host, link): (usize, &Link)| {
             let accepted = world.host(&name(host), 1094, *link);
             xrootd_host::serve(accepted, files.clone(), Behaviour::default())
         };
         let controls = links.iter().enumerate().map(serve).collect();
-        let engine = sim::engine_with(&world, config);
+        let engine = farroot_sim::engine_with(&world, config);
         Stage { world, engine, controls, size }
     }
 

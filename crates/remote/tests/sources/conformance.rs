@@ -1,5 +1,5 @@
-//! What every source must do: the rules of [`remote::source`], as checks that run against any
-//! server.
+//! What every source must do: the rules of [`farroot_remote::source`], as checks that run against
+//! any server.
 //!
 //! A server under test serves [`files`]; [`check`] then speaks to it as the driver does and panics
 //! with the name of the check that fails.
@@ -18,12 +18,12 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-use remote::address::Address;
-use remote::source::{
+use farroot_remote::address::Address;
+use farroot_remote::source::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
     Server, ServerTraits,
 };
-use remote::{Error, ErrorKind};
+use farroot_remote::{Error, ErrorKind};
 
 /// No check takes longer; one that does hangs.
 const CHECK_SECONDS_MAX: u64 = 30;

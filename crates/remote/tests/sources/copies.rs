@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use remote::checksum::{Algorithm, Hasher};
-use remote::source::network::Tcp;
-use remote::{Config, Error, ErrorKind, Remote};
-use remote::{Copied, CopyOptions, Progress};
+use farroot_remote::checksum::{Algorithm, Hasher};
+use farroot_remote::source::network::Tcp;
+use farroot_remote::{Config, Error, ErrorKind, Remote};
+use farroot_remote::{Copied, CopyOptions, Progress};
 
 use super::peers::xrootd;
 

@@ -4,10 +4,10 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use remote::address::Address;
-use remote::source::diagnose::{Finding, Step};
-use remote::source::network::Tcp;
-use remote::{Config, Remote};
+use farroot_remote::address::Address;
+use farroot_remote::source::diagnose::{Finding, Step};
+use farroot_remote::source::network::Tcp;
+use farroot_remote::{Config, Remote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::http_server::{Say, scripted};

@@ -6,11 +6,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use remote::address::Address;
-use remote::fetch::RemoteFile;
-use remote::source::network::{Network, Tcp};
-use remote::source::one_shot;
-use remote::{Config, Remote};
+use farroot_remote::address::Address;
+use farroot_remote::fetch::RemoteFile;
+use farroot_remote::source::network::{Network, Tcp};
+use farroot_remote::source::one_shot;
+use farroot_remote::{Config, Remote};
 
 use super::peers::{Process, free_port, own_by_daemon, running_as_root, start, xrd_http};
 

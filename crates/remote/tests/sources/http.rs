@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use farroot_remote::Config;
+use farroot_remote::address::Address;
+use farroot_remote::fetch::{Urgency, Want};
+use farroot_remote::source::http::HttpServer;
+use farroot_remote::source::network::Tcp;
+use farroot_remote::source::{FileEnd, Server};
 use futures::StreamExt;
-use remote::Config;
-use remote::address::Address;
-use remote::fetch::{Urgency, Want};
-use remote::source::http::HttpServer;
-use remote::source::network::Tcp;
-use remote::source::{FileEnd, Server};
 
 use super::conformance;
 use super::http_server::{Good, Knobs, PLAIN, Ranges};

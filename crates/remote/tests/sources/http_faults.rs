@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use remote::source::FileEnd;
-use remote::{Config, ErrorKind};
+use farroot_remote::source::FileEnd;
+use farroot_remote::{Config, ErrorKind};
 
 use super::http::server;
 use super::http_server::{Good, Knobs, PLAIN, Say, scripted};
@@ -416,8 +416,9 @@ async fn a_whole_file_that_breaks_off_is_begun_again_by_who_waits() {
 #[tokio::test]
 async fn https_is_refused_clearly() {
     let url = "https://me:secret@host/f".parse().unwrap();
-    let network = std::sync::Arc::new(remote::source::network::Tcp::new(Duration::from_secs(1)));
-    let error = remote::source::servers::server_for(&url, &Config::default(), network)
+    let network =
+        std::sync::Arc::new(farroot_remote::source::network::Tcp::new(Duration::from_secs(1)));
+    let error = farroot_remote::source::servers::server_for(&url, &Config::default(), network)
         .err()
         .expect("refused");
     assert_eq!(error.kind(), ErrorKind::Unsupported);

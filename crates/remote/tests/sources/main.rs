@@ -1,4 +1,4 @@
-//! Every source keeps the rules of `remote::source`.
+//! Every source keeps the rules of `farroot_remote::source`.
 
 // A request of one segment is a list of one range.
 #![allow(clippy::single_range_in_vec_init)]
@@ -18,11 +18,11 @@ mod talk;
 use std::path::Path;
 use std::sync::Arc;
 
-use remote::address::Address;
+use farroot_remote::address::Address;
 
-use remote::source::local::LocalServer;
-use remote::source::network::Tcp;
-use remote::{Config, Remote};
+use farroot_remote::source::local::LocalServer;
+use farroot_remote::source::network::Tcp;
+use farroot_remote::{Config, Remote};
 
 /// Writes the files that the conformance suite reads.
 fn lay_out(directory: &Path) {

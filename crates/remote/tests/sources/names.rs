@@ -9,9 +9,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use remote::CopyOptions;
-use remote::address::Address;
-use remote::{Config, ErrorKind, Remote};
+use farroot_remote::CopyOptions;
+use farroot_remote::address::Address;
+use farroot_remote::{Config, ErrorKind, Remote};
 
 use super::over_tcp;
 use super::peers::{free_port, start, xrootd};

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
+use farroot_remote::Checksums;
+use farroot_remote::address::Address;
+use farroot_remote::checksum::{Algorithm, Hasher};
+use farroot_remote::fetch::{Urgency, Want};
+use farroot_remote::source::FileEnd;
+use farroot_remote::source::network::{Network, Tcp};
+use farroot_remote::source::one_shot::checksum;
+use farroot_remote::{Config, ErrorKind};
 use futures::StreamExt;
-use remote::Checksums;
-use remote::address::Address;
-use remote::checksum::{Algorithm, Hasher};
-use remote::fetch::{Urgency, Want};
-use remote::source::FileEnd;
-use remote::source::network::{Network, Tcp};
-use remote::source::one_shot::checksum;
-use remote::{Config, ErrorKind};
 
 use super::conformance;
 use super::http::server;
@@ -157,7 +157,8 @@ async fn xrootd_keeps_the_rules_over_both_its_protocols() {
     for checksums in [Checksums::Never, Checksums::Auto, Checksums::Always] {
         let network = Arc::new(Tcp::new(Duration::from_secs(5)));
         let config = Config { checksums, ..Config::default() };
-        let server = remote::source::servers::server_for(&origin, &config, network).unwrap();
+        let server =
+            farroot_remote::source::servers::server_for(&origin, &config, network).unwrap();
         conformance::check(server, |name| Address::parse(&format!("{origin}{name}")).unwrap())
             .await;
     }

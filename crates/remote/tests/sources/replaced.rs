@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use remote::CopyOptions;
-use remote::fetch::RemoteFile;
-use remote::source::network::Tcp;
-use remote::{Config, Error, ErrorKind, Remote};
+use farroot_remote::CopyOptions;
+use farroot_remote::fetch::RemoteFile;
+use farroot_remote::source::network::Tcp;
+use farroot_remote::{Config, Error, ErrorKind, Remote};
 
 use super::peers::{start_xrootd, xrootd};
 

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use remote::Error;
-use remote::address::Address;
-use remote::source::{
+use farroot_remote::Error;
+use farroot_remote::address::Address;
+use farroot_remote::source::{
     Command, ConnectionEvent, ConnectionTag, DriverLink, FileEnd, FileInfo, FileRef, RequestTag,
     Server, ServerTraits,
 };

@@ -1,8 +1,8 @@
 //! Reads a whole branch, as the engine does basket by basket.
 
 use bytes::Bytes;
-use rootfile::tree::{Basket, BasketPlace, BasketRef, BranchId, Interpretation, Tree};
-use rootfile::{Array, Codecs, Error, File, Result};
+use farroot_rootfile::tree::{Basket, BasketPlace, BasketRef, BranchId, Interpretation, Tree};
+use farroot_rootfile::{Array, Codecs, Error, File, Result};
 
 /// All entries of a branch in one column.
 pub fn read_branch(

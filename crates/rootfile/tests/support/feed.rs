@@ -1,7 +1,7 @@
 //! Plays the part of the engine: supplies the ranges that are asked for.
 
 use bytes::Bytes;
-use rootfile::{Known, Progress, Result};
+use farroot_rootfile::{Known, Progress, Result};
 
 /// Calls `step` until it is ready, supplying from `file` what it requires.
 pub fn until_ready<T>(

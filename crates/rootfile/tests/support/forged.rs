@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use rootfile::ntuple::{Anchor, EnvelopeLink, Ntuple};
-use rootfile::tree::ClassTable;
-use rootfile::{Known, Result};
+use farroot_rootfile::ntuple::{Anchor, EnvelopeLink, Ntuple};
+use farroot_rootfile::tree::ClassTable;
+use farroot_rootfile::{Known, Result};
 use twox_hash::XxHash3_64;
 
 use crate::feed;

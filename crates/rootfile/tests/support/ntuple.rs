@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use rootfile::ntuple::{Cluster, FieldInterpretation, Names, Ntuple, PageUse};
-use rootfile::tree::ClassTable;
-use rootfile::{Array, Codecs, Known, Numbers, Result};
+use farroot_rootfile::ntuple::{Cluster, FieldInterpretation, Names, Ntuple, PageUse};
+use farroot_rootfile::tree::ClassTable;
+use farroot_rootfile::{Array, Codecs, Known, Numbers, Result};
 
 use crate::feed;
 

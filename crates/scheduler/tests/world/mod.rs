@@ -10,7 +10,7 @@ mod ranges;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-use scheduler::*;
+use farroot_scheduler::*;
 
 pub use ranges::Ranges;
 

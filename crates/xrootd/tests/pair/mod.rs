@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
-use xrootd::Time;
-use xrootd::client::{Client, ClientConfig, Event};
-use xrootd::error::ErrorCode;
-use xrootd::header::Handle;
-use xrootd::message::Request;
-use xrootd::message::login::SessionId;
-use xrootd::message::query::QueryKind;
-use xrootd::message::stat::{StatFlags, StatInfo};
-use xrootd::profile::{Profile, Start};
-use xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
+use farroot_xrootd::Time;
+use farroot_xrootd::client::{Client, ClientConfig, Event};
+use farroot_xrootd::error::ErrorCode;
+use farroot_xrootd::header::Handle;
+use farroot_xrootd::message::Request;
+use farroot_xrootd::message::login::SessionId;
+use farroot_xrootd::message::query::QueryKind;
+use farroot_xrootd::message::stat::{StatFlags, StatInfo};
+use farroot_xrootd::profile::{Profile, Start};
+use farroot_xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
 
 /// One way. A round trip takes two.
 pub const LATENCY: Duration = Duration::from_millis(50);
@@ -238,7 +238,7 @@ impl Pair {
     }
 
     /// The bytes that came for a request, by file and offset. Panics if any byte came twice.
-    pub fn data(&self, wanted: xrootd::client::RequestId) -> BTreeMap<(u32, u64), u8> {
+    pub fn data(&self, wanted: farroot_xrootd::client::RequestId) -> BTreeMap<(u32, u64), u8> {
         let mut got = BTreeMap::new();
         for (_, event) in &self.log {
             if let Event::Data { request, file, offset, bytes } = event
@@ -254,7 +254,7 @@ impl Pair {
     }
 
     /// When the request came to its end, counted from the pair's beginning.
-    pub fn done_after(&self, wanted: xrootd::client::RequestId) -> Option<Duration> {
+    pub fn done_after(&self, wanted: farroot_xrootd::client::RequestId) -> Option<Duration> {
         let done = Event::Done { request: wanted };
         let at = self.log.iter().find(|(_, event)| *event == done)?.0;
         Some(at - Duration::from_secs(1))

@@ -17,7 +17,7 @@ use remote::{Error, ErrorKind, Result};
 /// looked at now and then comes together, and nothing is waited for longer than its first time.
 ///
 /// ```no_run
-/// # async fn example(tree: engine::Tree) -> engine::Result<()> {
+/// # async fn example(tree: farroot_engine::Tree) -> farroot_engine::Result<()> {
 /// let mut events = tree.events(0..u64::MAX);
 /// let count = events.branch("nMuon")?;
 /// let pt = events.branch("Muon_pt")?;
