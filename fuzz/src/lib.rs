@@ -12,9 +12,10 @@ pub mod targets;
 pub use target::Target;
 
 /// All of them.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     targets::block::TARGET,
     targets::file::TARGET,
+    targets::gsi::TARGET,
     targets::http::TARGET,
     targets::messages::TARGET,
     targets::ntuple::TARGET,

@@ -4,6 +4,10 @@
 
 PORT serves a folder /store with numbers.bin (10,000 bytes, byte i is i % 251) and dir/{a.txt,b c.txt}, and asks
 for no authentication; AUTH_PORT serves the same and asks for `unix`. Recorded from xrootd 5.5.3.
+
+The samples gsi.* are of a session of xrdfs 5.5.3 with an xrootd 5.5.3 that wants gsi, both with certificates made for
+it: the first message of the client, what the server answered, the key of the server's certificate, and its prime.
+gsi.group15.pem is `openssl genpkey -genparam -algorithm DH -pkeyopt group:modp_3072`.
 """
 
 import pathlib

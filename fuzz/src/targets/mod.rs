@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod file;
+pub mod gsi;
 pub mod http;
 pub mod messages;
 pub mod ntuple;

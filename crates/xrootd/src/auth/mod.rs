@@ -40,6 +40,8 @@ pub enum Credential {
     Ztn(SecretString),
     /// An AP-REQ message for the server's principal. Servers refuse to see one twice.
     Krb5(SecretSlice<u8>),
+    /// Certificates and their key.
+    Gsi(Box<gsi::GsiCredential>),
 }
 
 impl Method {
@@ -70,6 +72,7 @@ impl Method {
                 Some("a token is sent inside TLS only, and the connection is not encrypted".into())
             }
             Method::Krb5 => krb5::principal(arguments).err(),
+            Method::Gsi => gsi::objection(arguments),
             _ => None,
         }
     }
@@ -90,6 +93,7 @@ impl Credential {
         match self {
             Credential::Ztn(_) => Method::Ztn,
             Credential::Krb5(_) => Method::Krb5,
+            Credential::Gsi(_) => Method::Gsi,
         }
     }
 
@@ -98,6 +102,7 @@ impl Credential {
         match self {
             Credential::Ztn(token) => Box::new(ztn::Ztn::new(token)),
             Credential::Krb5(request) => Box::new(krb5::Krb5::new(request)),
+            Credential::Gsi(credential) => Box::new(gsi::GsiClient::new(credential)),
         }
     }
 }
