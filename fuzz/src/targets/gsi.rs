@@ -22,12 +22,7 @@ const PRIME: &str = include_str!("../../../crates/xrootd/samples/gsi.prime512.pe
 struct Believer;
 
 impl Peer for Believer {
-    fn modulus_bytes(&self) -> usize {
-        128
-    }
-
-    fn sign(&self, raw: &[u8]) -> Result<Vec<u8>, String> {
-        assert!(raw.len() <= 117, "a piece longer than the key");
+    fn sign(&self, _raw: &[u8]) -> Result<Vec<u8>, String> {
         Ok(vec![1; 128])
     }
 

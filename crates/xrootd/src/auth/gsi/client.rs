@@ -7,9 +7,9 @@ use super::super::exchange::{Exchange, Step};
 use super::buffer::{BucketType, Buffer};
 use super::cipher::{self, SessionKey};
 use super::dh::{PRIVATE_BYTES, Part};
-use super::signed::sign;
 use super::{
-    CRYPTO_MODULE, GsiCredential, PublicKey, RANDOM_BYTES, Refusal, TAG_BYTES, VERSION, bytes, challenge, step, tag, text,
+    CRYPTO_MODULE, GsiCredential, PublicKey, RANDOM_BYTES, Refusal, TAG_BYTES, VERSION, bytes,
+    challenge, step, tag, text,
 };
 
 /// One authentication under way.
@@ -114,8 +114,8 @@ impl GsiClient {
         let (rest, private) = random.split_last_chunk::<PRIVATE_BYTES>().expect("a constant");
         let (tags, vector) = rest.split_last_chunk::<16>().expect("a constant");
         let key = SessionKey::new(&part.secret(private)).expect("512 bits or more");
-        let own_part = sign(peer, part.group.part(private).encode().as_bytes())?;
-        let signed_tag = sign(peer, challenge)?;
+        let own_part = peer.sign(part.group.part(private).encode().as_bytes())?;
+        let signed_tag = peer.sign(challenge)?;
         let own_tag = tag(&tags[TAG_BYTES..]);
         let chain = credential.chain_pem.concat();
         let inner = Buffer {

@@ -1,53 +1,3 @@
-<<<<<<< HEAD
-//! `gsi`: a grid proxy, or a certificate and its key, shown in two messages.
-//!
-//! The exchange itself computes no signature with the user's key and decides nothing about
-//! certificates: its [`Peer`] does.
-
-use std::fmt::Debug;
-use std::sync::Arc;
-
-use secrecy::SecretSlice;
-
-/// An RSA public key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicKey {
-    /// Big-endian bytes.
-    pub modulus: Vec<u8>,
-    /// Big-endian bytes.
-    pub exponent: Vec<u8>,
-}
-
-/// The side that has the user's key, and that knows which certificates are believed.
-pub trait Peer: Send + Sync + Debug {
-    /// Signs with the user's key: PKCS#1 v1.5 padding of type 1 around the bytes as they are.
-    ///
-    /// # Errors
-    /// Why it cannot be done, for people.
-    fn sign(&self, raw: &[u8]) -> Result<Vec<u8>, String>;
-
-    /// Checks the certificate of the server, PEM, against the authorities, the clock and the name
-    /// of the host. `authorities`: hashes of the names that the server says have signed it.
-    ///
-    /// # Errors
-    /// Why it is not believed, for people.
-    fn verify(&self, certificate: &str, authorities: &[&str]) -> Result<PublicKey, String>;
-}
-
-/// What an exchange needs.
-#[derive(Debug)]
-pub struct GsiCredential {
-    /// PEM of each certificate, the proxy first, up to that of the user.
-    pub chain_pem: Vec<String>,
-    /// The key of the first certificate, PEM as OpenSSL writes it: servers compare the text.
-    pub public_key_pem: String,
-    /// Hashes of the name of the authority of the user's certificate, `new|old`.
-    pub issuer_hash: String,
-    /// At least 64 bytes of randomness, good for one exchange.
-    pub random: SecretSlice<u8>,
-    pub peer: Arc<dyn Peer>,
-}
-=======
 //! `gsi`: grid certificates and proxies, without TLS, as xrootd 5.5.3 and 6.1 and dCache speak it.
 //!
 //! Three messages: *certreq* of the client (step 1000), the server's certificate and its part of a
@@ -106,11 +56,8 @@ mod step {
 
 /// Our key, and our opinion of the other side's certificate.
 pub trait Peer: Send + Sync + std::fmt::Debug {
-    /// The length of our RSA key, and so of each signature.
-    fn modulus_bytes(&self) -> usize;
-
-    /// Signs bytes as they are (PKCS #1 v1.5, type 1, without a digest's name), at most
-    /// `modulus_bytes() - 11` of them.
+    /// Signs bytes as they are (PKCS #1 v1.5, type 1, without a digest's name), in pieces of the
+    /// key's length less eleven bytes, one signature behind the other.
     ///
     /// # Errors
     ///
@@ -223,4 +170,3 @@ fn tag(random: &[u8]) -> [u8; TAG_BYTES] {
 
 #[cfg(test)]
 mod tests;
->>>>>>> e2a3777 (Speak gsi as bytes: certificates, a key exchange and challenges, without I/O)

@@ -8,7 +8,6 @@ use secrecy::{ExposeSecret, SecretBox};
 use super::buffer::{BucketType, Buffer};
 use super::cipher::{self, SessionKey};
 use super::dh::{Group, PRIVATE_BYTES, Part};
-use super::signed::sign;
 use super::{
     CRYPTO_MODULE, Peer, RANDOM_BYTES, Refusal, TAG_BYTES, bytes, challenge, step, tag, text,
 };
@@ -53,9 +52,9 @@ impl GsiServer {
             return Err(Refusal::OutOfTurn(buffer.step));
         }
         let (main, _) = Buffer::decode(bytes(&buffer, BucketType::MAIN, "its main part")?)?;
-        let signed_tag = sign(&*self.peer, challenge(&main)?).map_err(Refusal::Key)?;
+        let signed_tag = self.peer.sign(challenge(&main)?).map_err(Refusal::Key)?;
         let part = self.primes.group.part(self.private()).encode();
-        let signed_part = sign(&*self.peer, part.as_bytes()).map_err(Refusal::Key)?;
+        let signed_part = self.peer.sign(part.as_bytes()).map_err(Refusal::Key)?;
         let own = self.own_tag();
         let main = Buffer {
             step: step::SERVER_CERT,

@@ -5,8 +5,6 @@ use rsa::pkcs8::DecodePublicKey;
 use rsa::traits::PublicKeyParts;
 use rsa::{BigUint, RsaPublicKey};
 
-use super::Peer;
-
 /// The padding's least length: two bytes in front, eight of 0xff, one behind.
 const PADDING_BYTES_MIN: usize = 11;
 
@@ -79,24 +77,4 @@ fn unpadded(block: &[u8], length: usize) -> Result<&[u8], &'static str> {
     let count = padded.iter().take_while(|&&byte| byte == 0xff).count();
     let content = padded[count..].strip_prefix(&[0]).ok_or(wrong)?;
     if count + 3 < PADDING_BYTES_MIN { Err(wrong) } else { Ok(content) }
-}
-
-/// Signs bytes of any length, piece by piece.
-///
-/// # Errors
-///
-/// Those of the key.
-pub fn sign(peer: &dyn Peer, raw: &[u8]) -> Result<Vec<u8>, String> {
-    let length = peer.modulus_bytes();
-    let piece = length.checked_sub(PADDING_BYTES_MIN).filter(|&bytes| bytes > 0);
-    let piece = piece.ok_or_else(|| "a key of a few bytes".to_owned())?;
-    let mut signed = Vec::new();
-    for piece in raw.chunks(piece) {
-        let each = peer.sign(piece)?;
-        if each.len() != length {
-            return Err("a signature of another length than the key's".to_owned());
-        }
-        signed.extend_from_slice(&each);
-    }
-    Ok(signed)
 }
