@@ -249,9 +249,9 @@ class ColumnRequest:
 
 @final
 class Decision:
-    """What decides about entries: columns by their addresses, and a function of them."""
+    """What decides about entries: columns, and a function of them."""
 
-    def __new__(cls, columns: Sequence[str], function: Mask) -> Decision: ...
+    def __new__(cls, columns: Sequence[ColumnRequest], function: Mask) -> Decision: ...
 
 @final
 class StoredBytes:

@@ -112,13 +112,18 @@ class Formula:
             for key, column in columns.items()
             if isinstance(column, _core.Numbers) and column.array.ndim == 1
         }
-        if len(flat) == len(columns):
+        decoders = {leaf.key: decode for leaf in self.leaves() if (decode := leaf.decoder)}
+        if len(flat) == len(columns) and not decoders:
             return self.value(flat)
         import awkward as ak
 
         from ._libraries.awkward import to_layout
 
-        return self.value({key: ak.Array(to_layout(column)) for key, column in columns.items()})
+        def array(key: Any, column: Column) -> Any:
+            decode = decoders.get(key, to_layout)
+            return ak.Array(decode(column))
+
+        return self.value({key: array(key, column) for key, column in columns.items()})
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def register(typename: str, decode: Any, *, skip: int = 0, single: bool = False)
 
 
 def unregister(typename: str) -> None:
-    """Forgets a type; trees that were opened before keep it as bytes."""
+    """Forgets a type."""
     _decoders.pop(typename, None)
     _of_objects.pop(_in_files(typename), None)
 

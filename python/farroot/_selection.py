@@ -525,7 +525,7 @@ class Selection:
         """What the engine is told of the cut: the columns that decide, and how."""
         if self.cut is None:
             return None
-        return _core.Decision([leaf.info.address for leaf in self.cut.leaves()], self.cut.mask)
+        return _core.Decision([request(leaf) for leaf in self.cut.leaves()], self.cut.mask)
 
     def read(self, start: int, stop: int) -> Any:
         """Columns of the entries ``start`` to ``stop``, all at once."""

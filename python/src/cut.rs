@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use engine::{Batch, Cut, Error, ErrorKind, Predicate};
+use engine::{Batch, Chosen, Cut, Error, ErrorKind, Predicate};
 use numpy::{PyArray1, PyArrayMethods};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 
 use crate::steps::columns;
+use crate::table::{ColumnRequest, chosen};
 
 /// The exception that a predicate has raised, kept as it is for who reads.
 #[derive(Clone, Default)]
@@ -51,18 +52,18 @@ impl Predicate for Function {
     }
 }
 
-/// What decides about entries: columns by their addresses, and a function of them.
+/// What decides about entries: columns, and a function of them.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Decision {
-    columns: Vec<String>,
+    columns: Vec<Chosen>,
     function: Py<PyAny>,
 }
 
 #[pymethods]
 impl Decision {
     #[new]
-    fn new(columns: Vec<String>, function: Py<PyAny>) -> Self {
-        Decision { columns, function }
+    fn new(columns: Vec<Py<ColumnRequest>>, function: Py<PyAny>) -> Self {
+        Decision { columns: columns.iter().map(chosen).collect(), function }
     }
 }
 

@@ -49,13 +49,15 @@ impl ColumnRequest {
     }
 }
 
+/// A request as the engine has it.
+pub fn chosen(request: &Py<ColumnRequest>) -> Chosen {
+    let ColumnRequest { address, optional, as_bytes, keep } = request.get();
+    let (name, keep) = (address.clone(), keep.clone());
+    Chosen { name, optional: *optional, as_bytes: *as_bytes, keep }
+}
+
 /// Requests as the engine has them.
 pub fn wanted(requests: &[Py<ColumnRequest>]) -> Wanted {
-    let chosen = |request: &Py<ColumnRequest>| {
-        let ColumnRequest { address, optional, as_bytes, keep } = request.get();
-        let (name, keep) = (address.clone(), keep.clone());
-        Chosen { name, optional: *optional, as_bytes: *as_bytes, keep }
-    };
     Wanted::Chosen(requests.iter().map(chosen).collect())
 }
 

@@ -43,7 +43,7 @@ fn cut(stays: impl Fn(u64) -> bool + Send + Sync + 'static) -> Cut {
         assert_eq!((name.as_str(), array.len() as u64), ("flat_5", batch.len()));
         Ok(batch.entries.map(&stays).collect())
     };
-    Cut { columns: vec!["flat_5".into()], predicate: Arc::new(decide) }
+    Cut::new(["flat_5"], decide)
 }
 
 fn columns_of(ntuple: &Ntuple, columns: Vec<FieldColumn>) -> Box<dyn Columns> {
@@ -233,14 +233,14 @@ fn an_error_of_the_predicate_ends_the_read() {
         let tree = open(&engine).await;
         let columns = tree.columns(&["Muon_pt".into()]).expect("are there");
         let fails = |_: Batch| Err(Error::new(ErrorKind::InvalidArgument, "the cut is wrong"));
-        let wrong = Cut { columns: vec!["flat_5".into()], predicate: Arc::new(fails) };
+        let wrong = Cut::new(["flat_5"], fails);
         let error = tree.read_where(columns.clone(), &wrong, 0..ENTRIES).await.unwrap_err();
         assert!(error.to_string().contains("the cut is wrong"), "{error}");
         let short = |_: Batch| Ok(vec![true; 3]);
-        let wrong = Cut { columns: vec!["flat_5".into()], predicate: Arc::new(short) };
+        let wrong = Cut::new(["flat_5"], short);
         let error = tree.read_where(columns.clone(), &wrong, 0..ENTRIES).await.unwrap_err();
         assert!(error.to_string().contains("3 values for 6000 entries"), "{error}");
-        let nowhere = Cut { columns: vec!["flat_99".into()], predicate: Arc::new(fails) };
+        let nowhere = Cut::new(["flat_99"], fails);
         let error = tree.read_where(columns, &nowhere, 0..ENTRIES).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotInFile);
     });

@@ -319,7 +319,7 @@ fn a_cut_decides_no_further_ahead_than_the_budget_allows() {
         let columns = ntuple.columns(&["Muon_pt".into(), "flat_*".into()]).expect("are there");
         let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
         let all = |batch: Batch| Ok(vec![true; batch.len() as usize]);
-        let cut = Cut { columns: names, predicate: Arc::new(all) };
+        let cut = Cut::new(names, all);
         ntuple.clusters(&(0..u64::MAX)).await.expect("page lists");
         let opened = engine.report().bytes_received;
         let columns: Box<dyn Columns> = Box::new(NtupleColumns::new(ntuple.clone(), columns));

@@ -24,6 +24,12 @@ pub struct Column {
 }
 
 impl Column {
+    /// Whether both are the same branch, read in the same way: as values, or as bytes.
+    pub(crate) fn is(&self, other: &Column) -> bool {
+        let of_bytes = |column: &Column| column.interpretation.is_of_bytes();
+        self.branch == other.branch && of_bytes(self) == of_bytes(other)
+    }
+
     /// The type of an entry as Awkward spells it: `float32`, `var * 3 * int16`, `string`.
     pub fn datashape(&self) -> String {
         datashape(&self.interpretation.empty())

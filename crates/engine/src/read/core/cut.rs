@@ -9,6 +9,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::columns::Batch;
+use super::request::Chosen;
 use remote::{Error, ErrorKind, Result};
 
 /// Decides about entries by the values of some columns.
@@ -33,9 +34,20 @@ where
 /// Which entries are read.
 #[derive(Clone)]
 pub struct Cut {
-    /// Names of the columns that decide, in the order in which the predicate gets them.
-    pub columns: Vec<String>,
+    /// The columns that decide, in the order in which the predicate gets them.
+    pub columns: Vec<Chosen>,
     pub predicate: Arc<dyn Predicate>,
+}
+
+impl Cut {
+    /// A predicate over the columns of these names.
+    pub fn new<N: Into<String>>(
+        columns: impl IntoIterator<Item = N>,
+        predicate: impl Predicate + 'static,
+    ) -> Self {
+        let columns = columns.into_iter().map(Chosen::named).collect();
+        Cut { columns, predicate: Arc::new(predicate) }
+    }
 }
 
 impl std::fmt::Debug for Cut {

@@ -18,9 +18,16 @@ pub struct Chosen {
     pub name: String,
     /// The caller did not name it: see [`Column::optional`](super::columns::Column::optional).
     pub optional: bool,
-    /// As the bytes of its entries: see `Tree::read_as_bytes`.
+    /// As the bytes of its entries: see `Tree::column_of_bytes`.
     pub as_bytes: bool,
     /// A field comes in the lists that it is in or, with paths of fields to keep, is one at the top
     /// with only those.
     pub keep: Option<Vec<String>>,
+}
+
+impl Chosen {
+    /// What the caller names, as its type says.
+    pub fn named(name: impl Into<String>) -> Self {
+        Chosen { name: name.into(), optional: false, as_bytes: false, keep: None }
+    }
 }

@@ -146,13 +146,7 @@ pub trait Columns: Any + Send + Sync {
 
     /// The same columns by their names, for other tables.
     fn chosen(&self) -> Vec<Chosen> {
-        let chosen = |name: &str| Chosen {
-            name: name.to_owned(),
-            optional: false,
-            as_bytes: false,
-            keep: None,
-        };
-        self.names().into_iter().map(chosen).collect()
+        self.names().into_iter().map(Chosen::named).collect()
     }
 
     /// Names of the friends that some of the columns are of.

@@ -3,7 +3,6 @@
 //! high-latency I/O in CMSSW".)
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use rootfile::Array;
 use serde::Serialize;
@@ -193,7 +192,7 @@ impl Exercise {
         let whole = move |batch: Batch| -> Result<Vec<bool>> {
             Ok(batch.entries.map(|entry| exercise.is_whole(entry)).collect())
         };
-        let cut = Cut { columns: Vec::new(), predicate: Arc::new(whole) };
+        let cut = Cut::new(Vec::<String>::new(), whole);
         let mut rest = match self.prescale > 0 && !choice.rest.names().is_empty() {
             true => Some(choice.rest.batches(0..events, step, Some(&cut)).await?),
             false => None,

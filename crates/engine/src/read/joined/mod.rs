@@ -214,15 +214,16 @@ impl Joined {
     /// `NotInFile` where there is none, `Unsupported` where it cannot be read.
     fn deciding(&self, cut: &Cut) -> Result<Joined> {
         let mut deciding = Joined { parts: self.parts.clone(), columns: Vec::new() };
-        for name in &cut.columns {
+        for chosen in &cut.columns {
+            let name = &chosen.name;
             let part = self.part_of(name);
             let own = match part {
-                0 => name,
+                0 => &**name,
                 part => {
                     name.strip_prefix(&format!("{}.", self.parts[part].friend.name)).unwrap_or(name)
                 }
             };
-            let column = self.parts[part].friend.table.require(own)?;
+            let column = self.parts[part].friend.table.matching(own, Some(chosen))?;
             let at = deciding.parts[part].columns.add(&*column, 0)?;
             let place = Place { part, at };
             deciding.columns.push(JoinedColumn { name: name.clone(), place });

@@ -45,7 +45,7 @@ impl Engine {
             Wanted::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
             Wanted::Chosen(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
         };
-        let decide = cut.iter().flat_map(|cut| &cut.columns).map(|name| &**name);
+        let decide = cut.iter().flat_map(|cut| &cut.columns).map(|column| &*column.name);
         let names: Vec<&str> = patterns.iter().map(|(name, _)| *name).chain(decide).collect();
         let resolver = NameResolver::around(self, &**table, friends, &names).await?;
         if let Some(chain) = table.downcast_ref::<Chain>() {

@@ -1,5 +1,6 @@
 //! A tree as a table, and columns of it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -158,7 +159,7 @@ impl Columns for TreeColumns {
         let chosen = |column: &Column| Chosen {
             name: column.name.clone(),
             optional: column.optional,
-            as_bytes: false,
+            as_bytes: column.interpretation.is_of_bytes(),
             keep: None,
         };
         self.columns.iter().map(chosen).collect()
@@ -166,7 +167,7 @@ impl Columns for TreeColumns {
 
     fn position(&self, others: &dyn Columns, at: usize) -> Option<usize> {
         let other = &others.downcast_ref::<TreeColumns>()?.columns[at];
-        self.columns.iter().position(|column| column.branch == other.branch)
+        self.columns.iter().position(|column| column.is(other))
     }
 
     fn add(&mut self, others: &dyn Columns, at: usize) -> Result<usize> {
@@ -260,27 +261,47 @@ impl Columns for TreeColumns {
         step: u64,
         learning: Learning,
     ) -> BoxFuture<'_, Result<Box<dyn LazyColumns>>> {
-        let learner = AccessPredictor::new(&self.tree, entries, step, learning);
-        let reader: Box<dyn LazyColumns> = Box::new(Lazy { learner, columns: self.clone() });
-        ready(Ok(reader)).boxed()
+        let (mut first, mut second) = (BTreeMap::new(), Vec::new());
+        for column in &self.columns {
+            if !first.entry(column.branch).or_insert(column).is(column) {
+                second.push(column);
+            }
+        }
+        let predictor =
+            AccessPredictor::new(&self.tree, first.into_values(), entries.clone(), step, learning);
+        let second = (!second.is_empty()).then(|| {
+            let learning = Learning { startup: false, together: false };
+            AccessPredictor::new(&self.tree, second, entries, step, learning)
+        });
+        let reader = Lazy { predictor, second, columns: self.columns.clone() };
+        ready(Ok(Box::new(reader) as Box<dyn LazyColumns>)).boxed()
     }
 }
 
 /// Columns of a tree that are read when they are looked at.
 struct Lazy {
-    learner: AccessPredictor,
-    columns: TreeColumns,
+    predictor: AccessPredictor,
+    /// For branches that are read as values and as bytes at the same time.
+    second: Option<AccessPredictor>,
+    columns: Vec<Column>,
 }
 
 impl LazyColumns for Lazy {
     fn advance(&mut self) -> BoxFuture<'_, Option<Result<Range<u64>>>> {
-        ready(self.learner.advance().map(Ok)).boxed()
+        if let Some(second) = &mut self.second {
+            second.advance();
+        }
+        ready(self.predictor.advance().map(Ok)).boxed()
     }
 
     fn touch(&mut self, column: usize, entries: Range<u64>) -> BoxFuture<'_, Result<Array>> {
         async move {
-            let column = &self.columns.columns[column];
-            let pieces = self.learner.touch(column.branch).await?;
+            let column = &self.columns[column];
+            let predictor = match &mut self.second {
+                Some(second) if !self.predictor.reads(column) => second,
+                _ => &mut self.predictor,
+            };
+            let pieces = predictor.touch(column.branch).await?;
             Ok(joined(&pieces, &entries)?.unwrap_or_else(|| column.interpretation.empty()))
         }
         .boxed()

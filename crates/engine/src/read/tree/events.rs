@@ -41,7 +41,7 @@ impl Tree {
 
     /// As [`Tree::events`], with some rules left out: for measuring what they bring.
     pub fn events_with(&self, entries: Range<u64>, learning: Learning) -> Events {
-        Events { learner: AccessPredictor::new(self, entries, 1, learning) }
+        Events { learner: AccessPredictor::new(self, [], entries, 1, learning) }
     }
 }
 

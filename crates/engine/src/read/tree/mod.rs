@@ -106,18 +106,6 @@ impl Tree {
         })
     }
 
-    /// Has a branch read as the bytes of its entries, for a caller who knows what they mean.
-    pub fn read_as_bytes(&self, branch: BranchId) {
-        let interpretation = Interpretation::of_bytes(self.typename(branch));
-        self.inner.interpretations.lock()[branch.0 as usize] = Some(Ok(Arc::new(interpretation)));
-    }
-
-    /// Whether a branch is read as the bytes of its entries, as a caller asked.
-    pub fn is_read_as_bytes(&self, branch: BranchId) -> bool {
-        let known = self.inner.interpretations.lock();
-        matches!(&known[branch.0 as usize], Some(Ok(how)) if how.is_of_bytes())
-    }
-
     /// The type of a branch, spelled as uproot does, also of one that cannot be read.
     pub fn typename(&self, branch: BranchId) -> String {
         let classes = &self.inner.file.format().classes;
@@ -134,9 +122,18 @@ impl Tree {
     /// # Errors
     /// As [`Tree::interpretation`].
     pub fn column(&self, branch: BranchId) -> Result<Column> {
-        let interpretation = self.interpretation(branch)?;
+        Ok(self.column_read_as(branch, self.interpretation(branch)?))
+    }
+
+    /// One branch as a column of the raw bytes of its entries.
+    pub fn column_of_bytes(&self, branch: BranchId) -> Column {
+        let interpretation = Interpretation::of_bytes(self.typename(branch));
+        self.column_read_as(branch, Arc::new(interpretation))
+    }
+
+    fn column_read_as(&self, branch: BranchId, interpretation: Arc<Interpretation>) -> Column {
         let name = self.inner.names.path(branch).to_owned();
-        Ok(Column { name, branch, interpretation, optional: false })
+        Column { name, branch, interpretation, optional: false }
     }
 
     /// A branch that counts the items of others: of one that only groups them, how many there are.
@@ -147,9 +144,7 @@ impl Tree {
         if !self.is_group(branch) {
             return self.column(branch);
         }
-        let name = self.inner.names.path(branch).to_owned();
-        let interpretation = Arc::new(Interpretation::of_counts());
-        Ok(Column { name, branch, interpretation, optional: false })
+        Ok(self.column_read_as(branch, Arc::new(Interpretation::of_counts())))
     }
 
     /// The columns that `patterns` name.
@@ -164,11 +159,11 @@ impl Tree {
             if columns.iter().any(|known| known.branch == branch) {
                 continue;
             }
-            let name = self.inner.names.path(branch).to_owned();
             let named = patterns.iter().any(|p| self.inner.names.find(p) == Some(branch));
             match self.interpretation(branch) {
                 Ok(interpretation) => {
-                    columns.push(Column { name, branch, interpretation, optional: !named });
+                    let column = self.column_read_as(branch, interpretation);
+                    columns.push(Column { optional: !named, ..column });
                 }
                 Err(error) if named => columns.extend(self.below(branch, error)?),
                 Err(_) if self.is_group(branch) => {
@@ -188,10 +183,11 @@ impl Tree {
     /// A branch as it is wanted.
     pub(super) fn chosen(&self, chosen: &Chosen) -> Result<Column> {
         let branch = self.inner.names.the(&chosen.name)?;
-        if chosen.as_bytes {
-            self.read_as_bytes(branch);
-        }
-        Ok(Column { optional: chosen.optional, ..self.column(branch)? })
+        let column = match chosen.as_bytes {
+            true => self.column_of_bytes(branch),
+            false => self.column(branch)?,
+        };
+        Ok(Column { optional: chosen.optional, ..column })
     }
 
     /// A named branch that only groups others stands for those.
@@ -268,9 +264,9 @@ impl Tree {
         let shown = columns.len();
         let mut read = columns;
         let mut deciding = Vec::new();
-        for name in cut.iter().flat_map(|cut| &cut.columns) {
-            let column = self.column(self.inner.names.the(name)?)?;
-            let known = read.iter().position(|other| other.branch == column.branch);
+        for chosen in cut.iter().flat_map(|cut| &cut.columns) {
+            let column = Column { optional: false, ..self.chosen(chosen)? };
+            let known = read.iter().position(|other| other.is(&column));
             deciding.push(known.unwrap_or(read.len()));
             match known {
                 Some(known) => read[known].optional = false,

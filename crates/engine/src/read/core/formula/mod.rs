@@ -81,7 +81,7 @@ impl Cut {
         if columns.is_empty() {
             return Err(wrong(text, "names no column"));
         }
-        Ok(Cut { columns, predicate: Arc::new(Formula { text: text.to_owned(), root }) })
+        Ok(Cut::new(columns, Formula { text: text.to_owned(), root }))
     }
 }
 
@@ -204,10 +204,11 @@ mod tests {
     use rootfile::Numbers;
 
     use super::*;
+    use crate::read::core::request::Chosen;
 
     fn decide(text: &str, columns: &[(&str, Numbers)]) -> Result<Vec<bool>> {
         let cut = Cut::parse(text)?;
-        let chosen = cut.columns.iter().map(|name| {
+        let chosen = cut.columns.iter().map(|Chosen { name, .. }| {
             let (_, numbers) = columns.iter().find(|(other, _)| other == name).expect("is there");
             (name.clone(), Array::Numbers { numbers: numbers.clone(), shape: vec![] })
         });
@@ -238,7 +239,7 @@ mod tests {
             ("(some > 5) | (all < 3)", [true, false, true, true]),
         ] {
             let cut = Cut::parse(text).unwrap();
-            let named = |name: &String| {
+            let named = |Chosen { name, .. }: &Chosen| {
                 (name.clone(), if name == "some" { some.clone() } else { all.clone() })
             };
             let columns = cut.columns.iter().map(named).collect();

@@ -81,9 +81,10 @@ pub(crate) struct AccessPredictor {
 }
 
 impl AccessPredictor {
-    /// Begins before the first step.
-    pub(crate) fn new(
+    /// Begins before the first step. Branches that are none of `columns` are read by their types.
+    pub(crate) fn new<'a>(
         tree: &Tree,
+        columns: impl IntoIterator<Item = &'a Column>,
         entries: Range<u64>,
         step_entries: u64,
         learning: Learning,
@@ -94,6 +95,7 @@ impl AccessPredictor {
         let profile = if believed { tree.file().profiles().load(tree.metadata()) } else { None };
         remember(&mut stats, tree, profile.as_ref());
         let pipe_bytes = tree.file().remote().pipe_bytes();
+        let by_branch = |column: &Column| (column.branch.0 as usize, Arc::new(column.clone()));
         AccessPredictor {
             cache: BasketCache::new(tree),
             tree: tree.clone(),
@@ -101,7 +103,7 @@ impl AccessPredictor {
             step: 0,
             stats,
             profile,
-            columns: BTreeMap::new(),
+            columns: columns.into_iter().map(by_branch).collect(),
             counters: BTreeMap::new(),
             handles: BTreeMap::new(),
             ends: BTreeSet::new(),
@@ -116,6 +118,11 @@ impl AccessPredictor {
 
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// Whether a branch is read in the way of this column.
+    pub(crate) fn reads(&self, column: &Column) -> bool {
+        self.columns.get(&(column.branch.0 as usize)).is_some_and(|known| known.is(column))
     }
 
     /// Goes to the next step; its entries, or `None` after the last.
