@@ -29,6 +29,7 @@ pub mod network;
 pub mod one_shot;
 pub mod servers;
 mod spool;
+pub mod tls;
 mod xrootd;
 
 use std::ops::Range;

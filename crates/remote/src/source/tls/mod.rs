@@ -1,0 +1,47 @@
+//! TLS around a byte stream, for https and within XRootD.
+//!
+//! [`provider`] names where ciphers are from, [`trust`] whose signatures are believed, [`verifier`]
+//! checks servers by it, [`config`] adds the user's certificate, [`stream`] is the stream itself,
+//! and [`failure`] has the words for what can go wrong.
+//!
+//! A [`Session`] is made before there is a connection, and so its first message can leave with
+//! bytes of the caller; [`Session::over`] gives the stream. Versions before 1.2 are not spoken.
+
+mod config;
+mod failure;
+mod provider;
+mod stream;
+mod trust;
+mod verifier;
+
+pub use config::{TlsConfig, client_config, config_for};
+pub use failure::{Failure, Stage};
+pub use provider::provider;
+pub use stream::{Encrypted, Handshake, Peer, Session};
+pub use trust::Trust;
+
+use std::io;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::network::Stream;
+
+/// TLS over a stream, with a server of this name. The handshake goes on while the stream is read,
+/// and what is written before its end leaves with it.
+///
+/// # Errors
+/// `InvalidArgument` for a name that no certificate can have.
+pub fn connect(stream: Box<dyn Stream>, host: &str, config: &Arc<TlsConfig>) -> Result<Encrypted> {
+    Ok(Session::new(host, config, &[])?.over(stream, &[]))
+}
+
+/// The words for an error of such a stream; for another one its own.
+pub fn explain(error: &io::Error) -> Error {
+    match Failure::of(error) {
+        Some(failure) => failure.explain(),
+        None => Error::new(ErrorKind::Connection, error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

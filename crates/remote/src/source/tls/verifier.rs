@@ -1,0 +1,154 @@
+//! Whether a server is who it says.
+
+use std::fmt;
+use std::sync::Arc;
+
+use credentials::x509::Certificate;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{verify_server_cert_signed_by_trust_anchor, verify_server_name};
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
+
+use super::provider::provider;
+use super::trust::Trust;
+
+/// Checks chain, validity and name, and says of a failure what it saw. The name is looked for among
+/// the alternative names, and in the subject only of a certificate without any, as the field's
+/// oldest ones are (RFC 6125, section 6.4.4).
+pub struct Verifier {
+    trust: Arc<Trust>,
+    algorithms: WebPkiSupportedAlgorithms,
+    /// Chain and name are not looked at.
+    is_insecure: bool,
+}
+
+/// What was wrong with a certificate, and whose it was.
+#[derive(Debug)]
+pub struct Unverified {
+    pub why: CertificateError,
+    /// Of the last certificate of the chain, as far as the server has sent it.
+    pub issuer: String,
+    pub is_self_signed: bool,
+    pub common_name: Option<String>,
+    /// Where the authorities are from.
+    pub trusted: String,
+}
+
+impl fmt::Display for Unverified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.why)
+    }
+}
+
+impl std::error::Error for Unverified {}
+
+impl Verifier {
+    pub fn new(trust: Arc<Trust>, is_insecure: bool) -> Self {
+        let algorithms = provider().signature_verification_algorithms;
+        Verifier { trust, algorithms, is_insecure }
+    }
+
+    fn check(
+        &self,
+        end: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), Error> {
+        let certificate = ParsedCertificate::try_from(end)?;
+        let (anchors, all) = (self.trust.anchors(), self.algorithms.all);
+        verify_server_cert_signed_by_trust_anchor(&certificate, anchors, intermediates, now, all)?;
+        verify_server_name(&certificate, name).or_else(|error| {
+            let ServerName::DnsName(wanted) = name else { return Err(error) };
+            let old = name_of_old(end);
+            let is_meant = old.is_some_and(|old| old.eq_ignore_ascii_case(wanted.as_ref()));
+            if is_meant { Ok(()) } else { Err(error) }
+        })
+    }
+
+    fn seen(
+        &self,
+        why: CertificateError,
+        end: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+    ) -> Unverified {
+        let own = Certificate::parse(end).ok();
+        let last = intermediates.last().and_then(|last| Certificate::parse(last).ok());
+        let last = last.as_ref().or(own.as_ref());
+        Unverified {
+            why,
+            issuer: last.map_or("unreadable".into(), |last| last.issuer.clone()),
+            is_self_signed: own.as_ref().is_some_and(Certificate::is_own_issuer),
+            common_name: own.as_ref().and_then(common_name),
+            trusted: self.trust.said().to_owned(),
+        }
+    }
+}
+
+/// The last common name of the subject; the grid's host certificates had `host/` before it.
+fn common_name(certificate: &Certificate) -> Option<String> {
+    let (_, name) = certificate.subject.rsplit_once("/CN=")?;
+    Some(name.strip_prefix("host/").unwrap_or(name).to_owned())
+}
+
+/// The common name of a certificate that names no host elsewhere.
+fn name_of_old(der: &CertificateDer<'_>) -> Option<String> {
+    let certificate = Certificate::parse(der).ok()?;
+    let is_old = certificate.hosts.is_empty() && certificate.addresses.is_empty();
+    if is_old { common_name(&certificate) } else { None }
+}
+
+impl fmt::Debug for Verifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let insecure = if self.is_insecure { ", insecure" } else { "" };
+        write!(f, "Verifier({}{insecure})", self.trust.said())
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        end: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        _ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.is_insecure {
+            return Ok(ServerCertVerified::assertion());
+        }
+        match self.check(end, intermediates, name, now) {
+            Ok(()) => Ok(ServerCertVerified::assertion()),
+            Err(Error::InvalidCertificate(why)) => {
+                let seen = Arc::new(self.seen(why, end, intermediates));
+                let other = CertificateError::Other(OtherError(seen));
+                Err(Error::InvalidCertificate(other))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
