@@ -125,9 +125,9 @@ impl Failure {
                 failed(format!("{host} does not speak TLS on this port"))
                     .with_advice("check the port, or the scheme of the address")
             }
-            TlsError::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => {
-                failed(format!("{host} speaks older versions of TLS only than 1.2, which are broken"))
-            }
+            TlsError::PeerIncompatible(PeerIncompatible::ServerDoesNotSupportTls12Or13) => failed(
+                format!("{host} speaks older versions of TLS only than 1.2, which are broken"),
+            ),
             TlsError::PeerIncompatible(why) => {
                 failed(format!("{host} and farroot have no way of TLS in common: {why:?}"))
             }
@@ -153,16 +153,14 @@ impl Failure {
             | A::AccessDenied
             | A::CertificateRequired => self.of_refusal(Some(alert)),
             A::HandshakeFailure if self.0.is_asked => self.of_refusal(Some(alert)),
-            A::ProtocolVersion => {
-                failed(format!("{host} speaks older versions of TLS only than 1.2, which are broken"))
-            }
+            A::ProtocolVersion => failed(format!(
+                "{host} speaks older versions of TLS only than 1.2, which are broken"
+            )),
             A::HandshakeFailure | A::InsufficientSecurity => {
                 failed(format!("{host} and farroot have no cipher in common ({alert:?})"))
             }
-            A::UnrecognisedName => {
-                failed(format!("{host} has no certificate for this name"))
-                    .with_advice("use the full name of the server")
-            }
+            A::UnrecognisedName => failed(format!("{host} has no certificate for this name"))
+                .with_advice("use the full name of the server"),
             alert => failed(format!("{host} ended TLS: {alert:?}")),
         }
     }
@@ -183,13 +181,18 @@ impl Failure {
             None => format!("{host} wants a certificate of the user, and there was none to show"),
         };
         let advice = match (shown, alert) {
-            (Some(_), Some(AlertDescription::UnknownCA | AlertDescription::UnsupportedCertificate)) => {
+            (
+                Some(_),
+                Some(AlertDescription::UnknownCA | AlertDescription::UnsupportedCertificate),
+            ) => {
                 "the server may not take proxies, or not those of this authority: try a token, or \
                  the user's certificate itself"
             }
             (Some(_), _) => "make a new proxy: voms-proxy-init -voms VO -rfc",
-            (None, _) => "make a proxy with voms-proxy-init -voms VO -rfc, or name one in \
-                          X509_USER_PROXY",
+            (None, _) => {
+                "make a proxy with voms-proxy-init -voms VO -rfc, or name one in \
+                          X509_USER_PROXY"
+            }
         };
         Error::new(ErrorKind::Unauthenticated, what).with_advice(advice)
     }
@@ -224,9 +227,8 @@ fn of_certificate(host: &str, why: &CertificateError) -> Error {
         }
         CertificateError::ExpiredContext { time, not_after } => {
             let (when, ago) = (date(*not_after), span(*not_after, *time));
-            failed(format!("the certificate of {host} expired {ago} ago, on {when}")).with_advice(
-                "tell the site; if your own clock is wrong, set it",
-            )
+            failed(format!("the certificate of {host} expired {ago} ago, on {when}"))
+                .with_advice("tell the site; if your own clock is wrong, set it")
         }
         CertificateError::NotValidYetContext { time, not_before } => {
             let (when, after) = (date(*not_before), span(*time, *not_before));
@@ -280,7 +282,6 @@ fn span(from: UnixTime, to: UnixTime) -> String {
         _ => format!("{} days", seconds / 86_400),
     }
 }
-
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -65,11 +65,7 @@ impl Session {
     ///
     /// # Errors
     /// `InvalidArgument` for a name that no certificate can have.
-    pub fn new(
-        host: &str,
-        config: &Arc<TlsConfig>,
-        alpn: &[&str],
-    ) -> Result<Self, Error> {
+    pub fn new(host: &str, config: &Arc<TlsConfig>, alpn: &[&str]) -> Result<Self, Error> {
         let bare = host.trim_start_matches('[').trim_end_matches(']').trim_end_matches('.');
         let wrong = |why: String| {
             let what = format!("{host:?} is no name that a certificate can be for: {why}");
@@ -201,10 +197,25 @@ impl Encrypted {
             self.announce();
         }
         result.map_err(|error| {
-            // The alert that says why.
-            let _ = self.process(None);
+            self.take_alert();
             self.fail(Why::Tls(error))
         })
+    }
+
+    /// After an error: the alert that tells the server why. Nothing else may be asked of a
+    /// connection that has failed.
+    fn take_alert(&mut self) {
+        while self.connection.wants_write() {
+            match self.connection.process_tls_records(&mut []).state {
+                Ok(ConnectionState::EncodeTlsData(mut data)) => {
+                    let _ = append(&mut self.outgoing, |buffer| data.encode(buffer));
+                }
+                Ok(ConnectionState::ReadTraffic(mut traffic)) => {
+                    while traffic.next_record().is_some() {}
+                }
+                _ => return,
+            }
+        }
     }
 
     fn process(&mut self, mut buffer: Option<&mut ReadBuf<'_>>) -> Result<(), rustls::Error> {
@@ -257,8 +268,7 @@ impl Encrypted {
             Some(rustls::ProtocolVersion::TLSv1_3) => "TLS 1.3",
             _ => "TLS 1.2",
         };
-        let is_resumed =
-            self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
+        let is_resumed = self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed);
         let chain = self.connection.peer_certificates().unwrap_or_default();
         let chain = chain.iter().map(|certificate| certificate.to_vec()).collect();
         self.handshake.send_replace(Handshake::Done(Arc::new(Peer { version, is_resumed, chain })));
@@ -327,7 +337,9 @@ fn append(
 ) -> Result<(), rustls::Error> {
     let at = outgoing.len();
     let size = match encode(&mut []) {
-        Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) => required_size,
+        Err(EncodeError::InsufficientSize(InsufficientSizeError { required_size })) => {
+            required_size
+        }
         _ => return Ok(()),
     };
     outgoing.resize(at + size, 0);
@@ -439,15 +451,14 @@ impl AsyncWrite for Encrypted {
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if !this.connection.is_handshaking() && this.failure.is_none() {
-            let incoming = &mut this.incoming[this.start..this.start];
+        if !this.connection.is_handshaking() && this.advance(None).is_ok() {
+            let incoming = &mut this.incoming[this.start..this.end];
             if let Ok(ConnectionState::WriteTraffic(mut traffic)) =
                 this.connection.process_tls_records(incoming).state
             {
                 let outgoing = &mut this.outgoing;
-                let ended = append_encrypted(outgoing, 0, |buffer| {
-                    traffic.queue_close_notify(buffer)
-                });
+                let ended =
+                    append_encrypted(outgoing, 0, |buffer| traffic.queue_close_notify(buffer));
                 ended.map_err(io::Error::other)?;
             }
         }
