@@ -4,8 +4,8 @@
 //! checks servers by it, [`config`] adds the user's certificate, [`stream`] is the stream itself,
 //! and [`failure`] has the words for what can go wrong.
 //!
-//! A [`Session`] is made before there is a connection, and so its first message can leave with
-//! bytes of the caller; [`Session::over`] gives the stream. Versions before 1.2 are not spoken.
+//! A [`TlsSession`] is made before there is a connection, and so its first message can leave with
+//! bytes of the caller; [`TlsSession::over`] gives the stream. Versions before 1.2 are not spoken.
 
 mod config;
 mod failure;
@@ -17,7 +17,7 @@ mod verifier;
 pub use config::{TlsConfig, client_config, config_for};
 pub use failure::{Failure, Stage};
 pub use provider::provider;
-pub use stream::{Encrypted, Handshake, Peer, Session};
+pub use stream::{Encrypted, Handshake, Peer, TlsSession};
 pub use trust::Trust;
 
 use std::io;
@@ -32,7 +32,7 @@ use crate::source::network::Stream;
 /// # Errors
 /// `InvalidArgument` for a name that no certificate can have.
 pub fn connect(stream: Box<dyn Stream>, host: &str, config: &Arc<TlsConfig>) -> Result<Encrypted> {
-    Ok(Session::new(host, config, &[])?.over(stream, &[]))
+    Ok(TlsSession::new(host, config, &[])?.over(stream, &[]))
 }
 
 /// The words for an error of such a stream; for another one its own.

@@ -52,14 +52,14 @@ pub struct Peer {
 }
 
 /// A session of TLS before it has a stream.
-pub struct Session {
+pub struct TlsSession {
     connection: UnbufferedClientConnection,
     config: Arc<TlsConfig>,
     host: String,
     outgoing: Vec<u8>,
 }
 
-impl Session {
+impl TlsSession {
     /// A session with a server of this name. `alpn` names the protocols that are spoken within, if
     /// the server is to know (RFC 7301).
     ///
@@ -75,7 +75,7 @@ impl Session {
         let alpn = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
         let connection =
             UnbufferedClientConnection::new_with_alpn(config.rustls.clone(), name, alpn);
-        Ok(Session {
+        Ok(TlsSession {
             connection: connection.map_err(|error| wrong(error.to_string()))?,
             config: config.clone(),
             host: bare.to_owned(),

@@ -260,7 +260,7 @@ async fn the_hello_can_leave_behind_other_bytes() {
     let server = Arc::new(server(&authority.host(), BOTH));
     let config = client_config(&authority.trust(), None, false).unwrap();
     let mut stream = answering(&server);
-    let mut session = Session::new(HOST, &config, &[]).unwrap();
+    let mut session = TlsSession::new(HOST, &config, &[]).unwrap();
     let hello = session.hello();
     assert_eq!(hello[0], 22, "a record of the handshake");
     assert!(session.hello().is_empty());
@@ -570,10 +570,10 @@ async fn damage_on_the_way_is_an_error_wherever_it_is() {
 fn a_name_that_no_certificate_has_is_the_callers_error() {
     let config = client_config(&Authority::new("Test CA").trust(), None, false).unwrap();
     for host in ["a b", "", "x..y"] {
-        let error = Session::new(host, &config, &[]).err().unwrap();
+        let error = TlsSession::new(host, &config, &[]).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{host:?}");
     }
     for host in ["[::1]", "127.0.0.1", "h_1.example.", "H"] {
-        assert!(Session::new(host, &config, &[]).is_ok(), "{host:?}");
+        assert!(TlsSession::new(host, &config, &[]).is_ok(), "{host:?}");
     }
 }

@@ -11,7 +11,12 @@ use rustls::pki_types::CertificateDer;
 /// Sets of authorities that are kept ready: a process has one, a test some.
 const KEPT_MAX: usize = 8;
 
-static KEPT: LazyLock<Mutex<Vec<(Arc<Authorities>, Arc<Trust>)>>> = LazyLock::new(Mutex::default);
+static KEPT: LazyLock<Mutex<Vec<Kept>>> = LazyLock::new(Mutex::default);
+
+struct Kept {
+    authorities: Arc<Authorities>,
+    trust: Arc<Trust>,
+}
 
 /// The authorities of which a server's certificate has to come from one.
 pub struct Trust {
@@ -25,14 +30,14 @@ impl Trust {
     pub fn of(surroundings: &Surroundings) -> Arc<Self> {
         let authorities = Authorities::load(surroundings);
         let mut kept = KEPT.lock();
-        if let Some((_, trust)) = kept.iter().find(|(known, _)| Arc::ptr_eq(known, &authorities)) {
-            return trust.clone();
+        if let Some(known) = kept.iter().find(|kept| Arc::ptr_eq(&kept.authorities, &authorities)) {
+            return known.trust.clone();
         }
         let trust = Arc::new(Trust::new(&authorities));
         if kept.len() >= KEPT_MAX {
             kept.remove(0);
         }
-        kept.push((authorities, trust.clone()));
+        kept.push(Kept { authorities, trust: trust.clone() });
         trust
     }
 
