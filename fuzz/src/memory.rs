@@ -13,7 +13,7 @@ thread_local! {
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// To be made the global allocator by whoever measures.
+/// The global allocator of a program that measures.
 pub struct Counting;
 
 // SAFETY: every call goes to the system's allocator unchanged; counting allocates nothing, since

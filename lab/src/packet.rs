@@ -21,7 +21,7 @@ const FLAG_PSH: u8 = 0x08;
 const FLAG_ACK: u8 = 0x10;
 const FLAG_CWR: u8 = 0x80;
 
-/// What tells one flow from another: addresses, protocol and ports. Ports are 0 where there are
+/// What a flow is known by: addresses, protocol and ports. Ports are 0 where there are
 /// none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {

@@ -38,7 +38,7 @@ class IoReport(Mapping[str, Any]):
             ``hedge_bytes`` that they brought first, ``connections``, ``connect_s`` and
             ``first_byte_s`` at best,
             ``transfer_s``, ``rate`` in bytes a second of it, and where there are several servers
-            ``history``: ``rates`` in each tenth of the time, ``standings`` with their times.
+            ``history``: ``rates`` in each tenth of the time, ``states`` with their times.
         notes: Things worth knowing: redirections, servers without ranges.
     """
 

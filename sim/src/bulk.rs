@@ -1,4 +1,4 @@
-//! Files whose every byte can be told from its place, and reads of all of one.
+//! Files whose bytes follow from their offsets, and reads of all of one.
 
 use std::ops::Range;
 

@@ -51,7 +51,7 @@ pub struct Behaviour {
     /// Answers opens without the size, as servers of version 3 and proxies may.
     pub opens_without_stat: bool,
     /// Sends every open to the first of these that has not been tried; where there are none left,
-    /// to nobody.
+    /// nowhere.
     pub redirects_to: Vec<(String, u16)>,
     /// Does not say who has a file, and has to be asked by opening it.
     pub locates_nothing: bool,
@@ -83,7 +83,7 @@ pub struct Behaviour {
     /// Refuses to say what an open file is.
     pub knows_no_handles: bool,
     /// Says this of files that are opened or asked about, instead of the truth.
-    pub says: Said,
+    pub says: Claims,
     /// Time to serve one request; requests of one connection are served one after another, as
     /// xrootd does.
     pub service: Duration,
@@ -91,7 +91,7 @@ pub struct Behaviour {
 
 /// What a server says of its files where that is not the truth.
 #[derive(Debug, Clone, Default)]
-pub struct Said {
+pub struct Claims {
     /// Seconds since 1970.
     pub modified: Option<i64>,
     pub id: Option<String>,
@@ -286,11 +286,11 @@ impl Connection {
             Request::Read(read) => {
                 self.reads += 1;
                 let (fails_reads, shortens_reads, lengthens_reads) = {
-                    let told = self.behaviour.lock();
-                    (told.fails_reads, told.shortens_reads, told.lengthens_reads)
+                    let behaviour = self.behaviour.lock();
+                    (behaviour.fails_reads, behaviour.shortens_reads, behaviour.lengthens_reads)
                 };
                 if let Some(code) = fails_reads {
-                    return self.refuse(tag, code, "as told");
+                    return self.refuse(tag, code, "as scripted");
                 }
                 let length =
                     (read.length as usize).saturating_sub(shortens_reads) + lengthens_reads;
@@ -301,10 +301,10 @@ impl Connection {
             }
             Request::Pgread(read) => {
                 self.reads += 1;
-                let told = self.behaviour.lock().clone();
-                let code = told.refuses_checksums.or(told.fails_reads);
+                let behaviour = self.behaviour.lock().clone();
+                let code = behaviour.refuses_checksums.or(behaviour.fails_reads);
                 if let Some(code) = code {
-                    return self.refuse(tag, code, "as told");
+                    return self.refuse(tag, code, "as scripted");
                 }
                 match self.range(read.handle, read.offset, read.length) {
                     Some(bytes) => self.server.answer_pages(tag, read.offset, &bytes, false),
@@ -313,9 +313,9 @@ impl Connection {
             }
             Request::Readv(readv) => {
                 self.reads += 1;
-                let told = self.behaviour.lock().fails_reads;
-                if let Some(code) = told {
-                    return self.refuse(tag, code, "as told");
+                let fails_reads = self.behaviour.lock().fails_reads;
+                if let Some(code) = fails_reads {
+                    return self.refuse(tag, code, "as scripted");
                 }
                 let record = |segment: &Segment| {
                     let bytes = self.range(segment.handle, segment.offset, segment.length)?;
@@ -392,7 +392,7 @@ impl Connection {
             return self.redirect(tag, path, &redirects_to);
         }
         if let Some(time) = waits.filter(|_| self.waited.lock().insert(path.to_owned())) {
-            return self.server.answer_wait(tag, time, "as told");
+            return self.server.answer_wait(tag, time, "as scripted");
         }
         let Some(content) = self.file(path) else {
             return self.refuse(tag, ErrorCode::NOT_FOUND, "no such file");

@@ -240,11 +240,11 @@ fn of_many_files_each_has_its_own_result() {
         let stage = Stage::new();
         let engine = stage.engine();
         let sources = ["f", "missing", "empty", "g"].map(|name| format!("root://a//{name}"));
-        let told = Mutex::new(BTreeMap::new());
-        let tell = |progress: remote::Progress| {
-            told.lock().insert(progress.file, (progress.done, progress.size));
+        let seen = Mutex::new(BTreeMap::new());
+        let record = |progress: remote::Progress| {
+            seen.lock().insert(progress.file, (progress.done, progress.size));
         };
-        let copied = engine.remote().copy(&sources, stage.folder.path(), VERIFIED, &tell).await;
+        let copied = engine.remote().copy(&sources, stage.folder.path(), VERIFIED, &record).await;
         let copied = copied.expect("begins");
         let kinds: Vec<_> =
             copied.iter().map(|file| file.as_ref().map_err(Error::kind).map(|f| f.size)).collect();
@@ -252,8 +252,8 @@ fn of_many_files_each_has_its_own_result() {
         assert_eq!(kinds, [Ok(size), Err(ErrorKind::NotFound), Ok(0), Ok(small)]);
         assert_eq!(stage.names(), ["empty", "f", "g"]);
         stage.holds("g", &stage.content[..MB]);
-        let told = told.into_inner();
-        assert_eq!(told, BTreeMap::from([(0, (size, size)), (2, (0, 0)), (3, (small, small))]));
+        let seen = seen.into_inner();
+        assert_eq!(seen, BTreeMap::from([(0, (size, size)), (2, (0, 0)), (3, (small, small))]));
     });
 }
 
@@ -267,13 +267,13 @@ fn a_copy_keeps_within_the_memory_budget() {
         let target = stage.path("f");
         let most = Mutex::new(0);
         let sources = ["root://a//f".to_owned()];
-        let tell = |progress: remote::Progress| {
+        let record = |progress: remote::Progress| {
             // All that has come is written, or held against the budget.
             let held = engine.report().bytes_received.saturating_sub(progress.done);
             let mut most = most.lock();
             *most = held.max(*most);
         };
-        let copied = engine.remote().copy(&sources, &target, CopyOptions::default(), &tell).await;
+        let copied = engine.remote().copy(&sources, &target, CopyOptions::default(), &record).await;
         copied.expect("begins").pop().expect("one").expect("copies");
         stage.holds("f", &stage.content);
         assert!(*most.lock() <= budget, "{} bytes held", most.lock());

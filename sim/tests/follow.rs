@@ -63,7 +63,7 @@ fn what_is_looked_at_is_read_on() {
     }
 }
 
-/// A column that nobody looks at any more is not read to its end.
+/// A column that the event loop no longer uses is not read to its end.
 #[test]
 fn what_is_no_longer_looked_at_is_let_go() {
     farroot_sim::run(async {

@@ -1,4 +1,4 @@
-//! Columns that nobody has named, and of which only the data show that they cannot be read.
+//! Columns that the caller has not named, and of which only the data show that they cannot be read.
 
 use bytes::Bytes;
 use engine::{Batch, Cut, Engine, Error, ErrorKind, OnError, Place, ScanRequest, Step, Wanted};
@@ -12,7 +12,7 @@ fn be(bytes: &[u8], at: usize, len: usize) -> usize {
     bytes[at..at + len].iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// The file with a basket of the column that says it has I/O features which nobody knows: the last
+/// The file with a basket of the column with I/O features that no reader has: the last
 /// basket, or the first one.
 async fn with_unknown_features(column: &str, last: bool) -> Bytes {
     let engine = engine_beside(&[Bytes::from_static(FILE)]);
@@ -60,8 +60,8 @@ fn lacks_the_column(batches: &[Batch]) {
     for batch in batches {
         assert!(!batch.columns.is_empty());
         assert!(batch.columns.iter().all(|(name, _)| name != COLUMN), "{:?}", batch.entries);
-        let told: Vec<&str> = batch.left_out.iter().map(|column| &*column.column).collect();
-        assert_eq!(told, [COLUMN]);
+        let names: Vec<&str> = batch.left_out.iter().map(|column| &*column.column).collect();
+        assert_eq!(names, [COLUMN]);
         assert_eq!(batch.left_out[0].error.kind(), ErrorKind::Unsupported);
     }
 }

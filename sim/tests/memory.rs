@@ -57,7 +57,7 @@ fn batches_larger_than_the_budget_come_one_by_one() {
     });
 }
 
-/// Nobody takes batches: fetching stops when the budget is full.
+/// The consumer takes no batch: fetching stops when the budget is full.
 #[test]
 fn a_consumer_that_does_not_take_stops_the_fetching() {
     let received = farroot_sim::run(async {

@@ -215,7 +215,7 @@ fn a_part_of_a_nested_collection_takes_its_own_pages_alone() {
 }
 
 /// A cluster of 600 entries has pages of 256 numbers and of 128 ends of lists. What is in lists is
-/// read of the whole cluster: only the ends tell which pages it is in.
+/// read of the whole cluster: only the ends show which pages it is in.
 #[test]
 fn some_entries_of_a_cluster_take_the_pages_that_they_are_in() {
     let (few, many) = farroot_sim::run(async {
@@ -265,12 +265,12 @@ async fn many_files(files: usize) -> (f64, String) {
     (round_trips(started.elapsed(), RTT), log)
 }
 
-/// It took nine round trips: nothing was guessed of a file while none before had told.
+/// It took nine round trips: nothing was guessed before an earlier file had shown the sizes.
 #[test]
 fn several_files_are_read_as_one() {
     farroot_sim::run(async {
         // The second file is opened beside the first, a round trip later: its connection has to log
-        // in before. Of more files, those before tell where the header ends.
+        // in before. Of more files, those before show where the header ends.
         let (took, log) = many_files(2).await;
         assert!(took < 6.01, "{took:.3} round trips:\n{log}");
         farroot_sim::log::golden("xrootd_ntuple_two_files", &log);

@@ -150,7 +150,7 @@ fn the_callers_own_work_hides_the_next_batches() {
     });
 }
 
-/// The second file is opened while the first one is worked on: nobody waits for that.
+/// The second file is opened while the first one is worked on: no time is spent waiting for it.
 #[test]
 fn files_opened_ahead_cost_their_caller_nothing() {
     farroot_sim::run(async {

@@ -1,4 +1,4 @@
-//! Reading on behind what cannot be read: exactly the steps that hold it are left out, and told.
+//! Reading on behind what cannot be read: exactly the steps that hold it are left out and reported.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,9 +55,9 @@ async fn read(
     report: bool,
 ) -> (Vec<Result<Part, Error>>, Vec<Skipped>) {
     let skipped: Arc<Mutex<Vec<Skipped>>> = Arc::default();
-    let told = skipped.clone();
+    let reported = skipped.clone();
     let on_error = match report {
-        true => OnError::Report(Arc::new(move |one| told.lock().push(one))),
+        true => OnError::Report(Arc::new(move |one| reported.lock().push(one))),
         false => OnError::Raise,
     };
     let place = |file| Place { url: numbered(file), path: None, ..Place::default() };
@@ -77,8 +77,8 @@ async fn read(
     (all, skipped)
 }
 
-/// What is handed out and what is told together are all entries of the file, and the step that is
-/// left out is the one with the damage.
+/// What is handed out and what is reported are together all entries of the file, and the step that
+/// is left out is the one with the damage.
 fn leaves_out_the_damage(content: &'static [u8], column: &'static str, nth: usize) {
     farroot_sim::run(async move {
         let (bytes, bad) = spoilt(content, column, nth).await;
@@ -134,8 +134,8 @@ fn what_is_no_file_is_left_out_as_a_whole() {
         let (parts, skipped) = read(&engine, 3, "flat_0", true).await;
         let entries: u64 = parts.into_iter().map(|part| part.expect("reads").batch.len()).sum();
         assert_eq!(entries, 6_000);
-        let told: Vec<_> = skipped.iter().map(|one| (one.file, one.entries.clone())).collect();
-        assert_eq!(told, [(0, None), (2, None)]);
+        let reported: Vec<_> = skipped.iter().map(|one| (one.file, one.entries.clone())).collect();
+        assert_eq!(reported, [(0, None), (2, None)]);
         assert_eq!(skipped[1].error.kind(), ErrorKind::NotFound);
     });
 }

@@ -1,4 +1,4 @@
-//! Every Rust file is part of a crate: no orphan that nobody compiles.
+//! Every Rust file is part of a crate: no orphan that is never compiled.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -62,8 +62,8 @@ pub fn run(arguments: &CpArguments) -> Outcome {
         } else {
             let options = CopyOptions { overwrite: arguments.force, verify: arguments.verify };
             let bar = Bar::new();
-            let tell = |progress| bar.tell(progress);
-            let copied = engine.remote().copy(&files, Path::new(target), options, &tell).await?;
+            let show = |progress| bar.show(progress);
+            let copied = engine.remote().copy(&files, Path::new(target), options, &show).await?;
             bar.bar.finish_and_clear();
             arguments.account(copied, engine.trace().now() - begun)
         };
@@ -138,7 +138,7 @@ impl CpArguments {
             [] => Ok(()),
             [only] if files == 1 => Err(only.clone().into()),
             several => {
-                several.iter().cloned().for_each(|error| Failure::from(error).tell());
+                several.iter().cloned().for_each(|error| Failure::from(error).print());
                 Err(format!("{} of {files} files have not been copied", several.len()).into())
             }
         }
@@ -194,7 +194,7 @@ impl Bar {
         Bar { bar, files: Mutex::default() }
     }
 
-    fn tell(&self, progress: Progress) {
+    fn show(&self, progress: Progress) {
         let mut files = self.files.lock();
         files.resize(progress.files, (0, 0));
         if let Some(file) = files.get_mut(progress.file) {

@@ -61,7 +61,7 @@ pub fn run(arguments: &LsArguments) -> Outcome {
             0 => Ok(()),
             1 if count == 1 => Err(failed.remove(0)),
             several => {
-                failed.into_iter().for_each(|failure| failure.tell());
+                failed.into_iter().for_each(|failure| failure.print());
                 Err(format!("{several} of {count} files cannot be listed").into())
             }
         }

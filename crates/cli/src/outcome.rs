@@ -41,20 +41,20 @@ impl From<String> for Failure {
 }
 
 impl Failure {
-    /// Tells the person.
-    pub fn tell(&self) {
+    /// Prints it on standard error.
+    pub fn print(&self) {
         if let Failure::Message(message) = self {
             eprintln!("farroot: {}", shown_lines(message));
         }
     }
 }
 
-/// Tells the person what was in the way, and the shell.
+/// Prints what was in the way; the code for the shell.
 pub fn exit_code(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(()) | Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(failure @ Failure::Message(_)) => {
-            failure.tell();
+            failure.print();
             ExitCode::FAILURE
         }
         // As shells report a process that the signal has ended.

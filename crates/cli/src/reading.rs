@@ -54,7 +54,7 @@ async fn ended() -> u8 {
 
 /// A file, and something in it.
 #[derive(Debug, Args)]
-pub struct Place {
+pub struct FileAndPath {
     /// FILE:TREE, where FILE is a URL or a path; the tree may be left out where there is only one
     #[arg(value_name = "FILE:TREE")]
     address: String,
@@ -63,7 +63,7 @@ pub struct Place {
     sources: Vec<String>,
 }
 
-impl Place {
+impl FileAndPath {
     /// The addresses of the file, and the path in it.
     fn split(&self) -> (String, Option<&str>) {
         let (file, path) = split_tree(&self.address);
@@ -86,7 +86,7 @@ impl Place {
 #[derive(Debug, Args)]
 pub struct Selection {
     #[command(flatten)]
-    place: Place,
+    place: FileAndPath,
     /// Columns: names, paths and globs such as 'Jet_*', separated by commas
     #[arg(short, long, value_delimiter = ',', value_parser = trimmed)]
     columns: Vec<String>,

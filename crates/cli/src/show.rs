@@ -10,14 +10,14 @@ use remote::report::size;
 
 use crate::members;
 use crate::outcome::Outcome;
-use crate::reading::{Place, trimmed, with_engine};
+use crate::reading::{FileAndPath, trimmed, with_engine};
 use crate::table::{table, text};
 
 /// Show a tree's branches, an RNTuple's fields or an object's members
 #[derive(Debug, Args)]
 pub struct ShowArguments {
     #[command(flatten)]
-    place: Place,
+    place: FileAndPath,
     /// Columns of a tree or RNTuple: names, paths and globs such as 'Jet_*', separated by commas
     #[arg(short, long, value_delimiter = ',', value_parser = trimmed)]
     columns: Vec<String>,

@@ -34,7 +34,7 @@ struct Served {
     folder: tempfile::TempDir,
     process: Child,
     /// A server that cannot say where it listens ends.
-    _told: BufReader<ChildStdout>,
+    _stdout: BufReader<ChildStdout>,
     address: SocketAddr,
 }
 
@@ -65,10 +65,10 @@ fn served(options: &[&str]) -> Served {
         .spawn()
         .unwrap();
     let mut line = String::new();
-    let mut told = BufReader::new(process.stdout.take().unwrap());
-    told.read_line(&mut line).unwrap();
+    let mut stdout = BufReader::new(process.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("root://").unwrap().trim_end_matches('/');
-    Served { _one: one, folder, process, _told: told, address: address.parse().unwrap() }
+    Served { _one: one, folder, process, _stdout: stdout, address: address.parse().unwrap() }
 }
 
 fn honest_bytes() -> Vec<u8> {
@@ -76,7 +76,7 @@ fn honest_bytes() -> Vec<u8> {
 }
 
 impl Served {
-    /// A figure of the server's process, as the kernel tells it: kB, or a count.
+    /// A figure of the server's process, as the kernel counts it: kB, or a count.
     fn figure(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();

@@ -86,7 +86,7 @@ fn cp_streams_to_a_pipe() {
         assert!(said.starts_with("copied: 9.50 kB in "), "{said}");
     }
     assert!(refused(&["cp", &file(), &file(), "-"]).contains("one file"));
-    // Whoever reads has enough: no complaint.
+    // The reader has closed the pipe: no complaint.
     let mut child = command(&["cp", &file(), "-"]).stdout(Stdio::piped()).spawn().expect("it runs");
     drop(child.stdout.take());
     assert_eq!(child.wait().expect("ends").code(), Some(0));
@@ -228,7 +228,7 @@ fn operators_of_other_languages_are_explained() {
 
 /// A name that no one has does not come to be by trying again.
 #[test]
-fn what_trying_again_does_not_mend_is_not_told_to_be_tried() {
+fn what_trying_again_does_not_mend_is_not_advised() {
     for address in ["root://no-such-host.invalid//f", "http://no-such-host.invalid/f", "/no/such/f"]
     {
         let said = refused(&["show", address]);

@@ -56,7 +56,7 @@ d/t;1  TTree            20  3.55 kB  6.86 kB  a tree
 }
 
 #[test]
-fn show_tells_types_and_sizes() {
+fn show_prints_types_and_sizes() {
     let all = printed(&["show", &format!("{}:d/t", file())]);
     for line in [
         "numbers  float[]                         3   399 B    437 B    1.1",
@@ -70,7 +70,7 @@ fn show_tells_types_and_sizes() {
 }
 
 #[test]
-fn show_tells_the_members_of_objects() {
+fn show_prints_the_members_of_objects() {
     let shown = printed(&["show", &format!("{}:outer_0/inner_0/histogram_03", directories())]);
     let lines: Vec<&str> = shown.lines().collect();
     let members = [("fTitle", "a small histogram"), ("  fNbins", "2"), ("fArray", "[0, 3, 0, 0]")];
@@ -80,7 +80,7 @@ fn show_tells_the_members_of_objects() {
         assert!(lines.iter().any(is_it), "{name} {value} is not in\n{shown}");
     }
     assert_eq!(lines.last(), Some(&"TH1C, version 3"), "{shown}");
-    for (wrong, told) in [
+    for (wrong, why) in [
         (&["outer_0"][..], "a directory"),
         (&["outer_0/inner_0/histogram_03", "-c", "x"], "another object"),
         (&["outer_0/inner_0/nothing"], "which has tree, histogram_00"),
@@ -88,7 +88,7 @@ fn show_tells_the_members_of_objects() {
         let place = format!("{}:{}", directories(), wrong[0]);
         let output = farroot(&[&["show", &place], &wrong[1..]].concat());
         let error = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && error.contains(told), "{error}");
+        assert!(!output.status.success() && error.contains(why), "{error}");
     }
 }
 
@@ -102,7 +102,7 @@ fn which_tree_is_asked_in_few_words() {
 }
 
 #[test]
-fn map_tells_what_lies_where() {
+fn map_prints_what_lies_where() {
     let map = printed(&["map", &file()]);
     assert!(map.lines().next().expect("a heading").ends_with("class       name"), "{map}");
     assert!(map.contains("TBasket     d/t;1/numbers\n"), "{map}");
@@ -147,7 +147,7 @@ fn value(line: &str, key: &str) -> String {
 }
 
 #[test]
-fn show_tells_programs_the_same() {
+fn show_prints_the_same_as_json() {
     let json = printed(&["show", &format!("{}:d/t", file()), "--json"]);
     assert_eq!(json.lines().count(), 1);
     assert!(json.starts_with(r#"{"kind":"TTree","path":"d/t","entries":20,"#), "{json}");
@@ -303,7 +303,7 @@ x,weights.w,xs
 }
 
 #[test]
-fn cat_tells_where_the_time_went_and_draws_it() {
+fn cat_reports_where_the_time_went_and_draws_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let picture = folder.path().join("read.svg");
     let arguments = ["cat", &file(), "-c", "n", "--report", "--timeline"];
@@ -317,7 +317,7 @@ fn cat_tells_where_the_time_went_and_draws_it() {
 }
 
 #[test]
-fn exercise_tells_how_fast_an_event_loop_is() {
+fn exercise_measures_how_fast_an_event_loop_is() {
     let said = printed(&["exercise", &file(), "--prescale", "5", "--events", "12"]);
     let first = said.lines().next().expect("a line");
     assert!(first.starts_with("12 events: ") && first.ends_with("each, all of 2"), "{said}");

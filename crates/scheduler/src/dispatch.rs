@@ -60,7 +60,7 @@ impl Scheduler {
         None
     }
 
-    /// What to tell. Call until it returns nothing.
+    /// What to report. Call until it returns nothing.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

@@ -13,7 +13,7 @@ use crate::estimate::bytes_in;
 use crate::ids::{ConnectionId, RequestId, ServerId, SourceId, Time};
 use crate::message::{Action, Failure};
 use crate::scheduler::{Request, Scheduler};
-use crate::sources::Standing;
+use crate::sources::SourceState;
 
 /// Beyond its due time; clocks, other people's traffic and a lost packet are no reason.
 const LATE: Time = Time::from_millis(150);
@@ -162,7 +162,7 @@ impl Scheduler {
     fn source_at(&self, request: &Request, server: ServerId) -> Option<SourceId> {
         let sources = &self.files.get(&request.file)?.sources;
         let mut at = sources.iter().filter(|(_, source)| source.server == server);
-        at.find(|(_, source)| source.standing == Standing::Active).map(|(id, _)| id)
+        at.find(|(_, source)| source.state == SourceState::Active).map(|(id, _)| id)
     }
 
     /// A connection that has to prove that its server lives is asked for a little of what a request

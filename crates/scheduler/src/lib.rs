@@ -96,4 +96,4 @@ pub use message::{Action, Event, Failure, FileEnd, Urgency, WantFailure};
 pub use scheduler::{FILE_BYTES_MAX, Scheduler};
 pub use server::ServerTraits;
 pub use snapshot::{ServerSnapshot, Snapshot, SourceSnapshot};
-pub use sources::{Quality, Standing};
+pub use sources::{Quality, SourceState};

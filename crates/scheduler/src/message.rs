@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
-use crate::sources::Standing;
+use crate::sources::SourceState;
 
 /// How much a want matters. Every demand goes before every hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Urgency {
-    /// Someone waits.
+    /// A reader waits.
     Demand,
-    /// Someone will wait.
+    /// A reader will wait.
     Hint,
 }
 
@@ -46,7 +46,7 @@ pub enum Action {
     /// Start a connection. Actions for it may follow at once: they are meant to leave with the
     /// handshake where the protocol allows.
     Connect { connection: ConnectionId, server: ServerId },
-    /// Find the file, tell its size by [`handle_opened`](crate::Scheduler::handle_opened), and
+    /// Find the file, report its size by [`handle_opened`](crate::Scheduler::handle_opened), and
     /// deliver one end of it.
     Open {
         request: RequestId,
@@ -87,8 +87,8 @@ pub enum Event {
     Ready { want: WantId },
     /// A want will not become ready. It is gone: its memory is given back, no release is due.
     Failed { want: WantId, why: WantFailure },
-    /// One of several sources is thought of otherwise than before.
-    Standing { file: FileId, source: SourceId, standing: Standing },
+    /// One of several sources has changed its state.
+    SourceState { file: FileId, source: SourceId, state: SourceState },
     /// No want refers to these delivered bytes any more: drop them.
     Forget { file: FileId, range: Range<u64> },
 }

@@ -6,7 +6,7 @@ use crate::message::{Action, Event, Failure, FileEnd, Urgency};
 use crate::scheduler::{Request, Scheduler};
 use crate::server::BANDWIDTH_GUESS;
 use crate::share::{Load, shares};
-use crate::sources::{Join, Source, Standing};
+use crate::sources::{Join, Source, SourceState};
 
 /// A part that is not worth splitting off what is queued.
 const SHARE_MIN: u64 = 64 << 10;
@@ -36,7 +36,7 @@ impl Scheduler {
         if state.sources.len() > 1 {
             self.replicated.insert(file);
         }
-        let joins = state.sources.get(id).is_some_and(|there| there.standing == Standing::Joining);
+        let joins = state.sources.get(id).is_some_and(|there| there.state == SourceState::Joining);
         self.sources.insert(id, file);
         let opening = state.opening.is_some();
         if joins {
@@ -64,7 +64,7 @@ impl Scheduler {
             return;
         };
         if let Some(there) = state.sources.get_mut(source)
-            && there.standing == Standing::Joining
+            && there.state == SourceState::Joining
         {
             there.join = Join::Todo;
             let server = there.server;
@@ -79,7 +79,7 @@ impl Scheduler {
         let file = self.sources.get(&source).copied();
         let state = file.and_then(|file| self.files.get(&file));
         let waits = state.and_then(|state| state.sources.get(source)).is_some_and(|there| {
-            there.server == id && there.standing == Standing::Joining && there.join == Join::Todo
+            there.server == id && there.state == SourceState::Joining && there.join == Join::Todo
         });
         let (Some(file), true) = (file, waits) else {
             self.servers.get_mut(&id)?.joins.remove(&source);
@@ -102,7 +102,7 @@ impl Scheduler {
         let Some(file) = self.sources.get(&source).copied() else { return };
         let Some(state) = self.files.get_mut(&file) else { return };
         let Some(there) = state.sources.get_mut(source) else { return };
-        there.join = Join::Told;
+        there.join = Join::Answered;
         self.admit_joined(file);
     }
 
@@ -122,31 +122,30 @@ impl Scheduler {
         let Some(state) = self.files.get(&file).filter(|state| state.size.is_some()) else {
             return;
         };
-        let is_told =
-            |source: &Source| source.standing == Standing::Joining && source.join == Join::Told;
-        let told: Vec<SourceId> =
-            state.sources.iter().filter(|(_, source)| is_told(source)).map(|(id, _)| id).collect();
-        for source in told {
+        let has_answered =
+            |source: &Source| source.state == SourceState::Joining && source.join == Join::Answered;
+        let joined = state.sources.iter().filter(|(_, source)| has_answered(source));
+        for source in joined.map(|(id, _)| id).collect::<Vec<_>>() {
             let active = self.files.get(&file).map_or(0, |state| state.sources.active());
-            let standing = match active < self.budgets.sources_active.max(1) as usize {
-                true => Standing::Active,
-                false => Standing::Inactive,
+            let state = match active < self.budgets.sources_active.max(1) as usize {
+                true => SourceState::Active,
+                false => SourceState::Inactive,
             };
-            self.stand(file, source, standing);
+            self.set_state(file, source, state);
         }
         self.refresh(file);
     }
 
-    /// A source is thought of otherwise from now on, which is told where there are others.
-    pub(crate) fn stand(&mut self, file: FileId, source: SourceId, standing: Standing) {
-        let Some(state) = self.files.get_mut(&file) else { return };
-        let several = state.sources.len() > 1;
-        let Some(there) = state.sources.get_mut(source) else { return };
-        if there.standing != standing {
-            there.standing = standing;
+    /// Changes the state of a source; reported where there are others.
+    pub(crate) fn set_state(&mut self, file: FileId, source: SourceId, state: SourceState) {
+        let Some(in_file) = self.files.get_mut(&file) else { return };
+        let several = in_file.sources.len() > 1;
+        let Some(there) = in_file.sources.get_mut(source) else { return };
+        if there.state != state {
+            there.state = state;
             there.allowance = 0;
             if several {
-                self.events.push_back(Event::Standing { file, source, standing });
+                self.events.push_back(Event::SourceState { file, source, state });
             }
         }
     }
@@ -216,7 +215,7 @@ impl Scheduler {
         };
         let source = self.files.get(&file).and_then(|state| state.sources.get(serving[at].0));
         let allowance = source
-            .filter(|source| source.standing == Standing::Inactive)
+            .filter(|source| source.state == SourceState::Inactive)
             .map_or(u64::MAX, |source| source.allowance);
         let fair = self.in_flight_fair(id);
         let room = fair.saturating_sub(loads[at].in_flight);
@@ -300,38 +299,38 @@ impl Scheduler {
         }
     }
 
-    /// The sources of a file that stand so, and their rates.
-    fn standing(&self, file: FileId, standing: Standing) -> Vec<(u64, SourceId)> {
+    /// The sources of a file in this state, and their rates.
+    fn sources_in(&self, file: FileId, state: SourceState) -> Vec<(u64, SourceId)> {
         let sources = self.files.get(&file).into_iter().flat_map(|state| state.sources.iter());
         let rate = |server: ServerId| self.servers.get(&server).map_or(0, |s| s.pace.rate());
         sources
-            .filter(|(_, source)| source.standing == standing)
+            .filter(|(_, source)| source.state == state)
             .map(|(id, source)| (rate(source.server), id))
             .collect()
     }
 
     /// One more source becomes active where those that are have too much to do.
     pub(crate) fn call_up(&mut self, file: FileId) {
-        let Some((_, next)) = self.standing(file, Standing::Inactive).into_iter().max() else {
+        let Some((_, next)) = self.sources_in(file, SourceState::Inactive).into_iter().max() else {
             return;
         };
-        let rates = self.standing(file, Standing::Active);
+        let rates = self.sources_in(file, SourceState::Active);
         let rate: u64 = rates.iter().map(|(rate, _)| *rate).sum();
         let state = self.files.get(&file);
         let queued: u64 = state.map_or(0, |state| state.chunks.queued().iter().sum());
         if queued > bytes_in(rate, BACKLOG).max(BACKLOG_MIN) {
-            self.stand(file, next, Standing::Active);
+            self.set_state(file, next, SourceState::Active);
         }
     }
 
     fn review_active(&mut self, file: FileId) {
-        let active = self.standing(file, Standing::Active);
-        let inactive = self.standing(file, Standing::Inactive);
+        let active = self.sources_in(file, SourceState::Active);
+        let inactive = self.sources_in(file, SourceState::Inactive);
         let Some((better, next)) = inactive.iter().max().copied() else { return };
         let Some((worst, last)) = active.iter().min().copied() else { return };
         if active.len() > 1 && better > worst.saturating_add(worst / 4) {
-            self.stand(file, last, Standing::Inactive);
-            self.stand(file, next, Standing::Active);
+            self.set_state(file, last, SourceState::Inactive);
+            self.set_state(file, next, SourceState::Active);
         } else if self.counters.delivered_bytes / 1000 * PROBE_PER_MILLE
             >= self.counters.probed_bytes + PROBE_BYTES
         {

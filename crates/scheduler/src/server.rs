@@ -30,7 +30,7 @@ pub struct ServerTraits {
     pub distance_hint_rtt: Option<Time>,
     /// What one more request costs the server.
     pub request_overhead: Time,
-    /// Never more connections than this, where told or learnt.
+    /// Never more connections than this, as the server says or as refusals show.
     pub max_connections: Option<u32>,
     /// Reads end by themselves, however long they take: a disk of this machine.
     pub is_disk: bool,
@@ -143,9 +143,9 @@ impl Server {
     }
 
     pub(crate) fn connections_max(&self, budgets: &Budgets) -> u32 {
-        let told = self.traits.max_connections.unwrap_or(u32::MAX);
+        let allowed = self.traits.max_connections.unwrap_or(u32::MAX);
         let learnt = self.learnt_max.unwrap_or(u32::MAX);
-        budgets.connections_per_server_max.min(told).min(learnt).max(1)
+        budgets.connections_per_server_max.min(allowed).min(learnt).max(1)
     }
 
     pub(crate) fn requests_max(&self, budgets: &Budgets) -> usize {

@@ -58,8 +58,8 @@ impl Scheduler {
     /// One more connection to a silent server that has been reached before.
     fn probe(&mut self, id: ServerId) {
         let Some(server) = self.servers.get(&id) else { return };
-        let told = server.traits.max_connections.unwrap_or(u32::MAX);
-        if !server.reached || server.retrying || server.connections.len() as u64 >= told.into() {
+        let allowed = server.traits.max_connections.unwrap_or(u32::MAX);
+        if !server.reached || server.retrying || server.connections.len() as u64 >= allowed.into() {
             return;
         }
         if let Some(old) = server.probe {

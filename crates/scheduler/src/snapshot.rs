@@ -3,7 +3,7 @@
 use crate::connection::Phase;
 use crate::ids::{ServerId, SourceId, Time};
 use crate::scheduler::Scheduler;
-use crate::sources::{Quality, Standing};
+use crate::sources::{Quality, SourceState};
 
 /// The state of a scheduler at one moment, and its sums since it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub struct ServerSnapshot {
 pub struct SourceSnapshot {
     pub source: SourceId,
     pub server: ServerId,
-    pub standing: Standing,
+    pub state: SourceState,
     pub quality: Quality,
 }
 
@@ -141,7 +141,7 @@ impl Scheduler {
             .map(|(id, source)| SourceSnapshot {
                 source: id,
                 server: source.server,
-                standing: source.standing,
+                state: source.state,
                 quality: source.quality,
             })
             .collect();

@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 
 use crate::ids::{RequestId, ServerId, SourceId, Time};
 
-/// What is thought of a source.
+/// What a source is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum SourceState {
     /// It has not been asked yet whether it has the same file.
     Joining,
     /// Requests go there.
@@ -68,7 +68,7 @@ pub(crate) enum Join {
     Todo,
     Sent(RequestId),
     /// It has answered, maybe before the file's size was known.
-    Told,
+    Answered,
 }
 
 /// So many requests with damaged bytes beyond the sound ones say that it is no chance.
@@ -77,7 +77,7 @@ const DAMAGE_MAX: u32 = 3;
 #[derive(Debug, Clone)]
 pub(crate) struct Source {
     pub server: ServerId,
-    pub standing: Standing,
+    pub state: SourceState,
     pub quality: Quality,
     pub join: Join,
     /// How often it has been disabled.
@@ -89,9 +89,9 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    fn new(server: ServerId, standing: Standing) -> Self {
+    fn new(server: ServerId, state: SourceState) -> Self {
         let quality = Quality::default();
-        Source { server, standing, quality, join: Join::Todo, strikes: 0, damage: 0, allowance: 0 }
+        Source { server, state, quality, join: Join::Todo, strikes: 0, damage: 0, allowance: 0 }
     }
 
     pub(crate) fn record_damage(&mut self, is_damaged: bool) {
@@ -107,17 +107,17 @@ impl Source {
     }
 
     pub(crate) fn is_active(&self) -> bool {
-        self.standing == Standing::Active
+        self.state == SourceState::Active
     }
 
     /// It may still bring the file.
     pub(crate) fn is_live(&self) -> bool {
-        matches!(self.standing, Standing::Active | Standing::Inactive | Standing::Joining)
+        matches!(self.state, SourceState::Active | SourceState::Inactive | SourceState::Joining)
     }
 
     /// Requests may go there.
     fn serves(&self) -> bool {
-        self.is_active() || (self.standing == Standing::Inactive && self.allowance > 0)
+        self.is_active() || (self.state == SourceState::Inactive && self.allowance > 0)
     }
 }
 
@@ -129,14 +129,14 @@ pub(crate) struct Sources {
 impl Sources {
     /// One that is believed to have the file.
     pub(crate) fn add(&mut self, id: SourceId, server: ServerId) {
-        self.table.insert(id, Source::new(server, Standing::Active));
+        self.table.insert(id, Source::new(server, SourceState::Active));
     }
 
     /// One that has to show that it has the same file first, unless there are no others.
     pub(crate) fn add_replica(&mut self, id: SourceId, server: ServerId) {
         let alone = !self.table.values().any(Source::is_live);
-        let standing = if alone { Standing::Active } else { Standing::Joining };
-        self.table.insert(id, Source::new(server, standing));
+        let state = if alone { SourceState::Active } else { SourceState::Joining };
+        self.table.insert(id, Source::new(server, state));
     }
 
     pub(crate) fn remove(&mut self, id: SourceId) {
@@ -202,20 +202,20 @@ impl Sources {
         if self.active() > 0 {
             return None;
         }
-        let spare = self.iter().find(|(_, source)| source.standing == Standing::Inactive);
+        let spare = self.iter().find(|(_, source)| source.state == SourceState::Inactive);
         let joining = || {
-            let mut joining = self.iter().filter(|(_, s)| s.standing == Standing::Joining);
+            let mut joining = self.iter().filter(|(_, s)| s.state == SourceState::Joining);
             joining.next().filter(|_| !has_size)
         };
         let (id, _) = spare.or_else(joining)?;
-        self.get_mut(id)?.standing = Standing::Active;
+        self.get_mut(id)?.state = SourceState::Active;
         Some(id)
     }
 
     /// The first end of a pause, if anyone else is there meanwhile.
     pub(crate) fn next_revival(&self) -> Option<Time> {
-        let pauses = self.table.values().filter_map(|source| match source.standing {
-            Standing::Disabled { until } => Some(until),
+        let pauses = self.table.values().filter_map(|source| match source.state {
+            SourceState::Disabled { until } => Some(until),
             _ => None,
         });
         pauses.min().filter(|_| !self.all_failed())
@@ -225,8 +225,8 @@ impl Sources {
     pub(crate) fn revive(&mut self, now: Time) -> Vec<(SourceId, ServerId)> {
         let mut revived = Vec::new();
         for (id, source) in self.iter_mut() {
-            if matches!(source.standing, Standing::Disabled { until } if until <= now) {
-                source.standing = Standing::Joining;
+            if matches!(source.state, SourceState::Disabled { until } if until <= now) {
+                source.state = SourceState::Joining;
                 source.join = Join::Todo;
                 revived.push((id, source.server));
             }
@@ -250,9 +250,9 @@ mod tests {
         let second = sources.get_mut(SourceId(2)).unwrap();
         second.quality.record_request(1000, Time::from_secs(1));
         assert_eq!(sources.best(), Some((SourceId(2), ServerId(20))));
-        sources.get_mut(SourceId(2)).unwrap().standing = Standing::Refused;
+        sources.get_mut(SourceId(2)).unwrap().state = SourceState::Refused;
         assert_eq!(sources.best(), Some((SourceId(1), ServerId(10))));
-        sources.get_mut(SourceId(1)).unwrap().standing = Standing::Refused;
+        sources.get_mut(SourceId(1)).unwrap().state = SourceState::Refused;
         assert!(sources.all_failed());
     }
 
@@ -262,7 +262,7 @@ mod tests {
         sources.add_replica(SourceId(1), ServerId(10));
         sources.add_replica(SourceId(2), ServerId(20));
         assert_eq!(sources.best(), Some((SourceId(1), ServerId(10))), "the first is believed");
-        sources.get_mut(SourceId(1)).unwrap().standing = Standing::Refused;
+        sources.get_mut(SourceId(1)).unwrap().state = SourceState::Refused;
         assert_eq!((sources.fill_up(true), sources.all_failed()), (None, false));
         assert_eq!(sources.fill_up(false), Some(SourceId(2)));
     }
@@ -273,7 +273,7 @@ mod tests {
         sources.add(SourceId(1), ServerId(10));
         sources.add(SourceId(2), ServerId(20));
         let until = Time::from_secs(9);
-        sources.get_mut(SourceId(2)).unwrap().standing = Standing::Disabled { until };
+        sources.get_mut(SourceId(2)).unwrap().state = SourceState::Disabled { until };
         assert_eq!(sources.next_revival(), Some(until));
         assert!(sources.revive(Time::from_secs(8)).is_empty());
         assert_eq!(sources.revive(until), [(SourceId(2), ServerId(20))]);
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn now_and_then_a_damaged_request_is_chance_and_one_after_the_other_is_not() {
-        let mut source = Source::new(ServerId(1), Standing::Active);
+        let mut source = Source::new(ServerId(1), SourceState::Active);
         for is_damaged in [true, false, true, false, false, true, true] {
             source.record_damage(is_damaged);
             assert!(!source.damages());

@@ -5,7 +5,7 @@ use crate::connection::Phase;
 use crate::ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
 use crate::message::{Event, Failure, FileEnd, WantFailure};
 use crate::scheduler::{Request, Resting, Scheduler};
-use crate::sources::{Source, Standing};
+use crate::sources::{Source, SourceState};
 
 /// A server that was reached before and fails so often in a row loses its sources to others, where
 /// there are any.
@@ -214,19 +214,19 @@ impl Scheduler {
             there.strikes += 1;
             there.damage = 0;
             let pause = self.budgets.probation(there.strikes).max(pause);
-            let standing = match failure.retryable {
-                true => Standing::Disabled { until: self.now.saturating_add(pause) },
-                false => Standing::Refused,
+            let state = match failure.retryable {
+                true => SourceState::Disabled { until: self.now.saturating_add(pause) },
+                false => SourceState::Refused,
             };
-            self.stand(file, source, standing);
+            self.set_state(file, source, state);
         }
         self.leave_source(source);
         let Some(state) = self.files.get_mut(&file) else { return };
         if let Some(next) = state.sources.fill_up(state.size.is_some()) {
-            self.events.push_back(Event::Standing {
+            self.events.push_back(Event::SourceState {
                 file,
                 source: next,
-                standing: Standing::Active,
+                state: SourceState::Active,
             });
         }
         let Some(state) = self.files.get_mut(&file) else { return };

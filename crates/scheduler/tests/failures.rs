@@ -26,7 +26,7 @@ struct Out {
     cancels: Vec<RequestId>,
     disconnects: Vec<ConnectionId>,
     events: Vec<Event>,
-    standings: Vec<(SourceId, Standing)>,
+    states: Vec<(SourceId, SourceState)>,
 }
 
 impl Hand {
@@ -69,8 +69,8 @@ impl Hand {
                 Some(Action::Cancel { request, .. }) => out.cancels.push(request),
                 Some(Action::Disconnect { connection }) => out.disconnects.push(connection),
                 None => match self.scheduler.poll_event() {
-                    Some(Event::Standing { source, standing, .. }) => {
-                        out.standings.push((source, standing));
+                    Some(Event::SourceState { source, state, .. }) => {
+                        out.states.push((source, state));
                     }
                     Some(event) => out.events.push(event),
                     None => return out,
@@ -313,7 +313,7 @@ fn what_is_cancelled_in_flight_is_stopped_and_can_be_wanted_again() {
     let (request, ..) = out.fetches[0];
     hand.scheduler.cancel(ms(20), want);
     assert_eq!(hand.drain().cancels, [request]);
-    // Late data of what could not be stopped is nobody's, and its connection is still busy.
+    // Late data of what could not be stopped belong to no want, and its connection is still busy.
     hand.scheduler.handle_data(ms(30), request, 0..1000);
     assert_eq!(hand.drain().events, [Event::Forget { file: hand.file, range: 0..1000 }]);
     let again = hand.demand(0..1000);

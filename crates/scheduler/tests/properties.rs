@@ -413,7 +413,7 @@ impl Model {
                     store.remove(&range);
                 }
             }
-            Event::Standing { .. } => {}
+            Event::SourceState { .. } => {}
             Event::Opened { file, .. } | Event::OpenFailed { file, .. } => {
                 assert!(self.opening.remove(&file), "{file:?} ends opening twice");
             }
@@ -555,7 +555,7 @@ fn what_the_connection_too_many_brings_is_counted_before_it_is_closed() {
 }
 
 /// The last bytes were left to the other source, which had become the better one while it slept:
-/// nobody told it.
+/// nothing woke it.
 #[test]
 fn a_share_that_moves_to_another_server_wakes_it() {
     check(&[

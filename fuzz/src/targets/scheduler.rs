@@ -22,11 +22,11 @@ const FILE_BYTES: u64 = 256 * GRAIN;
 #[derive(Clone)]
 struct Sent {
     connection: ConnectionId,
-    wanted: Wanted,
+    expected: Expected,
 }
 
 #[derive(Clone)]
-enum Wanted {
+enum Expected {
     End(FileEnd),
     Segments(Vec<Range<u64>>),
 }
@@ -103,7 +103,7 @@ impl World {
             }
             Action::Open { request, connection, part, .. } => {
                 assert!(self.connections.contains(&connection));
-                self.requests.insert(request, Sent { connection, wanted: Wanted::End(part) });
+                self.requests.insert(request, Sent { connection, expected: Expected::End(part) });
             }
             Action::Fetch { request, connection, segments, .. } => {
                 assert!(self.connections.contains(&connection));
@@ -111,7 +111,7 @@ impl World {
                 assert!(segments.iter().all(|segment| !segment.is_empty()));
                 assert!(segments.windows(2).all(|pair| pair[0].end <= pair[1].start));
                 self.requests
-                    .insert(request, Sent { connection, wanted: Wanted::Segments(segments) });
+                    .insert(request, Sent { connection, expected: Expected::Segments(segments) });
             }
             // It may cross with the request's end, or its connection's.
             Action::Cancel { .. } => {}
@@ -175,15 +175,17 @@ impl World {
     /// Some or all that a request asked for arrives, and perhaps its end.
     fn deliver(&mut self, which: u8, how: u8) {
         let Some(request) = pick(self.requests.keys(), which).copied() else { return };
-        let Some(Sent { wanted, .. }) = self.requests.get(&request).cloned() else { return };
-        if matches!(wanted, Wanted::End(_)) {
+        let Some(Sent { expected, .. }) = self.requests.get(&request).cloned() else { return };
+        if matches!(expected, Expected::End(_)) {
             self.scheduler.handle_opened(self.now, request, FILE_BYTES);
             self.drain();
         }
-        let segments = match wanted {
-            Wanted::Segments(segments) => segments,
-            Wanted::End(FileEnd::Head(count)) => vec![0..count.min(FILE_BYTES)],
-            Wanted::End(FileEnd::Tail(count)) => vec![FILE_BYTES.saturating_sub(count)..FILE_BYTES],
+        let segments = match expected {
+            Expected::Segments(segments) => segments,
+            Expected::End(FileEnd::Head(count)) => vec![0..count.min(FILE_BYTES)],
+            Expected::End(FileEnd::Tail(count)) => {
+                vec![FILE_BYTES.saturating_sub(count)..FILE_BYTES]
+            }
         };
         for segment in segments {
             let end = segment.start + (segment.end - segment.start) * u64::from(how % 5 + 1) / 5;

@@ -75,7 +75,7 @@ impl Lab {
     /// Asks the redirector which servers it has, as any client may.
     fn wait_for_servers(&self, manager: &str, wanted: usize) -> Result<()> {
         let begun = Instant::now();
-        // Who asks before the redirector is active is told to come back in ten seconds.
+        // Before it is active, a redirector answers that clients come back in ten seconds.
         let log = self.cluster_directory(manager).join("cmsd.log");
         while begun.elapsed() < ACTIVE_MAX
             && !fs::read_to_string(&log).is_ok_and(|text| text.contains("changed to active"))

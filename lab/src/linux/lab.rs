@@ -16,7 +16,7 @@ use super::server::Server;
 use crate::knobs::Knobs;
 use crate::network::{Host, Network};
 
-/// Labs of one process are told apart by this number.
+/// The labs of one process have different numbers.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// What to build.

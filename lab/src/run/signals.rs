@@ -11,7 +11,7 @@ use signal_hook::iterator;
 
 use farroot_lab::linux::{Error, Result};
 
-/// How long a client may take to end before it is told so more firmly.
+/// How long a client may take to end before it is killed.
 const CLIENT_STOP: Duration = Duration::from_secs(3);
 
 /// Signals are caught from here on, so that nothing leaves the lab standing.
@@ -40,7 +40,7 @@ impl Signals {
         Ok(Signals { state })
     }
 
-    /// An error once a signal has come: whoever builds the lab stops and lets it fall.
+    /// An error once a signal has come: the builder of the lab stops and drops it.
     pub fn check(&self) -> Result<()> {
         match self.state().caught {
             None => Ok(()),

@@ -52,7 +52,7 @@ fn without_checksums_wrong_bytes_of_uncompressed_data_go_through() {
     farroot_sim::run(async {
         let stage = stage(&[link(RTT, 10 * MB)], Checksums::Never);
         *stage.controls[0].lock() = damages(MB);
-        // Whoever reads them is the first to compare.
+        // The reader is the first to compare.
         let _ = stage.read().await;
     });
 }

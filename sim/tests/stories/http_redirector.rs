@@ -217,7 +217,7 @@ fn a_metalink_that_a_server_names_is_followed() {
                 let took = federation.read().await;
                 assert!(took < 8.0, "{took:.2} s\n{}", federation.report());
             } else {
-                // Nobody has the file that the Metalink describes.
+                // No server has the file that the Metalink describes.
                 let read = bulk::read(&federation.engine, MANAGER).await;
                 assert_eq!(read.unwrap_err().kind(), engine::ErrorKind::Corrupt);
             }

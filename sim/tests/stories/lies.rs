@@ -189,10 +189,10 @@ fn data_servers_that_lie_are_left_after_the_documented_time() {
     let stopped = Behaviour { stopped: true, ..Behaviour::default() };
     for behaviour in lies.into_iter().chain([silent, stopped]) {
         for hosts in [1, 2] {
-            let told = behaviour.clone();
+            let shared = behaviour.clone();
             let outcome = farroot_sim::run(async move {
                 let world = World::default();
-                let address = xrootd_that(&world, hosts, &told);
+                let address = xrootd_that(&world, hosts, &shared);
                 read(&farroot_sim::engine(&world), &address).await
             });
             is_left_in_time(&format!("{behaviour:?}, hosts {hosts}"), outcome);
@@ -200,7 +200,7 @@ fn data_servers_that_lie_are_left_after_the_documented_time() {
     }
 }
 
-/// A stopped process: the kernel takes connections and what is sent, and nobody answers a greeting.
+/// A stopped process: the kernel takes connections and what is sent, and no greeting is answered.
 #[test]
 fn a_server_that_only_takes_connections_is_left_after_the_documented_time() {
     for port in [1094, 80] {
@@ -260,8 +260,8 @@ fn a_server_that_brings_the_file_from_tape_and_says_so_is_waited_for() {
 fn the_least_rate_and_the_time_are_settings() {
     let (read, took) = farroot_sim::run(async {
         let world = World::default();
-        let told = Behaviour { lies: Some(Lie::Drip), ..Behaviour::default() };
-        let address = xrootd_that(&world, 1, &told);
+        let shared = Behaviour { lies: Some(Lie::Drip), ..Behaviour::default() };
+        let address = xrootd_that(&world, 1, &shared);
         let silence_timeout = Duration::from_secs(5);
         let config = Config { silence_timeout, least_rate: 1, ..Config::default() };
         let engine = farroot_sim::engine_with(&world, config.clone());

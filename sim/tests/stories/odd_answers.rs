@@ -43,7 +43,7 @@ fn errors_that_pass_are_waited_for_and_others_are_told() {
         assert!(read(1, |server| server.fails_reads = Some(code)).is_ok(), "{code:?}");
     }
     let error = read(1, |server| server.fails_reads = Some(ErrorCode::NOT_AUTHORIZED));
-    assert!(error.expect_err("a plain no").to_string().contains("as told"));
+    assert!(error.expect_err("a plain no").to_string().contains("as scripted"));
 }
 
 #[test]

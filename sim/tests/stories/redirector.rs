@@ -133,7 +133,7 @@ fn a_short_read_asks_nobody_twice() {
 #[test]
 fn a_long_read_asks_rarely() {
     farroot_sim::run(async {
-        // One server only: there is nobody to be found.
+        // One server only: there is no other to be found.
         let federation = Federation::new(300 * MB, &[link(RTT, MB)]);
         federation.read().await;
         let again = federation.world.connections("manager", 1094) - 16;

@@ -1,4 +1,4 @@
-//! Nobody at the port; a server that takes connections and says nothing.
+//! No process at the port; a server that takes connections and says nothing.
 
 use crate::world::{MB, RTT, Stage, link, seconds};
 
@@ -8,7 +8,7 @@ fn a_refused_port_is_an_error_within_seconds() {
         let stage = Stage::new(MB, &[link(RTT, 10 * MB)]);
         stage.world.kill("a", 1094);
         let begun = tokio::time::Instant::now();
-        let error = stage.read().await.expect_err("nobody is there");
+        let error = stage.read().await.expect_err("the port is closed");
         (error, begun.elapsed().as_secs_f64())
     });
     assert!(waited < 5.0, "{waited:.1} s");

@@ -21,7 +21,7 @@ fn other(size: u64) -> Files {
 }
 
 /// Reads from so many XRootD servers, the first of which is restarted in mid-read and does then as
-/// it is told; with so many sessions to a server.
+/// `change` says; with so many sessions to a server.
 fn read_restarted(
     hosts: usize,
     sessions: u32,

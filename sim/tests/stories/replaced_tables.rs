@@ -147,8 +147,8 @@ fn what_is_read_of_each_file_is_of_one_version() {
 #[test]
 fn the_other_files_are_read_where_errors_are_reported() {
     let skipped: Arc<Mutex<Vec<Skipped>>> = Arc::default();
-    let told = skipped.clone();
-    let report = OnError::Report(Arc::new(move |one| told.lock().push(one)));
+    let reported = skipped.clone();
+    let report = OnError::Report(Arc::new(move |one| reported.lock().push(one)));
     let parts = read_replaced(false, 6.5, report);
     are_not_mixed(&parts);
     assert!(parts.iter().any(|part| part.as_ref().is_ok_and(|part| part.file == 2)));

@@ -44,7 +44,7 @@ fn when_all_die_one_error_names_them_all() {
             stage.world.kill("a", 1094);
             stage.world.kill("b", 1094);
         };
-        stage.read_while(die).await.expect_err("nobody is left")
+        stage.read_while(die).await.expect_err("no server is left")
     });
     let text = error.to_string();
     for part in ["none of 2 sources", "root://a:1094: ", "root://b:1094: ", "refused"] {

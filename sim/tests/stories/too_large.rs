@@ -16,7 +16,7 @@ fn world(size: u64, opens_without_stat: bool) -> World {
     let world = World::default();
     let files = one_file("/f", bulk::content(MB as usize));
     let lies = Behaviour {
-        says: xrootd_host::Said { size: Some(size), ..Default::default() },
+        says: xrootd_host::Claims { size: Some(size), ..Default::default() },
         opens_without_stat,
         ..Behaviour::default()
     };

@@ -117,8 +117,8 @@ impl Remote {
         let jobs = target::jobs(named, target)?;
         let files = jobs.len();
         let copies = jobs.into_iter().enumerate().map(|(file, job)| async move {
-            let tell = |size, done| progress(Progress { file, files, size, done });
-            self.copy_one(&job, options, &tell).await
+            let of_file = |size, done| progress(Progress { file, files, size, done });
+            self.copy_one(&job, options, &of_file).await
         });
         // Boxed: a stream of closures' futures has no name that the compiler finds general enough.
         let copies: Vec<_> = copies.map(FutureExt::boxed).collect();
@@ -137,7 +137,7 @@ impl Remote {
         &self,
         job: &CopyJob,
         options: CopyOptions,
-        tell: &(dyn Fn(u64, u64) + Sync),
+        progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<Copied> {
         job.check(options.overwrite)?;
         let content = async {
@@ -145,7 +145,7 @@ impl Remote {
             let mut partial = Partial::open(&job.target, file.info(), options.verify)?;
             let resumed = partial.done();
             let window = WINDOW_BYTES_MAX.min(self.config().memory_bytes_max / 2);
-            fill(&file, &mut partial, window, tell).await?;
+            fill(&file, &mut partial, window, progress).await?;
             Ok((file, partial, resumed))
         };
         let said = async {
@@ -185,30 +185,30 @@ async fn fill(
     file: &RemoteFile,
     partial: &mut Partial,
     window: u64,
-    tell: &(dyn Fn(u64, u64) + Sync),
+    progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<()> {
     let size = file.info().size;
     let gaps = partial.gaps();
     let mut missing = gaps.into_iter().flat_map(pieces);
-    let mut asked = Asked::new(file.want(Vec::new()), window);
-    asked.add(&mut missing);
-    tell(size, partial.done());
+    let mut pending = PendingPieces::new(file.want(Vec::new()), window);
+    pending.add(&mut missing);
+    progress(size, partial.done());
     let activity = Activity::begin(file.trace(), Phase::Bytes, Some(file.tag()));
     while let Some(first) = {
         let _waiting = activity.waiting();
-        asked.wants.next().await
+        pending.wants.next().await
     } {
         let mut deliveries = vec![first?];
         while deliveries.len() < WRITES_MAX
-            && let Some(Some(delivery)) = asked.wants.next().now_or_never()
+            && let Some(Some(delivery)) = pending.wants.next().now_or_never()
         {
             deliveries.push(delivery?);
         }
         let come: Vec<Range<u64>> =
-            deliveries.iter().map(|delivery| asked.take(delivery.index)).collect();
+            deliveries.iter().map(|delivery| pending.take(delivery.index)).collect();
         partial.write(come.into_iter().zip(deliveries).collect()).await?;
-        asked.add(&mut missing);
-        tell(size, partial.done());
+        pending.add(&mut missing);
+        progress(size, partial.done());
     }
     Ok(())
 }
@@ -224,16 +224,16 @@ fn pieces(range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
 }
 
 /// Pieces on their way.
-struct Asked {
+struct PendingPieces {
     wants: Wants,
     window: u64,
     ranges: BTreeMap<usize, Range<u64>>,
     bytes: u64,
 }
 
-impl Asked {
+impl PendingPieces {
     fn new(wants: Wants, window: u64) -> Self {
-        Asked { wants, window, ranges: BTreeMap::new(), bytes: 0 }
+        PendingPieces { wants, window, ranges: BTreeMap::new(), bytes: 0 }
     }
 
     /// Asks for more, once there is room for a good part of the window.

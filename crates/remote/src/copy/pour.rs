@@ -6,7 +6,7 @@ use std::io;
 use bytes::Bytes;
 use futures::StreamExt;
 
-use super::{Asked, WINDOW_BYTES_MAX, pieces};
+use super::{PendingPieces, WINDOW_BYTES_MAX, pieces};
 use crate::Remote;
 use crate::error::{Error, Result};
 use crate::fetch::activity::Activity;
@@ -28,22 +28,22 @@ impl Remote {
         let size = file.info().size;
         let mut missing = pieces(0..size);
         let window = WINDOW_BYTES_MAX.min(self.config().memory_bytes_max / 2);
-        let mut asked = Asked::new(file.want(Vec::new()), window);
-        asked.add(&mut missing);
+        let mut pending = PendingPieces::new(file.want(Vec::new()), window);
+        pending.add(&mut missing);
         // What came before its turn; it holds its part of the memory budget.
         let mut early: BTreeMap<u64, (Bytes, MemoryReservation)> = BTreeMap::new();
         let (mut written, activity) =
             (0, Activity::begin(file.trace(), Phase::Bytes, Some(file.tag())));
         while let Some(delivery) = {
             let _waiting = activity.waiting();
-            asked.wants.next().await
+            pending.wants.next().await
         } {
             let Delivery { index, bytes, reservation } = delivery?;
             early.insert(
-                asked.ranges.get(&index).map_or(0, |range| range.start),
+                pending.ranges.get(&index).map_or(0, |range| range.start),
                 (bytes, reservation),
             );
-            asked.take(index);
+            pending.take(index);
             while let Some((bytes, _permit)) = early.remove(&written) {
                 write(&bytes).map_err(|error| Error::from_io(&error).retryable(false))?;
                 written += bytes.len() as u64;
@@ -51,7 +51,7 @@ impl Remote {
             // The window counts what has not been written: what is early stays asked for.
             let held: u64 = early.values().map(|(bytes, _)| bytes.len() as u64).sum();
             if held < window / 2 {
-                asked.add(&mut missing);
+                pending.add(&mut missing);
             }
         }
         Ok(size)

@@ -131,8 +131,8 @@ impl FileState {
         }
     }
 
-    /// Tells the activity of an open that has not been answered.
-    pub fn tell(&self, what: impl FnOnce(&Activity)) {
+    /// Updates the activity of an open that has not been answered.
+    pub fn with_activity(&self, what: impl FnOnce(&Activity)) {
         if let Some((_, activity)) = &self.opener {
             what(activity);
         }
@@ -219,16 +219,16 @@ pub struct Member {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum MemberState {
     Waiting,
-    Granted,
+    Delivered,
     Over,
 }
 
 impl Group {
     /// Hands a want's outcome over; false where nothing is held by it afterwards.
     pub fn deliver(&mut self, index: usize, bytes: Result<Bytes>) -> bool {
-        let granted = bytes.is_ok();
-        self.members[index].state = MemberState::Granted;
-        self.sink.send((index, bytes)).is_ok() && granted
+        let delivered = bytes.is_ok();
+        self.members[index].state = MemberState::Delivered;
+        self.sink.send((index, bytes)).is_ok() && delivered
     }
 
     pub fn end(&mut self, index: usize) {

@@ -133,7 +133,7 @@ impl Fetcher {
         &self.trace
     }
 
-    /// Tells the memory budget that so many bytes, made of what was wanted, go to a consumer.
+    /// Counts against the memory budget so many decoded bytes, which go to a consumer.
     pub fn hand_out(&self, bytes: u64) -> LentMemory {
         let commands = self.commands.clone();
         let _ = commands.send(DriverCommand::HandOut { bytes });

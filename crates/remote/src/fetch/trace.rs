@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use scheduler::Standing;
+use scheduler::SourceState;
 
 use super::ledger::{Ledger, Spent};
 use super::log::{Level, Log};
@@ -17,8 +17,8 @@ use crate::clock::Clock;
 const REQUESTS_KEPT: usize = 100_000;
 /// Decoded baskets kept in detail.
 const DECODINGS_KEPT: usize = 100_000;
-/// Changes of what is thought of sources.
-const STANDINGS_KEPT: usize = 10_000;
+/// Changes of the states of sources.
+const STATES_KEPT: usize = 10_000;
 /// Notes kept: enough for a user to read.
 const NOTES_KEPT: usize = 200;
 
@@ -43,7 +43,7 @@ pub struct RequestRecord {
 
 impl RequestRecord {
     /// The request in a line.
-    fn said(&self) -> String {
+    fn line(&self) -> String {
         let (request, source, connection) = (self.request, &self.source, self.connection);
         let bytes: u64 = self.segments.iter().map(|range| range.end - range.start).sum();
         let what = match self.kind {
@@ -70,13 +70,13 @@ pub struct ConnectionRecord {
     pub ended: Option<Duration>,
 }
 
-/// A change of what is thought of a source.
+/// A source changed its state.
 #[derive(Debug, Clone, PartialEq)]
-pub struct StandingRecord {
+pub struct StateRecord {
     pub at: Duration,
     pub file: u32,
     pub source: Arc<str>,
-    pub standing: Standing,
+    pub state: SourceState,
 }
 
 /// Everything a trace holds, copied.
@@ -86,8 +86,8 @@ pub struct Records {
     /// Sources that serve one range a request.
     pub one_range: BTreeSet<Arc<str>>,
     pub connections: Vec<ConnectionRecord>,
-    /// When which source of which file was thought of otherwise.
-    pub standings: Vec<StandingRecord>,
+    /// When which source of which file changed its state.
+    pub states: Vec<StateRecord>,
     /// Things a user should know, with the file where there is one.
     pub notes: Vec<(Option<u32>, String)>,
     pub tallies: Tallies,
@@ -199,11 +199,11 @@ impl Trace {
         tallies.get(source).map_or(0, |tally| tally.bytes_received)
     }
 
-    pub(super) fn standing(&self, file: u32, source: Arc<str>, standing: Standing) {
+    pub(super) fn source_state(&self, file: u32, source: Arc<str>, state: SourceState) {
         let at = self.now();
         let mut records = self.records.lock();
-        if records.standings.len() < STANDINGS_KEPT {
-            records.standings.push(StandingRecord { at, file, source, standing });
+        if records.states.len() < STATES_KEPT {
+            records.states.push(StateRecord { at, file, source, state });
         }
     }
 
@@ -256,7 +256,7 @@ impl Trace {
 
     pub(super) fn sent(&self, mut record: RequestRecord) {
         record.sent = self.now();
-        self.say(Level::Debug, || record.said());
+        self.say(Level::Debug, || record.line());
         let mut records = self.records.lock();
         let (sent, file, segments) = (record.sent, record.file, record.segments.len());
         let wave = records.tallies.sent(sent, file, &record.source, segments);

@@ -1,8 +1,8 @@
-//! One source's part of a read as it went on: how fast it was, and what was thought of it.
+//! One source's part of a read as it went on: how fast it was, and in which state.
 
 use std::time::Duration;
 
-use scheduler::Standing;
+use scheduler::SourceState;
 use serde::Serialize;
 
 use super::size;
@@ -16,9 +16,9 @@ const PARTS: usize = 10;
 pub struct History {
     /// Bytes per second in each tenth of the time from the first request to the last answer.
     pub rates: Vec<f64>,
-    /// When it was thought of otherwise than before, and how: `active`, `inactive`, `joining`,
+    /// When it changed its state, and to which: `active`, `inactive`, `joining`,
     /// `left alone` or `refused`.
-    pub standings: Vec<(f64, &'static str)>,
+    pub states: Vec<(f64, &'static str)>,
 }
 
 impl History {
@@ -37,11 +37,11 @@ impl History {
                 spread(&mut columns, width, since(first)..done, request.received as f64);
             }
         }
-        let standings = records.standings.iter();
-        let standings = standings.filter(|other| of_file(other.file) && &*other.source == source);
+        let states = records.states.iter();
+        let states = states.filter(|other| of_file(other.file) && &*other.source == source);
         History {
             rates: columns.iter().map(|bytes| bytes / width.max(1e-9)).collect(),
-            standings: standings.map(|record| (since(record.at), name(record.standing))).collect(),
+            states: states.map(|record| (since(record.at), name(record.state))).collect(),
         }
     }
 
@@ -50,10 +50,10 @@ impl History {
         const CHANGES_SHOWN: usize = 6;
         let rates: Vec<String> = self.rates.iter().map(|rate| size(*rate as u64)).collect();
         let mut text = format!("per second, in tenths of the time: {}", rates.join(", "));
-        for (at, standing) in self.standings.iter().take(CHANGES_SHOWN) {
-            text.push_str(&format!("; {standing} from {at:.2} s"));
+        for (at, state) in self.states.iter().take(CHANGES_SHOWN) {
+            text.push_str(&format!("; {state} from {at:.2} s"));
         }
-        let more = self.standings.len().saturating_sub(CHANGES_SHOWN);
+        let more = self.states.len().saturating_sub(CHANGES_SHOWN);
         if more > 0 {
             text.push_str(&format!("; {more} changes more"));
         }
@@ -61,13 +61,13 @@ impl History {
     }
 }
 
-fn name(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Joining => "joining",
-        Standing::Active => "active",
-        Standing::Inactive => "inactive",
-        Standing::Disabled { .. } => "left alone",
-        Standing::Refused => "refused",
+fn name(state: SourceState) -> &'static str {
+    match state {
+        SourceState::Joining => "joining",
+        SourceState::Active => "active",
+        SourceState::Inactive => "inactive",
+        SourceState::Disabled { .. } => "left alone",
+        SourceState::Refused => "refused",
     }
 }
 

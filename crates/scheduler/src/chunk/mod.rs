@@ -28,9 +28,9 @@ pub(crate) struct Waiter {
     pub want: WantId,
 }
 
-/// A chunk's place in the queue: by importance, then by offset.
+/// A chunk's position in the queue: by importance, then by offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct QueuePosition {
     pub urgency: Urgency,
     pub order: u64,
     pub start: u64,
@@ -117,7 +117,7 @@ pub(crate) struct Returned {
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
     map: BTreeMap<u64, Chunk>,
-    queue: BTreeSet<Place>,
+    queue: BTreeSet<QueuePosition>,
     /// Queued bytes by urgency.
     queued: [u64; 2],
     /// How many chunks have been touched: what scheduling costs.
@@ -127,7 +127,7 @@ pub(crate) struct Chunks {
 
 impl Chunks {
     /// The most important queued chunk.
-    pub(crate) fn first_queued(&self) -> Option<Place> {
+    pub(crate) fn first_queued(&self) -> Option<QueuePosition> {
         self.queue.first().copied()
     }
 
@@ -466,9 +466,9 @@ impl Chunks {
         {
             self.touched += 1;
         }
-        if let Some(place) = place(start, &chunk) {
-            self.queue.remove(&place);
-            self.queued[place.urgency as usize] -= chunk.end - start;
+        if let Some(position) = position(start, &chunk) {
+            self.queue.remove(&position);
+            self.queued[position.urgency as usize] -= chunk.end - start;
         }
         Some(chunk)
     }
@@ -476,18 +476,18 @@ impl Chunks {
     /// Puts a chunk into map and queue.
     fn put(&mut self, start: u64, chunk: Chunk) {
         debug_assert!(start < chunk.end, "an empty chunk");
-        if let Some(place) = place(start, &chunk) {
-            self.queue.insert(place);
-            self.queued[place.urgency as usize] += chunk.end - start;
+        if let Some(position) = position(start, &chunk) {
+            self.queue.insert(position);
+            self.queued[position.urgency as usize] += chunk.end - start;
         }
         self.map.insert(start, chunk);
     }
 }
 
 /// Where a chunk stands in the queue, if it is queued.
-fn place(start: u64, chunk: &Chunk) -> Option<Place> {
+fn position(start: u64, chunk: &Chunk) -> Option<QueuePosition> {
     let first = chunk.waiters.first()?;
-    (chunk.state == State::Queued).then_some(Place {
+    (chunk.state == State::Queued).then_some(QueuePosition {
         urgency: first.urgency,
         order: first.order,
         start,

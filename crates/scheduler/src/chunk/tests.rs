@@ -92,7 +92,7 @@ fn what_a_request_still_owes_comes_back_and_is_counted() {
     chunks.deliver(&(0..2));
     let returned = chunks.give_back(&(0..8), REQUEST, Return::Later(Time::ZERO), 3);
     assert_eq!((returned.attempts, returned.resting), (1, true));
-    assert_eq!(drawing(&chunks, 8), "RRzzzz..", "the gap is nobody's");
+    assert_eq!(drawing(&chunks, 8), "RRzzzz..", "no want covers the gap");
     chunks.wake(&(0..8));
     chunks.take(&(2..6), REQUEST);
     assert!(chunks.give_back(&(2..6), REQUEST, Return::Again, 3).exhausted.is_empty());

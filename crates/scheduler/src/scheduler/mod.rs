@@ -28,7 +28,7 @@ pub const FILE_BYTES_MAX: u64 = 1 << 50;
 /// * **Commands**: what there is (`add_*`, `update_*`, `remove_*`, `open`, `set_size`) and what is
 ///   wanted (`want`, `promote`, `cancel`, `resize`, `take`, `release`).
 /// * **`handle_*`**: what happened to connections, requests, time.
-/// * **`poll_*`**: what to do, what to tell, when to come back.
+/// * **`poll_*`**: what to do, what to report, when to come back.
 /// * **`snapshot`**: figures for a report.
 ///
 /// Names it does not know (any more) are ignored: late answers to things long given up are normal.

@@ -496,7 +496,7 @@ impl World {
                 assert!(self.store.contains(&range), "{range:?} was never here");
                 self.store.remove(&range);
             }
-            Event::Standing { .. } => {}
+            Event::SourceState { .. } => {}
             Event::Opened { size, .. } => self.opened = Some((size, self.now)),
             Event::OpenFailed { why, .. } => self.open_failed = Some(why),
         }

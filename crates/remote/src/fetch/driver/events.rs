@@ -34,7 +34,7 @@ impl Driver {
             }
             ConnectionEvent::Connected => {
                 self.trace.connected(connection.0);
-                self.tell_openers(id);
+                self.mark_opening(id);
                 self.scheduler.handle_connected(now, id);
             }
             ConnectionEvent::Seen { file, info } => self.seen(SourceId(file), info),
@@ -127,11 +127,11 @@ impl Driver {
     }
 
     /// Opens that waited for a connection now wait for their answers.
-    fn tell_openers(&self, connection: ConnectionId) {
+    fn mark_opening(&self, connection: ConnectionId) {
         let Some(server) = self.server_of(connection) else { return };
         for file in self.files.values() {
             if file.sources.values().any(|(of, _)| *of == server) {
-                file.tell(|activity| activity.enter(Phase::Opening));
+                file.with_activity(|activity| activity.enter(Phase::Opening));
             }
         }
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use scheduler::{
-    Action, ConnectionId, Event, FileId, RequestId, Scheduler, ServerId, SourceId, Standing,
+    Action, ConnectionId, Event, FileId, RequestId, Scheduler, ServerId, SourceId, SourceState,
     WantFailure, WantId,
 };
 use tokio::sync::{mpsc, oneshot};
@@ -228,7 +228,7 @@ impl Driver {
         };
         let now = self.clock.now();
         let file = self.scheduler.add_file(now);
-        state.tell(|activity| activity.belongs(file.0));
+        state.with_activity(|activity| activity.belongs(file.0));
         for (name, error) in &state.errors {
             self.trace.note(Some(file.0), format!("{name} is not used: {error}"));
         }
@@ -264,7 +264,7 @@ impl Driver {
             if !connected && state.opener.is_some() {
                 self.trace.unconnected(file.0);
             }
-            state.tell(|activity| activity.enter(opening(connected)));
+            state.with_activity(|activity| activity.enter(opening(connected)));
         }
     }
 
@@ -330,7 +330,7 @@ impl Driver {
 
     fn granted(&self, group: u64, index: usize) -> Option<WantId> {
         let member = self.groups.get(&group)?.members.get(index)?;
-        (member.state == MemberState::Granted).then_some(member.want)
+        (member.state == MemberState::Delivered).then_some(member.want)
     }
 
     fn end_member(&mut self, key: u64, index: usize) {
@@ -510,8 +510,8 @@ impl Driver {
                 }
                 self.close(file);
             }
-            Event::Standing { file, source, standing } => {
-                self.tell_standing(file, source, standing)
+            Event::SourceState { file, source, state } => {
+                self.report_source_state(file, source, state)
             }
             Event::Forget { file, range } => {
                 if let Some(state) = self.files.get_mut(&file) {
@@ -521,21 +521,21 @@ impl Driver {
         }
     }
 
-    /// The report says what is thought of the sources of a file.
-    fn tell_standing(&mut self, id: FileId, source: SourceId, standing: Standing) {
+    /// The report has the history of each source of a file.
+    fn report_source_state(&mut self, id: FileId, source: SourceId, state: SourceState) {
         let Some(file) = self.files.get(&id) else { return };
         let Some((server, _)) = file.sources.get(&source) else { return };
         let name = self.servers[server].name.clone();
-        if let Standing::Disabled { until } = standing {
+        if let SourceState::Disabled { until } = state {
             let pause = until.saturating_sub(self.clock.now()).as_secs_f64();
             let why = file.errors.iter().find(|(server, _)| **server == *name);
             let why = why.map_or("it is late or silent", |(_, error)| error.message());
             let text = format!("{name} is left alone for {pause:.0} s: {why}");
             self.trace.note(Some(id.0), text);
         }
-        self.trace.standing(id.0, name, standing);
-        if let (Standing::Disabled { .. }, Some(server)) =
-            (standing, self.server_of_source(id, source))
+        self.trace.source_state(id.0, name, state);
+        if let (SourceState::Disabled { .. }, Some(server)) =
+            (state, self.server_of_source(id, source))
         {
             self.search_soon(id, server);
         }
