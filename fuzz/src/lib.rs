@@ -12,8 +12,9 @@ pub mod targets;
 pub use target::Target;
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     targets::block::TARGET,
+    targets::credentials::TARGET,
     targets::file::TARGET,
     targets::gsi::TARGET,
     targets::http::TARGET,

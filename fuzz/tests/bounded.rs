@@ -78,4 +78,4 @@ macro_rules! bounded {
     };
 }
 
-bounded! { block file gsi http messages ntuple xrootd_client xrootd_server scheduler }
+bounded! { block credentials file gsi http messages ntuple xrootd_client xrootd_server scheduler }

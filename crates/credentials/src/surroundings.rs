@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// What the places of credentials depend on, as values, so that a test can have others.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The number of the effective user (geteuid(2)).
     pub user_id: u32,
@@ -53,6 +54,19 @@ impl Surroundings {
     pub fn variable(&self, name: &str) -> Option<&str> {
         let value = self.variables.get(std::ffi::OsStr::new(name))?.to_str()?;
         (!value.is_empty()).then_some(value)
+    }
+}
+
+/// The names of the variables only: their values may be tokens and keys.
+impl fmt::Debug for Surroundings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.variables.keys().collect();
+        f.debug_struct("Surroundings")
+            .field("user_id", &self.user_id)
+            .field("home", &self.home)
+            .field("temporary", &self.temporary)
+            .field("variables", &names)
+            .finish()
     }
 }
 

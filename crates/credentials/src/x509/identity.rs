@@ -1,5 +1,6 @@
 //! A certificate with its key: what a user shows.
 
+use std::fmt;
 use std::time::SystemTime;
 
 use secrecy::{ExposeSecret, SecretSlice};
@@ -10,7 +11,7 @@ use super::{Certificate, KeyForm, hashes, key};
 use crate::{Kind, Place, Reason, Unusable};
 
 /// A certificate with its key.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Identity {
     /// The certificates as DER, the one to which the key belongs first, each followed by its
     /// issuer. Roots are not among them.
@@ -41,8 +42,9 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// From the text of one file, or of two: that of the certificates, and that of the key.
-    pub(super) fn read(
+    /// From the text of one file, given twice, or of two: that of the certificates, and that of
+    /// the key. Whether it is still valid is not looked at.
+    pub fn read(
         certificates: &[u8],
         key: &[u8],
         place: Place,
@@ -115,6 +117,16 @@ impl Identity {
     }
 }
 
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Identity")
+            .field("subject", &self.subject)
+            .field("place", &self.place)
+            .field("is_proxy", &self.is_proxy)
+            .finish_non_exhaustive()
+    }
+}
+
 /// The one private key of a file.
 fn private_key(text: &[u8]) -> Result<(Zeroizing<Vec<u8>>, KeyForm), Reason> {
     for Block { label, encrypted, der } in pem::blocks(text) {
@@ -153,7 +165,10 @@ fn ordered(mut given: Vec<Parsed>, der: &[u8], form: KeyForm) -> Result<Vec<Pars
     while let Some((last, _)) = chain.last() {
         let issuer = given.iter().position(|(facts, _)| facts.names.0 == last.names.1);
         match issuer {
-            Some(at) if !given[at].0.is_own_issuer() => chain.push(given.remove(at)),
+            // A root is not sent, unless a user signed her own certificate.
+            Some(at) if last.is_proxy || !given[at].0.is_own_issuer() => {
+                chain.push(given.remove(at));
+            }
             _ => break,
         }
     }

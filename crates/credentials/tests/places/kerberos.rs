@@ -1,0 +1,160 @@
+//! Tickets from a real KDC of this machine, where Debian's krb5-kdc and krb5-user are installed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::SystemTime;
+
+use credentials::{Choice, Kind, Reason, State, Wallet};
+use secrecy::ExposeSecret;
+
+use crate::home::Home;
+
+/// The name of the test that runs in a process of its own, whose environment the library reads.
+const INSIDE: &str = "kerberos::inside_a_realm";
+
+#[test]
+fn without_tickets_the_cause_is_said() {
+    let home = Home::new();
+    let cache = format!("FILE:{}", home.path("nothing").display());
+    let wallet = home.wallet(&[("KRB5CCNAME", &cache)]);
+    let refused = wallet.ticket("xrootd/localhost@TEST.REALM").unwrap_err();
+    assert!(matches!(refused.reason, Reason::Kerberos(_) | Reason::NoLibrary(_)), "{refused}");
+    let said = refused.to_string();
+    assert!(said.contains("kinit") || said.contains("install"), "{said}");
+    for bad in ["", "a b", "\u{fc}"] {
+        let refused = wallet.ticket(bad).unwrap_err();
+        assert!(matches!(refused.reason, Reason::Malformed(_)), "{refused}");
+    }
+}
+
+struct Realm {
+    home: Home,
+    kdc: Option<Child>,
+}
+
+impl Drop for Realm {
+    fn drop(&mut self) {
+        if let Some(kdc) = &mut self.kdc {
+            let _ = kdc.kill();
+            let _ = kdc.wait();
+        }
+    }
+}
+
+impl Realm {
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(name);
+        command.env("KRB5_CONFIG", self.home.path("krb5.conf"));
+        command.env("KRB5_KDC_PROFILE", self.home.path("kdc.conf"));
+        command.env("KRB5CCNAME", format!("FILE:{}", self.home.path("cache").display()));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, name: &str, arguments: &[&str]) -> bool {
+        let run = self.command(name).args(arguments).output().unwrap();
+        if !run.status.success() {
+            eprintln!("{name}: {}", String::from_utf8_lossy(&run.stderr));
+        }
+        run.status.success()
+    }
+
+    fn start() -> Self {
+        let mut realm = Realm { home: Home::new(), kdc: None };
+        let folder = realm.home.path("").display().to_string();
+        // Free a moment ago.
+        let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        realm.home.write(
+            "krb5.conf",
+            format!(
+                "[libdefaults]\n default_realm = TEST.REALM\n dns_lookup_kdc = false\n rdns = \
+                 false\n dns_canonicalize_hostname = false\n[realms]\n TEST.REALM = {{\n  kdc = \
+                 127.0.0.1:{port}\n }}\n"
+            ),
+            0o644,
+        );
+        realm.home.write(
+            "kdc.conf",
+            format!(
+                "[realms]\n TEST.REALM = {{\n  database_name = {folder}/db\n  key_stash_file = \
+                 {folder}/stash\n  kdc_listen = 127.0.0.1:{port}\n  kdc_tcp_listen = \
+                 127.0.0.1:{port}\n }}\n[logging]\n kdc = FILE:{folder}/log\n"
+            ),
+            0o644,
+        );
+        assert!(realm.run("kdb5_util", &["create", "-s", "-r", "TEST.REALM", "-P", "master"]));
+        for query in ["addprinc -randkey xrootd/localhost", "addprinc -pw secret alice"] {
+            assert!(realm.run("kadmin.local", &["-q", query]));
+        }
+        let kdc =
+            realm.command("krb5kdc").arg("-n").stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        realm.kdc = Some(kdc.unwrap());
+        realm
+    }
+
+    /// A ticket for alice, once the KDC listens.
+    fn login(&self) -> bool {
+        let password = self.home.path("password");
+        fs::write(&password, "secret\n").unwrap();
+        (0..100).any(|_| {
+            let input = fs::File::open(&password).unwrap();
+            let done = self.command("kinit").arg("alice").stdin(input).output().unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            done.status.success()
+        })
+    }
+}
+
+#[test]
+fn a_fresh_request_is_made_for_each_connection() {
+    let needed = ["/usr/sbin/krb5kdc", "/usr/sbin/kadmin.local", "/usr/bin/kinit"];
+    if needed.iter().any(|path| !Path::new(path).exists()) {
+        return eprintln!(
+            "SKIPPED: no KDC; Debian's packages: krb5-kdc krb5-admin-server krb5-user"
+        );
+    }
+    let realm = Realm::start();
+    assert!(realm.login(), "no ticket from the KDC");
+    let inside = realm
+        .command(std::env::current_exe().unwrap().to_str().unwrap())
+        .args(["--exact", INSIDE, "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&inside.stdout) + String::from_utf8_lossy(&inside.stderr);
+    assert!(inside.status.success() && said.contains("1 passed"), "{said}");
+}
+
+#[test]
+#[ignore = "runs within a_fresh_request_is_made_for_each_connection"]
+fn inside_a_realm() {
+    let wallet = Wallet::of_process();
+    let service = "xrootd/localhost@TEST.REALM";
+    let ticket = |_| wallet.ticket(service).unwrap().expose_secret().to_vec();
+    let first = ticket(0);
+    // [APPLICATION 14]: an AP-REQ, with version 5 in it.
+    assert_eq!(first[0], 0x6e);
+    assert!(first.windows(5).any(|bytes| bytes == [0xa0, 3, 2, 1, 5]));
+    // Four at once, and none a replay of another.
+    let mut all: Vec<Vec<u8>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|at| scope.spawn(move || ticket(at))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    all.push(first);
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 5);
+
+    let found = wallet.candidates(SystemTime::now());
+    let found = found.iter().find(|candidate| candidate.kind == Kind::Kerberos).unwrap();
+    assert_eq!((found.owner.as_deref(), &found.state), (Some("alice@TEST.REALM"), &State::Used));
+    assert!(found.left.unwrap().as_secs() > 3_600);
+
+    let unknown = wallet.ticket("xrootd/elsewhere@TEST.REALM").unwrap_err().to_string();
+    assert!(unknown.contains("not found"), "{unknown}");
+    // A cache that the caller names is for this call only.
+    let ccache = Some("FILE:/nowhere/cache".to_owned());
+    let other = wallet.with(Choice { ccache, ..Choice::default() });
+    assert!(other.ticket(service).is_err());
+    assert!(wallet.ticket(service).is_ok());
+}

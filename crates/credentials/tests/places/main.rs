@@ -1,0 +1,10 @@
+//! What is found where, in folders that each test makes.
+
+mod authorities;
+mod grid;
+mod home;
+mod kerberos;
+mod s3;
+mod secrets;
+mod tokens;
+mod x509;
