@@ -3,8 +3,8 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use credentials::Authorities;
-use credentials::x509::Certificate;
+use farroot_credentials::Authorities;
+use farroot_credentials::x509::Certificate;
 
 use crate::grid::Grid;
 

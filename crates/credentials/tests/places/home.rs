@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use credentials::{Choice, Surroundings, Wallet};
+use farroot_credentials::{Choice, Surroundings, Wallet};
 
 /// Folders of a user who exists for one test.
 pub struct Home {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
-use credentials::{Choice, Kind, Reason, State, Wallet};
+use farroot_credentials::{Choice, Kind, Reason, State, Wallet};
 use secrecy::ExposeSecret;
 
 use crate::home::Home;

@@ -1,6 +1,6 @@
 //! Keys of S3 in the environment and in the files of Amazon's tools.
 
-use credentials::{Choice, Place, Reason, S3Settings};
+use farroot_credentials::{Choice, Place, Reason, S3Settings};
 use secrecy::ExposeSecret;
 
 use crate::home::Home;

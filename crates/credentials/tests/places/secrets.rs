@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use credentials::{Candidate, Choice, Kind, State, TokenFrom};
+use farroot_credentials::{Candidate, Choice, Kind, State, TokenFrom};
 
 use crate::grid::Grid;
 use crate::home::Home;

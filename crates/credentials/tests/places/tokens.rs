@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use credentials::{Choice, Place, Reason, TokenFrom, Unusable, Wallet};
+use farroot_credentials::{Choice, Place, Reason, TokenFrom, Unusable, Wallet};
 use secrecy::ExposeSecret;
 
 use crate::home::{Home, set_mode};

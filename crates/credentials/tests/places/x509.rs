@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use credentials::x509::{Certificate, KeyForm, PublicKey, certificates, hashes};
-use credentials::{Choice, Identity, Place, Reason, Unusable, Wallet};
+use farroot_credentials::x509::{Certificate, KeyForm, PublicKey, certificates, hashes};
+use farroot_credentials::{Choice, Identity, Place, Reason, Unusable, Wallet};
 use secrecy::ExposeSecret;
 
 use crate::grid::Grid;
