@@ -71,6 +71,8 @@ pub enum ServedState {
     Greeting,
     /// Greeted; only kXR_protocol, kXR_ping and kXR_login are served.
     LoggingIn,
+    /// Logged in; only kXR_protocol, kXR_ping and kXR_auth are served.
+    Authenticating,
     /// Everything is served.
     Up,
     /// Nothing more will be taken.
@@ -83,7 +85,15 @@ pub enum ServedStep {
     Handshake,
     Protocol,
     Ping,
+    /// A login that is answered by consent.
     Login,
+    /// A login that is answered by offers.
+    LoginChallenged,
+    /// A login that is refused because it is not inside TLS.
+    LoginRefused,
+    Auth,
+    /// The credential is accepted.
+    Authenticated,
     /// Any other request.
     Request,
     Ended,
@@ -99,7 +109,14 @@ pub const SERVED: &[(ServedState, ServedStep, ServedState)] = &[
     (D::LoggingIn, T::Protocol, D::LoggingIn),
     (D::LoggingIn, T::Ping, D::LoggingIn),
     (D::LoggingIn, T::Login, D::Up),
+    (D::LoggingIn, T::LoginChallenged, D::Authenticating),
+    (D::LoggingIn, T::LoginRefused, D::LoggingIn),
     (D::LoggingIn, T::Ended, D::Closed),
+    (D::Authenticating, T::Protocol, D::Authenticating),
+    (D::Authenticating, T::Ping, D::Authenticating),
+    (D::Authenticating, T::Auth, D::Authenticating),
+    (D::Authenticating, T::Authenticated, D::Up),
+    (D::Authenticating, T::Ended, D::Closed),
     (D::Up, T::Protocol, D::Up),
     (D::Up, T::Ping, D::Up),
     (D::Up, T::Request, D::Up),
@@ -210,7 +227,7 @@ mod tests {
             assert!(CLIENT.contains(&(state, S::Ended, C::Closed)), "{state:?}");
         }
         assert!(CLIENT.iter().all(|row| row.0 != C::Closed || row.2 == C::Closed));
-        for state in [D::Greeting, D::LoggingIn, D::Up, D::Closed] {
+        for state in [D::Greeting, D::LoggingIn, D::Authenticating, D::Up, D::Closed] {
             assert!(SERVED.contains(&(state, T::Ended, D::Closed)), "{state:?}");
         }
         assert!(SERVED.iter().all(|row| row.0 != D::Closed || row.2 == D::Closed));
@@ -225,5 +242,19 @@ mod tests {
         machine.step(T::Login).unwrap();
         assert_eq!(machine.step(T::Request), Ok(D::Up));
         assert!(machine.step(T::Login).is_err(), "a second login");
+    }
+
+    #[test]
+    fn nothing_is_served_before_the_credential_is_accepted() {
+        let mut machine = Machine::served();
+        machine.step(T::Handshake).unwrap();
+        machine.step(T::LoginChallenged).unwrap();
+        for step in [T::Request, T::Login] {
+            assert!(machine.step(step).is_err(), "{step:?}");
+        }
+        machine.step(T::Auth).unwrap();
+        assert!(machine.step(T::Request).is_err());
+        machine.step(T::Authenticated).unwrap();
+        assert_eq!(machine.step(T::Request), Ok(D::Up));
     }
 }

@@ -163,6 +163,8 @@ impl Connection {
         while let Some(served) = self.server.poll_event() {
             match served {
                 Served::Login(_) => self.client.works(),
+                // It is not offered.
+                Served::StartTls { .. } => return Err(io::ErrorKind::Unsupported.into()),
                 Served::Request { tag, request } => self.queue.push_back((tag, request)),
             }
         }

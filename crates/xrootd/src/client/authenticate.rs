@@ -269,7 +269,7 @@ impl Client {
         };
         while let Some((method, arguments)) = self.authenticating.left.pop_front() {
             if let Some(why) = method.objection(&arguments, encrypted)
-                && !arguments.is_empty()
+                && !(unasked && arguments.is_empty())
             {
                 self.skip(&method, why);
                 continue;

@@ -23,18 +23,19 @@ use crate::header::{Handle, RequestHeader, ResponseHeader, Status, StreamId};
 use crate::message::dirlist::Entry;
 use crate::message::handshake::{self, Greeting, ServerKind};
 use crate::message::locate::Location;
-use crate::message::login::{LoginAnswer, SessionId};
+use crate::message::login::SessionId;
 use crate::message::open::OpenAnswer;
 use crate::message::pgread::PartHead;
-use crate::message::protocol::{ProtocolAnswer, ServerFlags};
+use crate::message::protocol::ServerFlags;
 use crate::message::readv::Segment;
 use crate::message::stat::StatInfo;
-use crate::message::{Dirlist, Locate, Login, Message, Open, Protocol, Request};
+use crate::message::{Dirlist, Locate, Login, Message, Open, Request};
 use crate::pages;
 use crate::response::{Redirect, encode_wait};
 use crate::states::{Machine, ServedState, ServedStep};
 
 mod refuse;
+mod session;
 
 pub use crate::message::query::config_answer;
 
@@ -57,6 +58,22 @@ pub struct ServerConfig {
     pub request_bytes_max: u32,
     /// Why this client is not served: every request is refused with this text.
     pub refusal: Option<String>,
+    pub tls: ServedTls,
+    /// The authentication that is wanted, as offers to the client: `&P=ztn,0:4096:&P=unix`. Empty
+    /// where none is wanted. Tokens are offered inside TLS only.
+    pub security: String,
+}
+
+/// Whether a served connection may be encrypted. The caller sees to the encryption, see
+/// [`Served::StartTls`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ServedTls {
+    #[default]
+    None,
+    /// For clients that want it.
+    Offered,
+    /// Logins outside TLS are refused.
+    Demanded,
 }
 
 impl ServerConfig {
@@ -71,6 +88,8 @@ impl ServerConfig {
             waiting_bytes_max: u64::MAX,
             request_bytes_max: REQUEST_BYTES_MAX,
             refusal: None,
+            tls: ServedTls::None,
+            security: String::new(),
         }
     }
 }
@@ -82,9 +101,16 @@ pub struct Tag(pub u64);
 /// What a client wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Served {
+    /// From here on everything in both directions is inside TLS. What is to be sent before that has
+    /// to leave first.
+    StartTls {
+        /// What has come behind the client's wish, and belongs to TLS.
+        rest: Bytes,
+    },
     /// A client has logged in. Already answered.
     Login(Login),
-    /// To be answered under its tag.
+    /// To be answered under its tag. A [`Request::Auth`] is accepted by [`Server::answer_done`];
+    /// what comes behind it waits until it is answered.
     Request { tag: Tag, request: Request },
 }
 
@@ -113,6 +139,11 @@ pub struct Server {
     waiting: BTreeMap<Tag, Waiting>,
     waiting_bytes: u64,
     next_tag: u64,
+    /// The credential that waits to be accepted.
+    credential: Option<Tag>,
+    encrypted: bool,
+    /// The client has been told to begin TLS: what comes next belongs to that.
+    tls_begins: bool,
     events: VecDeque<Served>,
     outbox: Outbox,
     /// Bytes that the frame begun by [`Server::begin_records`] still lacks.
@@ -140,6 +171,9 @@ impl Server {
             waiting: BTreeMap::new(),
             waiting_bytes: 0,
             next_tag: 0,
+            credential: None,
+            encrypted: false,
+            tls_begins: false,
             events: VecDeque::new(),
             outbox: Outbox::default(),
             unfinished: 0,
@@ -323,9 +357,18 @@ impl Server {
     }
 
     /// Answers what is answered by consent alone: [`Request::Close`], [`Request::Ping`],
-    /// [`Request::Endsess`].
+    /// [`Request::Endsess`], [`Request::Auth`].
     pub fn answer_done(&mut self, tag: Tag) {
+        if self.credential == Some(tag) {
+            // It waits in that state alone.
+            let _accepted = self.machine.step(ServedStep::Authenticated);
+        }
         self.answer_ok(tag, Vec::new());
+    }
+
+    /// Answers [`Request::Auth`] by asking for another message.
+    pub fn answer_more(&mut self, tag: Tag, challenge: Bytes) {
+        self.reply(tag, Status::AuthMore, vec![challenge]);
     }
 
     /// Refuses any request.
@@ -362,6 +405,7 @@ impl Server {
         // Every state may end, so this never fails.
         let _ended = self.machine.step(ServedStep::Ended);
         self.waiting.clear();
+        self.credential = None;
         self.waiting_bytes = 0;
         self.events.clear();
         self.input = Bytes::new();
@@ -369,6 +413,7 @@ impl Server {
 
     /// The request waits no longer.
     fn forget(&mut self, tag: Tag) {
+        self.credential.take_if(|credential| *credential == tag);
         if let Some(waiting) = self.waiting.remove(&tag) {
             self.waiting_bytes -= u64::from(waiting.bytes);
         }
@@ -381,6 +426,7 @@ impl Server {
         while !matches!(self.machine.state(), ServedState::Greeting | ServedState::Closed)
             && self.waiting.len() < self.config.requests_max
             && self.waiting_bytes < self.config.waiting_bytes_max
+            && self.credential.is_none()
         {
             let dropped = self.skip.min(input.len() as u64);
             input.advance(dropped as usize);
@@ -391,9 +437,14 @@ impl Server {
             let limit = self.config.request_bytes_max;
             match self.frames.next(input, |head| body_of(head, limit))? {
                 None => break,
-                Some(Piece::Whole { head, body }) => self.request(&head, &body),
+                Some(Piece::Whole { head, body }) => self.request(&head, &body)?,
                 Some(Piece::Part { last: false, .. }) => {}
-                Some(Piece::Part { head, .. }) => self.request(&head, &Bytes::new()),
+                Some(Piece::Part { head, .. }) => self.request(&head, &Bytes::new())?,
+            }
+            if std::mem::take(&mut self.tls_begins) {
+                self.encrypted = true;
+                self.events.push_back(Served::StartTls { rest: std::mem::take(input) });
+                break;
             }
         }
         Ok(())
@@ -412,63 +463,6 @@ impl Server {
             self.outbox.put(&Greeting { version, kind }.frame());
         }
         Ok(())
-    }
-
-    /// One request: answered here, or handed up.
-    fn request(&mut self, head: &RequestHeader, body: &Bytes) {
-        let tag = Tag(self.next_tag);
-        self.next_tag += 1;
-        let waiting = Waiting { stream: head.stream, bytes: body.len() as u32, deferred: false };
-        self.waiting_bytes += u64::from(waiting.bytes);
-        self.waiting.insert(tag, waiting);
-        if let Some(why) = self.config.refusal.clone() {
-            return self.answer_error(tag, ErrorCode::OVERLOADED, &why);
-        }
-        if !refuse::is_dropped(head.code) && head.length > self.config.request_bytes_max {
-            let limit = self.config.request_bytes_max;
-            let text = format!("a request of {} bytes, more than the {limit} allowed", head.length);
-            return self.answer_error(tag, ErrorCode::ARG_TOO_LONG, &text);
-        }
-        let request = match Request::decode(head, body) {
-            Ok(request) => request,
-            Err(error) => {
-                return self.answer_error(tag, ErrorCode::ARG_INVALID, &error.to_string());
-            }
-        };
-        let step = match request {
-            Request::Protocol(_) => ServedStep::Protocol,
-            Request::Ping(_) => ServedStep::Ping,
-            Request::Login(_) => ServedStep::Login,
-            _ => ServedStep::Request,
-        };
-        if self.machine.step(step).is_err() {
-            return self.answer_error(tag, ErrorCode::INVALID_REQUEST, "not at this point");
-        }
-        self.skip = refuse::data_behind(head.code, body);
-        match request {
-            Request::Protocol(_) => self.answer_protocol(tag),
-            Request::Login(login) => self.answer_login(tag, login),
-            request => match refuse::verdict(&request) {
-                refuse::Verdict::Serve => self.events.push_back(Served::Request { tag, request }),
-                refuse::Verdict::Refuse(code, text) => self.answer_error(tag, code, text),
-                refuse::Verdict::Consent => self.answer_done(tag),
-                refuse::Verdict::Ignore => {
-                    self.forget(tag);
-                }
-            },
-        }
-    }
-
-    fn answer_protocol(&mut self, tag: Tag) {
-        let ServerConfig { version, flags, .. } = self.config;
-        let answer = ProtocolAnswer { version, flags, details: Bytes::new() };
-        self.answer_ok(tag, Protocol::encode_answer(&answer));
-    }
-
-    fn answer_login(&mut self, tag: Tag, login: Login) {
-        let answer = LoginAnswer { session: self.config.session, security: String::new() };
-        self.answer_ok(tag, Login::encode_answer(&answer));
-        self.events.push_back(Served::Login(login));
     }
 
     fn answer_ok(&mut self, tag: Tag, body: Vec<u8>) {

@@ -1,11 +1,14 @@
 //! A client and a served connection joined by queues, in virtual time. Not a socket, not a clock.
 #![allow(dead_code, reason = "every test file uses its own part of it")]
 
+mod tunnel;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use bytes::Bytes;
 use farroot_xrootd::Time;
+use farroot_xrootd::auth::{Credential, Method};
 use farroot_xrootd::client::{Client, ClientConfig, Event};
 use farroot_xrootd::error::ErrorCode;
 use farroot_xrootd::header::Handle;
@@ -15,6 +18,7 @@ use farroot_xrootd::message::query::QueryKind;
 use farroot_xrootd::message::stat::{StatFlags, StatInfo};
 use farroot_xrootd::profile::{Profile, Start};
 use farroot_xrootd::server::{Served, Server, ServerConfig, Tag, config_answer};
+use tunnel::{HELLO, READY, Tunnel};
 
 /// One way. A round trip takes two.
 pub const LATENCY: Duration = Duration::from_millis(50);
@@ -22,6 +26,9 @@ pub const RTT: Duration = Duration::from_millis(100);
 
 /// What a test wants answered in its own way; true if it has seen to it.
 pub type Answerer = Box<dyn FnMut(&mut Server, Tag, &Request) -> bool>;
+
+/// The credential for an offer with these arguments, or why there is none.
+pub type Wallet = Box<dyn FnMut(&Method, &str) -> Result<Credential, String>>;
 
 /// A file server of the plainest kind: files in memory, handles by lowest free slot.
 pub struct World {
@@ -133,6 +140,15 @@ pub struct Pair {
     pub chunk: usize,
     /// The events of the client, and when they came.
     pub log: Vec<(Time, Event)>,
+    pub wallet: Wallet,
+    /// All that has left on either side, as it was on the wire.
+    pub wire: Vec<u8>,
+    /// The client's end and the server's.
+    tunnels: (Option<Tunnel>, Option<Tunnel>),
+    /// The client's opening of the tunnel leaves with its first flight.
+    pub early_hello: bool,
+    /// When the client hears that the server has closed.
+    closes: Option<Time>,
 }
 
 /// Byte `i` of the test file.
@@ -151,12 +167,17 @@ impl Pair {
 
     pub fn with_profile(start: Start, profile: Profile) -> Pair {
         let config = ClientConfig::new("tester", "test", 7);
+        let server = ServerConfig::data_server(SessionId([3; 16]));
+        Pair::with(Client::new(config, profile, start), server)
+    }
+
+    pub fn with(client: Client, server: ServerConfig) -> Pair {
         let files =
             [("/a".to_owned(), contents(10_000)), ("/b".to_owned(), contents(500).slice(100..))];
         Pair {
             now: Duration::from_secs(1),
-            client: Client::new(config, profile, start),
-            server: Server::new(ServerConfig::data_server(SessionId([3; 16]))),
+            client,
+            server: Server::new(server),
             world: World {
                 files: files.into(),
                 open: BTreeMap::new(),
@@ -169,6 +190,11 @@ impl Pair {
             damage: None,
             chunk: usize::MAX,
             log: Vec::new(),
+            wallet: Box::new(|_, _| Err("there is none".to_owned())),
+            wire: Vec::new(),
+            tunnels: (None, None),
+            early_hello: false,
+            closes: None,
         }
     }
 
@@ -178,7 +204,8 @@ impl Pair {
         loop {
             self.exchange();
             let arrivals = [self.to_server.front(), self.to_client.front()];
-            let arrival = arrivals.into_iter().flatten().map(|(time, _)| *time).min();
+            let arrivals = arrivals.into_iter().flatten().map(|(time, _)| *time);
+            let arrival = arrivals.chain(self.closes).min();
             let timer = self.client.poll_timeout().filter(|&time| time <= deadline);
             let Some(next) = [arrival, timer].into_iter().flatten().min() else { return };
             self.now = self.now.max(next);
@@ -197,22 +224,112 @@ impl Pair {
     /// Answers what has come to the server.
     pub fn serve(&mut self) {
         while let Some(event) = self.server.poll_event() {
-            if let Served::Request { tag, request } = event {
-                self.world.serve(&mut self.server, tag, &request);
+            match event {
+                Served::Request { tag, request } => {
+                    self.world.serve(&mut self.server, tag, &request);
+                    self.heard_by_server(|server, now| server.handle_room(now));
+                }
+                Served::StartTls { rest } => {
+                    self.server_sends();
+                    self.tunnels.1 = Some(Tunnel::new(HELLO));
+                    self.server_hears(rest);
+                }
+                Served::Login(_) => {}
             }
         }
     }
 
     fn exchange(&mut self) {
         self.serve();
-        while let Some(bytes) = self.server.poll_transmit() {
-            self.to_client.push_back((self.now + LATENCY, bytes));
-        }
-        while let Some(bytes) = self.client.poll_transmit(self.now) {
-            self.to_server.push_back((self.now + LATENCY, bytes));
-        }
+        self.server_sends();
         while let Some(event) = self.client.poll_event() {
-            self.log.push((self.now, event));
+            self.log.push((self.now, event.clone()));
+            match event {
+                Event::CredentialWanted { method, arguments } => {
+                    match (self.wallet)(&method, &arguments) {
+                        Ok(credential) => self.client.provide(self.now, credential),
+                        Err(why) => self.client.lack(self.now, &method, why),
+                    }
+                }
+                Event::StartTls { rest } => {
+                    self.tunnels.0 = Some(Tunnel::new(READY));
+                    if !self.early_hello {
+                        self.put_to_server(Bytes::from_static(HELLO));
+                    }
+                    self.client_hears(rest);
+                }
+                _ => {}
+            }
+        }
+        let first = self.wire.is_empty();
+        while let Some(bytes) = self.client.poll_transmit(self.now) {
+            match &mut self.tunnels.0 {
+                Some(tunnel) => tunnel.send(bytes).into_iter().for_each(|b| self.put_to_server(b)),
+                None => self.put_to_server(bytes),
+            }
+        }
+        if first && self.early_hello {
+            self.put_to_server(Bytes::from_static(HELLO));
+        }
+    }
+
+    fn server_sends(&mut self) {
+        while let Some(bytes) = self.server.poll_transmit() {
+            match &mut self.tunnels.1 {
+                Some(tunnel) => tunnel.send(bytes).into_iter().for_each(|b| self.put_to_client(b)),
+                None => self.put_to_client(bytes),
+            }
+        }
+    }
+
+    fn put_to_server(&mut self, bytes: Bytes) {
+        self.wire.extend_from_slice(&bytes);
+        self.to_server.push_back((self.now + LATENCY, bytes));
+    }
+
+    fn put_to_client(&mut self, bytes: Bytes) {
+        self.wire.extend_from_slice(&bytes);
+        self.to_client.push_back((self.now + LATENCY, bytes));
+    }
+
+    fn heard_by_server(
+        &mut self,
+        hear: impl FnOnce(&mut Server, Time) -> Result<(), farroot_xrootd::error::ProtocolError>,
+    ) {
+        if hear(&mut self.server, self.now).is_err() {
+            self.closes = Some(self.now + LATENCY);
+        }
+    }
+
+    /// Bytes have come to the server, in its tunnel if there is one.
+    fn server_hears(&mut self, bytes: Bytes) {
+        let inside = match &mut self.tunnels.1 {
+            Some(tunnel) => {
+                let (inside, opened) = tunnel.receive(bytes);
+                if opened {
+                    self.put_to_client(Bytes::from_static(READY));
+                }
+                inside
+            }
+            None => bytes,
+        };
+        self.heard_by_server(|server, now| server.handle_bytes(now, inside));
+    }
+
+    /// Bytes have come to the client, in its tunnel if there is one.
+    fn client_hears(&mut self, bytes: Bytes) {
+        let inside = match &mut self.tunnels.0 {
+            Some(tunnel) => {
+                let (inside, opened) = tunnel.receive(bytes);
+                let held = if opened { tunnel.held() } else { None };
+                held.into_iter().for_each(|bytes| self.put_to_server(bytes));
+                inside
+            }
+            None => bytes,
+        };
+        if !inside.is_empty() {
+            // The events tell of errors, too.
+            let _ = self.client.handle_bytes(self.now, inside);
         }
     }
 
@@ -220,7 +337,9 @@ impl Pair {
         while self.to_server.front().is_some_and(|(time, _)| *time <= self.now) {
             let (_, bytes) = self.to_server.pop_front().unwrap();
             for piece in pieces(&bytes, self.chunk) {
-                self.server.handle_bytes(self.now, piece).unwrap();
+                self.server_hears(piece);
+                // Whether a tunnel begins decides what the next piece is.
+                self.serve();
             }
         }
         while self.to_client.front().is_some_and(|(time, _)| *time <= self.now) {
@@ -231,9 +350,12 @@ impl Pair {
                 bytes = copy.into();
             }
             for piece in pieces(&bytes, self.chunk) {
-                // Errors are among the events, too.
-                let _ = self.client.handle_bytes(self.now, piece);
+                self.client_hears(piece);
+                self.exchange();
             }
+        }
+        if self.closes.take_if(|time| *time <= self.now).is_some() {
+            self.client.handle_eof(self.now);
         }
     }
 

@@ -1,0 +1,132 @@
+//! What a request does to a served session: TLS, login, authentication, and what may come when.
+
+use bytes::Bytes;
+
+use super::{Served, ServedTls, Server, ServerConfig, Tag, Waiting, refuse};
+use crate::auth;
+use crate::codec::text;
+use crate::error::{ErrorCode, ProtocolError};
+use crate::header::RequestHeader;
+use crate::message::login::LoginAnswer;
+use crate::message::protocol::{ClientFlags, ProtocolAnswer, ServerFlags};
+use crate::message::{Login, Message, Protocol, Request};
+use crate::states::{ServedState, ServedStep};
+
+impl Server {
+    /// One request: answered here, or handed up.
+    pub(super) fn request(
+        &mut self,
+        head: &RequestHeader,
+        body: &Bytes,
+    ) -> Result<(), ProtocolError> {
+        let tag = Tag(self.next_tag);
+        self.next_tag += 1;
+        let waiting = Waiting { stream: head.stream, bytes: body.len() as u32, deferred: false };
+        self.waiting_bytes += u64::from(waiting.bytes);
+        self.waiting.insert(tag, waiting);
+        if let Some(why) = self.config.refusal.clone() {
+            self.answer_error(tag, ErrorCode::OVERLOADED, &why);
+            return Ok(());
+        }
+        if !refuse::is_dropped(head.code) && head.length > self.config.request_bytes_max {
+            let limit = self.config.request_bytes_max;
+            let text = format!("a request of {} bytes, more than the {limit} allowed", head.length);
+            self.answer_error(tag, ErrorCode::ARG_TOO_LONG, &text);
+            return Ok(());
+        }
+        let request = match Request::decode(head, body) {
+            Ok(request) => request,
+            Err(error) => {
+                self.answer_error(tag, ErrorCode::ARG_INVALID, &error.to_string());
+                return Ok(());
+            }
+        };
+        let authenticating = self.machine.state() == ServedState::Authenticating;
+        if let Err(illegal) = self.machine.step(self.step_of(&request)) {
+            self.answer_error(tag, ErrorCode::INVALID_REQUEST, "not at this point");
+            // As xrootd does: what waits behind was asked for by a client that is not known.
+            return if authenticating { Err(illegal.into()) } else { Ok(()) };
+        }
+        self.skip = refuse::data_behind(head.code, body);
+        self.take_request(tag, request, authenticating);
+        Ok(())
+    }
+
+    /// What a request does to the session.
+    fn step_of(&self, request: &Request) -> ServedStep {
+        match request {
+            Request::Protocol(_) => ServedStep::Protocol,
+            Request::Ping(_) => ServedStep::Ping,
+            Request::Login(_) if self.config.tls == ServedTls::Demanded && !self.encrypted => {
+                ServedStep::LoginRefused
+            }
+            Request::Login(_) if self.offers().is_empty() => ServedStep::Login,
+            Request::Login(_) => ServedStep::LoginChallenged,
+            Request::Auth(_) if self.machine.state() == ServedState::Authenticating => {
+                ServedStep::Auth
+            }
+            _ => ServedStep::Request,
+        }
+    }
+
+    /// A request that may come at this point.
+    fn take_request(&mut self, tag: Tag, request: Request, authenticating: bool) {
+        match request {
+            Request::Protocol(protocol) => self.answer_protocol(tag, &protocol),
+            Request::Login(login) => self.answer_login(tag, login),
+            Request::Auth(auth) if authenticating && !self.has_offered(&auth.protocol) => {
+                self.answer_error(tag, ErrorCode::AUTH_FAILED, "it is not offered");
+            }
+            Request::Auth(_) if authenticating => {
+                self.credential = Some(tag);
+                self.events.push_back(Served::Request { tag, request });
+            }
+            request => match refuse::verdict(&request) {
+                refuse::Verdict::Serve => self.events.push_back(Served::Request { tag, request }),
+                refuse::Verdict::Refuse(code, text) => self.answer_error(tag, code, text),
+                refuse::Verdict::Consent => self.answer_done(tag),
+                refuse::Verdict::Ignore => {
+                    self.forget(tag);
+                }
+            },
+        }
+    }
+
+    fn answer_protocol(&mut self, tag: Tag, protocol: &Protocol) {
+        let ServerConfig { version, mut flags, tls, .. } = self.config;
+        if tls != ServedTls::None {
+            flags = flags | ServerFlags::HAS_TLS;
+        }
+        if tls == ServedTls::Demanded {
+            flags = flags | ServerFlags::TLS_LOGIN;
+        }
+        let early = self.machine.state() == ServedState::LoggingIn && !self.encrypted;
+        if protocol.flags.contains(ClientFlags::WANT_TLS) && early && tls != ServedTls::None {
+            flags = flags | ServerFlags::GO_TO_TLS;
+            self.tls_begins = true;
+        }
+        let answer = ProtocolAnswer { version, flags, details: Bytes::new() };
+        self.answer_ok(tag, Protocol::encode_answer(&answer));
+    }
+
+    fn answer_login(&mut self, tag: Tag, login: Login) {
+        if self.machine.state() == ServedState::LoggingIn {
+            return self.answer_error(tag, ErrorCode::TLS_REQUIRED, "login requires TLS");
+        }
+        let answer = LoginAnswer { session: self.config.session, security: self.offers() };
+        self.answer_ok(tag, Login::encode_answer(&answer));
+        self.events.push_back(Served::Login(login));
+    }
+
+    fn has_offered(&self, protocol: &[u8; 4]) -> bool {
+        let name = text(protocol);
+        auth::offers(&self.offers()).iter().any(|offer| offer.name == name)
+    }
+
+    /// What is offered on this connection.
+    fn offers(&self) -> String {
+        let may_be = |offer: &&str| self.encrypted || !offer.starts_with("ztn");
+        let offers = self.config.security.split("&P=").filter(|offer| !offer.is_empty());
+        offers.filter(may_be).map(|offer| format!("&P={offer}")).collect()
+    }
+}
