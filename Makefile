@@ -22,7 +22,7 @@ PYTHON_CODE := $(sort $(patsubst %/,%,$(dir $(wildcard python/pyproject.toml ben
 .DEFAULT_GOAL := help
 .PHONY: help check fmt fmt-check clippy ruff mypy tables tables-check test test-rust test-python \
 	test-features interop extension extension-quick extension-release \
-	demo fuzz xrootd clean
+	demo fuzz xrootd s3 clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,10 +62,10 @@ tables-check:
 
 test: test-rust test-python ## every test, Rust and Python; those against ROOT where it is in .venv
 
-test-rust: xrootd $(VENV)/.ready
+test-rust: xrootd s3 $(VENV)/.ready
 	$(CARGO) test --workspace --no-fail-fast $(LOCKED)
 
-test-python: xrootd
+test-python: xrootd s3
 ifneq ($(wildcard python/pyproject.toml),)
 	$(MAKE) extension
 	cd python && $(BIN)/python -m pytest
@@ -112,6 +112,9 @@ fuzz: ## how to fuzz for longer than `make test` does
 
 xrootd: # a real server for the tests that want one
 	@.ci/ensure-xrootd
+
+s3: # the same, of S3
+	@.ci/ensure-s3
 
 $(VENV)/.ready: python/requirements-test.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,6 +1,6 @@
 //! The only file that reads the time.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
@@ -26,6 +26,11 @@ impl Clock {
     pub fn instant(&self, time: Duration) -> Instant {
         self.epoch + time
     }
+}
+
+/// The time of day as signatures have it: seconds since 1970.
+pub fn seconds_since_1970() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 /// Sleeps until an instant; without one, for ever.

@@ -79,7 +79,7 @@ impl Metalink {
 }
 
 /// The character that `&name;` stands for.
-fn meant(name: &str) -> Option<String> {
+pub(crate) fn meant(name: &str) -> Option<String> {
     if let Some(known) = quick_xml::escape::resolve_xml_entity(name) {
         return Some(known.to_owned());
     }

@@ -12,23 +12,29 @@
 //! A pattern is none of them: a listing gives names, which stay in their directory
 //! ([`Address::child`]). What may follow, a row for each scheme that leads and each way:
 //!
-//! | from    | way      | local | root | roots | http | https |
-//! |---------|----------|-------|------|-------|------|-------|
-//! | local   | redirect |       |      |       |      |       |
-//! | local   | replica  |       | yes  | yes   | yes  | yes   |
-//! | local   | mention  | yes   | yes  | yes   | yes  | yes   |
-//! | root    | redirect |       | yes  | yes   |      |       |
-//! | root    | replica  |       | yes  | yes   | yes  | yes   |
-//! | root    | mention  |       | yes  | yes   | yes  | yes   |
-//! | roots   | redirect |       |      | yes   |      |       |
-//! | roots   | replica  |       |      | yes   |      | yes   |
-//! | roots   | mention  |       |      | yes   |      | yes   |
-//! | http    | redirect |       |      |       | yes  | yes   |
-//! | http    | replica  |       | yes  | yes   | yes  | yes   |
-//! | http    | mention  |       | yes  | yes   | yes  | yes   |
-//! | https   | redirect |       |      |       |      | yes   |
-//! | https   | replica  |       | yes  | yes   |      | yes   |
-//! | https   | mention  |       | yes  | yes   |      | yes   |
+//! | from    | way      | local | root  | roots | http  | https | s3    | pelican |
+//! |---------|----------|-------|-------|-------|-------|-------|-------|---------|
+//! | local   | redirect |       |       |       |       |       |       |         |
+//! | local   | replica  |       | yes   | yes   | yes   | yes   | yes   | yes     |
+//! | local   | mention  | yes   | yes   | yes   | yes   | yes   | yes   | yes     |
+//! | root    | redirect |       | yes   | yes   |       |       |       |         |
+//! | root    | replica  |       | yes   | yes   | yes   | yes   |       |         |
+//! | root    | mention  |       | yes   | yes   | yes   | yes   |       |         |
+//! | roots   | redirect |       |       | yes   |       |       |       |         |
+//! | roots   | replica  |       |       | yes   |       | yes   |       |         |
+//! | roots   | mention  |       |       | yes   |       | yes   |       |         |
+//! | http    | redirect |       |       |       | yes   | yes   |       |         |
+//! | http    | replica  |       | yes   | yes   | yes   | yes   |       |         |
+//! | http    | mention  |       | yes   | yes   | yes   | yes   |       |         |
+//! | https   | redirect |       |       |       |       | yes   |       |         |
+//! | https   | replica  |       | yes   | yes   |       | yes   |       |         |
+//! | https   | mention  |       | yes   | yes   |       | yes   |       |         |
+//! | s3      | redirect |       |       |       |       | yes   |       |         |
+//! | s3      | replica  |       |       |       |       | yes   |       |         |
+//! | s3      | mention  |       | yes   | yes   |       | yes   | yes   |         |
+//! | pelican | redirect |       |       |       |       | yes   |       |         |
+//! | pelican | replica  |       |       |       |       | yes   |       |         |
+//! | pelican | mention  |       | yes   | yes   |       | yes   |       | yes     |
 //!
 //! Besides, only an address of this machine or of its own link may lead to one. The reasons are in
 //! `docs/decisions/0012-what-may-follow.md`.
@@ -54,11 +60,14 @@ pub enum Way {
 
 /// The table above.
 fn may_follow(from: Scheme, way: Way, to: Scheme) -> bool {
-    use Scheme::{Http, Https, Local, Root, Roots};
+    use Scheme::{Http, Https, Local, Pelican, Root, Roots, S3};
     let reachable: &[Scheme] = match (from, way) {
         (Local, Way::Redirect) => &[],
-        (Local, Way::Replica) => &[Root, Roots, Http, Https],
-        (Local, Way::Mention) => &[Local, Root, Roots, Http, Https],
+        (Local, Way::Replica) => &[Root, Roots, Http, Https, S3, Pelican],
+        (Local, Way::Mention) => &[Local, Root, Roots, Http, Https, S3, Pelican],
+        (S3 | Pelican, Way::Redirect | Way::Replica) => &[Https],
+        (S3, Way::Mention) => &[Root, Roots, Https, S3],
+        (Pelican, Way::Mention) => &[Root, Roots, Https, Pelican],
         (Root, Way::Redirect) => &[Root, Roots],
         (Http, Way::Redirect) => &[Http, Https],
         (Root | Http, Way::Replica | Way::Mention) => &[Root, Roots, Http, Https],
@@ -109,7 +118,10 @@ impl Address {
         if !may_follow(self.scheme(), way, to.scheme()) {
             let why = match (self.scheme(), to.scheme()) {
                 (_, Scheme::Local) => "a file of this machine, which only its user may name".into(),
-                (Scheme::Roots | Scheme::Https, Scheme::Root | Scheme::Http) => {
+                (
+                    Scheme::Roots | Scheme::Https | Scheme::S3 | Scheme::Pelican,
+                    Scheme::Root | Scheme::Http,
+                ) => {
                     format!("without the encryption that {}:// asks for", self.scheme().name())
                 }
                 (from, to) => {

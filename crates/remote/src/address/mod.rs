@@ -8,6 +8,8 @@
 //! everywhere.
 
 mod follow;
+mod pelican;
+mod s3;
 mod written;
 
 use std::borrow::Cow;
@@ -21,6 +23,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use url::{ParseError, Url};
 
 pub use follow::Way;
+pub use s3::Object;
 pub use written::{join, parse, split_tree};
 
 use crate::checksum::Checksum;
@@ -91,6 +94,10 @@ pub enum Scheme {
     Http,
     /// `https://`, also written `davs://`.
     Https,
+    /// `s3://bucket/key`: by HTTP from the configured endpoint, signed.
+    S3,
+    /// `pelican://federation/path`, of the OSDF written `osdf:///path`: by https, from caches.
+    Pelican,
 }
 
 impl Scheme {
@@ -101,6 +108,8 @@ impl Scheme {
             Scheme::Roots => "roots",
             Scheme::Http => "http",
             Scheme::Https => "https",
+            Scheme::S3 => "s3",
+            Scheme::Pelican => "pelican",
         }
     }
 }
@@ -122,6 +131,9 @@ enum Target {
     Xrootd(xrootd::url::Url),
     /// `http` or `https`, with a host and without a fragment.
     Http(Url),
+    S3(Object),
+    /// As if the federation served it by https.
+    Pelican(Url),
 }
 
 impl Address {
@@ -131,7 +143,7 @@ impl Address {
     /// `InvalidArgument` for what is neither, `Unsupported` for schemes that are not read.
     pub fn parse(text: &str) -> Result<Self> {
         let address = Self::read(text)?;
-        if matches!(address.target, Target::Http(_)) && text.contains('#') {
+        if matches!(address.target, Target::Http(_) | Target::Pelican(_)) && text.contains('#') {
             // Never sent (RFC 9110, section 4.2.4): another file would be read than the one meant.
             let what = "in an http address # begins a fragment, which servers never see";
             let advice = "write %23 for a # that belongs to the file's name";
@@ -163,11 +175,17 @@ impl Address {
                 url.set_fragment(None);
                 Target::Http(url)
             }
+            "s3" => Target::S3(Object::parse(text, rest)?),
+            "osdf" | "pelican" => {
+                let mut url = pelican::parse(text, &scheme, rest)?;
+                url.set_fragment(None);
+                Target::Pelican(url)
+            }
             _ => {
                 let what = format!("addresses that begin with {scheme}:// cannot be read");
                 let error = Error::new(ErrorKind::Unsupported, what).with_url(shown(text));
-                let advice = "addresses begin with root://, roots://, http://, https://, davs:// or \
-                              file://, or are local paths";
+                let advice = "addresses begin with root://, roots://, http://, https://, davs://, s3://, \
+                              osdf://, pelican:// or file://, or are local paths";
                 return Err(error.with_advice(advice));
             }
         };
@@ -205,6 +223,8 @@ impl Address {
             Target::Xrootd(_) => Scheme::Root,
             Target::Http(url) if url.scheme() == "https" => Scheme::Https,
             Target::Http(_) => Scheme::Http,
+            Target::S3(_) => Scheme::S3,
+            Target::Pelican(_) => Scheme::Pelican,
         }
     }
 
@@ -212,20 +232,21 @@ impl Address {
         self.scheme() == Scheme::Local
     }
 
-    /// Name or address of the host; an IPv6 address of an HTTP server is in brackets.
+    /// Name or address of the host; an IPv6 address of an HTTP server is in brackets. Which host
+    /// has a bucket of S3, the configuration says.
     pub fn host(&self) -> Option<&str> {
         match &self.target {
-            Target::Local(_) => None,
+            Target::Local(_) | Target::S3(_) => None,
             Target::Xrootd(url) => Some(&url.host),
-            Target::Http(url) => url.host_str(),
+            Target::Http(url) | Target::Pelican(url) => url.host_str(),
         }
     }
 
     pub fn port(&self) -> Option<u16> {
         match &self.target {
-            Target::Local(_) => None,
+            Target::Local(_) | Target::S3(_) => None,
             Target::Xrootd(url) => Some(url.port),
-            Target::Http(url) => url.port_or_known_default(),
+            Target::Http(url) | Target::Pelican(url) => url.port_or_known_default(),
         }
     }
 
@@ -234,7 +255,8 @@ impl Address {
         match &self.target {
             Target::Local(path) => path.to_string_lossy(),
             Target::Xrootd(url) => Cow::Borrowed(&url.path),
-            Target::Http(url) => Cow::Borrowed(url.path()),
+            Target::Http(url) | Target::Pelican(url) => Cow::Borrowed(url.path()),
+            Target::S3(object) => Cow::Borrowed(&object.key),
         }
     }
 
@@ -242,7 +264,8 @@ impl Address {
         match &self.target {
             Target::Local(_) => None,
             Target::Xrootd(url) => url.cgi.as_deref(),
-            Target::Http(url) => url.query(),
+            Target::Http(url) | Target::Pelican(url) => url.query(),
+            Target::S3(object) => object.version.as_deref(),
         }
     }
 
@@ -253,7 +276,8 @@ impl Address {
         match &self.target {
             Target::Local(path) => path.file_name().unwrap_or_default().to_owned(),
             Target::Xrootd(url) => last(&url.path).into(),
-            Target::Http(url) => {
+            Target::S3(object) => last(&object.key).into(),
+            Target::Http(url) | Target::Pelican(url) => {
                 OsString::from_vec(percent_decode_str(&last(url.path())).collect())
             }
         }
@@ -283,11 +307,11 @@ impl Address {
         }
     }
 
-    /// The same place with another query.
+    /// The same place with another query, where its protocol has one.
     #[must_use]
     pub fn with_query(&self, query: Option<&str>) -> Self {
         match &self.target {
-            Target::Local(_) => self.clone(),
+            Target::Local(_) | Target::S3(_) => self.clone(),
             Target::Xrootd(url) => {
                 let cgi = query.filter(|query| !query.is_empty()).map(str::to_owned);
                 Self::xrootd(xrootd::url::Url { cgi, ..url.clone() })
@@ -297,6 +321,11 @@ impl Address {
                 url.set_query(query);
                 Self::http(url)
             }
+            Target::Pelican(url) => {
+                let mut url = url.clone();
+                url.set_query(query);
+                Self::pelican(url)
+            }
         }
     }
 
@@ -304,7 +333,9 @@ impl Address {
     #[must_use]
     pub fn anonymous(&self) -> Self {
         match &self.target {
-            Target::Local(_) => self.clone(),
+            // A version is another content, for all who ask.
+            Target::Local(_) | Target::S3(_) => self.clone(),
+            Target::Pelican(_) => self.with_query(None),
             Target::Xrootd(url) => {
                 Self::xrootd(xrootd::url::Url { user: None, cgi: None, ..url.clone() })
             }
@@ -334,23 +365,40 @@ impl Address {
                 let text = beside.to_string();
                 Self::as_written(beside, text)
             }
-            Target::Http(url) => {
+            Target::S3(object) => {
+                Ok(Self::s3(object.with_key(format!("{}{name}", object.folder()))))
+            }
+            Target::Http(url) | Target::Pelican(url) => {
                 let encode = |part| utf8_percent_encode(part, SEGMENT).to_string();
                 let name: Vec<String> = name.split('/').map(encode).collect();
                 let folder = url.path().rsplit_once('/').map_or("", |(folder, _)| folder);
                 let mut beside = url.clone();
                 beside.set_path(&format!("{folder}/{}", name.join("/")));
                 beside.set_query(None);
-                Ok(Self::http(beside))
+                let is_http = matches!(self.target, Target::Http(_));
+                Ok(if is_http { Self::http(beside) } else { Self::pelican(beside) })
             }
         }
     }
 
-    /// What of this name is in this directory of an XRootD server, as its listing has it.
+    /// What of this name is in this directory of an XRootD server, or in what S3 has for one, as
+    /// its listing has it.
     ///
     /// # Errors
     /// `Unsupported` where the protocol cannot ask for a file of this name.
     pub fn child(&self, name: &str) -> Result<Self> {
+        if let Target::S3(object) = &self.target {
+            let slash = if object.key.is_empty() || object.key.ends_with('/') { "" } else { "/" };
+            let child = Self::s3(object.with_key(format!("{}{slash}{name}", object.key)));
+            return match Self::read(&child.text) {
+                Ok(same) if same == child => Ok(child),
+                _ => {
+                    let what = "an address cannot name an object of this key";
+                    let error = Error::new(ErrorKind::Unsupported, what).with_url(child.text);
+                    Err(error.with_advice("give the object another key"))
+                }
+            };
+        }
         let Target::Xrootd(url) = &self.target else {
             let error = Error::new(ErrorKind::Unsupported, "directories cannot be listed here");
             return Err(error.with_url(self.to_string()));
@@ -382,9 +430,11 @@ impl Address {
     /// What makes two addresses the same server.
     pub fn server_key(&self) -> String {
         let user = match &self.target {
-            Target::Local(_) => "",
+            Target::Local(_) | Target::Pelican(_) => "",
             Target::Xrootd(url) => url.user.as_deref().unwrap_or_default(),
             Target::Http(url) => url.username(),
+            // Each bucket is a server of its own.
+            Target::S3(object) => &object.bucket,
         };
         let (host, port) = (self.host().unwrap_or_default(), self.port().unwrap_or(0));
         format!("{}://{user}@{host}:{port}", self.scheme().name())

@@ -1,4 +1,4 @@
-use super::Scheme::{Http, Https, Local, Root, Roots};
+use super::Scheme::{Http, Https, Local, Pelican, Root, Roots, S3};
 use super::*;
 
 fn address(text: &str) -> Address {
@@ -83,7 +83,14 @@ fn what_is_no_address_is_refused() {
         ("file://f.root", ErrorKind::InvalidArgument),
         // The fragment is never sent: the file "a" would be read.
         ("http://h/a#b.root", ErrorKind::InvalidArgument),
-        ("s3://bucket/f", ErrorKind::Unsupported),
+        ("gopher://host/f", ErrorKind::Unsupported),
+        ("s3://", ErrorKind::InvalidArgument),
+        ("s3:///key", ErrorKind::InvalidArgument),
+        ("s3://a b/key", ErrorKind::InvalidArgument),
+        ("s3://AKIA:secret@bucket/key", ErrorKind::InvalidArgument),
+        ("pelican:///f", ErrorKind::InvalidArgument),
+        ("pelican://me:pw@federation/f", ErrorKind::InvalidArgument),
+        ("pelican://federation/a#b.root", ErrorKind::InvalidArgument),
     ] {
         assert_eq!(Address::parse(text).unwrap_err().kind(), kind, "{text:?}");
     }
@@ -139,12 +146,14 @@ fn a_listed_name_is_a_name() {
 // ---- what may follow ---------------------------------------------------------------------------
 
 const WAYS: [Way; 3] = [Way::Redirect, Way::Replica, Way::Mention];
-const SCHEMES: [(Scheme, &str); 5] = [
+const SCHEMES: [(Scheme, &str); 7] = [
     (Local, "file:///data/f.root"),
     (Root, "root://a//f.root"),
     (Roots, "roots://a//f.root"),
     (Http, "http://a/f.root"),
     (Https, "https://a/f.root"),
+    (S3, "s3://a/f.root"),
+    (Pelican, "pelican://a/f.root"),
 ];
 
 /// A server could make farroot read files of the reader's disk: an HTTP redirection to file:// was
@@ -161,11 +170,16 @@ fn what_may_follow_is_one_table() {
         });
         let remote = vec![Root, Roots, Http, Https];
         let expected = match from {
-            Local => [vec![], remote, vec![Local, Root, Roots, Http, Https]],
+            Local => {
+                let named = [&remote[..], &[S3, Pelican]].concat();
+                [vec![], named.clone(), [&[Local], &named[..]].concat()]
+            }
             Root => [vec![Root, Roots], remote.clone(), remote],
             Roots => [vec![Roots], vec![Roots, Https], vec![Roots, Https]],
             Http => [vec![Http, Https], remote.clone(), remote],
             Https => [vec![Https], vec![Root, Roots, Https], vec![Root, Roots, Https]],
+            S3 => [vec![Https], vec![Https], vec![Root, Roots, Https, S3]],
+            Pelican => [vec![Https], vec![Https], vec![Root, Roots, Https, Pelican]],
         };
         assert_eq!(followed, expected, "{from:?}");
     }
@@ -262,4 +276,73 @@ fn credentials_stay_with_their_server() {
     }
     assert_eq!(to("//b:81/z"), "http://b:81/z");
     assert_eq!(to("http://you:too@b/z"), "http://you:too@b/z");
+}
+
+/// Keys of S3 are any text, of which nothing is encoded.
+#[test]
+fn an_object_of_s3_has_its_key_as_it_is_written() {
+    for (text, bucket, key, version) in [
+        ("s3://b/d/a b%20#?.root", "b", "d/a b%20#?.root", None),
+        ("S3://b//x/../y", "b", "/x/../y", None),
+        ("s3://b", "b", "", None),
+        ("s3://tenant:b/", "tenant:b", "", None),
+        ("s3://b.c-d/f?versionId=a?b=", "b.c-d", "f", Some("a?b=")),
+    ] {
+        let address = address(text);
+        let object = address.to_s3().unwrap();
+        assert_eq!((&*object.bucket, &*object.key), (bucket, key));
+        assert_eq!(object.version.as_deref(), version);
+        assert_eq!(address.as_str(), text);
+    }
+    let object = address("s3://b/d/f.root?versionId=7");
+    assert_eq!(object.to_string(), "s3://b/d/f.root?versionId=...");
+    assert_eq!(object.file_name(), "f.root");
+    assert_eq!(object.beside("e/g.root").unwrap().as_str(), "s3://b/d/e/g.root");
+    assert_eq!(address("s3://b").child("x").unwrap().as_str(), "s3://b/x");
+    assert_eq!(address("s3://b/d").child("x").unwrap(), address("s3://b/d/x"));
+    assert!(address("s3://b").child("x?versionId=7").is_err(), "it would be read otherwise");
+    assert_ne!(address("s3://b/f").server_key(), address("s3://c/f").server_key());
+    let error = Address::parse("s3://AKIA:secret@bucket/key").unwrap_err();
+    assert!(!error.to_string().contains("secret"), "{error}");
+    assert!(error.to_string().contains("AWS_ACCESS_KEY_ID"), "{error}");
+}
+
+#[test]
+fn a_federation_is_named_or_the_osdf() {
+    for (text, meant) in [
+        ("osdf:///d/f.root", "https://osg-htc.org/d/f.root"),
+        ("osdf://d/f.root", "https://osg-htc.org/d/f.root"),
+        ("pelican://osg-htc.org/d/f.root?directread", "https://osg-htc.org/d/f.root?directread"),
+        ("Pelican://fed:8444/f", "https://fed:8444/f"),
+    ] {
+        assert_eq!(address(text).to_pelican().unwrap().as_str(), meant);
+        assert_eq!((address(text).scheme(), address(text).to_http()), (Pelican, None));
+    }
+    assert_eq!(address("osdf:///f"), address("pelican://osg-htc.org/f"));
+    assert_eq!(address("osdf:///f").server_key(), "pelican://@osg-htc.org:443");
+    let beside = address("pelican://fed/d/f.root?authz=x").beside("g h").unwrap();
+    assert_eq!(beside.as_str(), "pelican://fed/d/g%20h");
+    let error = Address::parse("pelican:///fed/d/f").unwrap_err();
+    assert!(error.to_string().contains("write pelican://fed/d/f,"), "{error}");
+}
+
+#[test]
+fn what_is_read_with_keys_leads_to_encrypted_places_only() {
+    for (from, to, way, may) in [
+        ("s3://b/f", "https://h/f", Way::Redirect, true),
+        ("s3://b/f", "http://h/f", Way::Redirect, false),
+        ("s3://b/f", "https://127.0.0.1/f", Way::Redirect, false),
+        ("s3://localhost/f", "https://localhost/f", Way::Redirect, false),
+        ("s3://b/f", "s3://c/f", Way::Redirect, false),
+        ("s3://b/f", "s3://c/f", Way::Mention, true),
+        ("https://h/f", "s3://c/f", Way::Mention, false),
+        ("https://h/f", "osdf:///f", Way::Replica, false),
+        ("pelican://fed/f", "https://cache:8443/f", Way::Redirect, true),
+        ("pelican://fed/f", "https://cache:8443/f", Way::Replica, true),
+        ("pelican://fed/f", "http://cache:8000/f", Way::Redirect, false),
+        ("pelican://fed/f", "osdf:///g", Way::Mention, true),
+        ("/data/f.meta4", "osdf:///g", Way::Replica, true),
+    ] {
+        assert_eq!(address(from).led_to(to, way).is_ok(), may, "{from} {to} {way:?}");
+    }
 }

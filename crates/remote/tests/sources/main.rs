@@ -13,6 +13,7 @@ mod http_server;
 mod names;
 mod peers;
 mod replaced;
+mod s3;
 mod talk;
 
 use std::path::Path;

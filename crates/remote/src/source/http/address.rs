@@ -7,6 +7,7 @@ use hyper::{Request, Uri};
 use percent_encoding::percent_decode_str;
 use url::{Position, Url};
 
+use super::s3;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -25,12 +26,32 @@ pub fn get(address: &Address, range: Option<&str>, http2: bool) -> Result<Reques
     let url = address.to_http().ok_or_else(wrong)?;
     let authority = &url[Position::BeforeHost..Position::AfterPort];
     let path = &url[Position::BeforePath..Position::AfterQuery];
+    let mut request = anonymous(authority, path, range, http2).ok_or_else(wrong)?;
+    // Servers of S3 refuse a request that says twice who asks.
+    if !s3::is_presigned(url)
+        && let Some(credentials) = credentials(url)
+    {
+        let value = format!("Basic {}", base64(&credentials));
+        let mut value = HeaderValue::try_from(value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        request.headers_mut().insert(AUTHORIZATION, value);
+    }
+    Ok(request)
+}
+
+/// A request that does not say who asks; `None` for what cannot be put into one.
+pub fn anonymous(
+    authority: &str,
+    path: &str,
+    range: Option<&str>,
+    http2: bool,
+) -> Option<Request<NoBody>> {
     let uri = if http2 {
         Uri::builder().scheme("http").authority(authority).path_and_query(path).build()
     } else {
         Uri::builder().path_and_query(path).build()
     };
-    let mut request = Request::get(uri.map_err(|_| wrong())?)
+    let mut request = Request::get(uri.ok()?)
         .header(USER_AGENT, concat!("farroot/", env!("CARGO_PKG_VERSION")))
         .header(ACCEPT, "*/*")
         // Ranges of compressed content would be ranges of something else.
@@ -41,13 +62,7 @@ pub fn get(address: &Address, range: Option<&str>, http2: bool) -> Result<Reques
     if let Some(range) = range {
         request = request.header(RANGE, range);
     }
-    if let Some(credentials) = credentials(url) {
-        let value = format!("Basic {}", base64(&credentials));
-        let mut value = HeaderValue::try_from(value).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        request = request.header(AUTHORIZATION, value);
-    }
-    request.body(NoBody::new()).map_err(|_| wrong())
+    request.body(NoBody::new()).ok()
 }
 
 /// `user:password`, as RFC 7617 wants it.

@@ -82,6 +82,9 @@ fn take_command(
             None
         }
         Command::List { request, directory } => {
+            if exchange.server.bucket.is_some() {
+                return Some(Job::question(request, directory, Question::Names));
+            }
             exchange.driver.send(cannot_list(request, &directory));
             None
         }

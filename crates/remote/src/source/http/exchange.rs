@@ -13,7 +13,7 @@ use hyper::header::HeaderMap;
 use hyper::{Request, Response, StatusCode};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::address::{NoBody, get};
+use super::address::NoBody;
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
 use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
@@ -29,9 +29,11 @@ use crate::source::{ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTa
 const DRAIN_BYTES_MAX: u64 = 256 << 10;
 
 /// What a round leads to.
-enum Next {
+pub enum Next {
     /// Another round, or the end.
     Again,
+    /// The same once more: the bucket is somewhere else.
+    Moved,
     /// The server sends the whole file: here it is.
     Spool(Response<Incoming>),
 }
@@ -105,6 +107,7 @@ impl Exchange<'_> {
         match job.question {
             Some(Question::Checksum(algorithm)) => return self.checksum(job, algorithm).await,
             Some(Question::Locations) => return self.locations(job).await,
+            Some(Question::Names) => return self.names(job).await,
             None => {}
         }
         let mut last = None;
@@ -133,7 +136,11 @@ impl Exchange<'_> {
                 let text = "the server does not deliver the bytes that it was asked for";
                 return Err(Error::new(ErrorKind::Io, text).into());
             }
-            if let Next::Spool(response) = self.round(job, &ask).await? {
+            let next = self.round(job, &ask).await?;
+            if let Next::Moved = next {
+                continue;
+            }
+            if let Next::Spool(response) = next {
                 let (spool, new) =
                     self.server.start_spool(&job.file).map_err(|e| disk_error(&e))?;
                 if new {
@@ -155,11 +162,14 @@ impl Exchange<'_> {
     }
 
     async fn round(&self, job: &mut Job, ask: &Ask) -> Outcome<Next> {
-        let request = get(job.url(), ask.header.as_deref(), self.server.http2)?;
+        let request = self.server.get(job.url(), ask.header.as_deref())?;
         let response = self.ask(job, &request).await?;
         let status = response.status();
         if job.open.is_some() {
             self.send_more(job, response.headers());
+        }
+        if self.is_refused_by_s3(job, &response) {
+            return self.refused_by_s3(job, ask, &request, response).await;
         }
         match judge(&response) {
             Ok(Head::Range(content_range)) => {
@@ -200,7 +210,13 @@ impl Exchange<'_> {
     ///
     /// # Errors
     /// The refusal, where no simpler form is left.
-    fn refused(&self, job: &mut Job, ask: &Ask, status: StatusCode, error: Error) -> Outcome<Next> {
+    pub fn refused(
+        &self,
+        job: &mut Job,
+        ask: &Ask,
+        status: StatusCode,
+        error: Error,
+    ) -> Outcome<Next> {
         if ask.count > 1 && may_be_their_number(status) {
             job.form = Form::One;
             job.refused = Some(status);

@@ -19,6 +19,8 @@ pub enum Question {
     Checksum(Option<Algorithm>),
     /// Where else it is.
     Locations,
+    /// What is in a directory.
+    Names,
 }
 
 /// An `Open`, a `Fetch`, or a question.

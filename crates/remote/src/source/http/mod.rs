@@ -30,6 +30,8 @@ mod link;
 pub mod multipart;
 #[doc(hidden)]
 pub mod range;
+#[doc(hidden)]
+pub mod s3;
 mod server;
 mod transport;
 mod whole;

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::StatusCode;
+use hyper::{Request, StatusCode};
 use parking_lot::Mutex;
 
+use super::address::{self, NoBody};
+use super::s3::{self, Bucket};
 use crate::address::{Address, Scheme};
+use crate::clock;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::network::Network;
@@ -20,8 +23,10 @@ const SEGMENTS_MAX: u32 = 256;
 /// One HTTP server: a host and a port.
 pub struct HttpServer {
     pub(super) name: String,
-    pub(super) host: String,
-    pub(super) port: u16,
+    host: String,
+    port: u16,
+    /// Where the server is one of S3.
+    pub(super) bucket: Option<Bucket>,
     pub(super) http2: bool,
     pub(super) silence_timeout: Duration,
     pub(super) network: Arc<dyn Network>,
@@ -50,9 +55,26 @@ impl HttpServer {
     /// # Errors
     /// `InvalidArgument` for an address of another protocol.
     pub fn new(url: &Address, config: &Config, network: Arc<dyn Network>) -> Result<Self> {
-        let (Scheme::Http, Some(host), Some(port)) = (url.scheme(), url.host(), url.port()) else {
+        let wrong = || {
             let error = Error::new(ErrorKind::InvalidArgument, "not an http:// address");
-            return Err(error.with_url(url.to_string()));
+            error.with_url(url.to_string())
+        };
+        let (name, host, port, bucket) = match (url.scheme(), url.to_s3()) {
+            (_, Some(object)) => {
+                let bucket = Bucket::new(&object.bucket, config)?;
+                let place = bucket.place();
+                if place.is_encrypted() {
+                    let error = Error::new(ErrorKind::Unsupported, "https is not supported yet");
+                    return Err(error.with_url(url.to_string()));
+                }
+                let name = format!("s3://{} at {}", object.bucket, place.service());
+                (name, place.host(), place.port(), Some(bucket))
+            }
+            (Scheme::Http, _) => {
+                let (host, port) = url.host().zip(url.port()).ok_or_else(wrong)?;
+                (format!("http://{host}:{port}"), host.to_owned(), port, None)
+            }
+            _ => return Err(wrong()),
         };
         let traits = ServerTraits {
             segments_max: SEGMENTS_MAX,
@@ -68,9 +90,10 @@ impl HttpServer {
             one_range: false,
         };
         Ok(HttpServer {
-            name: format!("http://{host}:{port}"),
-            host: host.to_owned(),
+            name,
+            host,
             port,
+            bucket,
             http2: config.http2,
             silence_timeout: config.silence_timeout,
             network,
@@ -81,6 +104,30 @@ impl HttpServer {
                 files: BTreeMap::new(),
             }),
         })
+    }
+
+    /// A request for these ranges of a file, or for all of it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the address cannot be put into a request.
+    pub(super) fn get(&self, url: &Address, range: Option<&str>) -> Result<Request<NoBody>> {
+        match &self.bucket {
+            Some(bucket) => bucket.get(url, range, self.http2, clock::seconds_since_1970()),
+            None => address::get(url, range, self.http2),
+        }
+    }
+
+    /// Host and port that the next connection goes to.
+    pub(super) fn peer(&self) -> (String, u16) {
+        match self.bucket.as_ref().map(Bucket::place) {
+            Some(place) => (place.host(), place.port()),
+            None => (self.host.clone(), self.port),
+        }
+    }
+
+    /// Whether an address is one of S3, or signed as one, so that refusals are written as S3 does.
+    pub(super) fn is_s3(&self, url: &Address) -> bool {
+        self.bucket.is_some() || url.to_http().is_some_and(s3::is_presigned)
     }
 
     pub(super) fn traits_now(&self) -> ServerTraits {

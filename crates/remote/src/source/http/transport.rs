@@ -169,6 +169,11 @@ impl Transport {
         }
     }
 
+    /// The server is somewhere else now: the next request takes another connection.
+    pub async fn leave(&self) {
+        *self.live.lock().await = None;
+    }
+
     /// Waits for something that the server owes: the head of an answer, the next bytes of its body.
     /// What comes meanwhile and is neither (interim answers, half a head, extensions of chunks)
     /// prolongs nothing. With HTTP/2 it may be another request's turn.
@@ -211,7 +216,8 @@ impl Transport {
 
     async fn new_connection(&self) -> Result<Live> {
         let server = &self.server;
-        let stream = server.network.connect(&server.host, server.port).await;
+        let (host, port) = server.peer();
+        let stream = server.network.connect(&host, port).await;
         let stream = stream.map_err(|error| unreachable(&error).with_source(&server.name))?;
         let io = TokioIo::new(Counted::new(stream, self.heard.clone()));
         let refused = |error: hyper::Error| {

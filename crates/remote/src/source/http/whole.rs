@@ -8,7 +8,6 @@ use hyper::Response;
 use hyper::body::{Body, Incoming};
 use hyper::header::HeaderMap;
 
-use super::address::get;
 use super::answer::{Head, file_info, judge};
 use super::exchange::Exchange;
 use super::job::{Job, Outcome, Stop};
@@ -37,7 +36,7 @@ impl Exchange<'_> {
         while !self.serve(job, spool).await? {
             let _turn = self.transport.turn().await?;
             let Some(writer) = spool.claim() else { continue };
-            let request = get(job.url(), None, self.server.http2)?;
+            let request = self.server.get(job.url(), None)?;
             let response = self.ask(job, &request).await?;
             match judge(&response)? {
                 Head::Whole => return self.as_a_whole(job, spool, writer, response).await,

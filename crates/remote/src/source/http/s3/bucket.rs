@@ -1,0 +1,213 @@
+//! A bucket as requests for it need it: its place, which a server may correct once, and the keys.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use credentials::{S3Keys, S3Settings, Unusable, Wallet};
+use hyper::header::{AUTHORIZATION, DATE, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Request, StatusCode};
+use parking_lot::Mutex;
+use secrecy::ExposeSecret;
+
+use super::explain::{Asked, Shown, explain, is_elsewhere};
+use super::place::{Configured, Place};
+use super::sign::{self, Scope, UNSIGNED_PAYLOAD};
+use super::xml::Refusal;
+use crate::address::Address;
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::http::address::{NoBody, anonymous};
+
+const CONTENT_SHA256: HeaderName = HeaderName::from_static("x-amz-content-sha256");
+const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
+const SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
+pub const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
+
+/// How long keys are used that have been read from a file: tools renew them in place.
+const KEYS_LAST: Duration = Duration::from_secs(10);
+
+/// A bucket at a service, for all connections to it.
+pub struct Bucket {
+    wallet: Wallet,
+    state: Mutex<State>,
+}
+
+struct State {
+    place: Arc<Place>,
+    has_moved: bool,
+    keys: Option<(Instant, Option<Arc<S3Keys>>)>,
+}
+
+impl Bucket {
+    /// The bucket of this name where the environment and the files of Amazon's tools say that the
+    /// service is.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for settings that cannot be used.
+    pub fn new(bucket: &str, config: &Config) -> Result<Self> {
+        let wallet = config.wallet.clone();
+        let S3Settings { region, endpoint, path_style } =
+            wallet.s3_settings().map_err(|why| unusable(&why))?;
+        let configured =
+            Configured { endpoint: endpoint.as_deref(), region: region.as_deref(), path_style };
+        let place = Arc::new(Place::of(bucket, configured)?);
+        let state = State { place, has_moved: false, keys: None };
+        Ok(Bucket { wallet, state: Mutex::new(state) })
+    }
+
+    pub fn place(&self) -> Arc<Place> {
+        self.state.lock().place.clone()
+    }
+
+    /// The keys, as long as they are fresh.
+    fn keys(&self) -> Result<Option<Arc<S3Keys>>> {
+        let mut state = self.state.lock();
+        if let Some((read, keys)) = &state.keys
+            && read.elapsed() < KEYS_LAST
+        {
+            return Ok(keys.clone());
+        }
+        let keys = self.wallet.s3_keys().map_err(|why| unusable(&why))?.map(Arc::new);
+        state.keys = Some((Instant::now(), keys.clone()));
+        Ok(keys)
+    }
+
+    /// The header lines by which a request says who asks, at a time in seconds since 1970; none
+    /// where there are no keys, as public buckets have it.
+    ///
+    /// # Errors
+    /// `Unauthenticated` for keys that are there and cannot be used.
+    fn sign(
+        &self,
+        place: &Place,
+        (method, path, query): (&str, &str, &str),
+        now: u64,
+    ) -> Result<Vec<(HeaderName, HeaderValue)>> {
+        let Some(keys) = self.keys()? else { return Ok(Vec::new()) };
+        let stamp = sign::stamp(now);
+        let token = keys.session_token.as_ref().map(|token| token.expose_secret());
+        let authority = place.authority();
+        let mut signed = vec![(CONTENT_SHA256, UNSIGNED_PAYLOAD), (AMZ_DATE, &*stamp)];
+        signed.extend(token.map(|token| (SECURITY_TOKEN, token)));
+        let mut named = vec![("host", &*authority)];
+        named.extend(signed.iter().map(|(name, value)| (name.as_str(), *value)));
+        let asked = sign::Asked { method, path, query, headers: named, payload: UNSIGNED_PAYLOAD };
+        let scope = Scope { stamp: &stamp, region: &place.region, service: "s3" };
+        let value = sign::authorization(&asked, scope, &keys.access_key, &keys.secret_key);
+        signed.push((AUTHORIZATION, value.expose_secret()));
+        let header = |(name, value): (HeaderName, &str)| {
+            let mut value = HeaderValue::from_str(value).map_err(|_| {
+                let text = format!("the keys of {} have letters that no header can", keys.place);
+                Error::new(ErrorKind::InvalidArgument, text)
+            })?;
+            value.set_sensitive(name == AUTHORIZATION || name == SECURITY_TOKEN);
+            Ok((name, value))
+        };
+        signed.into_iter().map(header).collect()
+    }
+
+    /// Whether a refusal shows where the bucket is, so that the same request there may do. Another
+    /// connection may have found out before, with a request that was sent to the same place.
+    pub fn moves(&self, asked: &Place, headers: &HeaderMap, refusal: Option<&Refusal>) -> bool {
+        let said = headers.get(BUCKET_REGION).and_then(|region| region.to_str().ok());
+        let is_elsewhere = refusal.is_none_or(|refusal| is_elsewhere(&refusal.code));
+        let region = refusal.and_then(|refusal| refusal.region.as_deref()).or(said);
+        let Some(region) = region.filter(|_| is_elsewhere) else { return false };
+        let mut state = self.state.lock();
+        if *state.place != *asked {
+            return true;
+        }
+        if state.has_moved || region == asked.region {
+            return false;
+        }
+        let Some(moved) = asked.moved_to(region) else { return false };
+        state.place = Arc::new(moved);
+        state.has_moved = true;
+        true
+    }
+
+    /// A refusal in words of its cause; `plain` is what the status alone says, and `ahead` how many
+    /// seconds this machine's clock is ahead of the server's.
+    pub fn explain(
+        &self,
+        refusal: &Refusal,
+        status: StatusCode,
+        plain: Error,
+        ahead: Option<i64>,
+    ) -> Error {
+        let state = self.state.lock();
+        let keys = state.keys.as_ref().and_then(|(_, keys)| keys.clone());
+        let place = keys.map(|keys| keys.place.to_string());
+        let shown = place.as_deref().map_or(Shown::Nothing, Shown::Keys);
+        explain(refusal, status, plain, Asked { shown, service: state.place.service(), ahead })
+    }
+
+    /// A request for these ranges of an object, or for all of it, at a time in seconds since 1970.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an address that names no object; `Unauthenticated` for keys that
+    /// cannot be used.
+    pub fn get(
+        &self,
+        url: &Address,
+        range: Option<&str>,
+        http2: bool,
+        now: u64,
+    ) -> Result<Request<NoBody>> {
+        let object = url.to_s3().filter(|object| !object.key.is_empty()).ok_or_else(|| {
+            Error::new(
+                ErrorKind::InvalidArgument,
+                "the address names a bucket, and no object in it",
+            )
+            .with_advice("write s3://bucket/key")
+        })?;
+        let place = self.place();
+        let (path, query) = place.path_and_query(object);
+        self.request(place, (&path, &query), range, http2, now)
+    }
+
+    /// A request for a page of what the bucket has below a prefix.
+    ///
+    /// # Errors
+    /// As [`Bucket::get`].
+    pub fn list(
+        &self,
+        prefix: &str,
+        token: Option<&str>,
+        http2: bool,
+        now: u64,
+    ) -> Result<Request<NoBody>> {
+        let place = self.place();
+        let (path, query) = place.listing(prefix, token);
+        self.request(place, (&path, &query), None, http2, now)
+    }
+
+    /// The request carries the place that it is for: [`Bucket::moves`] wants it.
+    fn request(
+        &self,
+        place: Arc<Place>,
+        (path, query): (&str, &str),
+        range: Option<&str>,
+        http2: bool,
+        now: u64,
+    ) -> Result<Request<NoBody>> {
+        let mark = if query.is_empty() { "" } else { "?" };
+        let sent = format!("{path}{mark}{query}");
+        let wrong = || Error::new(ErrorKind::InvalidArgument, "no request can name this object");
+        let mut request = anonymous(&place.authority(), &sent, range, http2).ok_or_else(wrong)?;
+        request.headers_mut().extend(self.sign(&place, ("GET", path, query), now)?);
+        request.extensions_mut().insert(place);
+        Ok(request)
+    }
+}
+
+/// Seconds that this machine's clock is ahead of the server's, as an answer has it.
+pub fn ahead(headers: &HeaderMap, now: u64) -> Option<i64> {
+    let said = httpdate::parse_http_date(headers.get(DATE)?.to_str().ok()?).ok()?;
+    let said = crate::source::seconds_since_1970(said);
+    i64::try_from(now).ok()?.checked_sub(said)
+}
+
+fn unusable(why: &Unusable) -> Error {
+    Error::new(ErrorKind::Unauthenticated, why.to_string())
+}

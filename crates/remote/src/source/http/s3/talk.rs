@@ -1,0 +1,175 @@
+//! What S3 answers otherwise than other servers of HTTP do.
+
+use hyper::body::Incoming;
+use hyper::header::LOCATION;
+use hyper::{Request, Response, StatusCode};
+
+use super::bucket::BUCKET_REGION;
+use super::explain::{Asked, Shown, by_status, explain, is_final};
+use super::place::Place;
+use super::xml::{Page, Refusal};
+use super::{ahead, expired};
+use crate::address::Address;
+use crate::clock::seconds_since_1970;
+use crate::error::{Error, ErrorKind};
+use crate::source::ConnectionEvent;
+use crate::source::http::address::NoBody;
+use crate::source::http::answer::judge;
+use crate::source::http::exchange::{Exchange, Next};
+use crate::source::http::job::{Ask, Job, Outcome};
+
+/// A refusal of S3 is a screen of text.
+const REFUSAL_BYTES_MAX: u64 = 64 << 10;
+/// A page has at most 1,000 keys of at most 1,024 bytes, each of which may be written as three.
+const PAGE_BYTES_MAX: u64 = 16 << 20;
+/// Names of one "directory" beyond which it is not listed further.
+const NAMES_MAX: usize = 1_000_000;
+
+impl Exchange<'_> {
+    /// Whether an answer is a refusal with a document of S3.
+    pub fn is_refused_by_s3(&self, job: &Job, response: &Response<Incoming>) -> bool {
+        let (status, headers) = (response.status(), response.headers());
+        let is_refusal = match status {
+            // It names the region, which is all that counts of it.
+            _ if status.is_redirection() => {
+                let says_where =
+                    !headers.contains_key(LOCATION) || headers.contains_key(BUCKET_REGION);
+                self.server.bucket.is_some() && says_where
+            }
+            StatusCode::RANGE_NOT_SATISFIABLE => false,
+            _ => status.is_client_error() || status.is_server_error(),
+        };
+        is_refusal && self.server.is_s3(job.url())
+    }
+
+    /// Takes a refusal in: the bucket may be somewhere else, and the server may know a simpler form
+    /// of what was asked.
+    ///
+    /// # Errors
+    /// The refusal, with its cause.
+    pub async fn refused_by_s3(
+        &self,
+        job: &mut Job,
+        ask: &Ask,
+        request: &Request<NoBody>,
+        response: Response<Incoming>,
+    ) -> Outcome<Next> {
+        let status = response.status();
+        match self.refusal(job.url(), request, response).await? {
+            None => Ok(Next::Moved),
+            Some((error, is_final)) if is_final => Err(error.into()),
+            Some((error, _)) => self.refused(job, ask, status, error),
+        }
+    }
+
+    /// A refusal in words of its cause, and whether no other form of the request would do; `None`
+    /// where the bucket is somewhere else, and the same is to be asked there.
+    async fn refusal(
+        &self,
+        url: &Address,
+        request: &Request<NoBody>,
+        response: Response<Incoming>,
+    ) -> Outcome<Option<(Error, bool)>> {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let plain = judge(&response).err().unwrap_or_else(|| {
+            Error::new(ErrorKind::Io, format!("the server answers {status}, which S3 does not"))
+        });
+        let document = self.document(url, response, REFUSAL_BYTES_MAX).await?;
+        let refusal = document.as_deref().and_then(Refusal::parse);
+        let asked = request.extensions().get::<std::sync::Arc<Place>>();
+        if let (Some(bucket), Some(asked)) = (&self.server.bucket, asked)
+            && bucket.moves(asked, &headers, refusal.as_ref())
+        {
+            self.transport.leave().await;
+            return Ok(None);
+        }
+        let Some(refusal) = refusal.or_else(|| by_status(status)) else {
+            return Ok(Some((plain, false)));
+        };
+        let now = seconds_since_1970();
+        let ahead = ahead(&headers, now);
+        let error = match &self.server.bucket {
+            Some(bucket) => bucket.explain(&refusal, status, plain, ahead),
+            None => {
+                let shown = Shown::Address(url.to_http().and_then(|url| expired(url, now)));
+                explain(&refusal, status, plain, Asked { shown, service: "the server", ahead })
+            }
+        };
+        Ok(Some((error, is_final(&refusal.code))))
+    }
+
+    /// The body of an answer, whole; `None` where it is longer than that.
+    async fn document(
+        &self,
+        url: &Address,
+        mut response: Response<Incoming>,
+        bytes_max: u64,
+    ) -> Outcome<Option<Vec<u8>>> {
+        let mut document = Vec::new();
+        while let Some(bytes) = self.next_bytes(url, &mut response).await? {
+            if (document.len() + bytes.len()) as u64 > bytes_max {
+                self.transport.abandon(response).await;
+                return Ok(None);
+            }
+            document.extend_from_slice(&bytes);
+        }
+        Ok(Some(document))
+    }
+
+    /// Lists what S3 has for a directory: keys up to the next slash, page by page.
+    pub async fn names(&self, job: &Job) -> Outcome<()> {
+        let (Some(bucket), Some(object)) = (&self.server.bucket, job.url().to_s3()) else {
+            let text = "directories cannot be listed here";
+            return Err(Error::new(ErrorKind::Unsupported, text).into());
+        };
+        let prefix = match &*object.key {
+            key if key.is_empty() || key.ends_with('/') => key.to_owned(),
+            key => format!("{key}/"),
+        };
+        let _turn = self.transport.turn().await?;
+        let (mut names, mut token) = (Vec::new(), None::<String>);
+        loop {
+            job.stop_if_cancelled()?;
+            let request =
+                bucket.list(&prefix, token.as_deref(), self.server.http2, seconds_since_1970())?;
+            let response = self.ask(job, &request).await?;
+            if response.status() != StatusCode::OK {
+                match self.refusal(job.url(), &request, response).await? {
+                    None => continue,
+                    Some((error, _)) => return Err(error.into()),
+                }
+            }
+            let document = self.document(job.url(), response, PAGE_BYTES_MAX).await?;
+            let too_long =
+                || Error::new(ErrorKind::LimitReached, "a page of a listing is too long");
+            let page = Page::parse(&document.ok_or_else(too_long)?)?;
+            let come: usize =
+                page.keys.iter().chain(&page.prefixes).map(|name| name.len() + 64).sum();
+            self.driver
+                .send(ConnectionEvent::Progress { request: job.request, bytes: come as u64 });
+            names.extend(page.names_below(&prefix));
+            if names.len() > NAMES_MAX {
+                let text = format!("more than {NAMES_MAX} names");
+                let error = Error::new(ErrorKind::LimitReached, text);
+                return Err(error.with_advice("name a directory with fewer, or the files").into());
+            }
+            match page.next {
+                // The same page for ever.
+                Some(next) if token.as_ref() == Some(&next) => {
+                    let text = "the server names the page after this one as this one";
+                    return Err(Error::new(ErrorKind::Corrupt, text).into());
+                }
+                Some(next) => token = Some(next),
+                None => break,
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        if names.is_empty() && !prefix.is_empty() {
+            let text = "the bucket has no object below this";
+            return Err(Error::new(ErrorKind::NotFound, text).into());
+        }
+        self.driver.send(ConnectionEvent::Listed { request: job.request, names });
+        Ok(())
+    }
+}
