@@ -9,7 +9,7 @@ use credentials::{Choice, Surroundings, Wallet};
 use farroot_remote::address::Address;
 use farroot_remote::source::FileEnd;
 use farroot_remote::source::http::s3::sign::{
-    Asked, Scope, UNSIGNED_PAYLOAD, authorization, stamp,
+    Scope, Signable, UNSIGNED_PAYLOAD, authorization, stamp,
 };
 use farroot_remote::{Config, ErrorKind, Remote};
 use secrecy::ExposeSecret;
@@ -200,7 +200,7 @@ fn presigned(gateway: &Gateway, key: &str, signed: u64, seconds: u64) -> String 
     );
     let path = format!("/bucket/{key}");
     let authority = format!("127.0.0.1:{}", gateway.port);
-    let asked = Asked {
+    let asked = Signable {
         method: "GET",
         path: &path,
         query: &query,

@@ -91,7 +91,8 @@ impl Bucket {
         signed.extend(token.map(|token| (SECURITY_TOKEN, token)));
         let mut named = vec![("host", &*authority)];
         named.extend(signed.iter().map(|(name, value)| (name.as_str(), *value)));
-        let asked = sign::Asked { method, path, query, headers: named, payload: UNSIGNED_PAYLOAD };
+        let asked =
+            sign::Signable { method, path, query, headers: named, payload: UNSIGNED_PAYLOAD };
         let scope = Scope { stamp: &stamp, region: &place.region, service: "s3" };
         let value = sign::authorization(&asked, scope, &keys.access_key, &keys.secret_key);
         signed.push((AUTHORIZATION, value.expose_secret()));

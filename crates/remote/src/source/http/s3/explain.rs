@@ -207,12 +207,12 @@ mod tests {
 
     #[test]
     fn each_cause_has_its_remedy() {
-        let keys = Shown::Keys("[default] of /home/me/.aws/credentials");
+        let keys = Shown::Keys("[default] of ~/.aws/credentials");
         let past = Shown::Address(Some(Duration::from_secs(7260)));
         for (code, shown, kind, part) in [
             ("NoSuchKey", keys, ErrorKind::NotFound, "no such object"),
             ("NoSuchBucket", keys, ErrorKind::NotFound, "https://s3.cern.ch/ has no such bucket"),
-            ("AccessDenied", keys, ErrorKind::PermissionDenied, "of [default] of /home/me"),
+            ("AccessDenied", keys, ErrorKind::PermissionDenied, "of [default] of ~"),
             ("AccessDenied", Shown::Nothing, ErrorKind::Unauthenticated, "aws configure"),
             ("AccessDenied", past, ErrorKind::PermissionDenied, "expired 2 h 1 min ago"),
             ("AccessDenied", Shown::Address(None), ErrorKind::PermissionDenied, "another object"),

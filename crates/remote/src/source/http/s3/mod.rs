@@ -2,8 +2,9 @@
 //!
 //! [`sign`] computes signatures, [`place`] says which host and path a bucket has, [`bucket`] puts
 //! both together for all connections of a server, [`xml`] reads refusals and listings, [`explain`]
-//! has the words for refusals, and [`talk`] asks and answers. A bucket that turns out to be in another region is asked
-//! for there, once.
+//! has the words for refusals, and [`talk`] asks and answers. A bucket that turns out to be in
+//! another region is asked for there, once. Addresses of HTTP that are signed themselves have
+//! [`presigned`].
 
 mod bucket;
 mod explain;

@@ -31,7 +31,7 @@ pub fn encoded_path(key: &str) -> String {
 }
 
 /// What of a request is signed. Path and query are as they are sent, and encoded with [`encoded`].
-pub struct Asked<'a> {
+pub struct Signable<'a> {
     pub method: &'a str,
     pub path: &'a str,
     pub query: &'a str,
@@ -62,7 +62,7 @@ impl Scope<'_> {
 
 /// The value of `Authorization`, which is secret as long as it is good.
 pub fn authorization(
-    asked: &Asked<'_>,
+    asked: &Signable<'_>,
     scope: Scope<'_>,
     key_id: &str,
     secret: &SecretString,
@@ -78,7 +78,7 @@ pub fn authorization(
 }
 
 /// The request as both sides write it before they hash it, and the names of its headers.
-fn canonical(asked: &Asked<'_>) -> (String, String) {
+fn canonical(asked: &Signable<'_>) -> (String, String) {
     let mut headers: Vec<(&str, String)> = asked
         .headers
         .iter()
@@ -88,7 +88,7 @@ fn canonical(asked: &Asked<'_>) -> (String, String) {
     let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let lines: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
     let query = canonical_query(asked.query);
-    let Asked { method, path, payload, .. } = asked;
+    let Signable { method, path, payload, .. } = asked;
     (format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{payload}"), names)
 }
 
@@ -174,7 +174,7 @@ mod tests {
     const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
     /// The signature alone.
-    fn signature(asked: &Asked<'_>, scope: Scope<'_>, id: &str, secret: &str) -> String {
+    fn signature(asked: &Signable<'_>, scope: Scope<'_>, id: &str, secret: &str) -> String {
         let value = authorization(asked, scope, id, &secret.to_owned().into());
         let value = value.expose_secret();
         let begin = format!("AWS4-HMAC-SHA256 Credential={id}/{}, SignedHeaders=", scope.text());
@@ -208,13 +208,13 @@ mod tests {
                 "34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7",
             ),
         ] {
-            let asked = Asked { method: "GET", path, query, headers, payload: EMPTY };
+            let asked = Signable { method: "GET", path, query, headers, payload: EMPTY };
             let secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
             assert_eq!(signature(&asked, scope, "AKIAIOSFODNN7EXAMPLE", secret), expected);
         }
         // With a body, and a key that has to be encoded.
         let body = "44ce7dd67c959e0d3524ffac1771dfbba87d2b6b4b4e99e42034a8b803f8b072";
-        let put = Asked {
+        let put = Signable {
             method: "PUT",
             path: &format!("/{}", encoded_path("test$file.text")),
             query: "",
@@ -276,7 +276,7 @@ mod tests {
                 "85d96828115b5dc0cfc3bd16ad9e210dd772bbebba041836c64533a82be05ead",
             ),
         ] {
-            let asked = Asked { method, path: "/", query, headers, payload: EMPTY };
+            let asked = Signable { method, path: "/", query, headers, payload: EMPTY };
             let scope = Scope { stamp: date.1, region: "us-east-1", service: "service" };
             let secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
             assert_eq!(signature(&asked, scope, "AKIDEXAMPLE", secret), expected, "{method}");
