@@ -216,7 +216,7 @@ fn shown<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyDict>> 
 /// `100 MB`, `1 GiB` or `4096` as bytes.
 #[pyfunction]
 pub fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
-    remote::config::parse_bytes(text).map_err(|error| exception(py, &error))
+    remote::parse_bytes(text).map_err(|error| exception(py, &error))
 }
 
 /// An `InvalidArgumentError`.

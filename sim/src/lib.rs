@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use remote::checksum::{Algorithm, Checksum, Hasher};
+use remote::{Algorithm, Checksum, Hasher};
 
 /// The files of a simulated host, by absolute path.
 pub type Files = Arc<BTreeMap<String, Bytes>>;

@@ -9,7 +9,7 @@ use engine::object::Opaque;
 use engine::{Columns, Config, Content, Cut, Engine, File, Friend, Table, Wanted};
 use remote::address::split_tree;
 use remote::display::shown_lines;
-use remote::home::expanded;
+use remote::expanded;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::outcome::{Failure, Outcome};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use remote::config::parse_bytes;
+use remote::parse_bytes;
 
 /// Reads `100ms`, `0.1s`, `250us`.
 ///

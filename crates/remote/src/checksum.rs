@@ -17,8 +17,11 @@ const HASH_BYTES: usize = 1 << 20;
 /// How a checksum is made of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Algorithm {
+    /// RFC 1950, section 8: 4 bytes.
     Adler32,
+    /// Castagnoli's polynomial (RFC 3720, appendix B.4): 4 bytes.
     Crc32c,
+    /// RFC 1321: 16 bytes.
     Md5,
 }
 
@@ -68,6 +71,7 @@ pub struct Checksum {
 }
 
 impl Checksum {
+    /// How it is made.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
@@ -138,6 +142,7 @@ enum State {
 }
 
 impl Hasher {
+    /// A checksum of no bytes yet.
     pub fn new(algorithm: Algorithm) -> Self {
         Hasher(match algorithm {
             Algorithm::Adler32 => State::Adler32(Adler32::new()),
@@ -146,6 +151,7 @@ impl Hasher {
         })
     }
 
+    /// The next bytes of the file.
     pub fn update(&mut self, bytes: &[u8]) {
         match &mut self.0 {
             State::Adler32(state) => state.write(bytes),
@@ -154,6 +160,7 @@ impl Hasher {
         }
     }
 
+    /// The checksum of all bytes so far.
     pub fn finish(self) -> Checksum {
         let (algorithm, value) = match self.0 {
             State::Adler32(state) => (Algorithm::Adler32, state.finish().to_be_bytes().to_vec()),

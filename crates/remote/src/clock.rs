@@ -18,6 +18,7 @@ impl Clock {
         Clock { epoch: Instant::now() }
     }
 
+    /// Time since [`Clock::start`].
     pub fn now(&self) -> Duration {
         self.epoch.elapsed()
     }

@@ -97,16 +97,19 @@ pub enum Checksums {
     Auto,
     /// Everything, each range by a request of its own; nothing is read where that cannot be.
     Always,
+    /// Nothing.
     Never,
 }
 
 impl Checksums {
+    /// `auto`, `always` or `never`.
     pub fn named(text: &str) -> Option<Self> {
         [Checksums::Auto, Checksums::Always, Checksums::Never]
             .into_iter()
             .find(|checksums| checksums.name() == text)
     }
 
+    /// As [`Checksums::named`] takes it.
     pub fn name(self) -> &'static str {
         match self {
             Checksums::Auto => "auto",

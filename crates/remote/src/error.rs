@@ -60,7 +60,9 @@ struct Inner {
 /// Who reads an error: what can be done is spelt differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reader {
+    /// A user of the command: advice names options.
     Shell,
+    /// A caller in Python: advice names arguments.
     Python,
 }
 
@@ -90,6 +92,7 @@ impl Error {
         }))
     }
 
+    /// What sort of error it is.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -124,6 +127,7 @@ impl Error {
         self.0.retryable
     }
 
+    /// Sets what [`Error::is_retryable`] answers.
     #[must_use]
     pub fn retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = retryable;
@@ -135,6 +139,7 @@ impl Error {
         self.0.retry_after
     }
 
+    /// Sets the pause of [`Error::retry_after`].
     #[must_use]
     pub fn with_retry_after(mut self, pause: Duration) -> Self {
         self.0.retry_after = Some(pause);

@@ -19,6 +19,7 @@ use strsim::levenshtein;
 pub struct Setting {
     /// Python's keyword; the variable is `FARROOT_` and this in capitals.
     pub name: &'static str,
+    /// What it decides, in a sentence.
     pub what: &'static str,
     field: Field,
     /// Whether it can be changed when reading has begun.
@@ -45,20 +46,30 @@ enum Field {
 pub enum Value {
     /// A count, or bytes.
     Number(u64),
+    /// A time.
     Seconds(f64),
+    /// On or off.
     Switch(bool),
+    /// One of several words, or free text.
     Text(String),
+    /// A folder, or none.
     Folder(Option<PathBuf>),
 }
 
 /// What a value can be made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
+    /// A number, with `k`, `M` or `G` where it is text.
     Bytes,
+    /// A whole number.
     Count,
+    /// Seconds, also parts of one.
     Seconds,
+    /// True or false.
     Switch,
+    /// Text.
     Text,
+    /// A path, or none.
     Folder,
 }
 
@@ -216,6 +227,7 @@ impl Setting {
         format!("{PREFIX}{}", self.name.to_uppercase())
     }
 
+    /// What its value can be made of.
     pub fn kind(&self) -> Kind {
         match self.field {
             Field::Bytes(..) => Kind::Bytes,
@@ -227,6 +239,7 @@ impl Setting {
         }
     }
 
+    /// Its value in a configuration.
     pub fn get(&self, config: &Config) -> Value {
         let mut config = config.clone();
         match self.field {

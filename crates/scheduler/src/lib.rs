@@ -90,6 +90,7 @@ mod trouble;
 mod want;
 
 pub use budget::Budgets;
+pub use counters::Counters;
 pub use ids::{ConnectionId, FileId, RequestId, ServerId, SourceId, Time, WantId};
 pub use link::LinkModel;
 pub use message::{Action, Event, Failure, FileEnd, Urgency, WantFailure};

@@ -1,6 +1,7 @@
 //! Figures for a report.
 
 use crate::connection::Phase;
+use crate::counters::Counters;
 use crate::ids::{ServerId, SourceId, Time};
 use crate::scheduler::Scheduler;
 use crate::sources::{Quality, SourceState};
@@ -8,45 +9,16 @@ use crate::sources::{Quality, SourceState};
 /// The state of a scheduler at one moment, and its sums since it was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Bytes that wants asked for, each once, less those cancelled before they were sent for.
-    pub wanted_bytes: u64,
-    /// Bytes that requests asked for, opens and repetitions included.
-    pub asked_bytes: u64,
-    /// Bytes asked for only to bridge gaps.
-    pub over_read_bytes: u64,
-    /// Bytes that arrived.
-    pub delivered_bytes: u64,
-    /// Hinted bytes sent for and cancelled unused.
-    pub wasted_bytes: u64,
-    /// Requests for data.
-    pub fetches: u64,
-    /// Ranges in those requests.
-    pub segments: u64,
-    /// Requests that open a file.
-    pub opens: u64,
-    /// Connections ever asked for.
-    pub connections: u64,
-    /// Requests that had to be sent again.
-    pub retries: u64,
-    /// Requests for bytes that were late elsewhere, their bytes, and those that they brought first.
-    pub hedges: u64,
-    pub hedged_bytes: u64,
-    pub hedge_won_bytes: u64,
+    pub counters: Counters,
     /// Memory held by wants, now and at most, bytes.
     pub memory_bytes: u64,
     pub memory_bytes_peak: u64,
     /// Demands and hints that are not admitted.
     pub demands_waiting: usize,
     pub hints_waiting: usize,
-    /// Demands that are not ready.
-    pub demands_unready: u64,
     /// Bytes of hints that may be admitted, and that are.
     pub readahead_window_bytes: u64,
     pub readahead_bytes: u64,
-    /// Time in which at least one demand was not ready.
-    pub waited: Time,
-    /// The part of it in which nothing was under way.
-    pub stalled: Time,
     pub servers: Vec<ServerSnapshot>,
     pub sources: Vec<SourceSnapshot>,
 }
@@ -83,31 +55,15 @@ impl Scheduler {
     /// Figures for a report. Costs time in proportion to connections and sources: not for every
     /// step.
     pub fn snapshot(&self) -> Snapshot {
-        let counters = &self.counters;
         let [demands_waiting, hints_waiting] = self.admission.waiting();
         Snapshot {
-            wanted_bytes: counters.wanted_bytes,
-            asked_bytes: counters.asked_bytes,
-            over_read_bytes: counters.over_read_bytes,
-            delivered_bytes: counters.delivered_bytes,
-            wasted_bytes: counters.wasted_bytes,
-            fetches: counters.fetches,
-            segments: counters.segments,
-            opens: counters.opens,
-            connections: counters.connections,
-            retries: counters.retries,
-            hedges: counters.hedges,
-            hedged_bytes: counters.hedged_bytes,
-            hedge_won_bytes: counters.hedge_won_bytes,
+            counters: self.counters,
             memory_bytes: self.admission.used(),
             memory_bytes_peak: self.admission.peak(),
             demands_waiting,
             hints_waiting,
-            demands_unready: counters.demands_unready,
             readahead_window_bytes: self.readahead.window(self.pipe_bytes()),
             readahead_bytes: self.admission.hinted(),
-            waited: counters.waited,
-            stalled: counters.stalled,
             servers: self.servers.keys().map(|id| self.server_snapshot(*id)).collect(),
             sources: self.source_snapshots(),
         }

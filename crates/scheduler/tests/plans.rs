@@ -14,12 +14,12 @@ fn check(name: &str, golden: &str, world: &World) {
         "\n{} round trips, {} connections, {} fetches of {} segments, {} bytes wanted, {} asked, \
          {} over-read\n",
         world.trips(),
-        figures.connections,
-        figures.fetches,
-        figures.segments,
-        figures.wanted_bytes,
-        figures.asked_bytes,
-        figures.over_read_bytes,
+        figures.counters.connections,
+        figures.counters.fetches,
+        figures.counters.segments,
+        figures.counters.wanted_bytes,
+        figures.counters.asked_bytes,
+        figures.counters.over_read_bytes,
     );
     assert!(log == golden, "plans/{name}.txt should now be\n{log}");
 }

@@ -469,7 +469,7 @@ fn check(ops: &[Op]) {
     let figures = model.scheduler.snapshot();
     assert_eq!((figures.memory_bytes, figures.readahead_bytes), (0, 0));
     assert_eq!(
-        (figures.demands_unready, figures.demands_waiting, figures.hints_waiting),
+        (figures.counters.demands_unready, figures.demands_waiting, figures.hints_waiting),
         (0, 0, 0)
     );
     for server in &figures.servers {

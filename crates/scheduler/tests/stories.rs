@@ -27,7 +27,7 @@ fn a_cold_read_takes_few_round_trips() {
     world.run();
     assert!(world.trips() <= 5.0, "{}\n{}", world.trips(), world.log.join("\n"));
     assert_eq!(world.ready.len(), 151);
-    assert_eq!(world.scheduler.snapshot().connections, 16);
+    assert_eq!(world.scheduler.snapshot().counters.connections, 16);
 }
 
 #[test]
@@ -43,8 +43,11 @@ fn h42_is_a_few_requests_with_little_over_read() {
     world.run();
     let figures = world.scheduler.snapshot();
     assert_eq!(world.ready.len(), 4_945);
-    assert!(figures.over_read_bytes * 100 <= figures.wanted_bytes * 3, "{figures:?}");
-    assert!(figures.fetches <= 160, "{}", figures.fetches);
+    assert!(
+        figures.counters.over_read_bytes * 100 <= figures.counters.wanted_bytes * 3,
+        "{figures:?}"
+    );
+    assert!(figures.counters.fetches <= 160, "{}", figures.counters.fetches);
     // Two to begin with; six of slow start on sixteen connections, and one of the link's own pace.
     assert!(world.trips() <= 9.1, "{}\n{}", world.trips(), world.log.join("\n"));
 }
@@ -91,7 +94,7 @@ fn memory_stays_within_its_budget_and_a_slow_consumer_stops_the_fetching() {
         world.demand(part * MIB..(part + 1) * MIB, part);
     }
     world.run_until(ms(1_000));
-    let asked = world.scheduler.snapshot().asked_bytes;
+    let asked = world.scheduler.snapshot().counters.asked_bytes;
     assert!(asked <= (world.now.as_millis() as u64 / 50 + 9) * MIB, "{asked}");
     world.run();
     assert_eq!(world.ready.len(), 64);
@@ -118,7 +121,7 @@ fn overlapping_wants_are_one_request() {
     world.demand(1500..2500, 2);
     world.run();
     assert_eq!((world.ready.len(), world.fetches), (3, 1));
-    assert_eq!(world.scheduler.snapshot().asked_bytes, 3000);
+    assert_eq!(world.scheduler.snapshot().counters.asked_bytes, 3000);
     assert!(world.store.is_empty());
 }
 
@@ -186,12 +189,12 @@ fn hints_run_ahead_within_the_window_and_cancelled_ones_are_not_fetched() {
         (0..100).map(|i| world.hint(i * MIB / 4..(i + 1) * MIB / 4, i)).collect();
     world.run();
     let figures = world.scheduler.snapshot();
-    assert_eq!(figures.asked_bytes, 2 * MIB, "the window and no more");
+    assert_eq!(figures.counters.asked_bytes, 2 * MIB, "the window and no more");
     for hint in &hints[4..] {
         world.scheduler.cancel(world.now, *hint);
     }
     world.run();
-    assert_eq!(world.scheduler.snapshot().asked_bytes, 2 * MIB);
+    assert_eq!(world.scheduler.snapshot().counters.asked_bytes, 2 * MIB);
     assert!(world.scheduler.snapshot().readahead_window_bytes < 2 * MIB, "waste narrows it");
     for hint in &hints[..4] {
         world.scheduler.release(world.now, *hint);
@@ -226,7 +229,7 @@ fn a_lost_connection_costs_what_it_owed_and_no_more() {
     world.run();
     assert_eq!(world.ready.len(), 40);
     let figures = world.scheduler.snapshot();
-    assert!(figures.asked_bytes < 43_000_000, "{}", figures.asked_bytes);
+    assert!(figures.counters.asked_bytes < 43_000_000, "{}", figures.counters.asked_bytes);
     assert!(world.failed.is_empty());
 }
 
@@ -316,7 +319,7 @@ fn a_local_file_is_read_in_large_pieces_by_few() {
         world.demand(part * 1_000_000..(part + 1) * 1_000_000, part);
     }
     world.run();
-    let fetches = world.scheduler.snapshot().fetches;
+    let fetches = world.scheduler.snapshot().counters.fetches;
     assert!(fetches <= 400, "{fetches}");
     assert_eq!(world.flows_made, 2);
     assert!(world.now <= ms(115), "200 MB at 2 GB/s took {:?}", world.now);
@@ -373,7 +376,10 @@ fn http_works_through_many_pieces_one_request_at_a_time() {
     world.run();
     let figures = world.scheduler.snapshot();
     assert_eq!(world.ready.len(), 200);
-    assert!(figures.over_read_bytes * 100 <= figures.wanted_bytes * 3, "{figures:?}");
+    assert!(
+        figures.counters.over_read_bytes * 100 <= figures.counters.wanted_bytes * 3,
+        "{figures:?}"
+    );
 }
 
 #[test]

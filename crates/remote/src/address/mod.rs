@@ -52,7 +52,9 @@ const SEGMENT: &AsciiSet = &CONTROLS
 /// Where a file is, at least one place, and what is known of it beforehand.
 #[derive(Debug, Clone, Default)]
 pub struct FileLocations {
+    /// The addresses, best first.
     pub urls: Vec<Address>,
+    /// What a Metalink says of the file.
     pub claims: Claims,
     /// Its bytes are not decoded: they come with checksums where servers offer them.
     pub is_opaque: bool,
@@ -63,6 +65,7 @@ pub struct FileLocations {
 pub struct Claims {
     /// Bytes.
     pub size: Option<u64>,
+    /// Of all its bytes.
     pub checksum: Option<Checksum>,
 }
 
@@ -101,6 +104,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
+    /// As addresses write it, without `://`.
     pub fn name(self) -> &'static str {
         match self {
             Scheme::Local => "file",
@@ -216,6 +220,7 @@ impl Address {
         &self.text
     }
 
+    /// How the file is asked for.
     pub fn scheme(&self) -> Scheme {
         match &self.target {
             Target::Local(_) => Scheme::Local,
@@ -228,6 +233,7 @@ impl Address {
         }
     }
 
+    /// Whether it is on a disk of this machine.
     pub fn is_local(&self) -> bool {
         self.scheme() == Scheme::Local
     }
@@ -242,6 +248,7 @@ impl Address {
         }
     }
 
+    /// The port, the usual one where the address names none.
     pub fn port(&self) -> Option<u16> {
         match &self.target {
             Target::Local(_) | Target::S3(_) => None,
@@ -260,6 +267,7 @@ impl Address {
         }
     }
 
+    /// What follows `?`, secrets included.
     pub fn query(&self) -> Option<&str> {
         match &self.target {
             Target::Local(_) => None,

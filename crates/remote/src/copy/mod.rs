@@ -78,6 +78,7 @@ pub struct Progress {
 pub struct Copied {
     /// The source's address, without secrets.
     pub source: String,
+    /// The copy.
     pub target: PathBuf,
     /// Bytes.
     pub size: u64,

@@ -57,6 +57,7 @@ impl Activity {
         AHEAD.scope(activity, work).await
     }
 
+    /// From now on waits are for this.
     pub fn enter(&self, phase: Phase) {
         let Inner { trace, number } = &*self.inner;
         trace.ledger(|ledger, now| ledger.enter(now, *number, phase));

@@ -30,6 +30,7 @@ pub struct Want {
     /// Bytes of memory that this holds from being asked for until its reservation is dropped:
     /// what arrives and what becomes of it.
     pub cost: u64,
+    /// Every demand goes before every hint.
     pub urgency: Urgency,
     /// Lower comes first.
     pub order: u64,

@@ -34,6 +34,7 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// In the order in which a read passes them.
     pub const ALL: [Phase; 6] = [
         Phase::Connecting,
         Phase::Opening,
@@ -43,6 +44,7 @@ impl Phase {
         Phase::Joining,
     ];
 
+    /// As the report and the timeline call it.
     pub fn name(self) -> &'static str {
         match self {
             Phase::Connecting => "connecting",
@@ -58,8 +60,11 @@ impl Phase {
 /// A caller waited so long for one phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spell {
+    /// Since the engine started.
     pub time: Range<Duration>,
+    /// What was waited for.
     pub phase: Phase,
+    /// The trace's number of the file concerned.
     pub file: Option<u32>,
 }
 
@@ -75,10 +80,12 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// Waits of one phase.
     pub fn on(&self, phase: Phase) -> Duration {
         self.phases[phase as usize]
     }
 
+    /// Waits of all phases.
     pub fn waited(&self) -> Duration {
         self.phases.iter().sum()
     }

@@ -28,7 +28,9 @@ pub enum Level {
 pub struct Line {
     /// Since the engine started.
     pub at: Duration,
+    /// How much it matters.
     pub level: Level,
+    /// Without time and level.
     pub text: String,
 }
 

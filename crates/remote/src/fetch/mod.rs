@@ -44,7 +44,9 @@ use trace::Trace;
 pub struct Delivery {
     /// Position in the wants that were asked for together.
     pub index: usize,
+    /// The bytes of that want.
     pub bytes: Bytes,
+    /// Keeps them counted against the memory budget.
     pub reservation: MemoryReservation,
 }
 
@@ -273,6 +275,7 @@ impl RemoteFile {
         &self.url
     }
 
+    /// Size, time and version, as the open was answered.
     pub fn info(&self) -> &FileInfo {
         &self.info
     }
@@ -282,6 +285,7 @@ impl RemoteFile {
         &self.source
     }
 
+    /// The trace of the engine that reads it.
     pub fn trace(&self) -> &Trace {
         self.fetcher.trace()
     }
@@ -338,6 +342,7 @@ impl RemoteFile {
         self.fetcher.pipe_bytes.load(Ordering::Relaxed)
     }
 
+    /// Opens further files of the same engine.
     pub fn fetcher(&self) -> &Fetcher {
         &self.fetcher
     }

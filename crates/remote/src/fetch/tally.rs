@@ -22,6 +22,7 @@ impl Busy {
         self.under_way == 1
     }
 
+    /// Something that has begun ends.
     pub fn end(&mut self, now: Duration) {
         if self.under_way == 1 {
             self.total += now.saturating_sub(self.since);
@@ -40,16 +41,19 @@ impl Busy {
 /// The requests of one file to one source, or of many added up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
+    /// Bytes of data, without the protocol's own.
     pub bytes_received: u64,
     /// As the source has sent them.
     pub requests: u64,
     /// Ranges in those requests.
     pub segments: u64,
+    /// Requests that failed.
     pub failures: u64,
     /// Pages that came otherwise than they were sent.
     pub damaged: u64,
     /// Requests for bytes that were late elsewhere, and the bytes that came by them first.
     pub hedges: u64,
+    /// Those bytes.
     pub hedge_bytes: u64,
     /// From a request to its first byte, at best.
     pub first_byte: Option<Duration>,
@@ -91,9 +95,11 @@ pub struct FileTally {
 pub struct Tallies {
     /// By file and source.
     pub requests: BTreeMap<(u32, Arc<str>), Tally>,
+    /// By file.
     pub files: BTreeMap<u32, FileTally>,
     /// By source, whichever the file.
     pub sources: BTreeMap<Arc<str>, Busy>,
+    /// With at least one request unanswered, whichever the file.
     pub all: Busy,
 }
 

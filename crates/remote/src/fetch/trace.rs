@@ -25,19 +25,27 @@ const NOTES_KEPT: usize = 200;
 /// One request, as long as it is kept in detail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestRecord {
+    /// The driver's number of it.
     pub request: u64,
+    /// The trace's number of the file.
     pub file: u32,
+    /// The server's name.
     pub source: Arc<str>,
+    /// The connection that it was sent on.
     pub connection: u32,
+    /// What it is for.
     pub kind: RequestKind,
     /// What was asked for; for an open of a tail, empty.
     pub segments: Vec<Range<u64>>,
     /// Since the engine started.
     pub sent: Duration,
+    /// When the first byte came, since the engine started.
     pub first_byte: Option<Duration>,
+    /// When it was answered or had failed, since the engine started.
     pub done: Option<Duration>,
     /// Bytes that have arrived.
     pub received: u64,
+    /// No answer, or a refusal.
     pub failed: bool,
 }
 
@@ -54,48 +62,64 @@ impl RequestRecord {
     }
 }
 
+/// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestKind {
+    /// Finds a file and brings one end of it.
     Open,
+    /// Brings ranges of an open file.
     Fetch,
 }
 
 /// One connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConnectionRecord {
+    /// The driver's number of it.
     pub connection: u32,
+    /// The server's name.
     pub source: Arc<str>,
+    /// Since the engine started.
     pub started: Duration,
+    /// When handshake and login were through.
     pub usable: Option<Duration>,
+    /// When it was closed or lost.
     pub ended: Option<Duration>,
 }
 
 /// A source changed its state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StateRecord {
+    /// Since the engine started.
     pub at: Duration,
+    /// The trace's number of the file.
     pub file: u32,
+    /// The server's name.
     pub source: Arc<str>,
+    /// The new state.
     pub state: SourceState,
 }
 
 /// Everything a trace holds, copied.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Records {
+    /// The last of them, in the order in which they left.
     pub requests: VecDeque<RequestRecord>,
     /// Sources that serve one range a request.
     pub one_range: BTreeSet<Arc<str>>,
+    /// In the order in which they were begun.
     pub connections: Vec<ConnectionRecord>,
     /// When which source of which file changed its state.
     pub states: Vec<StateRecord>,
     /// Things a user should know, with the file where there is one.
     pub notes: Vec<(Option<u32>, String)>,
+    /// Sums over all requests, kept in detail or not.
     pub tallies: Tallies,
     /// Times at which a request left, or a first connection was begun, while nothing was under
     /// way: each such wave is a round trip that nothing else hid.
     pub waves: u64,
     /// When some thread decoded for which file.
     pub decodings: VecDeque<(u32, Range<Duration>)>,
+    /// What callers waited for.
     pub ledger: Ledger,
 }
 
@@ -125,6 +149,7 @@ impl Records {
 }
 
 impl Trace {
+    /// An empty trace.
     pub fn new(clock: Clock) -> Self {
         Trace { clock, records: Arc::default(), log: Arc::default() }
     }
@@ -141,6 +166,7 @@ impl Trace {
         }
     }
 
+    /// Time since the engine started.
     pub fn now(&self) -> Duration {
         self.clock.now()
     }
@@ -180,6 +206,7 @@ impl Trace {
         records.decodings.push_back((file, from..until));
     }
 
+    /// Adds what a user should know; a text that begins with `warning: ` is one.
     pub fn note(&self, file: Option<u32>, text: String) {
         let warns = text.starts_with("warning: ");
         self.say(if warns { Level::Warning } else { Level::Info }, || {

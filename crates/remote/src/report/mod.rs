@@ -1,6 +1,7 @@
 //! Where the time and the bytes went: a report that a user can read and a program can parse.
 
 pub mod history;
+pub mod svg;
 pub mod timeline;
 
 use std::collections::BTreeMap;
@@ -47,6 +48,7 @@ pub struct Report {
     pub serial_round_trips: u64,
     /// Times at which a caller waited for a batch whose bytes were lacking.
     pub stalls: u64,
+    /// Each server that was read from.
     pub sources: Vec<SourceReport>,
     /// Things worth knowing: redirections, servers without ranges.
     pub notes: Vec<String>,
@@ -74,20 +76,26 @@ pub struct Times {
 /// One server's share.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct SourceReport {
+    /// Scheme, host and port; `file://` for a disk.
     pub name: String,
+    /// Bytes of data that arrived from it.
     pub bytes_received: u64,
+    /// Sent to it.
     pub requests: u64,
     /// Ranges that were asked of it.
     pub segments: u64,
     /// It has turned out to serve one range a request.
     pub one_range: bool,
+    /// Requests that failed.
     pub failures: u64,
     /// Pages that came otherwise than they were sent, as their checksums showed, and were asked
     /// for again.
     pub damaged_pages: u64,
     /// Requests for bytes that were late elsewhere, and the bytes that came by them first.
     pub hedges: u64,
+    /// Those bytes.
     pub hedge_bytes: u64,
+    /// Begun to it.
     pub connections: u64,
     /// From the start of a connection until it was usable, at best.
     pub connect_s: Option<f64>,
@@ -372,6 +380,7 @@ impl fmt::Display for SourceReport {
     }
 }
 
+/// `1 file`, `2 files`.
 pub fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")

@@ -44,6 +44,7 @@ pub struct Store {
 /// The metadata of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
+    /// What the file was when they were read.
     pub info: FileInfo,
     /// Ascending and disjoint, by offset.
     pub pieces: Vec<(u64, Bytes)>,

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use farroot_remote::checksum::{Algorithm, Hasher};
 use farroot_remote::source::network::Tcp;
+use farroot_remote::{Algorithm, Hasher};
 use farroot_remote::{Config, Error, ErrorKind, Remote};
 use farroot_remote::{Copied, CopyOptions, Progress};
 

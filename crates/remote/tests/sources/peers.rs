@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use farroot_remote::Checksums;
 use farroot_remote::address::Address;
-use farroot_remote::checksum::{Algorithm, Hasher};
 use farroot_remote::fetch::{Urgency, Want};
 use farroot_remote::source::FileEnd;
 use farroot_remote::source::network::{Network, Tcp};
 use farroot_remote::source::one_shot::checksum;
+use farroot_remote::{Algorithm, Hasher};
 use farroot_remote::{Config, ErrorKind};
 use futures::StreamExt;
 

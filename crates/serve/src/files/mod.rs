@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use remote::checksum::{Algorithm, Checksum, Hasher};
+use remote::{Algorithm, Checksum, Hasher};
 
 use self::folder::{Folder, Listed};
 use super::clients::{Client, FilePlace};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use remote::checksum::{Algorithm, Checksum};
+use remote::{Algorithm, Checksum};
 use xrootd::error::ErrorCode;
 use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::locate::Location;

@@ -72,7 +72,7 @@ impl Engine {
         let start = file.fetch(&[0..size.min(rootfile::header::HEADER_LEN)]).await?;
         let start: Vec<u8> = start.into_iter().flat_map(|(_, bytes)| bytes).collect();
         if !start.starts_with(MAGIC) {
-            let text = match !remote::metalink::is_metalink(address) {
+            let text = match !remote::is_metalink(address) {
                 true => "not a ROOT file: it can be copied, and nothing of it read",
                 false => "a Metalink",
             };

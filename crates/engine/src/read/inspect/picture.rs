@@ -11,7 +11,7 @@ use super::map::Record;
 use crate::read::core::footprint::{FootprintColumn, ReadFootprint, joined};
 use crate::read::core::table::Columns;
 use remote::Result;
-use remote::report::timeline::svg::{CENTRED, Drawing, NUMBER, PLAIN, Scale, Style, colour};
+use remote::report::svg::{CENTRED, Drawing, NUMBER, PLAIN, Scale, Style, colour};
 use remote::report::{count, size};
 
 const WIDTH: f64 = 960.0;

@@ -3,14 +3,13 @@
 //! how full the link was, and how many threads were decoding.
 
 mod strips;
-pub mod svg;
 mod text;
 
 use std::fmt::Write;
 use std::ops::Range;
 use std::time::Duration;
 
-use self::svg::{CENTRED, Drawing, NUMBER, PLAIN, Scale, Style, colour};
+use super::svg::{CENTRED, Drawing, NUMBER, PLAIN, Scale, Style, colour};
 use super::{Report, count, size};
 use crate::fetch::ledger::Spell;
 use crate::fetch::trace::{Records, RequestRecord};

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::svg::{Drawing, NUMBER, PLAIN, Scale, Style};
 use super::{LEFT, RIGHT, Scene, WIDTH, frame};
 use crate::fetch::ledger::Phase;
 use crate::fetch::trace::RequestRecord;
 use crate::report::history::spread;
+use crate::report::svg::{Drawing, NUMBER, PLAIN, Scale, Style};
 
 /// Foot of the lowest strip.
 pub const FOOT: f64 = 592.0;

@@ -32,7 +32,9 @@ pub fn colour(at: usize, count: usize) -> String {
 /// A stretch of numbers, drawn from one coordinate to another.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
+    /// First and last value.
     pub values: (f64, f64),
+    /// Where these are drawn.
     pub pixels: (f64, f64),
 }
 
@@ -70,8 +72,11 @@ pub struct Drawing {
 /// How a text is set.
 #[derive(Clone, Copy)]
 pub struct Style {
+    /// `start`, `middle` or `end`: what of the text is at its coordinate.
     pub anchor: &'static str,
+    /// Pixels.
     pub size: f64,
+    /// The colour.
     pub fill: &'static str,
 }
 
@@ -83,6 +88,7 @@ pub const NUMBER: Style = Style { anchor: "end", size: 11.0, fill: "#444" };
 pub const CENTRED: Style = Style { anchor: "middle", size: 11.0, fill: "#444" };
 
 impl Drawing {
+    /// A white page, in pixels.
     pub fn new(width: f64, height: f64) -> Self {
         let out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
@@ -92,6 +98,7 @@ impl Drawing {
         Drawing { out }
     }
 
+    /// One line of text, escaped.
     pub fn text(&mut self, x: f64, y: f64, style: Style, text: &str) {
         let Style { anchor, size, fill } = style;
         let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
@@ -109,6 +116,7 @@ impl Drawing {
         ));
     }
 
+    /// A rectangle, from and to in both directions.
     pub fn rect(&mut self, x: (f64, f64), y: (f64, f64), fill: &str) {
         self.line(format_args!(
             "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{fill}\"/>",
@@ -126,6 +134,7 @@ impl Drawing {
         }
     }
 
+    /// The document.
     pub fn finish(mut self) -> String {
         self.out.push_str("</svg>\n");
         self.out
