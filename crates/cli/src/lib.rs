@@ -1,5 +1,6 @@
 //! The `farroot` command. A verb is a file; no logic that a library user would miss.
 
+mod auth;
 mod cat;
 mod cp;
 mod doctor;
@@ -42,6 +43,7 @@ enum Verb {
     Plan(plan::PlanArguments),
     Cat(cat::CatArguments),
     Cp(cp::CpArguments),
+    Auth(auth::AuthArguments),
     Doctor(doctor::DoctorArguments),
     Exercise(exercise::ExerciseArguments),
     Serve(serve::ServeArguments),
@@ -71,6 +73,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>, parquet: &dyn ParquetLibra
         Verb::Plan(arguments) => plan::run(&arguments),
         Verb::Cat(arguments) => cat::run(&arguments, parquet),
         Verb::Cp(arguments) => cp::run(&arguments),
+        Verb::Auth(arguments) => auth::run(&arguments),
         Verb::Doctor(arguments) => doctor::run(&arguments),
         Verb::Exercise(arguments) => exercise::run(&arguments),
         Verb::Serve(arguments) => serve::run(arguments),

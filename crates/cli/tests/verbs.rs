@@ -503,3 +503,39 @@ fn control_characters_of_names_are_shown_as_what_they_are() {
     let csv = printed(&["cat", &tree, "--entry-stop", "1"]);
     assert!(csv.lines().next().expect("a head").contains("f\x1b]0;"), "{csv:?}");
 }
+
+#[test]
+fn auth_lists_what_would_be_shown_and_no_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = folder.path().join("token");
+    std::fs::write(&token, "marker-token").unwrap();
+    let mode =
+        |mode| std::fs::set_permissions(&token, std::os::unix::fs::PermissionsExt::from_mode(mode));
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
+        command.env_clear().env("HOME", folder.path()).env("KRB5CCNAME", "");
+        command.env("BEARER_TOKEN_FILE", &token).env("AWS_ACCESS_KEY_ID", "NAME");
+        command.env("AWS_SECRET_ACCESS_KEY", "marker-key").args(arguments);
+        let output = command.output().expect("it runs");
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).expect("text");
+        assert!(!said.contains("marker"), "{said}");
+        (output.status.code(), said)
+    };
+    mode(0o600).unwrap();
+    let (code, said) = run(&["auth"]);
+    assert_eq!(code, Some(0), "{said}");
+    let row = said.lines().find(|line| line.starts_with("token")).unwrap();
+    assert!(row.contains("(from BEARER_TOKEN_FILE)") && row.contains("600"), "{row}");
+    assert!(row.ends_with("used"), "{row}");
+    assert!(said.lines().any(|line| line.starts_with("s3") && line.contains("NAME")), "{said}");
+    assert!(said.contains("servers are verified by"), "{said}");
+    mode(0o644).unwrap();
+    let (code, said) = run(&["auth"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains(&format!("-> chmod 600 {}", token.display())), "{said}");
+    let (_, lines) = run(&["auth", "--json"]);
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!((&first["kind"], &first["state"]), (&"token".into(), &"unusable".into()));
+    assert_eq!(first["mode"], "644");
+}

@@ -58,6 +58,22 @@ impl Authorities {
         Authorities::load_at(surroundings, SystemTime::now())
     }
 
+    /// How many, from where, and what is lacking, in one line.
+    pub fn summary(&self) -> String {
+        let places: Vec<_> = self.places.iter().map(|place| place.display().to_string()).collect();
+        let mut text = match places.is_empty() {
+            true => "no authority is known, so no server can be verified".to_owned(),
+            false => format!("{} authorities of {}", self.anchors.len(), places.join(" and ")),
+        };
+        if !self.grid {
+            text.push_str("; no grid directory is there");
+        }
+        if !self.skipped.is_empty() {
+            text.push_str(&format!("; {} left out", self.skipped.len()));
+        }
+        text
+    }
+
     fn load_at(surroundings: &Surroundings, now: SystemTime) -> Arc<Self> {
         let places = Places::of(surroundings);
         let stamps = places.stamps();

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
+use serde_json::{Value, json};
+
+use crate::unusable::Span;
 use crate::{
     Choice, Kind, Place, Reason, Surroundings, Unusable, files, kerberos, s3, token, x509,
 };
@@ -57,6 +60,57 @@ pub(crate) fn all(surroundings: &Surroundings, choice: &Choice, now: SystemTime)
 }
 
 impl Candidate {
+    /// What becomes of it, in a few words.
+    pub fn verdict(&self) -> String {
+        match &self.state {
+            State::Used => "used".to_owned(),
+            State::Second => "not used: another one goes before it".to_owned(),
+            State::Unwanted => "not used: its kind is not asked for".to_owned(),
+            State::Absent => "nothing there".to_owned(),
+            State::Unusable(unusable) => unusable.reason.to_string(),
+        }
+    }
+
+    /// Whether it is there, or was named, and cannot be used.
+    pub fn is_unusable(&self) -> bool {
+        matches!(self.state, State::Unusable(_))
+    }
+
+    /// What to type so that it can be used; empty where it can, or nothing helps.
+    pub fn remedy(&self) -> String {
+        match &self.state {
+            State::Unusable(unusable) => unusable.remedy(),
+            _ => String::new(),
+        }
+    }
+
+    /// How long it is still valid, as one reads it.
+    pub fn time_left(&self) -> Option<String> {
+        self.left.map(|left| Span(left).to_string())
+    }
+
+    /// All of it for programs.
+    pub fn json(&self) -> Value {
+        json!({
+            "kind": self.kind.name(),
+            "where": self.place.to_string(),
+            "path": self.place.path().map(|path| path.to_string_lossy()),
+            "state": match self.state {
+                State::Used => "used",
+                State::Second => "second",
+                State::Unwanted => "unwanted",
+                State::Absent => "absent",
+                State::Unusable(_) => "unusable",
+            },
+            "verdict": self.verdict(),
+            "remedy": Some(self.remedy()).filter(|remedy| !remedy.is_empty()),
+            "owner": self.owner,
+            "seconds_left": self.left.map(|left| left.as_secs()),
+            "mode": self.mode.map(|mode| format!("{mode:03o}")),
+            "notes": self.notes,
+        })
+    }
+
     fn new(kind: Kind, place: Place) -> Self {
         let mode = place.path().and_then(files::mode);
         let (state, notes) = (State::Absent, Vec::new());
@@ -107,10 +161,7 @@ fn tokens(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<
 }
 
 fn not_yet(span: Duration) -> String {
-    format!(
-        "not yet valid for {} by this machine's clock: compare it with another one",
-        crate::unusable::Span(span)
-    )
+    format!("not yet valid for {} by this machine's clock: compare it with another one", Span(span))
 }
 
 fn identities(surroundings: &Surroundings, choice: &Choice, now: SystemTime) -> Vec<Candidate> {

@@ -6,8 +6,8 @@ use std::time::SystemTime;
 use secrecy::SecretSlice;
 
 use crate::{
-    Candidate, Choice, Identity, Kind, S3Keys, S3Settings, Surroundings, Token, Unusable,
-    candidates, kerberos, s3, token, x509,
+    Authorities, Candidate, Choice, Identity, Kind, S3Keys, S3Settings, Surroundings, Token,
+    Unusable, candidates, kerberos, s3, token, x509,
 };
 
 /// What one user has to show. It holds where to look, and of secrets those only that the caller
@@ -118,6 +118,11 @@ impl Wallet {
     /// Where S3 is, as the environment and the profile say; also for who has no key.
     pub fn s3_settings(&self) -> Result<S3Settings, Unusable> {
         s3::settings(&self.surroundings, &self.choice)
+    }
+
+    /// Whose certificates of servers are believed.
+    pub fn authorities(&self) -> Arc<Authorities> {
+        Authorities::load(&self.surroundings)
     }
 
     /// All that is there, and what would be used, for lists. Kerberos is asked what it has; no
