@@ -12,7 +12,7 @@ pub mod targets;
 pub use target::Target;
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     targets::block::TARGET,
     targets::credentials::TARGET,
     targets::file::TARGET,
@@ -20,6 +20,7 @@ pub const TARGETS: [Target; 10] = [
     targets::http::TARGET,
     targets::messages::TARGET,
     targets::ntuple::TARGET,
+    targets::s3::TARGET,
     targets::xrootd_client::TARGET,
     targets::xrootd_server::TARGET,
     targets::scheduler::TARGET,

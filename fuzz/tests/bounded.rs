@@ -78,4 +78,6 @@ macro_rules! bounded {
     };
 }
 
-bounded! { block credentials file gsi http messages ntuple xrootd_client xrootd_server scheduler }
+bounded! {
+    block credentials file gsi http messages ntuple s3 xrootd_client xrootd_server scheduler
+}

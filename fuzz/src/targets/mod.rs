@@ -7,6 +7,7 @@ pub mod gsi;
 pub mod http;
 pub mod messages;
 pub mod ntuple;
+pub mod s3;
 pub mod scheduler;
 pub mod xrootd_client;
 pub mod xrootd_server;

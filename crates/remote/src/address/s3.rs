@@ -9,6 +9,7 @@ const VERSION: &str = "?versionId=";
 /// An object of S3, or with an empty key a bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
+    /// Its name, of Ceph with the tenant before a colon.
     pub bucket: String,
     /// As it is, nothing of it encoded: `?`, `#` and `%` are letters like others.
     pub key: String,

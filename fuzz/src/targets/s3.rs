@@ -1,0 +1,39 @@
+//! The documents of S3: refusals, and pages of what is in a bucket.
+
+use remote::source::http::s3::xml::{Page, Refusal};
+
+use crate::Target;
+
+pub const TARGET: Target = Target { name: "s3", run, seeds, rounds: 20_000, memory: (1 << 20, 32) };
+
+pub fn run(data: &[u8]) {
+    if let Some(refusal) = Refusal::parse(data) {
+        assert!(!refusal.code.is_empty(), "a refusal without a code");
+    }
+    let Ok(page) = Page::parse(data) else { return };
+    let bytes: usize = page.keys.iter().chain(&page.prefixes).map(String::len).sum();
+    // An entity of three letters may stand for a character of four bytes.
+    assert!(bytes <= 2 * data.len(), "more text than there was");
+    assert!(page.next.as_ref().is_none_or(|next| !next.is_empty()), "no token to go on with");
+    for name in page.names_below("d/") {
+        assert!(!name.is_empty(), "a name of nothing");
+    }
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let page = "<?xml version=\"1.0\"?><ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\
+                \"><Prefix>d/</Prefix><EncodingType>url</EncodingType><IsTruncated>true</IsTruncated>\
+                <NextContinuationToken>1/a+b=</NextContinuationToken><Contents><Key>d/a+%2B%25&amp;.root\
+                </Key><Size>12</Size></Contents><CommonPrefixes><Prefix>d/e/</Prefix></CommonPrefixes>\
+                </ListBucketResult>";
+    let refusal = "<Error><Code>AuthorizationHeaderMalformed</Code><Message>&#34;x&apos;</Message>\
+                   <Region>eu-central-1</Region></Error>";
+    vec![page.into(), refusal.into()]
+}
+
+#[test]
+fn the_seeds_are_read() {
+    let [page, refusal] = seeds().try_into().unwrap();
+    assert_eq!(Page::parse(&page).unwrap().names_below("d/"), ["a +%&.root", "e"]);
+    assert_eq!(Refusal::parse(&refusal).unwrap().region.as_deref(), Some("eu-central-1"));
+}
