@@ -29,6 +29,6 @@ pub use place::Place;
 pub use s3::{S3Keys, S3Settings};
 pub use surroundings::Surroundings;
 pub use token::{Claims, Token};
-pub use unusable::{Reason, Unusable};
+pub use unusable::{Reason, Span, Unusable};
 pub use wallet::Wallet;
 pub use x509::Identity;

@@ -198,7 +198,7 @@ impl Failure {
     }
 }
 
-fn of_certificate(host: &str, why: &CertificateError) -> Error {
+pub(super) fn of_certificate(host: &str, why: &CertificateError) -> Error {
     let failed = |what: String| Error::new(ErrorKind::Connection, what).retryable(false);
     let (why, seen) = match why {
         CertificateError::Other(other) => match other.0.downcast_ref::<Unverified>() {

@@ -9,6 +9,7 @@
 
 mod config;
 mod failure;
+mod outside;
 mod provider;
 mod stream;
 mod trust;
@@ -16,6 +17,7 @@ mod verifier;
 
 pub use config::{TlsConfig, client_config, config_for};
 pub use failure::{Failure, Stage};
+pub use outside::verify_host;
 pub use provider::provider;
 pub use stream::{Encrypted, Handshake, Peer, TlsSession};
 pub use trust::Trust;

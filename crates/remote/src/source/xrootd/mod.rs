@@ -4,6 +4,7 @@ mod answer;
 mod command;
 mod converse;
 mod errors;
+mod gsi;
 mod locate;
 mod pages;
 mod redirect;

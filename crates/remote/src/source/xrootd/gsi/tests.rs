@@ -1,0 +1,205 @@
+//! gsi with Debian's xrootd and certificates made here: what is read, in how many round trips, and
+//! what is said where nothing is.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use xrootd::auth::{Credential, Method};
+use xrootd::client::{Client, ClientConfig, Event};
+use xrootd::error::SessionError;
+use xrootd::message::open::OpenOptions;
+use xrootd::profile::{Profile, Start};
+
+use super::bed::{Grid, Party, Xrootd, content};
+use super::*;
+
+/// What came of reading the file.
+struct Told {
+    bytes: Vec<u8>,
+    /// How often the client has sent something after it had heard something. One more round trip
+    /// is the connection's.
+    flights: u32,
+    profile: Profile,
+    error: Option<SessionError>,
+}
+
+impl Told {
+    fn why(&self) -> String {
+        self.error.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
+}
+
+/// Reads the file over a connection to this machine, as `host`.
+fn read(wallet: &Wallet, host: &str, port: u16, profile: Profile) -> Told {
+    let mut config = ClientConfig::new("ada", "test", 1);
+    config.authentication = vec![Method::Gsi];
+    config.unasked = Some(Method::Gsi);
+    let start = profile.start();
+    let client = Client::new(config, profile, start);
+    let mut socket = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    converse(client, &mut socket, wallet, host)
+}
+
+fn converse(mut client: Client, socket: &mut TcpStream, wallet: &Wallet, host: &str) -> Told {
+    let begun = Instant::now();
+    let (file, _) = client.open(begun.elapsed(), "/store/a.bin", OpenOptions::FOR_READING);
+    let read = client.read(begun.elapsed(), file, 0..content().len() as u64);
+    let mut told = Told {
+        bytes: vec![0; content().len()],
+        flights: 0,
+        profile: Profile::default(),
+        error: None,
+    };
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        while let Some(event) = client.poll_event() {
+            match event {
+                Event::CredentialWanted { method, .. } => match credential(wallet, host) {
+                    Ok(credential) => {
+                        client.provide(begun.elapsed(), Credential::Gsi(credential));
+                    }
+                    Err(why) => client.lack(begun.elapsed(), &method, why),
+                },
+                Event::Data { offset, bytes, .. } => {
+                    told.bytes[offset as usize..][..bytes.len()].copy_from_slice(&bytes);
+                }
+                Event::Done { request } if request == read => {
+                    told.profile = client.profile().clone();
+                    return told;
+                }
+                Event::SessionFailed { error, .. } => {
+                    told.error = Some(error);
+                    return told;
+                }
+                Event::Failed { .. } | Event::Opened { .. } | Event::SessionUp { .. } => {}
+                other => panic!("{other:?}"),
+            }
+        }
+        let mut out = Vec::new();
+        while let Some(bytes) = client.poll_transmit(begun.elapsed()) {
+            out.extend_from_slice(&bytes);
+        }
+        if !out.is_empty() {
+            told.flights += 1;
+            socket.write_all(&out).unwrap();
+        }
+        let count = socket.read(&mut buffer).unwrap();
+        match count {
+            0 => client.handle_eof(begun.elapsed()),
+            _ => {
+                let bytes = Bytes::copy_from_slice(&buffer[..count]);
+                client.handle_bytes(begun.elapsed(), bytes).unwrap();
+            }
+        }
+    }
+}
+
+/// A grid with a server for `localhost`, or nothing, loudly.
+fn bed() -> Option<(Grid, Xrootd)> {
+    let grid = Grid::new()?;
+    let host = grid.authority.host("localhost", &["localhost", "127.0.0.1"], &grid.keys[0]);
+    let server = Xrootd::start(&grid, "server", &host)?;
+    Some((grid, server))
+}
+
+#[test]
+fn a_real_xrootd_is_read_with_a_proxy_and_with_a_certificate() {
+    let Some((grid, server)) = bed() else { return };
+    let proxy = grid.proxy("proxy", 2020..2090);
+    assert_ne!(server.asked_by_xrdfs(&grid, &proxy), Some(false), "the bed itself");
+    let certificate = grid.certificate("certificate", &grid.user);
+    for shown in [&proxy, &certificate] {
+        let wallet = grid.wallet(Some(shown), "certificates");
+        let first = read(&wallet, "localhost", server.port, Profile::default());
+        assert_eq!((first.why(), first.flights), (String::new(), 2));
+        assert!(first.bytes == content());
+        // The server is known: its offer, too, and that requests may follow at once.
+        let second = read(&wallet, "127.0.0.1", server.port, first.profile);
+        assert_eq!((second.why(), second.flights), (String::new(), 2));
+        assert!(second.bytes == content());
+    }
+}
+
+/// One flight each: the message that would have shown the user's certificate, and what the user's
+/// key has signed, was not sent.
+#[test]
+fn a_server_that_is_not_believed_gets_nothing() {
+    let Some((grid, server)) = bed() else { return };
+    let proxy = grid.proxy("proxy", 2020..2090);
+    let wallet = grid.wallet(Some(&proxy), "certificates");
+    let told = read(&wallet, "eos.example.org", server.port, Profile::default());
+    assert_eq!(told.flights, 1);
+    let why = told.why();
+    assert!(why.contains("the certificate of eos.example.org is for localhost"), "{why}");
+    let stranger = grid.wallet(Some(&proxy), "strangers");
+    let told = read(&stranger, "localhost", server.port, Profile::default());
+    assert_eq!(told.flights, 1);
+    let why = told.why();
+    assert!(why.contains("from an authority that is not trusted"), "{why}");
+    assert!(why.contains("/CN=The CA") && why.contains("X509_CERT_DIR"), "{why}");
+}
+
+#[test]
+fn certificates_of_hosts_without_alternative_names_go_by_their_subject() {
+    let Some(grid) = Grid::new() else { return };
+    let host = grid.authority.host("localhost", &[], &grid.keys[0]);
+    let Some(server) = Xrootd::start(&grid, "server", &host) else { return };
+    let proxy = grid.proxy("proxy", 2020..2090);
+    let wallet = grid.wallet(Some(&proxy), "certificates");
+    let told = read(&wallet, "localhost", server.port, Profile::default());
+    assert_eq!((told.why(), told.flights), (String::new(), 2));
+    let told = read(&wallet, "eos.example.org", server.port, Profile::default());
+    assert_eq!(told.flights, 1);
+}
+
+/// A file that has no such certificate is named, with what to type.
+#[test]
+fn what_is_wrong_with_a_users_certificate_is_said_before_anything_is_sent() {
+    let Some(grid) = Grid::new() else { return };
+    let why = |shown: Option<&Path>| {
+        credential(&grid.wallet(shown, "certificates"), "localhost").unwrap_err()
+    };
+    let expired = why(Some(&grid.proxy("expired", 2020..2021)));
+    assert!(expired.contains("expired") && expired.contains("voms-proxy-init"), "{expired}");
+    let missing = why(None);
+    assert!(missing.contains("voms-proxy-init"), "{missing}");
+}
+
+/// The server has one text for a proxy of yesterday and one of tomorrow, and none that a user can
+/// act on.
+#[test]
+fn what_a_server_refuses_is_explained_by_what_is_known_here() {
+    let Some((grid, server)) = bed() else { return };
+    let told_of = |shown: &Path| {
+        let wallet = grid.wallet(Some(shown), "certificates");
+        let told = read(&wallet, "localhost", server.port, Profile::default());
+        let Some(SessionError::NoAuthentication { skipped, .. }) = &told.error else {
+            panic!("{:?}", told.error)
+        };
+        let refusal = skipped.iter().find(|skipped| skipped.name == "gsi").unwrap();
+        (refusal.why.clone(), explain(&wallet, &refusal.why).unwrap())
+    };
+    let (refusal, why) = told_of(&grid.proxy("future", 2080..2090));
+    assert!(refusal.contains("expired"), "{refusal}");
+    assert!(why.contains("future is valid in") && why.contains("clock"), "{why}");
+    let foreign = grid.stranger.user(&grid.keys[0]);
+    let (refusal, why) = told_of(&grid.certificate("foreign", &foreign));
+    assert!(refusal.contains("unknown CA"), "{refusal}");
+    assert!(why.contains("/CN=Another CA"), "{why}");
+}
+
+#[test]
+fn nothing_of_the_key_is_printed() {
+    let Some(grid) = Grid::new() else { return };
+    let Party { key, .. } = &grid.user;
+    let shown = grid.certificate("certificate", &grid.user);
+    let made = credential(&grid.wallet(Some(&shown), "certificates"), "localhost").unwrap();
+    let text = format!("{made:?}");
+    let marker = format!("{:?}", &key.serialize_der()[100..110]);
+    assert!(!text.contains(marker.trim_matches(['[', ']'])), "{text}");
+    assert!(!text.contains("PRIVATE"), "{text}");
+}
