@@ -2,7 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io::Write as _;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -53,6 +53,9 @@ fn copy_of(key: &KeyPair) -> KeyPair {
 
 fn named(names: &[&str]) -> CertificateParams {
     let mut params = CertificateParams::default();
+    // xrootd takes what ends later for ended.
+    params.not_before = date_time_ymd(2020, 1, 1);
+    params.not_after = date_time_ymd(2049, 1, 1);
     params.distinguished_name.remove(DnType::CommonName);
     params.distinguished_name.push(DnType::CountryName, printable("XX"));
     params.distinguished_name.push(DnType::OrganizationName, printable("Farroot"));
@@ -238,8 +241,14 @@ impl Xrootd {
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let server = Xrootd { child, port };
         let begun = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "xrootd does not listen");
+        loop {
+            // It listens before it has read its certificates.
+            let log = fs::read_to_string(folder.join("test/log")).unwrap_or_default();
+            if log.contains("initialization completed") {
+                break;
+            }
+            let late = begun.elapsed() > Duration::from_secs(30);
+            assert!(!late && !log.contains("initialization failed."), "no xrootd: {log}");
             std::thread::sleep(Duration::from_millis(50));
         }
         Some(server)
@@ -253,6 +262,9 @@ impl Xrootd {
             .args(["stat", "/store/a.bin"])
             .env("X509_CERT_DIR", grid.path("certificates"))
             .env("X509_USER_PROXY", shown)
+            .env("XRD_CONNECTIONRETRY", "1")
+            .env("XRD_STREAMERRORWINDOW", "0")
+            .env("XRD_REQUESTTIMEOUT", "30")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -1,6 +1,8 @@
 //! What gsi needs of the outside: the user's certificates and key, randomness, and a judgement of
 //! the server's certificate.
 
+#![allow(dead_code, reason = "the driver takes it from here")]
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -55,8 +57,8 @@ pub fn explain(wallet: &Wallet, refusal: &str) -> Option<String> {
     let Identity { subject, place, not_before, .. } = &identity;
     if let Ok(wait) = not_before.duration_since(SystemTime::now()) {
         return Some(format!(
-            "the certificate in {place} is valid in {} only: the clock may be wrong here or where \
-             it was made",
+            "the certificate in {place} is not valid yet, but in {}: the clock may be wrong here, \
+             or where it was made",
             Span(wait)
         ));
     }

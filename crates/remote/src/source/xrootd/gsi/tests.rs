@@ -11,7 +11,7 @@ use xrootd::auth::{Credential, Method};
 use xrootd::client::{Client, ClientConfig, Event};
 use xrootd::error::SessionError;
 use xrootd::message::open::OpenOptions;
-use xrootd::profile::{Profile, Start};
+use xrootd::profile::Profile;
 
 use super::bed::{Grid, Party, Xrootd, content};
 use super::*;
@@ -72,6 +72,7 @@ fn converse(mut client: Client, socket: &mut TcpStream, wallet: &Wallet, host: &
                     return told;
                 }
                 Event::SessionFailed { error, .. } => {
+                    told.profile = client.profile().clone();
                     told.error = Some(error);
                     return told;
                 }
@@ -109,7 +110,7 @@ fn bed() -> Option<(Grid, Xrootd)> {
 #[test]
 fn a_real_xrootd_is_read_with_a_proxy_and_with_a_certificate() {
     let Some((grid, server)) = bed() else { return };
-    let proxy = grid.proxy("proxy", 2020..2090);
+    let proxy = grid.proxy("proxy", 2020..2048);
     assert_ne!(server.asked_by_xrdfs(&grid, &proxy), Some(false), "the bed itself");
     let certificate = grid.certificate("certificate", &grid.user);
     for shown in [&proxy, &certificate] {
@@ -129,7 +130,7 @@ fn a_real_xrootd_is_read_with_a_proxy_and_with_a_certificate() {
 #[test]
 fn a_server_that_is_not_believed_gets_nothing() {
     let Some((grid, server)) = bed() else { return };
-    let proxy = grid.proxy("proxy", 2020..2090);
+    let proxy = grid.proxy("proxy", 2020..2048);
     let wallet = grid.wallet(Some(&proxy), "certificates");
     let told = read(&wallet, "eos.example.org", server.port, Profile::default());
     assert_eq!(told.flights, 1);
@@ -148,7 +149,7 @@ fn certificates_of_hosts_without_alternative_names_go_by_their_subject() {
     let Some(grid) = Grid::new() else { return };
     let host = grid.authority.host("localhost", &[], &grid.keys[0]);
     let Some(server) = Xrootd::start(&grid, "server", &host) else { return };
-    let proxy = grid.proxy("proxy", 2020..2090);
+    let proxy = grid.proxy("proxy", 2020..2048);
     let wallet = grid.wallet(Some(&proxy), "certificates");
     let told = read(&wallet, "localhost", server.port, Profile::default());
     assert_eq!((told.why(), told.flights), (String::new(), 2));
@@ -176,16 +177,24 @@ fn what_a_server_refuses_is_explained_by_what_is_known_here() {
     let Some((grid, server)) = bed() else { return };
     let told_of = |shown: &Path| {
         let wallet = grid.wallet(Some(shown), "certificates");
+        // What the server says is lost when it closes on a request behind the last message; the
+        // next connection hears it.
         let told = read(&wallet, "localhost", server.port, Profile::default());
+        let told = match told.error {
+            Some(SessionError::AuthenticationFirst { .. }) => {
+                read(&wallet, "localhost", server.port, told.profile)
+            }
+            _ => told,
+        };
         let Some(SessionError::NoAuthentication { skipped, .. }) = &told.error else {
             panic!("{:?}", told.error)
         };
         let refusal = skipped.iter().find(|skipped| skipped.name == "gsi").unwrap();
         (refusal.why.clone(), explain(&wallet, &refusal.why).unwrap())
     };
-    let (refusal, why) = told_of(&grid.proxy("future", 2080..2090));
+    let (refusal, why) = told_of(&grid.proxy("future", 2040..2048));
     assert!(refusal.contains("expired"), "{refusal}");
-    assert!(why.contains("future is valid in") && why.contains("clock"), "{why}");
+    assert!(why.contains("not valid yet") && why.contains("clock"), "{why}");
     let foreign = grid.stranger.user(&grid.keys[0]);
     let (refusal, why) = told_of(&grid.certificate("foreign", &foreign));
     assert!(refusal.contains("unknown CA"), "{refusal}");
