@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from ._config import config
 from ._core import __version__
+from ._places import ChainFile
 from ._progress import Progress
 from ._registry import register, unregister
-from ._table import ChainFile
 from ._uproot import no_name
 from .attributes import AttributeSet, AttributeSets
 from .copying import Copied, copy

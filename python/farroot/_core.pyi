@@ -15,28 +15,31 @@ __all__ = [
     "Basket",
     "Batch",
     "Batches",
-    "ChainFile",
     "ColumnInfo",
     "ColumnRequest",
     "Contents",
     "CopyProgress",
     "Decision",
     "File",
+    "Formula",
     "Lazy",
     "List",
     "Mark",
     "Marked",
     "Numbers",
     "Opens",
+    "Operation",
     "Optional",
     "Parts",
     "PlannedColumn",
     "ReadPlan",
     "Record",
     "Regular",
+    "Request",
     "Skipped",
     "SkippedColumn",
     "Source",
+    "StepSize",
     "StoredBytes",
     "Strings",
     "Table",
@@ -48,13 +51,13 @@ __all__ = [
     "chain",
     "configure",
     "copy",
+    "formula_functions",
     "main",
     "mark",
     "matching",
     "open_file",
     "open_table",
     "open_tables",
-    "parse_bytes",
     "parts",
     "report",
     "slices",
@@ -254,6 +257,56 @@ class Decision:
     def __new__(cls, columns: Sequence[ColumnRequest], function: Mask) -> Decision: ...
 
 @final
+class Formula:
+    """An expression over columns."""
+
+    def __new__(cls, text: str) -> Formula: ...
+    @property
+    def columns(self) -> list[str]:
+        """Names of its columns, each once."""
+
+    @property
+    def operations(self) -> list[Operation]: ...
+    @property
+    def is_computed(self) -> bool:
+        """Whether it is more than the name of a column, or a constant."""
+
+@final
+class Operation:
+    """A step in computing a formula on a stack of values."""
+
+    @property
+    def name(self) -> str:
+        """An operator or a function; ``constant``, or ``column`` with its number as value."""
+
+    @property
+    def count(self) -> int:
+        """How many values it takes from the end of the stack."""
+
+    @property
+    def value(self) -> Any: ...
+
+@final
+class Request:
+    """The columns that are read, and what decides about entries."""
+
+    def __new__(
+        cls, columns: Sequence[ColumnRequest], decision: Decision | None = None
+    ) -> Request: ...
+
+@final
+class StepSize:
+    """How much comes at a time: entries, or bytes that they take decoded, or all."""
+
+    def __new__(cls, size: int | str) -> StepSize: ...
+    @staticmethod
+    def whole() -> StepSize: ...
+    @property
+    def entries(self) -> int | None: ...
+    @property
+    def bytes(self) -> int | None: ...
+
+@final
 class StoredBytes:
     """Bytes of baskets in a file, as it keeps them."""
 
@@ -326,19 +379,6 @@ class ColumnInfo:
     def baskets(self) -> list[Basket]: ...
 
 @final
-class ChainFile:
-    """One tree or RNTuple of a chain, and which of the chain's entries (half open) it has."""
-
-    @property
-    def url(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def entry_start(self) -> int: ...
-    @property
-    def entry_stop(self) -> int: ...
-
-@final
 class TreeIndex:
     """Which entry has which numbers."""
 
@@ -408,8 +448,8 @@ class Table:
     def num_entries(self) -> int: ...
     @property
     def aliases(self) -> list[tuple[str, str]]: ...
-    def chain_files(self) -> list[ChainFile] | None:
-        """The files of a chain; None of what is no chain."""
+    def chain_files(self) -> list[tuple[str, str, int, int]] | None:
+        """Of each file of a chain what its `ChainFile` has; None of what is no chain."""
 
     def stored(self) -> StoredBytes:
         """Bytes of all baskets of a tree."""
@@ -444,37 +484,17 @@ class Table:
 
     def resolve(self, text: str, below: int | None = None) -> list[ColumnInfo]:
         """The columns that a text means, of the table or of friends: one or, of a glob, all that
-        match. KeyInFileError where nothing has the name."""
+        match; none where it is a formula. KeyInFileError where nothing has the name."""
 
-    def read(
-        self,
-        columns: Sequence[ColumnRequest],
-        start: int,
-        stop: int,
-        cut: Decision | None = None,
-    ) -> Batch: ...
-    def batches(
-        self,
-        columns: Sequence[ColumnRequest],
-        start: int,
-        stop: int,
-        cut: Decision | None = None,
-        *,
-        step_entries: int | None = None,
-        step_bytes: int | None = None,
-    ) -> Batches: ...
-    def lazy(
-        self,
-        columns: Sequence[ColumnRequest],
-        start: int,
-        stop: int,
-        *,
-        step_entries: int | None = None,
-        step_bytes: int | None = None,
-    ) -> Lazy:
+    def column(self, name: str, below: int | None = None) -> ColumnInfo:
+        """The column of a name in a formula, in which dots may stand for slashes."""
+
+    def read(self, request: Request, start: int, stop: int) -> Batch: ...
+    def batches(self, request: Request, start: int, stop: int, step: StepSize) -> Batches: ...
+    def lazy(self, request: Request, start: int, stop: int, step: StepSize) -> Lazy:
         """Batches of which nothing is read before it is asked for."""
 
-    def plan(self, columns: Sequence[ColumnRequest], start: int, stop: int) -> list[ReadPlan]:
+    def plan(self, request: Request, start: int, stop: int) -> list[ReadPlan]:
         """What reading would fetch, table by table."""
 
 @final
@@ -562,6 +582,9 @@ class TableLocation:
 def chain(places: Sequence[TableLocation]) -> Table:
     """The tables of many places as one, those without a known number of entries opened."""
 
+def formula_functions() -> list[str]:
+    """Names of the functions that formulas may have."""
+
 def matching(pattern: str) -> list[str]: ...
 def open_file(url: str) -> File: ...
 def open_table(url: str, path: str | None) -> Table:
@@ -572,12 +595,10 @@ def slices(offsets: NDArray[np.int64], content: NDArray[Any]) -> NDArray[Any]: .
 def split_tree(address: str) -> tuple[str, str | None]: ...
 def parts(
     places: Sequence[TableLocation],
-    columns: Sequence[ColumnRequest],
-    cut: Decision | None = None,
+    request: Request,
+    step: StepSize,
     *,
     on_error_report: bool = False,
-    step_entries: int | None = None,
-    step_bytes: int | None = None,
 ) -> Parts: ...
 
 @final
@@ -593,7 +614,6 @@ def copy(
     verify: bool,
     progress: CopyProgress | None,
 ) -> list[tuple[str, Path, int, int, str | None] | Error]: ...
-def parse_bytes(text: str) -> int: ...
 def configure(**settings: Any) -> dict[str, Any]: ...
 
 @final

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from . import _core
-from .errors import ArgumentTypeError, InvalidArgumentError
+from .errors import ArgumentTypeError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ._table import ChainFile
+    from ._places import ChainFile
 
 #: Entries, or bytes with a unit (``"100 MB"``), that come at a time.
 StepSize = int | str
@@ -36,21 +36,6 @@ def entry_range(entries: int, entry_start: int | None, entry_stop: int | None) -
     return start, max(start, position(entry_stop, entries))
 
 
-def step(step_size: StepSize) -> dict[str, int]:
-    """A step as the engine's arguments."""
-    if isinstance(step_size, str):
-        return {"step_bytes": _core.parse_bytes(step_size)}
-    try:
-        entries = operator.index(step_size)
-    except TypeError:
-        entries = 0
-    if entries <= 0:
-        raise InvalidArgumentError(
-            f'a step is a number of entries or a size as "100 MB", not {step_size!r}'
-        )
-    return {"step_entries": entries}
-
-
 def steps_of_files(links: Iterable[ChainFile], start: int, stop: int, step_entries: int) -> int:
     """How many steps a range of entries is read in, where none reaches over the end of a file."""
     overlaps = (min(stop, link.entry_stop) - max(start, link.entry_start) for link in links)
@@ -59,7 +44,8 @@ def steps_of_files(links: Iterable[ChainFile], start: int, stop: int, step_entri
 
 def memory(size: StepSize) -> int:
     """Bytes, where a number is one of bytes and not of entries."""
-    return int(step(size).get("step_bytes", size))
+    given = _core.StepSize(size)
+    return given.bytes or given.entries or 0
 
 
 @dataclass(frozen=True)

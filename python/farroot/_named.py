@@ -5,17 +5,24 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, Unpack, cast
 
 from ._filters import Filter, predicate
 from ._shown import shown
 from ._uproot import Explained, taken
-from .errors import ArgumentTypeError, KeyInFileError
+from .errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError
 
 if TYPE_CHECKING:
     from ._core import ColumnInfo
     from ._selection import ColumnQuery
     from ._table import InFile
+    from ._types import Filters
+
+
+#: Characters of a table's columns at most, where the caller does not say.
+WIDTHS_MAX = (60, 40, 60)
+#: EntrySelection of a table, where the caller does not say.
+ROWS_SHOWN = 60
 
 
 class Writable(Protocol):
@@ -49,19 +56,27 @@ class Named(Explained, Generic[Column]):
     #: What a column is called.
     _kind: ClassVar[str]
 
+    #: What all the columns are of: a tree or an RNTuple.
+    _table: InFile[Column]
     #: The column itself; None for what has all of them.
     _number: int | None
 
+    @property
+    def table(self) -> InFile[Column]:
+        """What is read of."""
+        return self._table
+
+    @property
+    def itself(self) -> Column | None:
+        """The column that this is; None for a tree or an RNTuple."""
+        return None if self._number is None else self._column(self._number)
+
     def _numbers(self) -> Sequence[int]:
         """The columns directly below, in the order of the file."""
-        return self._in()._children.get(self._number, [])
+        return self._table._children.get(self._number, [])
 
     def _column(self, number: int) -> Column:
-        raise NotImplementedError
-
-    def _in(self) -> InFile:
-        """What all the columns are of."""
-        raise NotImplementedError
+        return self._table._column(number)
 
     def _direct(self) -> list[Column]:
         return [self._column(number) for number in self._numbers()]
@@ -112,7 +127,9 @@ class Named(Explained, Generic[Column]):
         return found
 
     def _filtered(self, choice: ColumnQuery) -> list[tuple[str, ColumnInfo]]:
-        """What the filters of a call accept, by last name."""
+        """What the filters of a call accept, by last name; of what has no parts itself."""
+        if (own := self.itself) is not None and not len(self):
+            return [(own.name, own._info)]
         items = self._items(
             choice.filter_name, choice.filter_typename, choice.filter_column, full_paths=False
         )
@@ -127,7 +144,7 @@ class Named(Explained, Generic[Column]):
 
     def find(self, where: str) -> Column | None:
         """As ``self[where]``, or None."""
-        number = self._in()._live().find(where, self._number)
+        number = self._table._live().find(where, self._number)
         return None if number is None else self._column(number)
 
     def __getitem__(self, where: str | int) -> Column:
@@ -138,7 +155,7 @@ class Named(Explained, Generic[Column]):
         """
         if not isinstance(where, str):
             return self._at(where)
-        return self._column(self._in()._live().require(where, self._number))
+        return self._column(self._table._live().require(where, self._number))
 
     def __contains__(self, where: object) -> bool:
         return isinstance(where, str) and self.find(where) is not None
@@ -146,37 +163,105 @@ class Named(Explained, Generic[Column]):
     @taken
     def get(self, where: str | int, default: Any = None) -> Any:
         """As ``self[where]``, or the default where there is no such column."""
-        of_any: Any = self
         try:
-            return of_any[where]
+            return self[where]
         except KeyInFileError:
             return default
 
-    def _chosen_items(self, filters: dict[str, Any]) -> list[tuple[str, Column]]:
-        """What ``items`` gives, whose filters differ."""
-        of_any: Any = self
-        found: list[tuple[str, Column]] = of_any.items(**filters)
-        return found
+    @taken
+    def items(
+        self,
+        *,
+        filter_name: Filter = None,
+        filter_typename: Filter = None,
+        filter_branch: Callable[[Column], bool] | None = None,
+        filter_field: Callable[[Column], bool] | None = None,
+        recursive: bool = True,
+        full_paths: bool = True,
+        ignore_duplicates: bool = False,
+    ) -> list[tuple[str, Column]]:
+        """Names and branches or fields, each followed by those in it.
+
+        Args:
+            filter_name: None, a name, a glob, ``"/regex/flags"``, a function of a name, or
+                several of these; tried on the name and on the path.
+            filter_typename: The same, for the C++ type.
+            filter_branch: A function of the :class:`Branch` or :class:`Field`, or None;
+                ``filter_field`` is the same.
+            recursive: Whether those in others come too.
+            full_paths: Whether these are named by their path, ``parent/child`` or, of fields,
+                ``parent.child``, or by the last part of it.
+            ignore_duplicates: Whether of several of one name only the first comes.
+        """
+        return self._items(
+            filter_name,
+            filter_typename,
+            filter_field or filter_branch,
+            recursive=recursive,
+            full_paths=full_paths,
+            ignore_duplicates=ignore_duplicates,
+        )
 
     @taken
-    def iteritems(self, **filters: Any) -> Iterator[tuple[str, Column]]:
-        """What ``items`` gives, one by one."""
-        return iter(self._chosen_items(filters))
+    def keys(self, **filters: Unpack[Filters]) -> list[str]:
+        """Names of what is below; the arguments are those of :meth:`items`."""
+        return [name for name, _ in self.items(**filters)]
 
     @taken
-    def iterkeys(self, **filters: Any) -> Iterator[str]:
-        """What ``keys`` gives, one by one; the arguments are those of ``items``."""
-        return (name for name, _ in self._chosen_items(filters))
+    def values(self, **filters: Unpack[Filters]) -> list[Column]:
+        """What is below; the arguments are those of :meth:`items`."""
+        return [column for _, column in self.items(**filters)]
 
     @taken
-    def itervalues(self, **filters: Any) -> Iterator[Column]:
-        """What ``values`` gives, one by one; the arguments are those of ``items``."""
-        return (column for _, column in self._chosen_items(filters))
+    def typenames(self, **filters: Unpack[Filters]) -> dict[str, str]:
+        """C++ types by name; the arguments are those of :meth:`items`."""
+        return dict(self.itertypenames(**filters))
 
     @taken
-    def itertypenames(self, **filters: Any) -> Iterator[tuple[str, str]]:
-        """What ``typenames`` gives, one by one; the arguments are those of ``items``."""
-        return ((name, column.typename) for name, column in self._chosen_items(filters))
+    def iteritems(self, **filters: Unpack[Filters]) -> Iterator[tuple[str, Column]]:
+        """What :meth:`items` gives, one by one."""
+        return iter(self.items(**filters))
+
+    @taken
+    def iterkeys(self, **filters: Unpack[Filters]) -> Iterator[str]:
+        """What :meth:`keys` gives, one by one; the arguments are those of :meth:`items`."""
+        return (name for name, _ in self.items(**filters))
+
+    @taken
+    def itervalues(self, **filters: Unpack[Filters]) -> Iterator[Column]:
+        """What :meth:`values` gives, one by one; the arguments are those of :meth:`items`."""
+        return (column for _, column in self.items(**filters))
+
+    @taken
+    def itertypenames(self, **filters: Unpack[Filters]) -> Iterator[tuple[str, str]]:
+        """What :meth:`typenames` gives, one by one; the arguments are those of :meth:`items`."""
+        return ((name, column.typename) for name, column in self.items(**filters))
+
+    @taken
+    def show(
+        self,
+        *,
+        name_width: int | None = None,
+        typename_width: int | None = None,
+        interpretation_width: int | None = None,
+        stream: Writable | None = None,
+        limit: int | None = ROWS_SHOWN,
+        **filters: Unpack[Filters],
+    ) -> None:
+        """Prints a table of names, C++ types and the types of an entry as Awkward spells them.
+
+        Args:
+            name_width, typename_width, interpretation_width: Characters of each column, at
+                least 3; what is longer is cut. None is as wide as needed, within reason.
+            stream: Where to write, an object with a ``write(str)`` method; None is ``stdout``.
+            limit: Rows that are shown at most, with a line that says how many more there are;
+                None shows all.
+            filters: The arguments of :meth:`items`.
+        """
+        widths = (name_width, typename_width, interpretation_width)
+        if min(width for width in (*widths, 3) if width is not None) < 3:
+            raise InvalidArgumentError("columns are at least 3 characters wide")
+        write_table(self.items(**filters), stream, limit, widths)
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self._direct())
@@ -201,12 +286,6 @@ class Named(Explained, Generic[Column]):
         more = f"and {left:,} more: keys() lists all names" if left else ""
         head = f"{of_any!r}: {of_any.num_entries:,} entries"
         return _html.page(head, _html.table(("name", "type", "of an entry"), rows, more))
-
-
-#: Characters of a table's columns at most, where the caller does not say.
-WIDTHS_MAX = (60, 40, 60)
-#: EntrySelection of a table, where the caller does not say.
-ROWS_SHOWN = 60
 
 
 def write_table(

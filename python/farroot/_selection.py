@@ -1,36 +1,27 @@
-"""Which columns a call means, and how decoded ones become its result."""
+"""Which columns a call means."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from . import _core, _libraries, _reinterpreted
-from ._entries import EntrySelection, entry_range, steps_of_files
+from . import _reinterpreted
+from ._columns import Chosen, Computed, Leaf
 from ._filters import Filter, is_glob
-from ._libraries import How, Library
-from ._progress import Progress, Telling, Wanted, is_wanted, waited
-from ._registry import registered
+from ._formulas import Cut, formula
 from .errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     KeyInFileError,
     UnreadableWarning,
-    UnsupportedError,
     warn,
 )
 
 if TYPE_CHECKING:
-    from ._core import ColumnInfo, ColumnRequest, Decision
-    from ._formulas import Cut, Formula
-    from ._registry import Decoder
+    from ._core import ColumnInfo
     from ._table import InFile
-    from .dataset import Steps
     from .interpretation import Interpretation
-    from .tree import Branch
 
 
 Column = TypeVar("Column", "Chosen", "Chosen | Computed")
@@ -40,9 +31,6 @@ Ordered = TypeVar("Ordered", bound="Chosen | Computed")
 #: carries under which names.
 Doc = bool | Mapping[str, str]
 
-#: What the engine calls a column: its address and, of a field at the top, those in it to keep.
-Key = tuple[str, tuple[str, ...] | None]
-
 
 class Place(Protocol):
     """Where names are looked up: a tree, a branch or an RNTuple."""
@@ -51,7 +39,7 @@ class Place(Protocol):
     def num_entries(self) -> int: ...
 
     @property
-    def table(self) -> InFile:
+    def table(self) -> InFile[Any]:
         """What is read."""
 
     @property
@@ -60,107 +48,6 @@ class Place(Protocol):
 
     def _filtered(self, choice: ColumnQuery) -> list[tuple[str, ColumnInfo]]:
         """What the filters of a call accept, by name."""
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """What the engine reads as one column."""
-
-    info: ColumnInfo
-    #: Of a field at the top, the paths of those in it that are kept; without them a field comes in
-    #: the lists that it is in.
-    keep: tuple[str, ...] | None = None
-
-    @cached_property
-    def key(self) -> Key:
-        """What the engine calls it."""
-        return self.info.address, self.keep
-
-    @property
-    def path(self) -> str:
-        """What it is called in any file."""
-        return self.info.path
-
-    @cached_property
-    def decoder(self) -> Decoder | None:
-        """What :func:`farroot.register` was given for its type, or None."""
-        return registered(lambda: self.info.typename) if self.info.is_branch else None
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether this version can read it, as far as its type tells."""
-        if self.decoder is not None:
-            return True
-        try:
-            self.info.datashape(self.keep)
-        except UnsupportedError:
-            return False
-        return True
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """A column of the result that is read: one, or several under the name of their parent."""
-
-    name: str
-    leaf: Leaf
-    parts: tuple[Chosen, ...] | None = None
-    #: Whether it is left out where its data cannot be read, since the caller did not name it.
-    optional: bool = False
-    #: The branch and how its bytes are read, where not as the branch's own type says.
-    reinterpreted: tuple[Branch, Interpretation] | None = None
-
-    @property
-    def title(self) -> str | None:
-        """What the file says of a branch."""
-        return self.leaf.info.title if self.leaf.info.is_branch else None
-
-    def leaves(self) -> Iterator[Leaf]:
-        """What is read for it."""
-        if self.parts is None:
-            yield self.leaf
-        else:
-            for part in self.parts:
-                yield from part.leaves()
-
-    def array(
-        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
-    ) -> Any:
-        """Its array, from decoded columns by key."""
-        if self.parts is not None:
-            there = [part for part in self.parts if part.is_in(columns)]
-            return into.nested({part.name: part.array(columns, into, rows) for part in there})
-        column, decode = columns[self.leaf.key], self.leaf.decoder
-        if self.reinterpreted is not None:
-            return into.computed(_reinterpreted.array(column, *self.reinterpreted, into), rows)
-        if decode is not None:
-            return into.computed(decode(column), rows)
-        is_branch = self.leaf.info.is_branch
-        return into.of_branch(column, rows) if is_branch else into.array(column, rows)
-
-    def is_in(self, columns: Mapping[Any, _core.Column]) -> bool:
-        """Whether any of it has been read."""
-        return any(leaf.key in columns for leaf in self.leaves())
-
-
-@dataclass(frozen=True)
-class Computed:
-    """A column of the result that is computed from others."""
-
-    name: str
-    formula: Formula
-    optional: bool = False
-
-    def leaves(self) -> Iterator[Leaf]:
-        """What is read for it."""
-        return self.formula.leaves()
-
-    def array(
-        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
-    ) -> Any:
-        """Its array, from decoded columns by key."""
-        used = {leaf.key: columns[leaf.key] for leaf in self.leaves()}
-        return into.computed(self.formula.evaluated(used), rows)
 
 
 @dataclass(frozen=True)
@@ -198,8 +85,6 @@ class ColumnQuery:
         """
         if self.cut is None:
             return None
-        from ._formulas import Cut, formula
-
         return Cut(formula(self.cut, place, self.all_aliases(place)))
 
     def all_aliases(self, place: Place) -> Mapping[str, str]:
@@ -251,7 +136,8 @@ def chosen_columns(place: Place, choice: ColumnQuery) -> list[Chosen | Computed]
     Raises:
         KeyInFileError: for a name that no column has, or a glob that none matches.
     """
-    is_tree = place.table._live().is_tree
+    core = place.table._live()
+    is_tree = core.is_tree
     if choice.expressions is None:
         accepted = place._filtered(choice)
         return _distinct(_accepted(place, accepted) if is_tree else _readable(place, accepted))
@@ -261,7 +147,7 @@ def chosen_columns(place: Place, choice: ColumnQuery) -> list[Chosen | Computed]
     found: list[Chosen | Computed] = []
     for text in choice.names():
         wanted = interpreted.get(text)
-        infos = [] if text in aliases else _resolved(place, text)
+        infos = [] if text in aliases else core.resolve(text, place._number)
         columns: Sequence[Chosen | Computed]
         if infos and not is_tree and infos[0].friend is None:
             if wanted is not None:
@@ -273,15 +159,6 @@ def chosen_columns(place: Place, choice: ColumnQuery) -> list[Chosen | Computed]
             columns = [_computed(place, text, aliases)]
         found += columns if wanted is None else [reinterpret(place, c, wanted) for c in columns]
     return _distinct([*_pruned(place, fields), *found])
-
-
-def _resolved(place: Place, text: str) -> list[ColumnInfo]:
-    """The columns that a text means; of a formula none."""
-    core, below = place.table._live(), place._number
-    if is_computed(text) and not is_glob(text):
-        number = core.find(text, below)
-        return [] if number is None else [place.table._columns()[number]]
-    return core.resolve(text, below)
 
 
 def _columns(place: Place, text: str, infos: list[ColumnInfo]) -> list[Chosen]:
@@ -297,11 +174,12 @@ def _columns(place: Place, text: str, infos: list[ColumnInfo]) -> list[Chosen]:
 
 
 def _computed(place: Place, text: str, aliases: Mapping[str, str]) -> Computed:
-    from ._formulas import formula
-
-    if text not in aliases and not is_computed(text):
-        raise KeyInFileError(f"nothing that can be read matches {text!r}; in {place.table.address}")
-    return Computed(text, formula(text, place, aliases))
+    try:
+        return Computed(text, formula(text, place, aliases))
+    except InvalidArgumentError:
+        if not is_glob(text) or text in aliases:
+            raise
+    raise KeyInFileError(f"nothing that can be read matches {text!r}; in {place.table.address}")
 
 
 def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation) -> Chosen:
@@ -314,20 +192,11 @@ def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation)
         raise InvalidArgumentError(
             f"{column.name!r} is no single branch whose bytes could be read as {wanted!r}"
         )
-    branch = place.table._branch_of(column.leaf.info)
+    branch = place.table._column_of(column.leaf.info)
     if wanted == branch.interpretation:
         return column
     _reinterpreted.check(branch, wanted)
     return replace(column, reinterpreted=(branch, wanted))
-
-
-def is_computed(text: str) -> bool:
-    """Whether a text is an expression of more than a name."""
-    try:
-        root = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError):
-        return False
-    return not isinstance(root, (ast.Name, ast.Attribute, ast.Constant))
 
 
 def one(name: str, info: ColumnInfo, optional: bool = False) -> Chosen:
@@ -419,270 +288,3 @@ def _distinct(columns: Sequence[Column]) -> list[Column]:
         elif each.leaf.path not in taken:
             taken[each.leaf.path] = replace(each, name=each.leaf.path)
     return list(taken.values())
-
-
-@dataclass(frozen=True)
-class ReadRequest:
-    """What a call of `arrays`, `iterate` or `concatenate` says, checked before anything is read."""
-
-    choice: ColumnQuery
-    into: Library
-    how: How
-    doc: Doc = False
-
-    @classmethod
-    def checked(cls, choice: ColumnQuery, library: str, how: How, doc: Doc = False) -> ReadRequest:
-        """Raises:
-        InvalidArgumentError: for a library that there is not.
-        """
-        return cls(choice, _libraries.named(library), how, doc)
-
-    def of(self, place: Place) -> Selection:
-        """The columns of one table; errors as `Place.chosen`."""
-        cut = self.choice.decides(place)
-        chosen: Sequence[Chosen | Computed] = chosen_columns(place, self.choice)
-        if self.how is tuple or self.how is list:
-            chosen = self.choice.in_order(chosen)
-        return Selection(place.table, chosen, cut, self.into, self.how, self.doc)
-
-    def virtual_steps(
-        self,
-        place: Place,
-        entries: tuple[int, int],
-        step: dict[str, int],
-        *,
-        virtual: bool,
-        log: list[Any] | None,
-        report: Callable[[int, int], Any] | None = None,
-    ) -> Iterator[Any] | None:
-        """Steps whose columns are read when they are touched; None where all are read.
-
-        Raises:
-            InvalidArgumentError: for what cannot go together with ``virtual=True``.
-        """
-        if not virtual:
-            if log is not None:
-                raise InvalidArgumentError("access_log needs virtual=True")
-            return None
-        from ._virtual import check
-
-        check(self)
-        return self.of(place).virtual_steps(*entries, step, log, report=report)
-
-    def read(
-        self,
-        place: Place,
-        entry_start: int | None = None,
-        entry_stop: int | None = None,
-        *,
-        progress: Wanted = None,
-    ) -> Any:
-        """Columns of a range of entries, all at once."""
-        selection = self.of(place)
-        start, stop = entry_range(place.num_entries, entry_start, entry_stop)
-        telling = selection.telling(progress, start, stop, 1)
-        if telling is None:
-            return selection.read(start, stop)
-        try:
-            arrays = telling.waited(lambda: selection.read(start, stop))
-            telling.step(stop - start)
-        finally:
-            telling.close()
-        return arrays
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Columns of one table, and what becomes of them."""
-
-    table: InFile
-    chosen: Sequence[Chosen | Computed]
-    cut: Cut | None
-    into: Library
-    how: How
-    #: Which texts of the file the arrays carry.
-    doc: Doc = False
-
-    @property
-    def leaves(self) -> list[Leaf]:
-        """What is to be read, each once."""
-        return list({leaf.key: leaf for each in self.chosen for leaf in each.leaves()}.values())
-
-    @property
-    def requests(self) -> list[ColumnRequest]:
-        """What the engine is asked for; required is what only one column requires."""
-        named = {leaf.key for each in self.chosen if not each.optional for leaf in each.leaves()}
-        return [request(leaf, leaf.key not in named) for leaf in self.leaves]
-
-    @property
-    def leaves_with_cut(self) -> list[Leaf]:
-        """The same and what only the cut needs."""
-        deciding = [] if self.cut is None else self.cut.leaves()
-        return list({leaf.key: leaf for leaf in [*self.leaves, *deciding]}.values())
-
-    @property
-    def decision(self) -> Decision | None:
-        """What the engine is told of the cut: the columns that decide, and how."""
-        if self.cut is None:
-            return None
-        return _core.Decision([request(leaf) for leaf in self.cut.leaves()], self.cut.mask)
-
-    def read(self, start: int, stop: int) -> Any:
-        """Columns of the entries ``start`` to ``stop``, all at once."""
-        batch = self.table._live().read(self.requests, start, stop, self.decision)
-        self.warn_of(batch.columns)
-        return self.assemble(batch.columns, EntrySelection(start, stop, batch.survivors))
-
-    def telling(self, progress: Wanted, start: int, stop: int, steps: int | None) -> Telling | None:
-        """What tells how far reading these entries in so many steps is, where that is wanted."""
-        if not is_wanted(progress):
-            return None
-        core, is_chain = self.table._live(), self.table.is_chain
-        begun = Progress(entries_total=stop - start, steps_total=steps)
-        if is_chain:
-            return Telling(progress, begun)
-        tables = core.plan(self.requests, start, stop)
-        if self.cut is None:
-            stored = sum(column.stored_bytes for each in tables for column in each.columns)
-            begun = replace(begun, bytes_total=stored)
-        return Telling(progress, begun, core.file if len(tables) == 1 else None)
-
-    def steps(
-        self,
-        start: int,
-        stop: int,
-        step: dict[str, int],
-        *,
-        report: Callable[[int, int], Any] | None = None,
-        progress: Wanted = None,
-    ) -> Steps:
-        """Columns step by step; reading begins with the call.
-
-        Args:
-            report: Says with each step which entries it holds.
-            progress: Who is told how far it is.
-        """
-        from .dataset import Steps
-
-        if not self.chosen:
-            return Steps(iter(()), [], 0)
-        batches = self.table._live().batches(self.requests, start, stop, self.decision, **step)
-        total = batches.steps
-        if total is None and "step_entries" in step:
-            total = steps_of_files(self.table.links, start, stop, step["step_entries"])
-        telling = self.telling(progress, start, stop, total)
-        return Steps(self._steps(batches, report, telling), [], total)
-
-    def _steps(
-        self,
-        batches: _core.Batches,
-        report: Callable[[int, int], Any] | None,
-        telling: Telling | None,
-    ) -> Iterator[Any]:
-        is_first = True
-        try:
-            while (batch := waited(telling, batches.next)) is not None:
-                start, stop, columns = batch.start, batch.stop, batch.columns
-                if is_first:
-                    self.warn_of(columns)
-                is_first = False
-                made = [self.assemble(columns, EntrySelection(start, stop, batch.survivors))]
-                # While the caller works on a step, and on the next one, only the caller has it.
-                del batch, columns
-                if telling is not None:
-                    telling.step(stop - start)
-                yield made.pop() if report is None else (made.pop(), report(start, stop))
-        finally:
-            if telling is not None:
-                telling.close()
-
-    def virtual_steps(
-        self,
-        start: int,
-        stop: int,
-        step: dict[str, int],
-        log: list[Any] | None,
-        *,
-        report: Callable[[int, int], Any] | None = None,
-    ) -> Iterator[Any]:
-        """As `steps`, of columns that are read when they are touched."""
-        from ._virtual import column
-
-        keys = [leaf.key for leaf in self.leaves]
-        asked = [request(leaf) for leaf in self.leaves]
-        lazy = self.table._live().lazy(asked, start, stop, **step)
-
-        def unread(leaf: Leaf, begin: int, end: int) -> Any:
-            return column(lazy, leaf, keys.index(leaf.key), begin, end, log)
-
-        while (batch := lazy.next()) is not None:
-            begin, end = batch
-            read = partial(unread, begin=begin, end=end)
-            arrays = {each.name: _virtual(each, read) for each in self.chosen}
-            made = [self.into.table(arrays, EntrySelection(begin, end))]
-            del arrays
-            yield made.pop() if report is None else (made.pop(), report(begin, end))
-
-    def warn_of(self, columns: Sequence[_core.Column | _core.SkippedColumn]) -> None:
-        """Tells of the columns that only their data have shown to be unreadable."""
-        for column in columns:
-            if isinstance(column, _core.SkippedColumn):
-                what = "left out, since this version cannot read its data"
-                warn(f"{what}: {column.reason}; in {self.table.address}", UnreadableWarning)
-
-    def assemble(
-        self, columns: Sequence[_core.Column | _core.SkippedColumn], rows: EntrySelection
-    ) -> Any:
-        """Decoded columns, in the order of `leaves`, as the caller wants them."""
-        by_key = {
-            leaf.key: column
-            for leaf, column in zip(self.leaves, columns, strict=True)
-            if not isinstance(column, _core.SkippedColumn)
-        }
-        chosen = [
-            each
-            for each in self.chosen
-            if not each.optional or any(leaf.key in by_key for leaf in each.leaves())
-        ]
-        columns_by_name = {each.name: each for each in chosen}
-        arrays = {
-            name: self._documented(each, by_key, rows) for name, each in columns_by_name.items()
-        }
-        names = [each.name for each in chosen]
-        grouped = _libraries.group(self.into, self.how, arrays, names, rows)
-        if self.doc and self.how in (None, "zip"):
-            return self.into.documented(grouped, self._texts())
-        return grouped
-
-    def _documented(
-        self, each: Chosen | Computed, columns: Mapping[Any, _core.Column], rows: EntrySelection
-    ) -> Any:
-        array = each.array(columns, self.into, rows)
-        title = each.title if self.doc and isinstance(each, Chosen) else None
-        return array if title is None else self.into.documented(array, {"__doc__": title})
-
-    def _texts(self) -> dict[str, Any]:
-        if isinstance(self.doc, Mapping):
-            return {key: getattr(self.table, name) for key, name in self.doc.items()}
-        return {"__doc__": getattr(self.table, "title", None)}
-
-
-def request(leaf: Leaf, optional: bool = False) -> ColumnRequest:
-    """What the engine is told of a column."""
-    as_bytes = leaf.decoder is not None
-    return _core.ColumnRequest(
-        leaf.info.address, optional=optional, as_bytes=as_bytes, keep=leaf.keep
-    )
-
-
-def _virtual(each: Chosen | Computed, read: Callable[[Leaf], Any]) -> Any:
-    from ._libraries.awkward import Awkward
-
-    if isinstance(each, Computed):
-        raise InvalidArgumentError(f"virtual=True reads nothing to compute {each.name!r} with")
-    if each.reinterpreted is not None:
-        raise InvalidArgumentError(f"virtual=True reads {each.name!r} as its type says only")
-    if each.parts is not None:
-        return Awkward().nested({part.name: _virtual(part, read) for part in each.parts})
-    (leaf,) = each.leaves()
-    return read(leaf)

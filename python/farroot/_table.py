@@ -1,4 +1,4 @@
-"""What trees and RNTuples have in common: a place in a file, columns, friends, an address."""
+"""What trees and RNTuples have in common, and what their branches and fields have."""
 
 from __future__ import annotations
 
@@ -6,43 +6,41 @@ import os
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from . import _core
-from ._entries import StepSize
+from . import _core, _libraries, _places
+from ._arrays import Readable
+from ._columns import Chosen
+from ._entries import StepSize, entry_range
+from ._filters import Filter
+from ._kinds import as_file, open_table
+from ._named import Column
+from ._places import ChainFile
 from ._process import Live, NothingToClose
+from ._reading import ReadRequest, Selection
+from ._selection import ColumnQuery
+from ._shown import shown
+from ._steps import Report
 from ._uproot import taken
-from .errors import InvalidArgumentError, UnsupportedError
+from .errors import InvalidArgumentError, RecoveredWarning, UnsupportedError, warn
+from .friends import Friends
+from .plans import Plan, Planned
+from .report import IoReport, Timeline, timeline
 
 if TYPE_CHECKING:
     from ._core import ColumnInfo
-    from ._filters import Filter
-    from ._selection import ColumnQuery
-    from .dataset import Report
+    from ._types import LibraryName
     from .file import File
-    from .friends import Friends
     from .ntuple import RNTuple
-    from .plans import Plan
-    from .report import IoReport, Timeline
-    from .tree import Branch, Tree
+    from .tree import Tree
 
 
-class ChainFile(NamedTuple):
-    """One tree or RNTuple of a chain, and which of the chain's entries (half open) it has."""
-
-    file_path: str
-    object_path: str
-    entry_start: int
-    entry_stop: int
-
-    @classmethod
-    def of(cls, core: _core.ChainFile) -> ChainFile:
-        """The engine's own."""
-        return cls(core.url, core.path, core.entry_start, core.entry_stop)
-
-
-class InFile(NothingToClose):
+class InFile(NothingToClose, Readable[Column]):
     """Something with entries in an open file, to which entries of others may belong."""
+
+    #: What a user calls it, and several of its columns.
+    _called: ClassVar[str]
+    _parts: ClassVar[str]
 
     def __init__(
         self,
@@ -55,15 +53,15 @@ class InFile(NothingToClose):
         self._shared = Live(core, self._again)
         self._url = url
         self._object_path = object_path
+        self._table = self
+        self._number = None
         self._num_entries = core.num_entries
-        files = core.chain_files()
-        self._links = None if files is None else [ChainFile.of(one) for one in files]
+        self._links = ChainFile.all_of(core)
         #: Not kept in a file.
         self._made_here = again is not None
         #: Friends that the caller added, by name.
         self._added: dict[str, Tree | RNTuple] = {}
         self._known_file: File | None = None
-        self._known_friends: Friends | None = None
         self._listed: tuple[_core.Table, list[ColumnInfo]] | None = None
 
     def _live(self) -> _core.Table:
@@ -88,12 +86,10 @@ class InFile(NothingToClose):
             children.setdefault(info.parent, []).append(info.number)
         return children
 
-    def _branch_of(self, info: ColumnInfo) -> Branch:
-        """The branch of a tree, or of a friend, that the engine has found."""
-        from .tree import Branch
-
-        tree: Any = self if info.friend is None else self.friends[info.friend]
-        return Branch(tree, info.number)
+    def _column_of(self, info: ColumnInfo) -> Any:
+        """The branch or field, also of a friend, that the engine has found."""
+        table = self if info.friend is None else self.friends[info.friend]
+        return table._column(info.number)
 
     def _beside(self, friends: dict[str, Tree | RNTuple]) -> Self:
         """The same with more friends."""
@@ -125,11 +121,6 @@ class InFile(NothingToClose):
     file_path = url
 
     @property
-    def table(self) -> Self:
-        """What is read of: itself."""
-        return self
-
-    @property
     def aliases(self) -> dict[str, str]:
         """Names and formulas that the file keeps with the tree (``TTree::SetAlias``)."""
         return dict(self._live().aliases)
@@ -137,10 +128,8 @@ class InFile(NothingToClose):
     @property
     def file(self) -> File:
         """The file that it is in; of a chain, the first one."""
-        from .file import File
-
         if self._known_file is None:
-            self._known_file = File.of(self._live().file, self._url)
+            self._known_file = as_file(self._live().file, self._url)
         return self._known_file
 
     @property
@@ -158,18 +147,14 @@ class InFile(NothingToClose):
         """The files of a chain; of what is no chain, none."""
         return self._links or []
 
-    @property
+    @cached_property
     def friends(self) -> Friends:
         """Others whose entries belong to those of this one (``TTree::AddFriend``).
 
         Their columns are read with its own: ``tree.arrays(["x", "friend.y"])``, or ``"y"`` where
         only one friend has it and the tree itself has not.
         """
-        if self._known_friends is None:
-            from .friends import Friends
-
-            self._known_friends = Friends(self)
-        return self._known_friends
+        return Friends(self)
 
     @taken
     def add_friend(self, other: Any, name: str | None = None) -> Tree | RNTuple:
@@ -190,9 +175,7 @@ class InFile(NothingToClose):
         Raises:
             InvalidArgumentError: where there is a friend of that name.
         """
-        from .friends import opened
-
-        friend = opened(other)
+        friend = _places.opened(other)
         called = friend.name if name is None else name
         if called in self.friends:
             raise InvalidArgumentError(
@@ -216,24 +199,10 @@ class InFile(NothingToClose):
             For the tree itself and each of its friends, of a chain file after file: its address,
             and what is fetched of it, column by column.
         """
-        from ._selection import ColumnQuery
-
-        return self._planned(ColumnQuery(expressions, filter_name), entry_start, entry_stop)
-
-    def _planned(
-        self, choice: ColumnQuery, entry_start: int | None, entry_stop: int | None
-    ) -> Plan:
-        """What would be fetched for a choice of columns, and to decide on entries."""
-        from ._entries import entry_range
-        from ._selection import ReadRequest, request
-        from .plans import Plan, Planned
-
-        place: Any = self
-        selection = ReadRequest.checked(choice, "np", None).of(place)
-        start, stop = entry_range(self._num_entries, entry_start, entry_stop)
-        requests = [request(leaf) for leaf in selection.leaves_with_cut]
-        plans = self._live().plan(requests, start, stop)
-        return Plan(Planned.of(one) for one in plans)
+        query = ColumnQuery(expressions, filter_name)
+        selection = ReadRequest(query, _libraries.named("np"), None).of(self)
+        entries = entry_range(self._num_entries, entry_start, entry_stop)
+        return Plan(Planned.of(one) for one in selection.plan(*entries))
 
     @taken
     def to_arrow(
@@ -258,13 +227,12 @@ class InFile(NothingToClose):
         """
         from ._libraries.arrow import stream
 
-        table: Any = self
         like = {key: value for key, value in options.items() if not key.startswith("entry_")}
-        steps = table.iterate(expressions, cut, step_size=step_size, library="arrow", **options)
+        steps = self.iterate(expressions, cut, step_size=step_size, library="arrow", **options)
         # Only the data may show that a column cannot be read: the first step has the schema.
         for first in steps:
             return stream(first.schema, chain([first], steps))
-        nothing = table.arrays(expressions, cut, entry_stop=0, library="arrow", **like)
+        nothing = self.arrays(expressions, cut, entry_stop=0, library="arrow", **like)
         return stream(nothing.schema, iter(()))
 
     def report(self) -> IoReport:
@@ -272,8 +240,6 @@ class InFile(NothingToClose):
 
         Of a chain, what everything has cost that this process has read.
         """
-        from .report import IoReport
-
         return IoReport(_core.report(None if self.is_chain else self._live().file))
 
     @taken
@@ -289,8 +255,6 @@ class InFile(NothingToClose):
         Raises:
             UnsupportedError: for a chain, whose files have one each.
         """
-        from .report import timeline
-
         if self.is_chain:
             raise UnsupportedError(
                 "a chain has no timeline of its own: farroot.open(chain.links[0].file_path) and "
@@ -300,6 +264,101 @@ class InFile(NothingToClose):
 
     def _report(self, start: int, stop: int) -> Report:
         """Which entries a step holds."""
-        from .dataset import Report
-
         return Report(self.url, self.object_path, start, stop)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._made_here:
+            return _chained, ([link[:2] for link in self.links], self._added)
+        return _reopen, (self._url, self._object_path, self._added)
+
+    def __repr__(self) -> str:
+        what = f"{len(self)} {self._parts}" + (f", {len(self.links)} files" * self.is_chain)
+        return shown(f"<{self._called} {self._object_path!r} ({what}) in {self.url}>")
+
+
+def _reopen(url: str, object_path: str, added: dict[str, Any]) -> Any:
+    table = open_table(url, object_path)
+    table._added.update(added)
+    return table
+
+
+def _chained(files: list[tuple[str, str]], added: dict[str, Any]) -> Any:
+    table = _places.chain([{url: path} for url, path in files])
+    table._added.update(added)
+    return table
+
+
+def warn_if_recovered(file: _core.File) -> None:
+    """A file that was never closed is read, but not in silence."""
+    if file.is_recovered:
+        warn(
+            f"the file was never closed, and has only what had been saved before: {file.url}",
+            RecoveredWarning,
+        )
+
+
+class ColumnOf(NothingToClose, Readable[Column]):
+    """A branch of a tree or a field of an RNTuple; itself a mapping to those in it."""
+
+    _number: int
+
+    def __init__(self, table: Any, number: int) -> None:
+        self._table = table
+        self._number = number
+
+    @property
+    def _info(self) -> ColumnInfo:
+        return self._table._columns()[self._number]
+
+    @property
+    def name(self) -> str:
+        return self._info.name
+
+    @property
+    def parent(self) -> Any:
+        """What it is directly in: one of its kind, or the tree or RNTuple."""
+        above = self._info.parent
+        return self._table if above is None else self._column(above)
+
+    @property
+    def path(self) -> str:
+        """Names from the top to here: with slashes between, of fields dots."""
+        return self._info.path
+
+    @property
+    def file(self) -> File:
+        """The file that it is in."""
+        return self._table.file
+
+    @property
+    def top_level(self) -> bool:
+        """Whether it is in no other."""
+        return self._info.parent is None
+
+    @property
+    def index(self) -> int:
+        """Its position among those that are directly in :attr:`parent`."""
+        position: int = self.parent._numbers().index(self._number)
+        return position
+
+    def _alone(
+        self,
+        column: Chosen,
+        entry_start: int | None,
+        entry_stop: int | None,
+        library: LibraryName,
+        ak_add_doc: bool,
+    ) -> Any:
+        """The array of one column."""
+        into = _libraries.named(library)
+        selection = Selection(self._table, [column], None, into, tuple)
+        (array,) = selection.read(*entry_range(self.num_entries, entry_start, entry_stop))
+        return into.documented(array, {"__doc__": self._info.title}) if ak_add_doc else array
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ColumnOf):
+            return False
+        return self._table is other._table and self._number == other._number
+
+    def __hash__(self) -> int:
+        return hash((id(self._table), self._number))

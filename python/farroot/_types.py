@@ -18,6 +18,18 @@ PandasName = Literal["pd", "pandas"]
 ArrowName = Literal["pa", "arrow", "pyarrow"]
 
 
+class Filters(TypedDict, total=False):
+    """Arguments of ``items``."""
+
+    filter_name: Filter
+    filter_typename: Filter
+    filter_branch: Callable[[Any], bool] | None
+    filter_field: Callable[[Any], bool] | None
+    recursive: bool
+    full_paths: bool
+    ignore_duplicates: bool
+
+
 class Options(TypedDict, total=False):
     """Arguments of ``arrays`` that do not decide about the type of its result."""
 
@@ -25,21 +37,6 @@ class Options(TypedDict, total=False):
     filter_typename: Filter
     filter_branch: Callable[[Any], bool] | None
     filter_field: Callable[[Any], bool] | None
-    aliases: Mapping[str, str] | None
-    entry_start: int | None
-    entry_stop: int | None
-    ak_add_doc: Doc
-    virtual: bool
-    access_log: list[Any] | None
-    progress: Wanted
-
-
-class BranchOptions(TypedDict, total=False):
-    """The same, of a tree, which has no fields."""
-
-    filter_name: Filter
-    filter_typename: Filter
-    filter_branch: Callable[[Any], bool] | None
     aliases: Mapping[str, str] | None
     entry_start: int | None
     entry_stop: int | None

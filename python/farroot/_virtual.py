@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ._selection import Leaf, ReadRequest
+    from ._columns import Leaf
+    from ._reading import ReadRequest
 
 _FORM_KEY = "node{id}"
 

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from uuid import UUID
 
 from . import _core
+from ._addresses import Address, split
 from ._classes import make
 from ._filters import Filter, predicate
+from ._kinds import as_table, makes, open_table
 from ._process import Live, NothingToClose
 from ._registry import opaque
 from ._shown import shown, shown_lines
+from ._table import warn_if_recovered
 from ._uproot import Explained, taken
 from .errors import (
     ArgumentTypeError,
@@ -24,24 +27,22 @@ from .errors import (
     UnsupportedError,
     warn,
 )
-from .ntuple import Field, RNTuple
 from .objects import Object, Origin, made
+from .report import IoReport, Timeline, timeline
 from .streamers import StreamerInfo, dependencies, streamers_of
-from .tree import Branch, Tree, warn_if_recovered
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from ._named import Writable
-    from .report import IoReport, Timeline
+    from .ntuple import Field, RNTuple
+    from .tree import Branch, Tree
 
 #: Classes that :class:`Tree` and :class:`RNTuple` read.
 TREE_CLASSES = ("TTree", "TNtuple", "TNtupleD")
 NTUPLE_CLASSES = ("ROOT::RNTuple", "ROOT::Experimental::RNTuple")
 #: Path, cycle, class and title, and why a directory could not be listed.
 _Key = tuple[str, int, str, str, str | None]
-
-Address = str | os.PathLike[str]
 
 
 class Record(NamedTuple):
@@ -90,48 +91,10 @@ def open(  # noqa: A001
     if within is None:
         return File(url)
     try:
-        return as_table(_core.open_table(url, within), url, within)
+        return open_table(url, within)
     except (KeyInFileError, UnsupportedError):
         # Not a tree: a directory, a branch, or a name for which the file gives better advice.
         return File(url)[within]
-
-
-def as_table(core: _core.Table, url: str, path: str | None) -> Tree | RNTuple:
-    """The engine's own; without a path, the only one in its file."""
-    path = core.path if path is None else path
-    return Tree(core, url, path) if core.is_tree else RNTuple(core, url, path)
-
-
-def split(address: Address | Mapping[Any, str | None]) -> tuple[str, str | None]:
-    """The file and the path in it that an address means."""
-    if isinstance(address, str):
-        url, path = _core.split_tree(address)
-        return _expanded(url), path
-    if isinstance(address, os.PathLike):
-        return _expanded(os.fspath(address)), None
-    if isinstance(address, Mapping) and len(address) == 1:
-        ((url, path),) = address.items()
-        if path is not None and not isinstance(path, str):
-            raise ArgumentTypeError(f"the path of something in a file is a string, not {path!r}")
-        return path_text(url), path
-    raise InvalidArgumentError(
-        f"a file is a URL, a path or a dict of one file and the path in it, not {address!r}"
-    )
-
-
-def path_text(url: Any) -> str:
-    """A file's address as text.
-
-    Raises:
-        ArgumentTypeError: for what is neither a text nor a path.
-    """
-    if not isinstance(url, (str, os.PathLike)):
-        raise ArgumentTypeError(f"a file is a URL or a path, not {url!r}")
-    return _expanded(os.fspath(url))
-
-
-def _expanded(url: str) -> str:
-    return url if "://" in url else os.path.expanduser(url)
 
 
 class Directory(NothingToClose, Explained):
@@ -503,8 +466,8 @@ class File(Directory):
             if behind is not None and _are_there(path, cycles):
                 yield key, behind
 
-    def _tree_at(self, path: str) -> Tree:
-        return Tree(self._live().tree(path), self._url, path)
+    def _tree_at(self, path: str) -> Tree | RNTuple:
+        return as_table(self._live().tree(path), self._url, path)
 
     @property
     def size(self) -> int:
@@ -619,15 +582,11 @@ class File(Directory):
 
     def report(self) -> IoReport:
         """What reading the file has cost so far: bytes, requests, round trips, time."""
-        from .report import IoReport
-
         return IoReport(_core.report(self._live()))
 
     @taken
     def timeline(self, path: str | os.PathLike[str] | None = None, *, width: int = 72) -> Timeline:
         """The requests for the file over time; see :meth:`Tree.timeline`."""
-        from .report import timeline
-
         return timeline(self._live(), path, width)
 
     def __exit__(
@@ -640,3 +599,6 @@ class File(Directory):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return File, (self._url,)
+
+
+makes("file")(File.of)

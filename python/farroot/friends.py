@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._filters import is_glob
-from .errors import InvalidArgumentError, KeyInFileError
-from .ntuple import RNTuple
-from .tree import Tree
+from ._kinds import as_table
+from .errors import KeyInFileError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,9 +15,11 @@ if TYPE_CHECKING:
 
     from . import _core
     from ._table import InFile
+    from .ntuple import RNTuple
+    from .tree import Tree
 
 
-class Friends(Mapping[str, Tree | RNTuple]):
+class Friends(Mapping[str, "Tree | RNTuple"]):
     """The friends of a tree by the names that stand before their branches: ``friend.branch``.
 
     First those that were added, then those that the file names; each of these is opened when it is
@@ -28,7 +27,7 @@ class Friends(Mapping[str, Tree | RNTuple]):
     where both are read together, with ``tree.arrays(["x", "friend.y"])``.
     """
 
-    def __init__(self, of: InFile) -> None:
+    def __init__(self, of: InFile[Any]) -> None:
         self._of = of
         self._in_file = of._live().friend_names()
 
@@ -42,8 +41,6 @@ class Friends(Mapping[str, Tree | RNTuple]):
         Raises:
             KeyInFileError: where there is none, also none in the file that it is said to be in.
         """
-        from .file import as_table
-
         if name in self._of._added:
             return self._of._added[name]
         core = self._of._live().friend(name)
@@ -93,24 +90,3 @@ class Index:
             what = f"{self.major_name} == {major} and {self.minor_name} == {minor}"
             raise KeyInFileError(f"no entry has {what}")
         return int(self.entries[at])
-
-
-def opened(other: Any) -> Tree | RNTuple:
-    """What a caller names as a friend: something open, an address, or several files.
-
-    Raises:
-        InvalidArgumentError: for what has no entries.
-    """
-    if isinstance(other, (Tree, RNTuple)):
-        return other
-    if isinstance(other, (str, os.PathLike)) and not is_glob(os.fspath(other)):
-        from . import _core
-        from .file import as_table, split
-
-        url, path = split(other)
-        return as_table(_core.open_table(url, path), url, path)
-    if isinstance(other, (str, os.PathLike, Iterable)):
-        from .dataset import chain
-
-        return chain(other)
-    raise InvalidArgumentError(f"a friend is a tree, an RNTuple or an address, not {other!r}")

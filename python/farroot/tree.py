@@ -4,35 +4,65 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from . import _core, _libraries, _reinterpreted
-from ._entries import entry_range
+from . import _core, _reinterpreted
+from ._arrays import Readable
+from ._columns import Leaf
 from ._figures import Stored, of_chain
-from ._process import NothingToClose
+from ._kinds import makes
+from ._reading import Selection
 from ._registry import Decoder, opaque, registered
-from ._selection import Leaf, Selection, one, reinterpret
+from ._selection import one, reinterpret
 from ._shown import shown
-from ._table import InFile
+from ._table import ColumnOf, InFile, warn_if_recovered
 from ._uproot import taken
-from .branches import HasBranches
-from .errors import (
-    InvalidArgumentError,
-    KeyInFileError,
-    RecoveredWarning,
-    UnsupportedError,
-    warn,
-)
+from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
+from .friends import Index
 
 if TYPE_CHECKING:
-    from ._core import ColumnInfo
-    from ._types import LibraryName
-    from .file import File
-    from .friends import Index
+    from ._types import Filters, LibraryName
     from .interpretation import Interpretation
 
 
-class Tree(InFile, HasBranches):
+class HasBranches(Readable["Branch"]):
+    """A mapping from names to branches that reads many of them at once."""
+
+    _separator = "/"
+    _kind = "branch"
+    _table: Tree
+
+    @property
+    def branches(self) -> list[Branch]:
+        """The branches directly below, in the order of the file."""
+        return self._direct()
+
+    @property
+    def tree(self) -> Tree:
+        return self._table
+
+    def _size_of(self, selection: Selection, start: int, stop: int) -> tuple[int, int]:
+        leaves = selection.leaves_with_cut
+        own = [self._column(leaf.info.number) for leaf in leaves if leaf.info.friend is None]
+        return sum(branch.uncompressed_bytes for branch in own), self.num_entries
+
+    @taken
+    def common_entry_offsets(self, **filters: Unpack[Filters]) -> list[int]:
+        """Entries at which baskets of all these branches begin or end, in ascending order.
+
+        The arguments are those of :meth:`items`. Branches without baskets do not count.
+
+        Raises:
+            UnsupportedError: of a chain, whose baskets are those of its files.
+        """
+        branches = self.values(**filters)
+        own = [] if self.itself is None else [self.itself]
+        offsets = [set(each.entry_offsets) for each in [*own, *branches] if each.num_baskets]
+        return sorted(set.intersection(*offsets)) if offsets else [0]
+
+
+@makes("tree")
+class Tree(InFile["Branch"], HasBranches):
     """A TTree of an open file: a mapping from names to branches, with entries to be read.
 
     It survives ``pickle`` and ``os.fork`` by its address: in another process, it is opened again
@@ -40,6 +70,8 @@ class Tree(InFile, HasBranches):
 
     A TChain is one too, with the branches of its first tree and the entries of all.
     """
+
+    _called, _parts = "Tree", "branches"
 
     def __init__(
         self,
@@ -49,11 +81,12 @@ class Tree(InFile, HasBranches):
         again: Callable[[], _core.Table] | None = None,
     ) -> None:
         super().__init__(core, url, object_path, again)
-        self._tree = self
-        self._number = None
         self._known_index: Index | None = None
         self._known_object: Any = None
         warn_if_recovered(core.file)
+
+    def _column(self, number: int) -> Branch:
+        return Branch(self, number)
 
     @property
     def title(self) -> str:
@@ -122,8 +155,6 @@ class Tree(InFile, HasBranches):
     @property
     def index(self) -> Index | None:
         """Which entry has which numbers (``TTree::BuildIndex``); None where the file has none."""
-        from .friends import Index
-
         return Index.of(self._live())
 
     @taken
@@ -139,47 +170,9 @@ class Tree(InFile, HasBranches):
             raise KeyInFileError(f"the tree has no index: {self.address}")
         return self._known_index.entry_with(major, minor)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        if self._made_here:
-            return _chained, ([link[:2] for link in self.links], self._added)
-        return _reopen, (self._url, self._object_path, self._added)
 
-    def __repr__(self) -> str:
-        what = f"{len(self)} branches" + (f", {len(self.links)} files" if self.is_chain else "")
-        return shown(f"<Tree {self._object_path!r} ({what}) in {self.url}>")
-
-
-def warn_if_recovered(file: _core.File) -> None:
-    """A file that was never closed is read, but not in silence."""
-    if file.is_recovered:
-        warn(
-            f"the file was never closed, and has only what had been saved before: {file.url}",
-            RecoveredWarning,
-        )
-
-
-def _reopen(url: str, object_path: str, added: dict[str, Any]) -> Any:
-    from .file import as_table
-
-    table = as_table(_core.open_table(url, object_path), url, object_path)
-    table._added.update(added)
-    return table
-
-
-def _chained(files: list[tuple[str, str]], added: dict[str, Any]) -> Any:
-    from .dataset import chain
-
-    table = chain([{url: path} for url, path in files])
-    table._added.update(added)
-    return table
-
-
-class Branch(NothingToClose, HasBranches):
+class Branch(ColumnOf["Branch"], HasBranches):
     """A branch of a tree; itself a mapping to the branches below it."""
-
-    def __init__(self, tree: Tree, number: int) -> None:
-        self._tree = tree
-        self._number: int = number
 
     @property
     def number(self) -> int:
@@ -187,21 +180,8 @@ class Branch(NothingToClose, HasBranches):
         return self._number
 
     @property
-    def _info(self) -> ColumnInfo:
-        return self._tree._columns()[self._number]
-
-    @property
-    def name(self) -> str:
-        return self._info.name
-
-    @property
     def title(self) -> str:
         return self._info.title
-
-    @property
-    def file(self) -> File:
-        """The file of the tree."""
-        return self._tree.file
 
     @cached_property
     def _object(self) -> Any:
@@ -226,41 +206,20 @@ class Branch(NothingToClose, HasBranches):
         return self._object[name]
 
     @property
-    def top_level(self) -> bool:
-        """Whether it is below no other branch."""
-        return self._info.parent is None
-
-    @property
-    def index(self) -> int:
-        """Position among the branches of :attr:`parent`."""
-        return self.parent._numbers().index(self._number)
-
-    @property
     def aliases(self) -> dict[str, str]:
         """Those of the tree."""
-        return self._tree.aliases
+        return self._table.aliases
 
     @property
     def object_path(self) -> str:
         """Path of the tree in the file, and of the branch in the tree."""
-        return f"{self._tree.object_path}:{self.path}"
-
-    @property
-    def parent(self) -> Tree | Branch:
-        """What the branch is directly below of."""
-        above = self._info.parent
-        return self._tree if above is None else Branch(self._tree, above)
-
-    @property
-    def path(self) -> str:
-        """Names from the tree to here, with slashes between."""
-        return self._info.path
+        return f"{self._table.object_path}:{self.path}"
 
     @property
     def num_entries(self) -> int:
         """Number of entries, which differs from the tree's where filling was not finished."""
-        if self.is_group or self._tree.is_chain:
-            return self._tree.num_entries
+        if self.is_group or self._table.is_chain:
+            return self._table.num_entries
         return self._info.num_entries
 
     @property
@@ -315,25 +274,25 @@ class Branch(NothingToClose, HasBranches):
     @property
     def compressed_bytes(self) -> int:
         """Bytes of the branch's own baskets; of a chain, in all files."""
-        return self._tree._stored(self._number).compressed
+        return self._table._stored(self._number).compressed
 
     @property
     def uncompressed_bytes(self) -> int:
         """Bytes of the branch's own baskets when uncompressed."""
-        return self._tree._stored(self._number).uncompressed
+        return self._table._stored(self._number).uncompressed
 
     @property
     def compression_ratio(self) -> float:
         """Uncompressed by compressed bytes; 1.0 where there are none."""
-        return self._tree._stored(self._number).ratio
+        return self._table._stored(self._number).ratio
 
     @property
     def num_baskets(self) -> int:
         """Number of the branch's own baskets."""
-        return self._tree._stored(self._number).baskets
+        return self._table._stored(self._number).baskets
 
     def _baskets(self) -> list[_core.Basket]:
-        if self._tree.is_chain:
+        if self._table.is_chain:
             raise UnsupportedError(
                 "the baskets of a chain are those of its files: open one of chain.links"
             )
@@ -401,26 +360,16 @@ class Branch(NothingToClose, HasBranches):
         Raises:
             UnsupportedError: for a type that cannot be read yet, naming branch and type.
         """
-        into = _libraries.named(library)
         wanted = _reinterpreted.asked(interpretation)
         column = one(self.name, self._info)
-        chosen = [column if wanted is None else reinterpret(self, column, wanted)]
-        selection = Selection(self._tree, chosen, None, into, tuple, ak_add_doc)
-        (array,) = selection.read(*entry_range(self.num_entries, entry_start, entry_stop))
-        return array
+        if wanted is not None:
+            column = reinterpret(self, column, wanted)
+        return self._alone(column, entry_start, entry_stop, library, ak_add_doc)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy as np
 
         return np.asarray(self.array(library="np"), dtype=dtype)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Branch):
-            return False
-        return self._tree is other._tree and self._number == other._number
-
-    def __hash__(self) -> int:
-        return hash((id(self._tree), self._number))
-
     def __repr__(self) -> str:
-        return shown(f"<Branch {self.path!r} ({self.typename}) of {self._tree!r}>")
+        return shown(f"<Branch {self.path!r} ({self.typename}) of {self._table!r}>")

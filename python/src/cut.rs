@@ -7,8 +7,7 @@ use numpy::{PyArray1, PyArrayMethods};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
 
-use crate::steps::columns;
-use crate::table::{ColumnRequest, chosen};
+use crate::batch::columns;
 
 /// The exception that a predicate has raised, kept as it is for who reads.
 #[derive(Clone, Default)]
@@ -52,29 +51,10 @@ impl Predicate for Function {
     }
 }
 
-/// What decides about entries: columns, and a function of them.
-#[pyclass(frozen, module = "farroot._core")]
-pub struct Decision {
-    columns: Vec<Chosen>,
-    function: Py<PyAny>,
-}
-
-#[pymethods]
-impl Decision {
-    #[new]
-    fn new(columns: Vec<Py<ColumnRequest>>, function: Py<PyAny>) -> Self {
-        Decision { columns: columns.iter().map(chosen).collect(), function }
-    }
-}
-
-/// A decision as the engine has it, if there is one, and the exception that it raises.
-pub fn cut(py: Python<'_>, decision: Option<&Py<Decision>>) -> (Option<Cut>, Raised) {
+/// A cut by a Python function of columns, and the exception that the function raises.
+pub fn cut(py: Python<'_>, columns: Vec<Chosen>, function: &Py<PyAny>) -> (Cut, Raised) {
     let raised = Raised::default();
-    let made = decision.map(|decision| {
-        let Decision { columns, function } = decision.get();
-        let function = function.clone_ref(py);
-        let predicate = Arc::new(Function { function, raised: raised.clone() });
-        Cut { columns: columns.clone(), predicate }
-    });
-    (made, raised)
+    let function = function.clone_ref(py);
+    let predicate = Arc::new(Function { function, raised: raised.clone() });
+    (Cut { columns, predicate }, raised)
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use engine::Place;
 use engine::object::Opaque;
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -10,7 +9,7 @@ use pyo3::prelude::*;
 use crate::error::exception;
 use crate::members;
 use crate::runtime::{Owned, engine, wait};
-use crate::steps::{TableLocation, in_use};
+use crate::steps::in_use;
 use crate::table::Table;
 
 /// An open file.
@@ -208,42 +207,6 @@ pub fn open_file(py: Python<'_>, url: &str) -> PyResult<File> {
     let engine = engine(py)?;
     let file = wait(py, &engine, engine.open(url))?.map_err(|error| exception(py, &error))?;
     Ok(File::new(file))
-}
-
-/// Many trees and RNTuples being opened side by side; dropping it ends that.
-#[pyclass(frozen, module = "farroot._core")]
-pub struct Opens {
-    opens: Owned<Mutex<engine::Opens>>,
-}
-
-#[pymethods]
-impl Opens {
-    fn next(&self, py: Python<'_>) -> PyResult<Option<Table>> {
-        let opens = self.opens.here(py)?;
-        let mut opens = opens.try_lock().ok_or_else(|| in_use(py))?;
-        let opened = wait(py, &engine(py)?, opens.next())?;
-        let table = opened.transpose().map_err(|error| exception(py, &error))?;
-        Ok(table.map(Table::new))
-    }
-}
-
-/// Opens many trees and RNTuples side by side, in the order of their places.
-#[pyfunction]
-pub fn open_tables(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyResult<Opens> {
-    let places =
-        places.into_iter().map(|(url, path)| Place { url, path, ..Place::default() }).collect();
-    let opens = engine(py)?.open_tables(places);
-    Ok(Opens { opens: Owned::new(Mutex::new(opens)) })
-}
-
-/// Tables of many files as one; those of whom no number of entries is known are opened.
-#[pyfunction]
-pub fn chain(py: Python<'_>, places: Vec<Py<TableLocation>>) -> PyResult<Table> {
-    let places = places.iter().map(|place| place.get().place(py)).collect::<PyResult<_>>()?;
-    let engine = engine(py)?;
-    let chain = wait(py, &engine, engine.chain(places))?;
-    let chain = chain.map_err(|error| exception(py, &error))?;
-    Ok(Table::new(Arc::new(chain)))
 }
 
 /// The files that a pattern names.

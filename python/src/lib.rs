@@ -3,6 +3,7 @@
 //! No decisions are made here. Filters that are functions, and array libraries, are Python's
 //! (`farroot/*.py`); names, fetching and decoding are the engine's.
 
+mod batch;
 mod column_info;
 mod columns;
 mod command;
@@ -10,6 +11,7 @@ mod copy;
 mod cut;
 mod error;
 mod file;
+mod formula;
 mod lazy;
 mod log;
 mod members;
@@ -17,9 +19,11 @@ mod members;
 mod memory;
 mod objects;
 mod parquet;
+mod parts;
 mod plan;
 mod progress;
 mod report;
+mod request;
 mod runtime;
 mod steps;
 mod table;
@@ -29,6 +33,8 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use super::batch::{Batch, SkippedColumn};
+    #[pymodule_export]
     use super::column_info::{Basket, ColumnInfo, StoredBytes};
     #[pymodule_export]
     use super::columns::{List, Marked, Numbers, Optional, Record, Regular, Strings, Union};
@@ -37,11 +43,9 @@ mod _core {
     #[pymodule_export]
     use super::copy::{CopyProgress, copy};
     #[pymodule_export]
-    use super::cut::Decision;
+    use super::file::{Contents, File, matching, open_file, open_table, split_tree};
     #[pymodule_export]
-    use super::file::{
-        Contents, File, Opens, chain, matching, open_file, open_table, open_tables, split_tree,
-    };
+    use super::formula::{Formula, Operation, formula_functions};
     #[pymodule_export]
     use super::lazy::Lazy;
     #[pymodule_export]
@@ -49,17 +53,21 @@ mod _core {
     #[pymodule_export]
     use super::objects::{slices, strings};
     #[pymodule_export]
+    use super::parts::{Opens, Parts, Skipped, TableLocation, chain, open_tables, parts};
+    #[pymodule_export]
     use super::plan::{PlannedColumn, ReadPlan};
     #[pymodule_export]
     use super::progress::call_while_waiting;
     #[pymodule_export]
     use super::report::{Mark, mark, report, timeline};
     #[pymodule_export]
-    use super::runtime::{configure, parse_bytes};
+    use super::request::{ColumnRequest, Decision, Request, StepSize};
     #[pymodule_export]
-    use super::steps::{Batch, Batches, Parts, Skipped, SkippedColumn, TableLocation, parts};
+    use super::runtime::configure;
     #[pymodule_export]
-    use super::table::{ChainFile, ColumnRequest, Table, TreeIndex};
+    use super::steps::Batches;
+    #[pymodule_export]
+    use super::table::{Table, TreeIndex};
 
     /// The version of the package.
     #[pymodule_export]

@@ -213,12 +213,6 @@ fn shown<'py>(py: Python<'py>, config: &Config) -> PyResult<Bound<'py, PyDict>> 
     Ok(shown)
 }
 
-/// `100 MB`, `1 GiB` or `4096` as bytes.
-#[pyfunction]
-pub fn parse_bytes(py: Python<'_>, text: &str) -> PyResult<u64> {
-    remote::parse_bytes(text).map_err(|error| exception(py, &error))
-}
-
 /// An `InvalidArgumentError`.
 pub fn invalid(py: Python<'_>, message: &str) -> PyErr {
     exception(py, &Error::new(ErrorKind::InvalidArgument, message))

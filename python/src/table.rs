@@ -3,18 +3,19 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use engine::{Chosen, Columns, Cut, Friend, Wanted, first_table};
+use engine::{Columns, Cut, Friend, first_table};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
+use crate::batch::Batch;
 use crate::column_info::{ColumnInfo, StoredBytes};
-use crate::cut::{Decision, cut};
 use crate::error::exception;
 use crate::file::File;
 use crate::lazy::Lazy;
 use crate::plan::{ReadPlan, read_plan};
+use crate::request::{Request, StepSize};
 use crate::runtime::{Owned, engine, invalid, wait};
-use crate::steps::{Batch, Batches, step};
+use crate::steps::Batches;
 
 /// A tree, an RNTuple, or a chain of either, with the friends that were added to it.
 #[pyclass(frozen, module = "farroot._core")]
@@ -31,44 +32,8 @@ struct Inner {
     set: Option<engine::AttributeSet>,
 }
 
-/// A branch or a field, and how it is wanted.
-#[pyclass(frozen, get_all, module = "farroot._core")]
-pub struct ColumnRequest {
-    address: String,
-    optional: bool,
-    as_bytes: bool,
-    keep: Option<Vec<String>>,
-}
-
-#[pymethods]
-impl ColumnRequest {
-    #[new]
-    #[pyo3(signature = (address, *, optional = false, as_bytes = false, keep = None))]
-    fn new(address: String, optional: bool, as_bytes: bool, keep: Option<Vec<String>>) -> Self {
-        ColumnRequest { address, optional, as_bytes, keep }
-    }
-}
-
-/// A request as the engine has it.
-pub fn chosen(request: &Py<ColumnRequest>) -> Chosen {
-    let ColumnRequest { address, optional, as_bytes, keep } = request.get();
-    let (name, keep) = (address.clone(), keep.clone());
-    Chosen { name, optional: *optional, as_bytes: *as_bytes, keep }
-}
-
-/// Requests as the engine has them.
-pub fn wanted(requests: &[Py<ColumnRequest>]) -> Wanted {
-    Wanted::Chosen(requests.iter().map(chosen).collect())
-}
-
-/// One tree or RNTuple of a chain, and which of the chain's entries (half open) it has.
-#[pyclass(frozen, get_all, module = "farroot._core")]
-pub struct ChainFile {
-    url: String,
-    path: String,
-    entry_start: u64,
-    entry_stop: u64,
-}
+/// As the class of this name in Python.
+type ChainFile = (String, String, u64, u64);
 
 /// Which entry has which numbers.
 #[pyclass(frozen, get_all, module = "farroot._core")]
@@ -116,15 +81,29 @@ impl Table {
         set.ok_or_else(|| invalid(py, "it is no attribute set"))
     }
 
+    /// The columns that a text means, of the table or of friends.
+    fn resolved(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        below: Option<usize>,
+    ) -> PyResult<Vec<ColumnInfo>> {
+        let (Inner { table, friends, .. }, engine) = (self.inner.here(py)?, engine(py)?);
+        let found = wait(py, &engine, engine.resolve(table, friends, text, below))?;
+        let found = found.map_err(|error| exception(py, &error))?;
+        let info = |one: engine::ResolvedColumn| ColumnInfo::new(one.table, one.column, one.friend);
+        Ok(found.into_iter().map(info).collect())
+    }
+
     /// The columns that are asked for; friends that they are of are opened.
     fn selected(
         &self,
         py: Python<'_>,
-        requests: &[Py<ColumnRequest>],
+        request: &Request,
         cut: Option<&Cut>,
     ) -> PyResult<Box<dyn Columns>> {
         let (Inner { table, friends, .. }, engine) = (self.inner.here(py)?, engine(py)?);
-        let wanted = wanted(requests);
+        let wanted = request.wanted();
         let select = engine.select_for(table, friends, &wanted, cut);
         wait(py, &engine, select)?.map_err(|error| exception(py, &error))
     }
@@ -193,14 +172,12 @@ impl Table {
         Ok(aliases)
     }
 
-    /// The files of a chain; `None` of what is no chain.
+    /// Of each file of a chain address, path, and first and last entry (half open) of the chain's;
+    /// `None` of what is no chain.
     fn chain_files(&self, py: Python<'_>) -> PyResult<Option<Vec<ChainFile>>> {
         let Some(chain) = self.chain(py)? else { return Ok(None) };
-        let file = |(url, path, entries): (&str, &str, Range<u64>)| ChainFile {
-            url: url.to_owned(),
-            path: path.to_owned(),
-            entry_start: entries.start,
-            entry_stop: entries.end,
+        let file = |(url, path, entries): (&str, &str, Range<u64>)| {
+            (url.to_owned(), path.to_owned(), entries.start, entries.end)
         };
         Ok(Some(chain.links().map(file).collect()))
     }
@@ -292,7 +269,7 @@ impl Table {
     }
 
     /// The columns that a text means, of the table or of friends: one or, of a glob, all that
-    /// match.
+    /// match; none where it is a formula.
     #[pyo3(signature = (text, below = None))]
     fn resolve(
         &self,
@@ -300,72 +277,85 @@ impl Table {
         text: &str,
         below: Option<usize>,
     ) -> PyResult<Vec<ColumnInfo>> {
-        let (Inner { table, friends, .. }, engine) = (self.inner.here(py)?, engine(py)?);
-        let found = wait(py, &engine, engine.resolve(table, friends, text, below))?;
-        let found = found.map_err(|error| exception(py, &error))?;
-        let info = |one: engine::ResolvedColumn| ColumnInfo::new(one.table, one.column, one.friend);
-        Ok(found.into_iter().map(info).collect())
+        let is_known = self.table(py)?.list().find_below(text, below).is_some();
+        if is_known || engine::is_glob(text) {
+            return self.resolved(py, text, below);
+        }
+        match engine::Formula::parse(text) {
+            Ok(formula) if formula.is_computed() => Ok(Vec::new()),
+            // No column has a name with a call in it.
+            Err(error) if text.contains('(') => {
+                self.resolved(py, text, below).map_err(|_| exception(py, &error))
+            }
+            _ => self.resolved(py, text, below),
+        }
     }
 
-    #[pyo3(signature = (columns, start, stop, cut = None))]
-    fn read(
-        &self,
-        py: Python<'_>,
-        columns: Vec<Py<ColumnRequest>>,
-        start: u64,
-        stop: u64,
-        cut: Option<Py<Decision>>,
-    ) -> PyResult<Batch> {
-        let (cut, raised) = self::cut(py, cut.as_ref());
-        let selected = self.selected(py, &columns, cut.as_ref())?;
+    /// The column of a name in a formula, in which dots may stand for slashes.
+    #[pyo3(signature = (name, below = None))]
+    fn column(&self, py: Python<'_>, name: &str, below: Option<usize>) -> PyResult<ColumnInfo> {
+        let slashes = name.replace('.', "/");
+        let list = self.table(py)?.list();
+        let own = list.find_below(name, below).or_else(|| list.find_below(&slashes, below));
+        if let Some(number) = own {
+            return Ok(ColumnInfo::new(self.inner.here(py)?.first.clone(), number, None));
+        }
+        let found = self.resolved(py, name, below).or_else(|error| match name.split_once('.') {
+            Some((friend, path)) if path.contains('.') => {
+                self.resolved(py, &format!("{friend}.{}", path.replace('.', "/")), below)
+            }
+            _ => Err(error),
+        });
+        let no_such = || exception(py, &list.no_such(name, below));
+        found?.into_iter().next().ok_or_else(no_such)
+    }
+
+    /// All of some entries at once.
+    fn read(&self, py: Python<'_>, request: &Request, start: u64, stop: u64) -> PyResult<Batch> {
+        let (cut, raised) = request.cut(py);
+        let selected = self.selected(py, request, cut.as_ref())?;
         let read = selected.read_where(cut.as_ref(), start..stop);
         let batch = wait(py, &engine(py)?, read)?.map_err(|error| raised.or(py, &error))?;
         Batch::new(py, 0, batch)
     }
 
-    #[pyo3(signature = (columns, start, stop, cut = None, *, step_entries = None, step_bytes = None))]
-    #[expect(clippy::too_many_arguments, reason = "they are the arguments of the Python method")]
+    /// The same in steps.
     fn batches(
         &self,
         py: Python<'_>,
-        columns: Vec<Py<ColumnRequest>>,
+        request: &Request,
         start: u64,
         stop: u64,
-        cut: Option<Py<Decision>>,
-        step_entries: Option<u64>,
-        step_bytes: Option<u64>,
+        step: &StepSize,
     ) -> PyResult<Batches> {
-        let (cut, raised) = self::cut(py, cut.as_ref());
-        let selected = self.selected(py, &columns, cut.as_ref())?;
-        let begin = selected.batches(start..stop, step(step_entries, step_bytes), cut.as_ref());
+        let (cut, raised) = request.cut(py);
+        let selected = self.selected(py, request, cut.as_ref())?;
+        let begin = selected.batches(start..stop, step.step(), cut.as_ref());
         let batches = wait(py, &engine(py)?, begin)?.map_err(|error| exception(py, &error))?;
         Ok(Batches::new(batches, raised))
     }
 
-    /// Batches of which nothing is read before it is asked for; a step in bytes is the size that
-    /// these columns together would have.
-    #[pyo3(signature = (columns, start, stop, *, step_entries = None, step_bytes = None))]
+    /// Batches of which nothing is read before it is asked for, and without a decision about
+    /// entries; a step in bytes is the size that these columns together would have.
     fn lazy(
         &self,
         py: Python<'_>,
-        columns: Vec<Py<ColumnRequest>>,
+        request: &Request,
         start: u64,
         stop: u64,
-        step_entries: Option<u64>,
-        step_bytes: Option<u64>,
+        step: &StepSize,
     ) -> PyResult<Lazy> {
-        let selected = self.selected(py, &columns, None)?;
-        Lazy::start(py, &*selected, start..stop, step(step_entries, step_bytes))
+        Lazy::start(py, &*self.selected(py, request, None)?, start..stop, step.step())
     }
 
-    /// What reading would fetch, table by table.
+    /// What reading would fetch, table by table; of all entries, whatever is decided about them.
     fn plan(
         &self,
         py: Python<'_>,
-        columns: Vec<Py<ColumnRequest>>,
+        request: &Request,
         start: u64,
         stop: u64,
     ) -> PyResult<Vec<ReadPlan>> {
-        read_plan(py, &*self.selected(py, &columns, None)?, start..stop)
+        read_plan(py, &*self.selected(py, request, None)?, start..stop)
     }
 }

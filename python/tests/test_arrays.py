@@ -222,7 +222,8 @@ def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
 
     names = ("float64", "bool", "matrix", "jagged", "text")
     live: Any = tree._live()
-    columns = live.read([_core.ColumnRequest(name) for name in names], 0, ENTRIES).columns
+    asked = _core.Request([_core.ColumnRequest(name) for name in names])
+    columns = live.read(asked, 0, ENTRIES).columns
     flat, boolean, matrix, jagged, text = columns
     assert np.shares_memory(to_layout(flat).data, flat.array)
     assert np.shares_memory(to_layout(boolean).data, boolean.array)
@@ -238,7 +239,7 @@ def test_awkward_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
 def test_numpy_arrays_share_the_engines_memory(tree: farroot.Tree) -> None:
     from farroot._libraries.numpy import to_numpy
 
-    asked = [_core.ColumnRequest(name) for name in ("float64", "jagged")]
+    asked = _core.Request([_core.ColumnRequest(name) for name in ("float64", "jagged")])
     live: Any = tree._live()
     flat, jagged = live.read(asked, 0, ENTRIES).columns
     assert to_numpy(flat) is flat.array

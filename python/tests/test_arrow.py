@@ -49,7 +49,8 @@ def test_every_column_is_as_in_awkward(table: farroot.Tree | farroot.RNTuple) ->
 
 def test_offsets_and_numbers_are_not_copied(made: Path) -> None:
     tree: Any = farroot.open(f"{made}:events")
-    (column,) = tree._live().read([_core.ColumnRequest("jagged")], 0, 100).columns
+    asked = _core.Request([_core.ColumnRequest("jagged")])
+    (column,) = tree._live().read(asked, 0, 100).columns
     assert isinstance(column, _core.List)
     array = to_arrow(column)
     assert array.buffers()[1].address == column.offsets.ctypes.data

@@ -117,8 +117,8 @@ def test_threads_share_a_tree(made: Path) -> None:
 
 
 def test_threads_take_turns_in_one_iteration(made: Path) -> None:
-    asked = [_core.ColumnRequest("int8")]
-    batches = _tree(made)._live().batches(asked, 0, ENTRIES, step_entries=20)
+    asked = _core.Request([_core.ColumnRequest("int8")])
+    batches = _tree(made)._live().batches(asked, 0, ENTRIES, _core.StepSize(20))
     seen: list[int] = []
 
     def take(_: int) -> None:

@@ -207,7 +207,7 @@ def test_axes_are_as_wide_as_in_uproot(corpus: Path) -> None:
                 assert mine.width == other.width
                 compared += 1
     assert compared
-    axis = farroot.objects.make("TAxis", 10, None)
+    axis = farroot._classes.make("TAxis", 10, None)
     for width in widths:
         axis.fill({"fNbins": 100, "fXmin": 0.0, "fXmax": 100 * width, "fXbins": []}, [])
         assert axis.width == 100 * width / 100

@@ -22,11 +22,12 @@ pub use read::core::batches::Batches;
 pub use read::core::columns::{Batch, Column, SkippedColumn, datashape};
 pub use read::core::cut::{Cut, Predicate};
 pub use read::core::footprint::{FootprintColumn, ReadFootprint};
+pub use read::core::formula::{Formula, Operation};
 pub use read::core::lazy::{LazyBatches, Learning};
 pub use read::core::pipeline::plan::Plan;
 pub use read::core::skip::{OnError, Skipped};
 pub use read::core::{friends::Friend, table::Columns, table::Table};
-pub use read::core::{request::Chosen, request::Wanted, steps::Step};
+pub use read::core::{request::Chosen, request::Wanted, select::is_glob, steps::Step};
 #[cfg(feature = "arrow")]
 pub use read::export::arrow::ArrowReader;
 pub use read::file::{File, KeyInfo};

@@ -5,7 +5,7 @@ pub mod columns;
 pub mod cut;
 pub(crate) mod fill;
 pub mod footprint;
-pub(crate) mod formula;
+pub mod formula;
 pub mod friends;
 pub mod lazy;
 pub mod names;

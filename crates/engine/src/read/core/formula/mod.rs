@@ -1,19 +1,25 @@
-//! Cuts as text: a part of Python's language, so that a cut means the same wherever it is written.
+//! Formulas: a part of Python's language, so that one means the same wherever it is written.
 //!
 //! ```text
-//! cut       = either [ ( < | <= | > | >= | == | != ) either ]
-//! either    = both { '|' both }
-//! both      = sum { '&' sum }
+//! formula   = either [ ( < | <= | > | >= | == | != ) either ]
+//! either    = other { '|' other }
+//! other     = both { '^' both }
+//! both      = shifted { '&' shifted }
+//! shifted   = sum { ( << | >> ) sum }
 //! sum       = product { ( + | - ) product }
-//! product   = unary { ( * | / ) unary }
-//! unary     = ( + | - | ~ ) unary | atom
-//! atom      = number | name | get("name") | abs( cut ) | ( cut )
+//! product   = unary { ( * | / | // | % ) unary }
+//! unary     = ( + | - | ~ ) unary | power
+//! power     = item [ ** unary ]
+//! item      = atom { '[' index { ',' index } ']' }
+//! index     = formula | [ formula ] ':' [ formula ] [ ':' [ formula ] ] | ... | None
+//! atom      = number | True | False | 'text' | name | get('name') | ( formula )
+//!           | function '(' formula { ',' formula } ')'
 //! ```
 //!
 //! As in Python `&` and `|` bind closer than comparisons, which therefore stand in parentheses:
-//! `(nMuon > 1) & (MET_pt > 50)`. A name is a column with one number an entry. Numbers of 32 bits
-//! stay so beside constants, as in NumPy; integers do not wrap around, but end the read. What the
-//! text may not contain here is refused, never understood in another way.
+//! `(nMuon > 1) & (MET_pt > 50)`. A name is a column; a text is only compared. Here formulas are
+//! read, all of them; computed is what a cut of the command line or of `TTreeIndex` needs, with
+//! one number an entry. Python's package computes the others, from [`Formula::operations`].
 
 mod parse;
 mod value;
@@ -26,48 +32,129 @@ use rootfile::Array;
 use super::columns::Batch;
 use super::cut::{Cut, Predicate};
 use remote::{Error, ErrorKind, Result};
-use value::Value;
+use value::{Binary, Unary, Value};
+
+/// An operator as it is written; of items `[]`, with `slice` and `tuple` for what is in it.
+type Operator = &'static str;
 
 /// An expression over columns.
 #[derive(Debug, Clone, PartialEq)]
 enum Node {
-    Int(i64),
+    Int(u64),
     Float(f64),
+    Imaginary(f64),
+    Bool(bool),
+    Text(String),
+    /// `None` in an index, and the bound of a slice that is left out.
+    Nothing,
+    /// `...` in an index.
+    Ellipsis,
     /// The column with this number among the names.
     Column(usize),
-    Unary(Unary, Box<Node>),
-    Binary(Binary, Box<Node>, Box<Node>),
+    /// An operator or a function of its arguments.
+    Apply(Operator, Vec<Node>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unary {
-    Minus,
-    Plus,
-    Not,
-    Abs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Binary {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    And,
-    Or,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-    Equal,
-    NotEqual,
-}
-
-/// A cut as it was written.
+/// A formula as it was written, and the names of its columns.
 #[derive(Debug)]
-struct Formula {
+pub struct Formula {
     text: String,
     root: Node,
+    /// Each once, in the order in which they are first named.
+    pub columns: Vec<String>,
+}
+
+/// A step in computing a formula. Values are put on a stack, from whose end operators and functions
+/// take theirs, to put there what they give.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operation {
+    Int(u64),
+    Float(f64),
+    /// So many times the square root of -1.
+    Imaginary(f64),
+    Bool(bool),
+    Text(String),
+    /// Python's `None`, in an index.
+    Nothing,
+    /// Python's `...`, in an index.
+    Ellipsis,
+    /// The column with this number.
+    Column(usize),
+    /// An operator or a function by its name, and how many values it takes.
+    Apply(&'static str, usize),
+}
+
+impl Formula {
+    /// Reads a formula. Whether its columns are there is found out when it is used.
+    ///
+    /// # Errors
+    /// `InvalidArgument` saying what cannot be understood.
+    pub fn parse(text: &str) -> Result<Formula> {
+        let (root, columns) = parse::parse(text)?;
+        Ok(Formula { text: text.to_owned(), root, columns })
+    }
+
+    /// Names of the functions that formulas may have.
+    pub fn functions() -> impl Iterator<Item = &'static str> {
+        parse::FUNCTIONS.iter().map(|(name, ..)| *name)
+    }
+
+    /// Whether it is more than the name of a column, or a constant.
+    pub fn is_computed(&self) -> bool {
+        matches!(self.root, Node::Apply(..)) || self.text.contains('(')
+    }
+
+    /// How it is computed, step by step.
+    pub fn operations(&self) -> Vec<Operation> {
+        let mut operations = Vec::new();
+        self.root.append_to(&mut operations);
+        operations
+    }
+
+    /// As [`Formula::parse`], of one that is computed here.
+    fn of_numbers(text: &str) -> Result<Formula> {
+        let formula = Formula::parse(text)?;
+        match formula.root.not_computed() {
+            Some(what) => Err(wrong(text, &format!("has {what:?}, which only Python computes"))),
+            None => Ok(formula),
+        }
+    }
+}
+
+impl Node {
+    fn append_to(&self, operations: &mut Vec<Operation>) {
+        let operation = match self {
+            Node::Int(value) => Operation::Int(*value),
+            Node::Float(value) => Operation::Float(*value),
+            Node::Imaginary(value) => Operation::Imaginary(*value),
+            Node::Bool(value) => Operation::Bool(*value),
+            Node::Text(text) => Operation::Text(text.clone()),
+            Node::Nothing => Operation::Nothing,
+            Node::Ellipsis => Operation::Ellipsis,
+            Node::Column(column) => Operation::Column(*column),
+            Node::Apply(operator, arguments) => {
+                arguments.iter().for_each(|argument| argument.append_to(operations));
+                Operation::Apply(operator, arguments.len())
+            }
+        };
+        operations.push(operation);
+    }
+
+    /// What in it is not computed here.
+    fn not_computed(&self) -> Option<String> {
+        match self {
+            Node::Int(_) | Node::Float(_) | Node::Bool(_) | Node::Column(_) => None,
+            Node::Imaginary(value) => Some(format!("{value}j")),
+            Node::Text(text) => Some(text.clone()),
+            Node::Nothing | Node::Ellipsis => Some("[]".to_owned()),
+            Node::Apply(operator, arguments) => match Unary::of(operator, arguments.len()) {
+                None if Binary::of(operator, arguments.len()).is_none() => {
+                    Some((*operator).to_owned())
+                }
+                _ => arguments.iter().find_map(Node::not_computed),
+            },
+        }
+    }
 }
 
 impl Cut {
@@ -77,11 +164,11 @@ impl Cut {
     /// # Errors
     /// `InvalidArgument` saying what cannot be understood.
     pub fn parse(text: &str) -> Result<Cut> {
-        let (root, columns) = parse::parse(text)?;
-        if columns.is_empty() {
+        let formula = Formula::of_numbers(text)?;
+        if formula.columns.is_empty() {
             return Err(wrong(text, "names no column"));
         }
-        Ok(Cut::new(columns, Formula { text: text.to_owned(), root }))
+        Ok(Cut::new(formula.columns.clone(), formula))
     }
 }
 
@@ -96,8 +183,9 @@ pub(crate) struct Expression {
 impl Expression {
     /// The expression that is a column of this name.
     pub fn column(name: &str) -> Expression {
-        let formula = Formula { text: name.to_owned(), root: Node::Column(0) };
-        Expression { columns: vec![name.to_owned()], formula: Arc::new(formula) }
+        let (text, columns) = (name.to_owned(), vec![name.to_owned()]);
+        let formula = Formula { text, root: Node::Column(0), columns: columns.clone() };
+        Expression { columns, formula: Arc::new(formula) }
     }
 
     /// Reads an expression.
@@ -105,8 +193,8 @@ impl Expression {
     /// # Errors
     /// As [`Cut::parse`]; an expression may be a constant.
     pub fn parse(text: &str) -> Result<Expression> {
-        let (root, columns) = parse::parse(text)?;
-        Ok(Expression { columns, formula: Arc::new(Formula { text: text.to_owned(), root }) })
+        let formula = Formula::of_numbers(text)?;
+        Ok(Expression { columns: formula.columns.clone(), formula: Arc::new(formula) })
     }
 
     /// Its values for so many entries; what is behind the point is left out, as ROOT does.
@@ -176,8 +264,11 @@ impl Formula {
 
     fn value(&self, node: &Node, columns: &Batch) -> Result<Value> {
         let value = match node {
-            Node::Int(value) => Ok(Value::Int(*value)),
+            Node::Int(value) => i64::try_from(*value)
+                .map(Value::Int)
+                .map_err(|_| format!("has a number that cannot be read: {value}")),
             Node::Float(value) => Ok(Value::Float(*value)),
+            Node::Bool(value) => Ok(Value::Bools(vec![*value; columns.len() as usize])),
             Node::Column(at) => match columns.columns.get(*at) {
                 Some((_, Array::Numbers { numbers, shape })) if shape.is_empty() => {
                     Value::of(numbers)
@@ -185,18 +276,30 @@ impl Formula {
                 Some((name, _)) => Err(format!("needs one number an entry, and {name} has others")),
                 None => Err("lacks a column".to_owned()),
             },
-            Node::Unary(operation, of) => self.value(of, columns)?.unary(*operation),
-            Node::Binary(operation, left, right) => {
-                let (left, right) = (self.value(left, columns)?, self.value(right, columns)?);
-                Value::binary(*operation, left, right)
+            Node::Apply(operator, arguments) => {
+                let mut values = Vec::new();
+                for argument in arguments {
+                    values.push(self.value(argument, columns)?);
+                }
+                applied(operator, values)
             }
+            _ => Err("is computed in Python only".to_owned()),
         };
         value.map_err(|why| wrong(&self.text, &why))
     }
 }
 
+fn applied(operator: Operator, mut values: Vec<Value>) -> std::result::Result<Value, String> {
+    let (unary, binary) = (Unary::of(operator, values.len()), Binary::of(operator, values.len()));
+    match (unary, binary, values.pop(), values.pop()) {
+        (Some(unary), _, Some(value), _) => value.unary(unary),
+        (_, Some(binary), Some(right), Some(left)) => Value::binary(binary, left, right),
+        _ => Err(format!("has {operator}, which only Python computes")),
+    }
+}
+
 fn wrong(text: &str, why: &str) -> Error {
-    Error::new(ErrorKind::InvalidArgument, format!("the cut {text:?} {why}"))
+    Error::new(ErrorKind::InvalidArgument, format!("the formula {text:?} {why}"))
 }
 
 #[cfg(test)]
@@ -290,9 +393,22 @@ mod tests {
             ("(n > 1) || (n < 0)", "write |,"),
             ("n > 1 and n < 3", "write &,"),
             ("!(n > 1)", "write ~,"),
-            ("n ** 2 > 1", "\"*\""),
-            ("sin(n) > 1", "a function sin"),
-            ("n[0] > 1", "\"[\""),
+            ("n ** 2 > 1", "\"**\", which only Python computes"),
+            ("sin(n) > 1", "\"sin\", which only Python computes"),
+            ("n[0] > 1", "\"[]\", which only Python computes"),
+            ("n == 'a'", "\"a\", which only Python computes"),
+            ("system(n) > 1", "a function \"system\""),
+            ("sin(n, 2) > 1", "gives sin 2 arguments"),
+            ("n > 'a'", "a text but to compare it"),
+            ("n == 'a", "ends too early"),
+            ("n == '\\x'", "behind a backslash"),
+            ("n[] > 1", "cannot be read at \"]\""),
+            ("n[0 > 1", "ends too early"),
+            ("None > n", "may not contain None"),
+            ("n > 1_0x", "1_0x"),
+            ("f'{n}' == n", "cannot be read at \"'\""),
+            ("n = 1", "cannot be read at \"=\""),
+            ("n if n else n", "cannot be read at \"if\""),
             ("(n > 1", "ends too early"),
             ("n > 1)", "\")\""),
             ("1 + 1", "names no column"),
@@ -303,6 +419,49 @@ mod tests {
         ] {
             let error = Cut::parse(text).expect_err(text).to_string();
             assert!(error.contains(why), "{error} lacks {why:?}");
+        }
+    }
+
+    /// As Python reads it: which operands an operator takes is all that can differ.
+    #[test]
+    fn operators_bind_as_in_python() {
+        let steps = |text: &str| {
+            let formula = Formula::parse(text).expect(text);
+            let step = |operation: Operation| match operation {
+                Operation::Int(value) => value.to_string(),
+                Operation::Float(value) => value.to_string(),
+                Operation::Imaginary(value) => format!("{value}j"),
+                Operation::Bool(value) => value.to_string(),
+                Operation::Text(text) => format!("{text:?}"),
+                Operation::Nothing => "None".to_owned(),
+                Operation::Ellipsis => "...".to_owned(),
+                Operation::Column(column) => formula.columns[column].clone(),
+                Operation::Apply(operator, count) => format!("{operator}{count}"),
+            };
+            formula.operations().into_iter().map(step).collect::<Vec<_>>().join(" ")
+        };
+        for (text, expected) in [
+            ("a + b * c - d", "a b c *2 +2 d -2"),
+            ("-a ** -b ** 2", "a b 2 **2 -1 **2 -1"),
+            ("a | b ^ c & d << 1 + 2", "a b c d 1 2 +2 <<2 &2 ^2 |2"),
+            ("a // b % c / d", "a b //2 c %2 d /2"),
+            ("a >> 3 & 1 == 1", "a 3 >>2 1 &2 1 ==2"),
+            ("a['b'] == 1", ""),
+            (
+                "m[:, 1, 2:, ::3]",
+                "m None None None slice3 1 2 None None slice3 None None 3 slice3 tuple4 []2",
+            ),
+            ("m[..., None][0,]", "m ... None tuple2 []2 0 tuple1 []2"),
+            ("where(a > 1, b.c, get('d/e'))", "a 1 >2 b.c d/e where3"),
+            ("t != 'it\\'s' ", "t \"it's\" !=2"),
+            ("0x1f + 1_000 + 1e-3 + .5 + 2j", "31 1000 +2 0.001 +2 0.5 +2 2j +2"),
+            ("True & ~ok", "true ok ~1 &2"),
+        ] {
+            if expected.is_empty() {
+                assert!(Formula::parse(text).is_err(), "{text}");
+            } else {
+                assert_eq!(steps(text), expected, "{text}");
+            }
         }
     }
 

@@ -1,21 +1,98 @@
 //! From text to an expression.
 
-use super::{Binary, Node, Unary, wrong};
+use super::{Node, Operator, wrong};
 use remote::Result;
 
-/// Parentheses and signs within each other; more than formulas have, less than a stack holds.
+/// Parentheses, signs and indices within each other; more than formulas have, less than a stack
+/// holds.
 const DEPTH_MAX: u32 = 100;
 /// The same of operators.
 const OPERATORS_MAX: u32 = 256;
+
+/// Operators of two sides that bind to the left: those of a line equally, and closer than those of
+/// the lines before. Of two that begin alike the longer one is first.
+const LEVELS: [&[Operator]; 6] =
+    [&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "//", "/", "%"]];
+const COMPARISONS: [Operator; 6] = ["<=", ">=", "==", "!=", "<", ">"];
+const SIGNS: [Operator; 3] = ["-", "+", "~"];
+
+/// Functions, with how many arguments they take at least and at most: NumPy's, and those of C that
+/// NumPy does not have.
+pub(super) const FUNCTIONS: [(&str, usize, usize); 63] = [
+    ("abs", 1, 1),
+    ("absolute", 1, 1),
+    ("acos", 1, 1),
+    ("acosh", 1, 1),
+    ("arccos", 1, 1),
+    ("arccosh", 1, 1),
+    ("arcsin", 1, 1),
+    ("arcsinh", 1, 1),
+    ("arctan", 1, 1),
+    ("arctan2", 2, 2),
+    ("arctanh", 1, 1),
+    ("asin", 1, 1),
+    ("asinh", 1, 1),
+    ("atan", 1, 1),
+    ("atan2", 2, 2),
+    ("atanh", 1, 1),
+    ("cbrt", 1, 1),
+    ("ceil", 1, 1),
+    ("conj", 1, 1),
+    ("conjugate", 1, 1),
+    ("copysign", 2, 2),
+    ("cos", 1, 1),
+    ("cosh", 1, 1),
+    ("erf", 1, 1),
+    ("erfc", 1, 1),
+    ("exp", 1, 1),
+    ("exp2", 1, 1),
+    ("expm1", 1, 1),
+    ("fabs", 1, 1),
+    ("factorial", 1, 1),
+    ("floor", 1, 1),
+    ("fmax", 2, 2),
+    ("fmin", 2, 2),
+    ("gamma", 1, 1),
+    ("hypot", 2, 2),
+    ("imag", 1, 1),
+    ("isfinite", 1, 1),
+    ("isinf", 1, 1),
+    ("isnan", 1, 1),
+    ("lgamma", 1, 1),
+    ("log", 1, 1),
+    ("log10", 1, 1),
+    ("log1p", 1, 1),
+    ("log2", 1, 1),
+    ("logical_and", 2, 2),
+    ("logical_not", 1, 1),
+    ("logical_or", 2, 2),
+    ("maximum", 2, 2),
+    ("minimum", 2, 2),
+    ("neg", 1, 1),
+    ("nextafter", 2, 2),
+    ("real", 1, 1),
+    ("rint", 1, 1),
+    ("round", 1, 2),
+    ("signbit", 1, 1),
+    ("sin", 1, 1),
+    ("sinh", 1, 1),
+    ("sqrt", 1, 1),
+    ("tan", 1, 1),
+    ("tanh", 1, 1),
+    ("tgamma", 1, 1),
+    ("trunc", 1, 1),
+    ("where", 3, 3),
+];
 
 type Parsed<T> = std::result::Result<T, String>;
 
 /// The expression that a text is, and the names of its columns, each once.
 pub(super) fn parse(text: &str) -> Result<(Node, Vec<String>)> {
-    let mut parser = Parser { rest: text, names: Vec::new(), depth: 0, operators: 0 };
-    let node = parser.cut().and_then(|node| match parser.peek() {
-        None => Ok(node),
+    let mut parser = Parser { rest: text, names: Vec::new(), depth: 0, operators: 0, texts: 0 };
+    let node = parser.formula().and_then(|node| match parser.peek() {
         Some(_) => Err(parser.unexpected()),
+        None if parser.texts > 0 => Err("may not contain a text but to compare it".to_owned()),
+        None => Ok(node),
     });
     match node {
         Ok(node) => Ok((node, parser.names)),
@@ -28,72 +105,114 @@ struct Parser<'a> {
     names: Vec<String>,
     depth: u32,
     operators: u32,
+    /// Texts that nothing is compared with, so far.
+    texts: usize,
 }
 
 impl<'a> Parser<'a> {
-    fn cut(&mut self) -> Parsed<Node> {
-        let left = self.either()?;
-        let Some(comparison) = self.comparison() else { return Ok(left) };
-        let right = self.either()?;
-        if self.comparison().is_some() {
+    fn formula(&mut self) -> Parsed<Node> {
+        let left = self.level(0)?;
+        let Some(comparison) = self.one_of(&COMPARISONS) else { return Ok(left) };
+        let right = self.level(0)?;
+        if self.one_of(&COMPARISONS).is_some() {
             let advice = "has comparisons in a row: put each into parentheses";
             return Err(advice.to_owned());
         }
-        Ok(Node::Binary(comparison, Box::new(left), Box::new(right)))
+        if matches!(comparison, "==" | "!=") {
+            self.texts -= [&left, &right].iter().filter(|side| is_text(side)).count();
+        }
+        Ok(Node::Apply(comparison, vec![left, right]))
     }
 
-    fn comparison(&mut self) -> Option<Binary> {
-        // The longer ones first.
-        let comparisons = [
-            ("<=", Binary::LessEqual),
-            (">=", Binary::GreaterEqual),
-            ("==", Binary::Equal),
-            ("!=", Binary::NotEqual),
-            ("<", Binary::Less),
-            (">", Binary::Greater),
-        ];
-        comparisons.into_iter().find(|(sign, _)| self.take(sign)).map(|(_, comparison)| comparison)
-    }
-
-    fn either(&mut self) -> Parsed<Node> {
-        self.series(&[("|", Binary::Or)], Self::both)
-    }
-
-    fn both(&mut self) -> Parsed<Node> {
-        self.series(&[("&", Binary::And)], Self::sum)
-    }
-
-    fn sum(&mut self) -> Parsed<Node> {
-        self.series(&[("+", Binary::Add), ("-", Binary::Subtract)], Self::product)
-    }
-
-    fn product(&mut self) -> Parsed<Node> {
-        self.series(&[("*", Binary::Multiply), ("/", Binary::Divide)], Self::unary)
-    }
-
-    /// Parts with operators of equal standing between them, which bind to the left.
-    fn series(
-        &mut self,
-        operators: &[(&str, Binary)],
-        part: fn(&mut Self) -> Parsed<Node>,
-    ) -> Parsed<Node> {
-        let mut node = part(self)?;
-        while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.take(sign)) {
+    /// Parts with operators of one level between them.
+    fn level(&mut self, at: usize) -> Parsed<Node> {
+        let Some(operators) = LEVELS.get(at) else { return self.unary() };
+        let mut node = self.level(at + 1)?;
+        while let Some(operator) = self.one_of(operators) {
             self.operators += 1;
             if self.operators > OPERATORS_MAX {
                 return Err("is too long".to_owned());
             }
-            node = Node::Binary(*operator, Box::new(node), Box::new(part(self)?));
+            node = Node::Apply(operator, vec![node, self.level(at + 1)?]);
         }
         Ok(node)
     }
 
     fn unary(&mut self) -> Parsed<Node> {
-        let signs = [("-", Unary::Minus), ("+", Unary::Plus), ("~", Unary::Not)];
-        match signs.into_iter().find(|(sign, _)| self.take(sign)) {
-            Some((_, sign)) => Ok(Node::Unary(sign, Box::new(self.deeper(Self::unary)?))),
-            None => self.atom(),
+        match self.one_of(&SIGNS) {
+            Some(sign) => Ok(Node::Apply(sign, vec![self.deeper(Self::unary)?])),
+            None => self.power(),
         }
+    }
+
+    fn power(&mut self) -> Parsed<Node> {
+        let base = self.item()?;
+        match self.take("**") {
+            true => Ok(Node::Apply("**", vec![base, self.deeper(Self::unary)?])),
+            false => Ok(base),
+        }
+    }
+
+    fn item(&mut self) -> Parsed<Node> {
+        let mut node = self.atom()?;
+        while self.take("[") {
+            let index = self.deeper(Self::indices)?;
+            node = Node::Apply("[]", vec![node, index]);
+            self.operators += 1;
+            if self.operators > OPERATORS_MAX {
+                return Err("is too long".to_owned());
+            }
+        }
+        Ok(node)
+    }
+
+    fn indices(&mut self) -> Parsed<Node> {
+        let mut indices = vec![self.index()?];
+        let mut is_single = true;
+        while self.take(",") {
+            is_single = false;
+            if self.peek() != Some(']') {
+                indices.push(self.index()?);
+            }
+        }
+        self.expect("]")?;
+        Ok(match indices.pop() {
+            Some(only) if is_single => only,
+            last => Node::Apply("tuple", indices.into_iter().chain(last).collect()),
+        })
+    }
+
+    fn index(&mut self) -> Parsed<Node> {
+        if self.take("...") {
+            return Ok(Node::Ellipsis);
+        }
+        if matches!(self.peek(), Some(',' | ']')) {
+            return Err(self.unexpected());
+        }
+        let first = self.bound()?;
+        if !self.take(":") {
+            return Ok(first);
+        }
+        let second = self.bound()?;
+        let third = if self.take(":") { self.bound()? } else { Node::Nothing };
+        Ok(Node::Apply("slice", vec![first, second, third]))
+    }
+
+    /// A bound of a slice, which may be left out.
+    fn bound(&mut self) -> Parsed<Node> {
+        match self.peek() {
+            None => Err("ends too early".to_owned()),
+            Some(':' | ',' | ']') => Ok(Node::Nothing),
+            Some(_) if self.take_none() => Ok(Node::Nothing),
+            Some(_) => self.formula(),
+        }
+    }
+
+    fn take_none(&mut self) -> bool {
+        let rest = self.rest.strip_prefix("None");
+        let rest = rest.filter(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
     }
 
     fn atom(&mut self) -> Parsed<Node> {
@@ -101,13 +220,17 @@ impl<'a> Parser<'a> {
             Some('(') => self.in_parentheses(),
             Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
             Some(c) if c.is_alphabetic() || c == '_' => self.name(),
+            Some('"' | '\'') => {
+                self.texts += 1;
+                Ok(Node::Text(self.text()?))
+            }
             _ => Err(self.unexpected()),
         }
     }
 
     fn in_parentheses(&mut self) -> Parsed<Node> {
         self.expect("(")?;
-        let inside = self.deeper(Self::cut)?;
+        let inside = self.deeper(Self::formula)?;
         self.expect(")")?;
         Ok(inside)
     }
@@ -123,40 +246,91 @@ impl<'a> Parser<'a> {
     }
 
     fn number(&mut self) -> Parsed<Node> {
-        let mut before = ' ';
-        let text = self.word(|c| {
-            let is_part = c.is_ascii_alphanumeric()
-                || c == '.'
-                || (matches!(c, '+' | '-') && matches!(before, 'e' | 'E'));
-            before = c;
-            is_part
-        });
-        let is_float = text.contains(['.', 'e', 'E']);
-        let parsed = match is_float {
-            true => text.parse().ok().map(Node::Float),
-            false => text.parse().ok().map(Node::Int),
+        let radix = match self.rest.get(..2) {
+            Some("0x" | "0X") => 16,
+            Some("0o" | "0O") => 8,
+            Some("0b" | "0B") => 2,
+            _ => 10,
         };
-        parsed.ok_or_else(|| format!("has a number that cannot be read: {text}"))
+        let mut before = ' ';
+        let written = self.word(|c| {
+            let is_sign = matches!(c, '+' | '-') && radix == 10 && matches!(before, 'e' | 'E');
+            before = c;
+            is_sign || c.is_ascii_alphanumeric() || matches!(c, '.' | '_')
+        });
+        let digits = written.replace('_', "");
+        let parsed = if radix != 10 {
+            u64::from_str_radix(&digits[2..], radix).ok().map(Node::Int)
+        } else if let Some(part) = digits.strip_suffix(['j', 'J']) {
+            part.parse().ok().map(Node::Imaginary)
+        } else if digits.contains(['.', 'e', 'E']) {
+            digits.parse().ok().map(Node::Float)
+        } else {
+            digits.parse().ok().map(Node::Int)
+        };
+        parsed.ok_or_else(|| format!("has a number that cannot be read: {written}"))
     }
 
     fn name(&mut self) -> Parsed<Node> {
         let name = self.word(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
         match name {
             "and" | "or" | "not" => Err(spelt(name)),
+            "True" => Ok(Node::Bool(true)),
+            "False" => Ok(Node::Bool(false)),
+            "None" => Err("may not contain None but as an index".to_owned()),
             _ if self.peek() != Some('(') => Ok(self.column(name)),
-            "abs" => Ok(Node::Unary(Unary::Abs, Box::new(self.in_parentheses()?))),
             "get" => {
                 self.expect("(")?;
-                let quote = if self.take("'") { "'" } else { self.expect("\"").map(|()| "\"")? };
-                let Some((name, rest)) = self.rest.split_once(quote) else {
-                    return Err("ends too early".to_owned());
-                };
-                self.rest = rest;
+                let name = self.text()?;
                 self.expect(")")?;
-                Ok(self.column(name))
+                Ok(self.column(&name))
             }
-            _ => Err(format!("may not contain a function {name}")),
+            _ => self.call(name),
         }
+    }
+
+    fn call(&mut self, name: &str) -> Parsed<Node> {
+        let known = FUNCTIONS.iter().find(|(known, ..)| *known == name);
+        let Some((name, least, most)) = known else {
+            return Err(format!("may not contain a function {name:?}"));
+        };
+        self.expect("(")?;
+        let mut arguments = Vec::new();
+        while self.peek() != Some(')') {
+            arguments.push(self.deeper(Self::formula)?);
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.expect(")")?;
+        if !(*least..=*most).contains(&arguments.len()) {
+            return Err(format!(
+                "gives {name} {} arguments, and it takes {least}",
+                arguments.len()
+            ));
+        }
+        Ok(Node::Apply(name, arguments))
+    }
+
+    /// What is between quotes.
+    fn text(&mut self) -> Parsed<String> {
+        let quote = if self.take("'") { '\'' } else { self.expect("\"").map(|()| '"')? };
+        let (mut text, mut letters) = (String::new(), self.rest.chars());
+        loop {
+            match letters.next() {
+                None | Some('\n') => return Err("ends too early".to_owned()),
+                Some(letter) if letter == quote => break,
+                Some('\\') => text.push(match letters.next() {
+                    Some(same @ ('\\' | '\'' | '"')) => same,
+                    Some('n') => '\n',
+                    Some('t') => '\t',
+                    _ => return Err("has an unknown letter behind a backslash".to_owned()),
+                }),
+                Some(letter) => text.push(letter),
+            }
+        }
+        self.rest = letters.as_str();
+        Ok(text)
     }
 
     fn column(&mut self, name: &str) -> Node {
@@ -178,6 +352,10 @@ impl<'a> Parser<'a> {
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
+    }
+
+    fn one_of(&mut self, signs: &[Operator]) -> Option<Operator> {
+        signs.iter().copied().find(|sign| self.take(sign))
     }
 
     fn take(&mut self, sign: &str) -> bool {
@@ -208,6 +386,10 @@ impl<'a> Parser<'a> {
         }
         format!("cannot be read at {found:?}")
     }
+}
+
+fn is_text(node: &Node) -> bool {
+    matches!(node, Node::Text(_))
 }
 
 /// What to write for an operator of C++, or a word of Python's, that arrays do not have.

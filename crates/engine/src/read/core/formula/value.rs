@@ -2,7 +2,65 @@
 
 use rootfile::Numbers;
 
-use super::{Binary, Unary};
+use super::Operator;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unary {
+    Minus,
+    Plus,
+    Not,
+    Abs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Binary {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    And,
+    Or,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+}
+
+impl Unary {
+    /// What a formula calls so, with so many arguments.
+    pub fn of(operator: Operator, arguments: usize) -> Option<Self> {
+        Some(match (operator, arguments) {
+            ("-" | "neg", 1) => Unary::Minus,
+            ("+", 1) => Unary::Plus,
+            ("~", 1) => Unary::Not,
+            ("abs" | "absolute", 1) => Unary::Abs,
+            _ => return None,
+        })
+    }
+}
+
+impl Binary {
+    /// As [`Unary::of`].
+    pub fn of(operator: Operator, arguments: usize) -> Option<Self> {
+        Some(match (operator, arguments) {
+            ("+", 2) => Binary::Add,
+            ("-", 2) => Binary::Subtract,
+            ("*", 2) => Binary::Multiply,
+            ("/", 2) => Binary::Divide,
+            ("&", 2) => Binary::And,
+            ("|", 2) => Binary::Or,
+            ("<", 2) => Binary::Less,
+            ("<=", 2) => Binary::LessEqual,
+            (">", 2) => Binary::Greater,
+            (">=", 2) => Binary::GreaterEqual,
+            ("==", 2) => Binary::Equal,
+            ("!=", 2) => Binary::NotEqual,
+            _ => return None,
+        })
+    }
+}
 
 /// Constants, and one value an entry.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,0 +1,62 @@
+"""What stands for what the engine has opened: the classes of trees, RNTuples and files.
+
+Each class enters itself here when it is defined, so that what makes one need not import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+
+from . import _core
+
+if TYPE_CHECKING:
+    from .file import File
+    from .ntuple import RNTuple
+    from .tree import Tree
+
+Made = TypeVar("Made", bound=Callable[..., Any])
+
+_MAKERS: dict[str, Callable[..., Any]] = {}
+_TABLES: list[type[Any]] = []
+
+
+def makes(kind: str) -> Callable[[Made], Made]:
+    """Has a class, or a function, make what users hold of this kind."""
+
+    def enter(maker: Made) -> Made:
+        _MAKERS[kind] = maker
+        if isinstance(maker, type):
+            _TABLES.append(maker)
+        return maker
+
+    return enter
+
+
+def as_table(
+    core: _core.Table, url: str, path: str | None, again: Callable[[], _core.Table] | None = None
+) -> Tree | RNTuple:
+    """The engine's own; without a path, the only one in its file.
+
+    Args:
+        again: How to open it once more, where no file has it by this path.
+    """
+    make = _MAKERS["tree" if core.is_tree else "ntuple"]
+    table: Tree | RNTuple = make(core, url, core.path if path is None else path, again)
+    return table
+
+
+def open_table(url: str, path: str | None) -> Tree | RNTuple:
+    """Opens a file and the tree or RNTuple in it; without a path, the only one there is."""
+    return as_table(_core.open_table(url, path), url, path)
+
+
+def as_file(core: _core.File, url: str) -> File:
+    """A file that is open already."""
+    file: File = _MAKERS["file"](core, url)
+    return file
+
+
+def is_table(one: Any) -> TypeGuard[Tree | RNTuple]:
+    """Whether it is a tree or an RNTuple."""
+    return isinstance(one, tuple(_TABLES))

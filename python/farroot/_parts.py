@@ -1,0 +1,176 @@
+"""Tables read one after the other; reading can go on behind what cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._entries import EntrySelection
+from ._places import Place
+from ._progress import Telling, Wanted, waited
+from ._steps import Report, Skipped, Steps
+from .errors import (
+    Error,
+    InvalidArgumentError,
+    KeyInFileError,
+    NotFoundError,
+    SkippedWarning,
+    warn,
+)
+
+if TYPE_CHECKING:
+    from ._reading import Selection
+
+
+class Lacking(list[Skipped]):
+    """What has been left out so far, and what may be."""
+
+    def __init__(self, unreadable: bool, missing: bool = False) -> None:
+        super().__init__()
+        #: Whether reading goes on behind whatever cannot be read.
+        self.unreadable = unreadable
+        #: Whether files may lack the tree or one of its branches, or not be there.
+        self.missing = missing
+
+    @property
+    def any(self) -> bool:
+        """Whether anything may be left out."""
+        return self.unreadable or self.missing
+
+    def allows(self, one: Skipped) -> bool:
+        """Whether that may be left out."""
+        is_missing = one.tree_entry_stop is None and isinstance(
+            one.error, (NotFoundError, KeyInFileError)
+        )
+        return self.unreadable or (self.missing and is_missing)
+
+    def add(self, one: Skipped) -> None:
+        """Leaves something out.
+
+        Raises:
+            Error: the reason, where that may not be left out.
+        """
+        if not self.allows(one):
+            raise one.error
+        self.append(one)
+        if self.unreadable:
+            start, stop = one.tree_entry_start, one.tree_entry_stop
+            what = "all entries" if stop is None else f"entries {start} to {stop}"
+            warn(f"{what} of {one.file_path} are left out: {one.error}", SkippedWarning)
+
+
+class Account:
+    """Where the files begin among all entries, and what has been left out of them."""
+
+    def __init__(self, places: list[Place], skipped: Lacking, offset: int = 0) -> None:
+        self.places = places
+        self.skipped = skipped
+        self.offset, self._current, self._end = offset, 0, 0
+
+    def reach(self, number: int, stop: int) -> None:
+        """Everything up to this entry of this file has been read or left out."""
+        if number != self._current:
+            self.offset, self._current = self.offset + self._end, number
+        self._end = stop
+
+    def leave_out(
+        self, number: int, path: str | None, entries: tuple[int, int] | None, error: Error
+    ) -> None:
+        place = self.places[number]
+        start, stop = entries or (None, None)
+        self.skipped.add(Skipped(place.url, path or place.path, start, stop, error))
+        if stop is not None:
+            self.reach(number, stop)
+
+
+def begin(
+    places: list[Place], selection: Selection, step: _core.StepSize, *, goes_on: bool
+) -> _core.Parts:
+    """What begins to read these places."""
+    located = [each.located() for each in places]
+    return _core.parts(located, selection.request, step, on_error_report=goes_on)
+
+
+def made(
+    parts: _core.Parts,
+    account: Account,
+    first: int,
+    selection: Selection,
+    report: bool,
+    telling: Telling | None = None,
+) -> Iterator[Any]:
+    """Arrays of what is read, from this place on; what is left out goes to the account."""
+    steps = _taken(parts, account, first, selection, report, telling)
+    if telling is None:
+        yield from steps
+        return
+    try:
+        yield from steps
+        telling.files_done(len(account.places))
+        telling.tell()
+    finally:
+        telling.close()
+
+
+def _taken(
+    parts: _core.Parts,
+    account: Account,
+    first: int,
+    selection: Selection,
+    report: bool,
+    telling: Telling | None,
+) -> Iterator[Any]:
+    is_first = True
+    while True:
+        part = waited(telling, parts.next)
+        for one in parts.skipped():
+            account.leave_out(first + one.table, one.path, one.entries, one.error)
+        if part is None:
+            return
+        number, start, stop, columns = part.table, part.start, part.stop, part.columns
+        if is_first:
+            selection.warn_of(columns)
+        is_first = False
+        account.reach(first + number, stop)
+        offset = account.offset
+        made = [selection.assemble(columns, EntrySelection(start, stop, part.survivors, offset))]
+        del part, columns
+        if telling is not None:
+            telling.files_done(first + number)
+            telling.step(stop - start)
+        # Popped, so that it is the caller's alone: their `del` gives the memory back.
+        if report:
+            place = account.places[first + number]
+            yield made.pop(), Report(place.url, place.path, start, stop, offset)
+        else:
+            yield made.pop()
+
+
+def is_report(on_error: str) -> bool:
+    """Whether reading goes on behind what cannot be read.
+
+    Raises:
+        InvalidArgumentError: for anything but the two words.
+    """
+    if on_error not in ("raise", "report"):
+        raise InvalidArgumentError(f'on_error is "raise" or "report", not {on_error!r}')
+    return on_error == "report"
+
+
+def steps_with_gaps(
+    table: Any,
+    selection: Selection,
+    entries: tuple[int, int],
+    step: _core.StepSize,
+    report: bool,
+    progress: Wanted = None,
+) -> Steps:
+    """Steps through one table that go on behind what cannot be read."""
+    places = [Place(table._url, table.object_path, table, entries)]
+    account = Account(places, Lacking(unreadable=True))
+    if not selection.chosen:
+        return Steps(iter(()), account.skipped)
+    parts = begin(account.places, selection, step, goes_on=True)
+    telling = selection.telling(progress, *entries, None)
+    return Steps(made(parts, account, 0, selection, report, telling), account.skipped)

@@ -1,0 +1,158 @@
+"""Where trees and RNTuples are: in files, of which there may be many, or open already."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _core
+from ._addresses import expanded, path_text, split
+from ._filters import is_glob
+from ._kinds import as_table, is_table, open_table
+from ._uproot import taken
+from .errors import InvalidArgumentError, NotFoundError
+
+if TYPE_CHECKING:
+    from .dataset import Files
+    from .ntuple import RNTuple
+    from .tree import Tree
+
+
+class ChainFile(NamedTuple):
+    """One tree or RNTuple of a chain, and which of the chain's entries (half open) it has."""
+
+    file_path: str
+    object_path: str
+    entry_start: int
+    entry_stop: int
+
+    @classmethod
+    def all_of(cls, core: _core.Table) -> list[ChainFile] | None:
+        """Those of a chain; None of what is no chain."""
+        files = core.chain_files()
+        return None if files is None else [cls(*one) for one in files]
+
+
+@dataclass(frozen=True)
+class Place:
+    """One tree or RNTuple: where it is, or the open one itself."""
+
+    url: str
+    path: str | None
+    table: Tree | RNTuple | None = None
+    #: Which of its entries (half open), where not all.
+    entries: tuple[int, int] | None = None
+    #: Others whose entries belong to its own, by name.
+    friends: tuple[tuple[str, Place], ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many entries are read of it, once it is open."""
+        start, stop = self.entries or (0, 0 if self.table is None else self.table.num_entries)
+        return stop - start
+
+    def opened(self) -> Tree | RNTuple:
+        table = self.table
+        if table is None:
+            table = open_table(self.url, self.path)
+        return table._beside({name: place.opened() for name, place in self.friends})
+
+    def located(self) -> _core.TableLocation:
+        """What the engine is told of it."""
+        added = () if self.table is None else self.table._added.items()
+        with_table = {name: Place(one._url, one.object_path, one) for name, one in added}
+        friends = {**with_table, **dict(self.friends)}
+        return _core.TableLocation(
+            self.url,
+            self.path,
+            table=None if self.table is None else self.table._live(),
+            entries=self.entries,
+            friends=[(name, place.located()) for name, place in friends.items()],
+        )
+
+
+@taken
+def chain(files: Files) -> Tree | RNTuple:
+    """Trees or RNTuples of many files as one (``TChain``): the first says what columns there are.
+
+    They are opened side by side to be counted. What it gives is read as one tree is, by entries of
+    all files together; no step of an iteration reaches over the end of a file.
+
+    Args:
+        files: See :func:`iterate`.
+    """
+    places = places_of(files)
+    located = [place.located() for place in places]
+    core = _core.chain(located)
+    links = ChainFile.all_of(core) or []
+    url, path = places[0].url, core.path or links[0].object_path
+    again = partial(_core.chain, [_core.TableLocation(*one[:2]) for one in links])
+    return as_table(core, url, path, again)
+
+
+def beside(places: list[Place], friends: Mapping[str, Files] | None) -> list[Place]:
+    """Places with the friends that belong to each."""
+    for name, files in (friends or {}).items():
+        others = places_of(files)
+        if len(others) != len(places):
+            raise InvalidArgumentError(
+                f"the friend {name!r} has {len(others)} files for {len(places)}; "
+                "farroot.chain() takes them all as one"
+            )
+        pairs = zip(places, others, strict=True)
+        places = [replace(one, friends=(*one.friends, (name, other))) for one, other in pairs]
+    return places
+
+
+def places_of(files: Files) -> list[Place]:
+    places = list(_each_place(files))
+    if not places:
+        raise NotFoundError(f"no file matches {files!r}")
+    return places
+
+
+def _each_place(files: Files) -> Iterator[Place]:
+    """What is listed twice is read twice; but patterns of one address or dict may overlap."""
+    if is_table(files):
+        yield Place(files._url, files.object_path, files)
+    elif isinstance(files, (str, os.PathLike)):
+        url, path = split(files)
+        yield from dict.fromkeys(Place(match, path) for match in _matches(url))
+    elif isinstance(files, Mapping):
+        for path in files.values():
+            if path is not None and not isinstance(path, str):
+                raise InvalidArgumentError(f"the path of a tree is a string, not {path!r}")
+        matches = (
+            (match, path) for key, path in files.items() for match in _matches(path_text(key))
+        )
+        yield from dict.fromkeys(Place(*match) for match in matches)
+    elif isinstance(files, Iterable):
+        for each in files:
+            yield from _each_place(each)
+    else:
+        raise InvalidArgumentError(
+            "files are addresses, a dict of addresses and paths in them, open trees and RNTuples, "
+            f"or several of these, not {files!r}"
+        )
+
+
+def _matches(url: str) -> list[str]:
+    return _core.matching(expanded(url))
+
+
+def opened(other: Any) -> Tree | RNTuple:
+    """What a caller names as a friend: something open, an address, or several files.
+
+    Raises:
+        InvalidArgumentError: for what has no entries.
+    """
+    if is_table(other):
+        return other
+    if isinstance(other, (str, os.PathLike)) and not is_glob(os.fspath(other)):
+        return open_table(*split(other))
+    if isinstance(other, (str, os.PathLike, Iterable)):
+        return chain(other)
+    raise InvalidArgumentError(f"a friend is a tree, an RNTuple or an address, not {other!r}")

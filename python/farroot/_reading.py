@@ -1,0 +1,270 @@
+"""Reading columns of one table, all at once or step by step, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from . import _core, _libraries
+from ._columns import Chosen, Computed, Leaf
+from ._entries import EntrySelection, steps_of_files
+from ._libraries import How, Library
+from ._progress import Progress, Telling, Wanted, is_wanted, waited
+from ._selection import ColumnQuery, Doc, Place, chosen_columns
+from ._steps import Report, Steps
+from .errors import InvalidArgumentError, UnreadableWarning, warn
+
+if TYPE_CHECKING:
+    from ._formulas import Cut
+    from ._table import InFile
+
+
+#: What a step holds, from its first and last entry (half open).
+TellsEntries = Callable[[int, int], Report]
+
+
+@dataclass(frozen=True)
+class ReadRequest:
+    """What a call of `arrays`, `iterate` or `concatenate` says, checked before anything is read."""
+
+    choice: ColumnQuery
+    into: Library
+    how: How
+    doc: Doc = False
+
+    def of(self, place: Place) -> Selection:
+        """The columns of one table; errors as `chosen_columns`."""
+        cut = self.choice.decides(place)
+        chosen: Sequence[Chosen | Computed] = chosen_columns(place, self.choice)
+        if self.how is tuple or self.how is list:
+            chosen = self.choice.in_order(chosen)
+        return Selection(place.table, chosen, cut, self.into, self.how, self.doc)
+
+    def virtual_steps(
+        self,
+        place: Place,
+        entries: tuple[int, int],
+        step: _core.StepSize,
+        log: list[Any] | None,
+        report: TellsEntries | None = None,
+    ) -> Iterator[Any]:
+        """Steps whose columns are read when they are touched.
+
+        Raises:
+            InvalidArgumentError: for what cannot go together with ``virtual=True``.
+        """
+        from . import _virtual
+
+        _virtual.check(self)
+        return self.of(place).virtual_steps(*entries, step, log, report)
+
+    def virtual(self, place: Place, entries: tuple[int, int], log: list[Any] | None) -> Any:
+        """The same in one step."""
+        from . import _virtual
+
+        steps = self.virtual_steps(place, entries, _core.StepSize.whole(), log)
+        arrays = _virtual.whole(steps)
+        return self.read(place, *entries) if arrays is None else arrays
+
+    def read(self, place: Place, start: int, stop: int, progress: Wanted = None) -> Any:
+        """Columns of a range of entries, all at once."""
+        selection = self.of(place)
+        telling = selection.telling(progress, start, stop, 1)
+        if telling is None:
+            return selection.read(start, stop)
+        try:
+            arrays = telling.waited(lambda: selection.read(start, stop))
+            telling.step(stop - start)
+        finally:
+            telling.close()
+        return arrays
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Columns of one table, and what becomes of them."""
+
+    table: InFile[Any]
+    chosen: Sequence[Chosen | Computed]
+    cut: Cut | None
+    into: Library
+    how: How
+    #: Which texts of the file the arrays carry.
+    doc: Doc = False
+
+    @cached_property
+    def leaves(self) -> list[Leaf]:
+        """What is to be read, each once."""
+        return list({leaf.key: leaf for each in self.chosen for leaf in each.leaves()}.values())
+
+    @cached_property
+    def request(self) -> _core.Request:
+        """What the engine is asked for; required is what only one column requires."""
+        named = {leaf.key for each in self.chosen if not each.optional for leaf in each.leaves()}
+        columns = [leaf.request(optional=leaf.key not in named) for leaf in self.leaves]
+        if self.cut is None:
+            return _core.Request(columns)
+        deciding = [leaf.request() for leaf in self.cut.leaves()]
+        return _core.Request(columns, _core.Decision(deciding, self.cut.mask))
+
+    @property
+    def leaves_with_cut(self) -> list[Leaf]:
+        """What is to be read and what only the cut needs."""
+        deciding = [] if self.cut is None else self.cut.leaves()
+        return list({leaf.key: leaf for leaf in [*self.leaves, *deciding]}.values())
+
+    def plan(self, start: int, stop: int) -> list[_core.ReadPlan]:
+        """What would be fetched, also to decide on entries."""
+        columns = [leaf.request() for leaf in self.leaves_with_cut]
+        return self.table._live().plan(_core.Request(columns), start, stop)
+
+    def read(self, start: int, stop: int) -> Any:
+        """Columns of the entries ``start`` to ``stop``, all at once."""
+        batch = self.table._live().read(self.request, start, stop)
+        self.warn_of(batch.columns)
+        return self.assemble(batch.columns, EntrySelection(start, stop, batch.survivors))
+
+    def telling(self, progress: Wanted, start: int, stop: int, steps: int | None) -> Telling | None:
+        """What tells how far reading these entries in so many steps is, where that is wanted."""
+        if not is_wanted(progress):
+            return None
+        core, is_chain = self.table._live(), self.table.is_chain
+        begun = Progress(entries_total=stop - start, steps_total=steps)
+        if is_chain:
+            return Telling(progress, begun)
+        tables = core.plan(self.request, start, stop)
+        if self.cut is None:
+            stored = sum(column.stored_bytes for each in tables for column in each.columns)
+            begun = replace(begun, bytes_total=stored)
+        return Telling(progress, begun, core.file if len(tables) == 1 else None)
+
+    def steps(
+        self,
+        start: int,
+        stop: int,
+        step: _core.StepSize,
+        *,
+        report: TellsEntries | None = None,
+        progress: Wanted = None,
+    ) -> Steps:
+        """Columns step by step; reading begins with the call.
+
+        Args:
+            report: Says with each step which entries it holds.
+            progress: Who is told how far it is.
+        """
+        if not self.chosen:
+            return Steps(iter(()), [], 0)
+        batches = self.table._live().batches(self.request, start, stop, step)
+        total = batches.steps
+        if total is None and step.entries is not None:
+            total = steps_of_files(self.table.links, start, stop, step.entries)
+        telling = self.telling(progress, start, stop, total)
+        return Steps(self._steps(batches, report, telling), [], total)
+
+    def _steps(
+        self,
+        batches: _core.Batches,
+        report: TellsEntries | None,
+        telling: Telling | None,
+    ) -> Iterator[Any]:
+        is_first = True
+        try:
+            while (batch := waited(telling, batches.next)) is not None:
+                start, stop, columns = batch.start, batch.stop, batch.columns
+                if is_first:
+                    self.warn_of(columns)
+                is_first = False
+                made = [self.assemble(columns, EntrySelection(start, stop, batch.survivors))]
+                # While the caller works on a step, and on the next one, only the caller has it.
+                del batch, columns
+                if telling is not None:
+                    telling.step(stop - start)
+                yield made.pop() if report is None else (made.pop(), report(start, stop))
+        finally:
+            if telling is not None:
+                telling.close()
+
+    def virtual_steps(
+        self,
+        start: int,
+        stop: int,
+        step: _core.StepSize,
+        log: list[Any] | None,
+        report: TellsEntries | None = None,
+    ) -> Iterator[Any]:
+        """As `steps`, of columns that are read when they are touched."""
+        from ._virtual import column
+
+        keys = [leaf.key for leaf in self.leaves]
+        asked = _core.Request([leaf.request() for leaf in self.leaves])
+        lazy = self.table._live().lazy(asked, start, stop, step)
+
+        def unread(leaf: Leaf, begin: int, end: int) -> Any:
+            return column(lazy, leaf, keys.index(leaf.key), begin, end, log)
+
+        while (batch := lazy.next()) is not None:
+            begin, end = batch
+            read = partial(unread, begin=begin, end=end)
+            arrays = {each.name: _virtual(each, read) for each in self.chosen}
+            made = [self.into.table(arrays, EntrySelection(begin, end))]
+            del arrays
+            yield made.pop() if report is None else (made.pop(), report(begin, end))
+
+    def warn_of(self, columns: Sequence[_core.Column | _core.SkippedColumn]) -> None:
+        """Tells of the columns that only their data have shown to be unreadable."""
+        for column in columns:
+            if isinstance(column, _core.SkippedColumn):
+                what = "left out, since this version cannot read its data"
+                warn(f"{what}: {column.reason}; in {self.table.address}", UnreadableWarning)
+
+    def assemble(
+        self, columns: Sequence[_core.Column | _core.SkippedColumn], rows: EntrySelection
+    ) -> Any:
+        """Decoded columns, in the order of `leaves`, as the caller wants them."""
+        by_key = {
+            leaf.key: column
+            for leaf, column in zip(self.leaves, columns, strict=True)
+            if not isinstance(column, _core.SkippedColumn)
+        }
+        chosen = [
+            each
+            for each in self.chosen
+            if not each.optional or any(leaf.key in by_key for leaf in each.leaves())
+        ]
+        columns_by_name = {each.name: each for each in chosen}
+        arrays = {
+            name: self._documented(each, by_key, rows) for name, each in columns_by_name.items()
+        }
+        names = [each.name for each in chosen]
+        grouped = _libraries.group(self.into, self.how, arrays, names, rows)
+        if self.doc and self.how in (None, "zip"):
+            return self.into.documented(grouped, self._texts())
+        return grouped
+
+    def _documented(
+        self, each: Chosen | Computed, columns: Mapping[Any, _core.Column], rows: EntrySelection
+    ) -> Any:
+        array = each.array(columns, self.into, rows)
+        title = each.title if self.doc and isinstance(each, Chosen) else None
+        return array if title is None else self.into.documented(array, {"__doc__": title})
+
+    def _texts(self) -> dict[str, Any]:
+        if isinstance(self.doc, Mapping):
+            return {key: getattr(self.table, name) for key, name in self.doc.items()}
+        return {"__doc__": getattr(self.table, "title", None)}
+
+
+def _virtual(each: Chosen | Computed, read: Callable[[Leaf], Any]) -> Any:
+    from ._libraries.awkward import Awkward
+
+    if isinstance(each, Computed):
+        raise InvalidArgumentError(f"virtual=True reads nothing to compute {each.name!r} with")
+    if each.reinterpreted is not None:
+        raise InvalidArgumentError(f"virtual=True reads {each.name!r} as its type says only")
+    if each.parts is not None:
+        return Awkward().nested({part.name: _virtual(part, read) for part in each.parts})
+    (leaf,) = each.leaves()
+    return read(leaf)

@@ -1,0 +1,99 @@
+"""Steps of a read: which entries each holds, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import ArgumentTypeError, Error
+
+
+@dataclass(frozen=True)
+class Report:
+    """Which entries a step of an iteration holds.
+
+    ``tree_entry_*`` count from the beginning of the file's tree, ``global_entry_*`` from the
+    beginning of the first file's. All ranges are half open.
+    """
+
+    file_path: str
+    object_path: str | None
+    tree_entry_start: int
+    tree_entry_stop: int
+    global_offset: int = 0
+
+    @property
+    def global_entry_start(self) -> int:
+        return self.tree_entry_start + self.global_offset
+
+    @property
+    def global_entry_stop(self) -> int:
+        return self.tree_entry_stop + self.global_offset
+
+    #: As uproot calls them too.
+    start = global_entry_start
+    stop = global_entry_stop
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Entries that ``iterate(..., on_error="report")`` has left out.
+
+    The range is half open and counts from the beginning of the file's tree; it is None where the
+    file could not even be opened, which leaves out all of it.
+    """
+
+    file_path: str
+    object_path: str | None
+    tree_entry_start: int | None
+    tree_entry_stop: int | None
+    error: Error
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the error as its kind and its text."""
+        return {
+            "file_path": self.file_path,
+            "object_path": self.object_path,
+            "tree_entry_start": self.tree_entry_start,
+            "tree_entry_stop": self.tree_entry_stop,
+            "error": type(self.error).__name__,
+            "message": str(self.error),
+        }
+
+
+class Steps(Iterator[Any]):
+    """What ``iterate`` gives, and what it has left out so far.
+
+    ``len(steps)`` is their number in all, those taken included, where it is known beforehand: of
+    one tree or RNTuple, and of a chain in steps of entries.
+
+    Attributes:
+        skipped: In order; always empty unless ``on_error="report"`` or ``allow_missing=True``.
+    """
+
+    def __init__(
+        self, steps: Iterator[Any], skipped: list[Skipped], total: int | None = None
+    ) -> None:
+        self._steps = steps
+        self._total = total
+        self.skipped = skipped
+
+    def __len__(self) -> int:
+        if self._total is None:
+            # A TypeError, as of whatever has no length: list() and its like go on without it.
+            raise ArgumentTypeError(
+                "how many steps there are shows only while they are read; "
+                "len() knows it of one tree, and of farroot.chain() in steps of entries"
+            )
+        return self._total
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __next__(self) -> Any:
+        return next(self._steps)
+
+    def close(self) -> None:
+        """Ends the reading."""
+        self._steps = iter(())

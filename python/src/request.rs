@@ -1,0 +1,120 @@
+//! What is asked of a table: which columns, of which entries, in which steps.
+
+use engine::{Chosen, Cut, Step, Wanted};
+use pyo3::prelude::*;
+
+use crate::cut::{Raised, cut};
+use crate::error::exception;
+use crate::runtime::invalid;
+
+/// A branch or a field, and how it is wanted.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct ColumnRequest {
+    address: String,
+    optional: bool,
+    as_bytes: bool,
+    keep: Option<Vec<String>>,
+}
+
+#[pymethods]
+impl ColumnRequest {
+    #[new]
+    #[pyo3(signature = (address, *, optional = false, as_bytes = false, keep = None))]
+    fn new(address: String, optional: bool, as_bytes: bool, keep: Option<Vec<String>>) -> Self {
+        ColumnRequest { address, optional, as_bytes, keep }
+    }
+}
+
+/// What decides about entries: columns, and a function of them.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Decision {
+    columns: Vec<Py<ColumnRequest>>,
+    function: Py<PyAny>,
+}
+
+#[pymethods]
+impl Decision {
+    #[new]
+    fn new(columns: Vec<Py<ColumnRequest>>, function: Py<PyAny>) -> Self {
+        Decision { columns, function }
+    }
+}
+
+/// The columns that are read, and what decides about entries.
+#[pyclass(frozen, module = "farroot._core")]
+pub struct Request {
+    columns: Vec<Py<ColumnRequest>>,
+    decision: Option<Py<Decision>>,
+}
+
+#[pymethods]
+impl Request {
+    #[new]
+    #[pyo3(signature = (columns, decision = None))]
+    fn new(columns: Vec<Py<ColumnRequest>>, decision: Option<Py<Decision>>) -> Self {
+        Request { columns, decision }
+    }
+}
+
+impl Request {
+    /// The columns as the engine has them.
+    pub fn wanted(&self) -> Wanted {
+        Wanted::Chosen(self.columns.iter().map(chosen).collect())
+    }
+
+    /// The decision as the engine has it, and the exception that it raises.
+    pub fn cut(&self, py: Python<'_>) -> (Option<Cut>, Raised) {
+        let Some(decision) = &self.decision else { return (None, Raised::default()) };
+        let Decision { columns, function } = decision.get();
+        let (cut, raised) = cut(py, columns.iter().map(chosen).collect(), function);
+        (Some(cut), raised)
+    }
+}
+
+fn chosen(request: &Py<ColumnRequest>) -> Chosen {
+    let ColumnRequest { address, optional, as_bytes, keep } = request.get();
+    let (name, keep) = (address.clone(), keep.clone());
+    Chosen { name, optional: *optional, as_bytes: *as_bytes, keep }
+}
+
+/// How much comes at a time: entries, or the bytes that they take decoded as in `"100 MB"`; without
+/// either all at once.
+#[pyclass(frozen, get_all, module = "farroot._core")]
+pub struct StepSize {
+    entries: Option<u64>,
+    bytes: Option<u64>,
+}
+
+#[pymethods]
+impl StepSize {
+    #[new]
+    fn new(py: Python<'_>, size: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(text) = size.extract::<&str>() {
+            let bytes = remote::parse_bytes(text).map_err(|error| exception(py, &error))?;
+            return Ok(StepSize { entries: None, bytes: Some(bytes) });
+        }
+        match size.extract::<u64>() {
+            Ok(entries) if entries > 0 => Ok(StepSize { entries: Some(entries), bytes: None }),
+            _ => {
+                let what = "a step is a number of entries or a size as \"100 MB\", not";
+                Err(invalid(py, &format!("{what} {}", size.repr()?)))
+            }
+        }
+    }
+
+    /// All at once.
+    #[staticmethod]
+    fn whole() -> Self {
+        StepSize { entries: None, bytes: None }
+    }
+}
+
+impl StepSize {
+    pub fn step(&self) -> Step {
+        match (self.entries, self.bytes) {
+            (Some(entries), _) => Step::Entries(entries),
+            (None, Some(bytes)) => Step::Bytes(bytes),
+            (None, None) => Step::Whole,
+        }
+    }
+}
