@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, overload
 
 from . import _core, _libraries
 from ._entries import StepSize, entry_range, memory
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
     from ._selection import Place
     from ._types import ArrowName, AwkwardName, LibraryName, NumPyName, Options, PandasName
+
+
+#: What columns are put in with ``how=``.
+Grouped = TypeVar("Grouped", tuple[Any, ...], list[Any], dict[str, Any])
 
 
 class Readable(Named[Column]):
@@ -95,31 +99,9 @@ class Readable(Named[Column]):
         cut: str | None = None,
         *,
         library: LibraryName = "ak",
-        how: type[tuple[Any, ...]],
+        how: type[Grouped],
         **options: Unpack[Options],
-    ) -> tuple[Any, ...]: ...
-
-    @overload
-    def arrays(
-        self,
-        expressions: str | Iterable[str] | None = None,
-        cut: str | None = None,
-        *,
-        library: LibraryName = "ak",
-        how: type[list[Any]],
-        **options: Unpack[Options],
-    ) -> list[Any]: ...
-
-    @overload
-    def arrays(
-        self,
-        expressions: str | Iterable[str] | None = None,
-        cut: str | None = None,
-        *,
-        library: LibraryName = "ak",
-        how: type[dict[str, Any]],
-        **options: Unpack[Options],
-    ) -> dict[str, Any]: ...
+    ) -> Grouped: ...
 
     @overload
     def arrays(
@@ -146,7 +128,7 @@ class Readable(Named[Column]):
         entry_start: int | None = None,
         entry_stop: int | None = None,
         library: LibraryName = "ak",
-        how: How = None,
+        how: Any = None,
         ak_add_doc: Doc = False,
         virtual: bool = False,
         access_log: list[Any] | None = None,

@@ -15,7 +15,7 @@ from .errors import ArgumentTypeError, InvalidArgumentError, KeyInFileError
 if TYPE_CHECKING:
     from ._core import ColumnInfo
     from ._selection import ColumnQuery
-    from ._table import InFile
+    from ._table import ColumnOf, InFile
     from ._types import Filters
 
 
@@ -29,23 +29,7 @@ class Writable(Protocol):
     def write(self, text: str, /) -> object: ...
 
 
-class _Column(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def typename(self) -> str: ...
-
-    @property
-    def _shape_shown(self) -> str: ...
-
-    @property
-    def _info(self) -> ColumnInfo: ...
-
-    def _walk(self, prefix: str, recursive: bool) -> Iterator[tuple[str, Any]]: ...
-
-
-Column = TypeVar("Column", bound=_Column)
+Column = TypeVar("Column", bound="ColumnOf[Any]")
 
 
 class Named(Explained, Generic[Column]):
@@ -289,7 +273,7 @@ class Named(Explained, Generic[Column]):
 
 
 def write_table(
-    items: Iterable[tuple[str, _Column]],
+    items: Iterable[tuple[str, ColumnOf[Any]]],
     stream: Writable | None,
     limit: int | None,
     widths: Sequence[int | None] = (None, None, None),

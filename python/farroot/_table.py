@@ -315,6 +315,12 @@ class ColumnOf(NothingToClose, Readable[Column]):
         return self._info.name
 
     @property
+    def typename(self) -> str:
+        """The C++ type: of a branch as uproot spells it (``int32_t[]``), of a field as the file
+        does, where untyped collections and records have none."""
+        return self._info.typename
+
+    @property
     def parent(self) -> Any:
         """What it is directly in: one of its kind, or the tree or RNTuple."""
         above = self._info.parent
@@ -334,6 +340,24 @@ class ColumnOf(NothingToClose, Readable[Column]):
     def top_level(self) -> bool:
         """Whether it is in no other."""
         return self._info.parent is None
+
+    @property
+    def datashape(self) -> str:
+        """The type of an entry in Awkward's spelling.
+
+        Raises:
+            UnsupportedError: where there is none, since a branch only groups others or cannot be
+                read.
+        """
+        return self._info.datashape()
+
+    @property
+    def _shape_shown(self) -> str:
+        """As :attr:`datashape`; ``group`` or ``unsupported`` where there is none."""
+        try:
+            return self.datashape
+        except UnsupportedError:
+            return "group" if self._info.is_group else "unsupported"
 
     @property
     def index(self) -> int:

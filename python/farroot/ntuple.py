@@ -14,7 +14,6 @@ from ._selection import ColumnQuery, Place
 from ._shown import shown
 from ._table import ColumnOf, InFile
 from ._uproot import taken
-from .errors import UnsupportedError
 
 if TYPE_CHECKING:
     from ._types import LibraryName
@@ -82,24 +81,13 @@ class Field(ColumnOf["Field"], HasFields):
     """A field of an RNTuple; itself a mapping to the fields in it."""
 
     @property
-    def typename(self) -> str:
-        """The C++ type as the file has it; empty for untyped collections and records."""
-        return self._info.typename
-
-    @property
     def description(self) -> str:
         return self._info.title
 
     @property
     def interpretation(self) -> str:
         """The type of an entry in Awkward's spelling; ``unsupported`` without one."""
-        try:
-            return self._info.datashape()
-        except UnsupportedError:
-            return "unsupported"
-
-    #: What a table of fields shows.
-    _shape_shown = interpretation
+        return self._shape_shown
 
     @taken
     def array(

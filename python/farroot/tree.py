@@ -32,6 +32,46 @@ class HasBranches(Readable["Branch"]):
     _kind = "branch"
     _table: Tree
 
+    def _object(self) -> Any:
+        """The TTree or TBranch itself."""
+        raise NotImplementedError
+
+    @property
+    def classname(self) -> str:
+        """Its own class: ``TTree``, ``TChain``, ``TBranchElement``, ..."""
+        return str(self._object().classname)
+
+    @property
+    def all_members(self) -> dict[str, Any]:
+        """Its own members: ``tree.all_members["fUserInfo"]`` has what was put there."""
+        return dict(self._object())
+
+    @taken
+    def member(self, name: str) -> Any:
+        """One of :attr:`all_members`."""
+        return self._object()[name]
+
+    @property
+    def _stored(self) -> Stored:
+        """How large it is in its files."""
+        raise NotImplementedError
+
+    @property
+    def compressed_bytes(self) -> int:
+        """Bytes of all baskets of a tree, as it keeps them, or of the branch's own; of a chain,
+        in all files."""
+        return self._stored.compressed
+
+    @property
+    def uncompressed_bytes(self) -> int:
+        """The same bytes when uncompressed."""
+        return self._stored.uncompressed
+
+    @property
+    def compression_ratio(self) -> float:
+        """Uncompressed by compressed bytes; 1.0 where there are none."""
+        return self._stored.ratio
+
     @property
     def branches(self) -> list[Branch]:
         """The branches directly below, in the order of the file."""
@@ -93,24 +133,9 @@ class Tree(InFile["Branch"], HasBranches):
         return self._live().title
 
     @property
-    def classname(self) -> str:
-        """``TTree``, ``TNtuple``, ..., or ``TChain``."""
-        return str(self._object().classname)
-
-    @property
     def class_version(self) -> int:
         """The version of its class that wrote it."""
         return int(self._object().class_version)
-
-    @property
-    def all_members(self) -> dict[str, Any]:
-        """The members of the TTree itself: ``all_members["fUserInfo"]`` has what was put there."""
-        return dict(self._object())
-
-    @taken
-    def member(self, name: str) -> Any:
-        """One of :attr:`all_members`."""
-        return self._object()[name]
 
     def _object(self) -> Any:
         """The TTree itself."""
@@ -127,30 +152,9 @@ class Tree(InFile["Branch"], HasBranches):
         """Of a chain, in all of its files."""
         return of_chain(self)
 
-    def _stored(self, branch: int | None = None) -> Stored:
-        """How large the tree is in its files, or one of its branches."""
-        if self.is_chain:
-            whole, branches = self._stored_in_files
-            infos = self._columns()
-            return whole if branch is None else branches.get(infos[branch].path, Stored())
-        if branch is None:
-            return Stored.of(self._live().stored())
-        return Stored.of(self._columns()[branch].stored())
-
     @property
-    def compressed_bytes(self) -> int:
-        """Bytes of all baskets, as the tree keeps them; of a chain, in all files."""
-        return self._stored().compressed
-
-    @property
-    def uncompressed_bytes(self) -> int:
-        """Bytes of all baskets when uncompressed, as the tree keeps them."""
-        return self._stored().uncompressed
-
-    @property
-    def compression_ratio(self) -> float:
-        """Uncompressed by compressed bytes; 1.0 where there are none."""
-        return self._stored().ratio
+    def _stored(self) -> Stored:
+        return self._stored_in_files[0] if self.is_chain else Stored.of(self._live().stored())
 
     @property
     def index(self) -> Index | None:
@@ -174,6 +178,8 @@ class Tree(InFile["Branch"], HasBranches):
 class Branch(ColumnOf["Branch"], HasBranches):
     """A branch of a tree; itself a mapping to the branches below it."""
 
+    _known_object: Any = None
+
     @property
     def number(self) -> int:
         """Position among all branches of the tree, depth first."""
@@ -183,27 +189,10 @@ class Branch(ColumnOf["Branch"], HasBranches):
     def title(self) -> str:
         return self._info.title
 
-    @cached_property
     def _object(self) -> Any:
-        """The TBranch itself."""
-        above = self.parent
-        holder = above._object if isinstance(above, Branch) else above._object()
-        return holder["fBranches"][self.index]
-
-    @property
-    def classname(self) -> str:
-        """The branch's own class: ``TBranch``, ``TBranchElement``, ..."""
-        return str(self._object.classname)
-
-    @property
-    def all_members(self) -> dict[str, Any]:
-        """The members of the TBranch itself."""
-        return dict(self._object)
-
-    @taken
-    def member(self, name: str) -> Any:
-        """One of :attr:`all_members`."""
-        return self._object[name]
+        if self._known_object is None:
+            self._known_object = self.parent._object()["fBranches"][self.index]
+        return self._known_object
 
     @property
     def aliases(self) -> dict[str, str]:
@@ -221,29 +210,6 @@ class Branch(ColumnOf["Branch"], HasBranches):
         if self.is_group or self._table.is_chain:
             return self._table.num_entries
         return self._info.num_entries
-
-    @property
-    def typename(self) -> str:
-        """The C++ type, as uproot spells it: ``float``, ``int32_t[]``, ``std::vector<float>``."""
-        return self._info.typename
-
-    @property
-    def datashape(self) -> str:
-        """The type of an entry in Awkward's spelling.
-
-        Raises:
-            UnsupportedError: where there is none, since the branch only groups others or cannot be
-                read.
-        """
-        return self._info.datashape()
-
-    @property
-    def _shape_shown(self) -> str:
-        """As :attr:`datashape`; ``group`` or ``unsupported`` where there is none."""
-        try:
-            return self.datashape
-        except UnsupportedError:
-            return "group" if self.is_group else "unsupported"
 
     @property
     def interpretation(self) -> Interpretation:
@@ -272,24 +238,15 @@ class Branch(ColumnOf["Branch"], HasBranches):
         return Leaf(self._info).is_readable
 
     @property
-    def compressed_bytes(self) -> int:
-        """Bytes of the branch's own baskets; of a chain, in all files."""
-        return self._table._stored(self._number).compressed
-
-    @property
-    def uncompressed_bytes(self) -> int:
-        """Bytes of the branch's own baskets when uncompressed."""
-        return self._table._stored(self._number).uncompressed
-
-    @property
-    def compression_ratio(self) -> float:
-        """Uncompressed by compressed bytes; 1.0 where there are none."""
-        return self._table._stored(self._number).ratio
+    def _stored(self) -> Stored:
+        if self._table.is_chain:
+            return self._table._stored_in_files[1].get(self.path, Stored())
+        return Stored.of(self._info.stored())
 
     @property
     def num_baskets(self) -> int:
         """Number of the branch's own baskets."""
-        return self._table._stored(self._number).baskets
+        return self._stored.baskets
 
     def _baskets(self) -> list[_core.Basket]:
         if self._table.is_chain:
