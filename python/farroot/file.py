@@ -166,22 +166,9 @@ class Directory(NothingToClose, Explained):
         return found
 
     @taken
-    def keys(
-        self,
-        *,
-        recursive: bool = True,
-        cycle: bool = True,
-        filter_name: Filter = None,
-        filter_classname: Filter = None,
-    ) -> list[str]:
+    def keys(self, **filters: Any) -> list[str]:
         """Names of the objects; the arguments are those of :meth:`classnames`."""
-        found = self.classnames(
-            recursive=recursive,
-            cycle=cycle,
-            filter_name=filter_name,
-            filter_classname=filter_classname,
-        )
-        return list(found)
+        return list(self.classnames(**filters))
 
     @taken
     def items(self, **filters: Any) -> list[tuple[str, Any]]:
@@ -269,8 +256,9 @@ class Directory(NothingToClose, Explained):
         path = self._below(where)
         # Raises what says what there is instead.
         self.classname_of(where, recursive=recursive)
-        for (_, _, _, title, _), behind in self._file._towards(path):
-            if not behind:
+        number = path.rpartition("/")[-1].partition(";")[2]
+        for key, cycle, _, title, _ in self._file._keys():
+            if key == _uncycled(path) and number in ("", str(cycle)):
                 return title
         raise KeyInFileError(f"nothing is called {path!r}; in {self.url}")
 
@@ -337,13 +325,15 @@ class Directory(NothingToClose, Explained):
 
     def _branch_at(self, path: str) -> Branch | Field | None:
         """The branch or field at a path that leads into a tree or an RNTuple."""
-        for (_, _, classname, *_), name in self._file._towards(path):
-            if not name:
+        core, parts = self._file._live(), path.split("/")
+        for end in range(1, len(parts)):
+            table, name = "/".join(parts[:end]), "/".join(parts[end:])
+            try:
+                classname = core.class_at(table)
+            except KeyInFileError:
                 continue
-            # With the cycles that were asked for.
-            table = path[: -len(name) - 1]
             if classname in TREE_CLASSES:
-                return self._file._tree_at(table)[name]
+                return as_table(core.tree(table), self._file._url, table)[name]
             if classname in NTUPLE_CLASSES:
                 ntuple: RNTuple = self._file[table]
                 # It may be an attribute set that was meant, of which the engine has told.
@@ -353,7 +343,11 @@ class Directory(NothingToClose, Explained):
     def __contains__(self, where: object) -> bool:
         if not isinstance(where, str):
             return False
-        return any(not behind for _, behind in self._file._towards(self._below(where)))
+        try:
+            self._file._live().class_at(self._below(where))
+        except KeyInFileError:
+            return False
+        return True
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -388,29 +382,6 @@ class Directory(NothingToClose, Explained):
 def _uncycled(path: str) -> str:
     """A path without cycles: ``one;1/two;1`` is ``one/two``."""
     return "/".join(re.sub(r";\d+$", "", part) for part in path.split("/"))
-
-
-def _behind(path: str, key: str, cycle: int) -> str | None:
-    """What a path goes on with behind a key, each part with or without its cycle.
-
-    Empty where it is the key; None where it is or leads to another one.
-    """
-    parts, names = path.split("/"), key.split("/")
-    here = parts[: len(names)]
-    if _uncycled("/".join(here)) != key and "/".join(here) != key:
-        return None
-    last = here[-1]
-    if last != names[-1] and last != f"{names[-1]};{cycle}":
-        return None
-    return "/".join(parts[len(names) :])
-
-
-def _are_there(path: str, keys: set[str]) -> bool:
-    """Whether the directories of a path have the cycles that it names."""
-    parts = path.split("/")
-    named = (number for number, part in enumerate(parts[:-1]) if re.search(r";\d+$", part))
-    uncycled = _uncycled(path).split("/")
-    return all("/".join([*uncycled[:number], parts[number]]) in keys for number in named)
 
 
 class File(Directory):
@@ -453,21 +424,6 @@ class File(Directory):
                 if problem is not None:
                     warn(f"{path} is not listed: {problem}", UnreadableWarning)
         return self._known_keys
-
-    def _towards(self, path: str) -> Iterator[tuple[_Key, str]]:
-        """The keys at or above a path, and what it goes on with behind each.
-
-        Each part of the path may end with its cycle; without one the highest is meant.
-        """
-        keys = self._keys()
-        cycles = {f"{path};{cycle}" for path, cycle, *_ in keys}
-        for key in keys:
-            behind = _behind(path, key[0], key[1])
-            if behind is not None and _are_there(path, cycles):
-                yield key, behind
-
-    def _tree_at(self, path: str) -> Tree | RNTuple:
-        return as_table(self._live().tree(path), self._url, path)
 
     @property
     def size(self) -> int:
