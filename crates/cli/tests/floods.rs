@@ -22,6 +22,8 @@ use xrootd::message::{
 
 /// Clients of one flood.
 const CLIENTS: usize = 200;
+/// Of these, connected at the same time: each waits until its requests are sent, or stuck.
+const CLIENTS_AT_ONCE: usize = 25;
 /// What the server may use at its height under any of these floods, kB: 200 MB.
 const MEMORY_KB_MAX: u64 = 200_000;
 const HONEST_BYTES: usize = 3_000_000;
@@ -52,11 +54,6 @@ fn served(options: &[&str]) -> Served {
     // Takes no room on the disk.
     large.set_len(8 << 30).unwrap();
     fs::write(folder.path().join("honest.root"), honest_bytes()).unwrap();
-    fs::create_dir(folder.path().join("many")).unwrap();
-    for number in 0..5000 {
-        fs::write(folder.path().join(format!("many/run-{number:08}-of-the-flood.root")), "")
-            .unwrap();
-    }
     let mut process = Command::new(env!("CARGO_BIN_EXE_farroot"))
         .args(["serve", "--port", "0"])
         .args(options)
@@ -76,6 +73,15 @@ fn honest_bytes() -> Vec<u8> {
 }
 
 impl Served {
+    /// A folder with a long listing.
+    fn add_many_files(&self) {
+        let folder = self.folder.path().join("many");
+        fs::create_dir(&folder).unwrap();
+        for number in 0..1000 {
+            fs::File::create(folder.join(format!("run-{number:08}-of-the-flood.root"))).unwrap();
+        }
+    }
+
     /// A figure of the server's process, as the kernel counts it: kB, or a count.
     fn figure(&self, name: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
@@ -90,22 +96,31 @@ impl Served {
     /// Connections that ask, and do not read. What they ask for is sent as far as the server takes
     /// it.
     fn flood(&self, count: usize, asks: &[u8]) -> Vec<TcpStream> {
-        let connect = |_| {
+        let connect = || {
             let mut stream = self.connect();
             stream.set_write_timeout(Some(Duration::from_millis(20))).unwrap();
             let _ = stream.write_all(asks);
             stream
         };
-        (0..count).map(connect).collect()
+        let mut flood = Vec::new();
+        while flood.len() < count {
+            let several = CLIENTS_AT_ONCE.min(count - flood.len());
+            std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..several).map(|_| scope.spawn(connect)).collect();
+                flood.extend(threads.into_iter().map(|thread| thread.join().unwrap()));
+            });
+        }
+        flood
     }
 
     /// Waits until the server takes no more memory for what it has been asked, 20 s at most.
     fn settle(&self) {
-        let mut before = 0;
-        for _ in 0..40 {
-            std::thread::sleep(Duration::from_millis(500));
+        let (mut before, mut same) = (0, 0);
+        for _ in 0..200 {
+            std::thread::sleep(Duration::from_millis(100));
             let now = self.figure("VmHWM");
-            if now == before || now > MEMORY_KB_MAX {
+            same = if now == before { same + 1 } else { 0 };
+            if same == 5 || now > MEMORY_KB_MAX {
                 return;
             }
             before = now;
@@ -198,6 +213,7 @@ fn http_clients_that_do_not_read_a_thousand_ranges() {
 #[test]
 fn http_clients_that_do_not_read_listings() {
     let served = served(&[]);
+    served.add_many_files();
     let asks = "GET /many/ HTTP/1.1\r\nHost: x\r\n\r\n".repeat(1000);
     let _flood = served.flood(CLIENTS, asks.as_bytes());
     served.assert_an_honest_client_is_served();
@@ -254,6 +270,7 @@ fn xrootd_clients_that_do_not_read_vectors() {
 #[test]
 fn xrootd_clients_that_do_not_read_listings_and_checksums() {
     let served = served(&[]);
+    served.add_many_files();
     let list = |stream| {
         Dirlist { options: DirlistOptions::WITH_STAT, path: "/many".to_owned() }.frame(stream)
     };
@@ -306,27 +323,27 @@ fn distant_clients_that_do_not_read() {
 /// Sessions with a handshake only took all places, for ever.
 #[test]
 fn more_handshakes_than_there_are_places() {
-    let served = served(&[]);
+    let served = served(&["--connections", "300", "--connections-per-address", "300"]);
     let mut flood = Vec::new();
-    for number in 0..1001 {
+    for number in 0..301 {
         let mut stream = served.connect();
         // Some say half of it, some do not log in, some say half a request in HTTP, some nothing at
         // all.
-        let said: &[u8] = match number % 4 {
+        let sent: &[u8] = match number % 4 {
             0 => &handshake::REQUEST,
             1 => &handshake::REQUEST[..10],
             2 => b"GET /honest.root HTTP/1.1\r\nHost",
             _ => b"",
         };
-        let _ = stream.write_all(said);
+        let _ = stream.write_all(sent);
         flood.push(stream);
     }
     served.assert_an_honest_client_is_served();
     // Sessions that have logged in and then say nothing.
     drop(flood);
-    let _idle = served.flood(1001, &logged_in());
+    let _idle = served.flood(301, &logged_in());
     served.assert_an_honest_client_is_served();
-    served.assert_modest("1,001 sessions that say nothing");
+    served.assert_modest("301 sessions that say nothing");
 }
 
 /// All places of an address are taken by clients at work: other addresses are served, and one more
