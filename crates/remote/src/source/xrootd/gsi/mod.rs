@@ -118,4 +118,6 @@ impl Peer for Judge {
 #[cfg(test)]
 mod bed;
 #[cfg(test)]
+mod fake;
+#[cfg(test)]
 mod tests;

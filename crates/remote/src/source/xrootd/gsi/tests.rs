@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use xrootd::auth::gsi::buffer::{BucketType, Buffer};
 use xrootd::auth::{Credential, Method};
 use xrootd::client::{Client, ClientConfig, Event};
 use xrootd::error::SessionError;
@@ -199,6 +200,57 @@ fn what_a_server_refuses_is_explained_by_what_is_known_here() {
     let (refusal, why) = told_of(&grid.certificate("foreign", &foreign));
     assert!(refusal.contains("unknown CA"), "{refusal}");
     assert!(why.contains("/CN=Another CA"), "{why}");
+}
+
+/// A grid with the certificate of a host for a server that is none of Debian's.
+fn fake_bed() -> Option<(Grid, Identity, Wallet)> {
+    let grid = Grid::new()?;
+    let host = grid.authority.host("localhost", &["localhost"], &grid.keys[0]);
+    let file = grid.certificate("host", &host);
+    let identity = grid.wallet(Some(&file), "certificates").identity().unwrap().unwrap();
+    let wallet = grid.wallet(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
+    Some((grid, identity, wallet))
+}
+
+#[test]
+fn a_server_with_the_prime_and_the_digest_of_xrootd_6_is_read() {
+    let Some((grid, host, wallet)) = fake_bed() else { return };
+    let (port, server) = fake::serve(host, |message| message);
+    let told = read(&wallet, "localhost", port, Profile::default());
+    assert_eq!((told.why(), told.flights), (String::new(), 2));
+    assert!(told.bytes == content());
+    let chain = server.join().unwrap().chain.unwrap();
+    assert!(chain.ends_with(&grid.user.pem) && chain.matches("BEGIN CERTIFICATE").count() == 2);
+}
+
+/// The bytes of a digest with its name, signed raw, would be a signature under anything.
+#[test]
+fn a_server_that_wants_forty_bytes_signed_gets_nothing() {
+    let Some((_grid, host, wallet)) = fake_bed() else { return };
+    let (port, server) = fake::serve(host, |message| {
+        let (mut outer, _) = Buffer::decode(&message).unwrap();
+        let (mut main, _) = Buffer::decode(outer.get(BucketType::MAIN).unwrap()).unwrap();
+        main.buckets.retain(|(kind, _)| *kind != BucketType::TAG);
+        main.buckets.push((BucketType::TAG, &[b'x'; 40]));
+        let main = main.encode();
+        outer.buckets.retain(|(kind, _)| *kind != BucketType::MAIN);
+        outer.buckets.push((BucketType::MAIN, &main));
+        outer.encode().into()
+    });
+    let told = read(&wallet, "localhost", port, Profile::default());
+    assert!(told.why().contains("40 bytes signed"), "{}", told.why());
+    assert_eq!(told.flights, 1);
+    assert_eq!(server.join().unwrap().messages, 1);
+}
+
+#[test]
+fn a_server_that_wants_a_proxy_of_the_proxy_gets_none() {
+    let Some((_grid, host, wallet)) = fake_bed() else { return };
+    let (port, server) =
+        fake::serve(host, |_| Buffer { step: 2002, buckets: Vec::new() }.encode().into());
+    let told = read(&wallet, "localhost", port, Profile::default());
+    assert!(told.why().contains("delegated"), "{}", told.why());
+    assert_eq!((told.flights, server.join().unwrap().messages), (1, 1));
 }
 
 #[test]
