@@ -1,99 +1,234 @@
 //! One connection: the client's bytes go to the socket and back, the driver's commands to the
 //! client.
 
+use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
+use futures::future::{BoxFuture, OptionFuture};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use xrootd::client::{Client, Event, HowToRetry};
-use xrootd::error::SessionError;
+use tokio::sync::watch;
+use xrootd::client::{Client, Event};
+use xrootd::profile::Start;
 
 use super::XrootdServer;
+use super::opening::{Opening, Ready};
 use super::session::{Early, Session};
 use crate::clock::sleep_until;
 use crate::error::Result;
 use crate::source::network::Stream;
+use crate::source::tls::{self, Handshake, TlsConfig};
 use crate::source::{ConnectionEvent, DriverLink};
 
 /// What one read of the socket takes at the most: several packets a call, and little enough that
 /// a basket seldom lies across two.
 const READ_BYTES: usize = 256 << 10;
 
+/// The stream of a connection, and what is on its way.
+struct Wire {
+    stream: Box<dyn Stream>,
+    incoming: BytesMut,
+    outgoing: BytesMut,
+    tls: Option<Arc<TlsConfig>>,
+    /// TLS whose first message has left already.
+    hello: Option<tls::Session>,
+    /// How the handshake of TLS goes.
+    handshake: Option<watch::Receiver<Handshake>>,
+}
+
+/// What is fetched or known of credentials.
+#[derive(Default)]
+struct Credentials {
+    ready: Vec<Ready>,
+    fetching: Option<BoxFuture<'static, Ready>>,
+}
+
+/// Why bytes are no longer passed on as before.
+enum Turn {
+    /// The driver has no more commands.
+    Over,
+    /// TLS begins, with what has come of it.
+    Tls(Bytes),
+}
+
 impl XrootdServer {
     pub(super) async fn converse(&self, link: &mut DriverLink) -> Result<()> {
         // How to begin depends on whether there is anything to ask.
         let mut early = Early::default();
-        let connecting = self.network.connect(&self.host, self.port);
-        tokio::pin!(connecting);
-        let mut stream = loop {
+        let connecting = async {
+            let stream = self.network.connect(&self.host, self.port).await;
+            stream.map_err(|error| self.unreachable(&error))
+        };
+        let beginning = async { tokio::try_join!(connecting, self.prepare()) };
+        tokio::pin!(beginning);
+        let (stream, opening) = loop {
             tokio::select! {
                 biased;
                 command = link.commands.recv() => match command {
                     Some(command) => early.take(command, link),
                     None => return Ok(()),
                 },
-                stream = &mut connecting => break stream.map_err(|e| self.unreachable(&e))?,
+                begun = &mut beginning => break begun?,
             }
         };
         link.send(ConnectionEvent::Reached);
-        let start = self.start(!early.commands.is_empty());
-        let profile = self.profile.lock().clone();
-        let client = Client::new(self.config.clone(), profile, start);
+        let Opening { config, profile, careful, tls, ready } = opening;
+        let start = match careful {
+            true => Start::Careful,
+            false => self.start(!early.commands.is_empty()),
+        };
+        let early_hello = config.early_hello;
+        let client = Client::new(config, profile, start);
         let mut session = Session::new(client, self.pages.clone(), self.opens_say_nothing.clone());
+        let mut wire = Wire::new(stream, tls);
+        if early_hello {
+            wire.take_from(&mut session);
+            self.say_hello(&mut wire)?;
+        }
         early.commands.into_iter().for_each(|command| session.command(command, link));
-        self.transfer(&mut *stream, &mut session, link).await
+        let mut credentials = Credentials { ready, fetching: None };
+        while let Turn::Tls(rest) =
+            self.transfer(&mut wire, &mut session, &mut credentials, link).await?
+        {
+            self.encrypt(&mut wire, &rest).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes the beginning of TLS behind what has been written.
+    fn say_hello(&self, wire: &mut Wire) -> Result<()> {
+        if let Some(config) = &wire.tls {
+            let mut hello = tls::Session::new(&self.host, config, &[])?;
+            wire.outgoing.extend_from_slice(&hello.hello());
+            wire.hello = Some(hello);
+        }
+        Ok(())
+    }
+
+    /// Puts TLS between the client and the socket.
+    async fn encrypt(&self, wire: &mut Wire, rest: &[u8]) -> Result<()> {
+        let outgoing = wire.outgoing.split();
+        wire.stream.write_all(&outgoing).await.map_err(|error| self.broken(&error))?;
+        let begun = match wire.hello.take() {
+            Some(begun) => begun,
+            None => {
+                let config = match wire.tls.take() {
+                    Some(config) => config,
+                    None => self.tls_config().await?,
+                };
+                tls::Session::new(&self.host, &config, &[])?
+            }
+        };
+        let clear = std::mem::replace(&mut wire.stream, Box::new(tokio::io::empty()));
+        let encrypted = begun.over(clear, rest);
+        wire.handshake = Some(encrypted.watch());
+        wire.stream = Box::new(encrypted);
+        Ok(())
     }
 
     async fn transfer(
         &self,
-        stream: &mut dyn Stream,
+        wire: &mut Wire,
         session: &mut Session,
+        credentials: &mut Credentials,
         link: &mut DriverLink,
-    ) -> Result<()> {
-        let (mut reader, mut writer) = tokio::io::split(stream);
-        let (mut incoming, mut outgoing) = (BytesMut::new(), BytesMut::new());
+    ) -> Result<Turn> {
         loop {
             // Commands that are there already leave together.
             while let Ok(command) = link.commands.try_recv() {
                 session.command(command, link);
                 session.send_sent(link);
             }
-            self.send_events(session, link)?;
-            while let Some(bytes) = session.client.poll_transmit(session.clock.now()) {
-                outgoing.extend_from_slice(&bytes);
+            if let Some(rest) = self.send_events(session, credentials, link)? {
+                return Ok(Turn::Tls(rest));
             }
+            wire.take_from(session);
             let wake = session.client.poll_timeout().map(|time| session.clock.instant(time));
-            incoming.reserve(READ_BYTES);
+            wire.incoming.reserve(READ_BYTES);
+            let (mut reader, mut writer) = tokio::io::split(&mut *wire.stream);
             tokio::select! {
                 biased;
-                sent = writer.write(&outgoing), if !outgoing.is_empty() => {
-                    outgoing.advance(sent.map_err(|e| self.broken(&e))?);
+                sent = writer.write(&wire.outgoing), if !wire.outgoing.is_empty() => {
+                    wire.outgoing.advance(sent.map_err(|e| self.broken(&e))?);
                 }
-                read = reader.read_buf(&mut incoming) => {
-                    if read.map_err(|e| self.broken(&e))? == 0 {
-                        session.client.handle_eof(session.clock.now());
-                    } else {
-                        let bytes = incoming.split().freeze();
-                        // A broken protocol comes once more as the session's last event.
-                        let _ = session.client.handle_bytes(session.clock.now(), bytes);
+                read = reader.read_buf(&mut wire.incoming) => {
+                    if wire.handshake.is_some() && read.is_ok() {
+                        self.note_tls(&mut wire.handshake, link);
                     }
+                    match read {
+                        Ok(0) => session.client.handle_eof(session.clock.now()),
+                        Err(error) if wire.is_cut(&error) => {
+                            session.client.handle_eof(session.clock.now());
+                        }
+                        Err(error) => return Err(self.broken(&error)),
+                        Ok(_) => {
+                            let bytes = wire.incoming.split().freeze();
+                            // A broken protocol comes once more as the session's last event.
+                            let _ = session.client.handle_bytes(session.clock.now(), bytes);
+                        }
+                    }
+                }
+                Some(ready) = OptionFuture::from(credentials.fetching.as_mut()) => {
+                    credentials.fetching = None;
+                    self.provide(session, ready);
                 }
                 command = link.commands.recv() => match command {
                     Some(command) => session.command(command, link),
-                    None => return Ok(()),
+                    None => return Ok(Turn::Over),
                 },
                 () = sleep_until(wake) => session.client.handle_timeout(session.clock.now()),
             }
         }
     }
 
-    /// Passes on the events of the session, until there are no more.
-    fn send_events(&self, session: &mut Session, link: &DriverLink) -> Result<()> {
+    /// Says once whether the server is believed without proof.
+    fn note_tls(&self, handshake: &mut Option<watch::Receiver<Handshake>>, link: &DriverLink) {
+        let done = handshake.as_ref().and_then(|handshake| match &*handshake.borrow() {
+            Handshake::Done(peer) => Some(peer.clone()),
+            _ => None,
+        });
+        if let Some(peer) = done {
+            *self.encryption.lock() = Some(peer.version);
+            if self.insecure && !self.has_warned.swap(true, Ordering::Relaxed) {
+                let text =
+                    format!("{} was believed without proof: insecure was asked for", self.name);
+                link.send(ConnectionEvent::Note(text));
+            }
+        }
+    }
+
+    /// Answers a wish for a credential.
+    fn provide(&self, session: &mut Session, ready: Ready) {
+        let now = session.clock.now();
+        match ready.outcome {
+            Ok(credential) => session.client.provide(now, credential),
+            Err(why) => session.client.lack(now, &ready.method, why),
+        }
+    }
+
+    /// Passes on the events of the session, until there are no more or TLS begins.
+    fn send_events(
+        &self,
+        session: &mut Session,
+        credentials: &mut Credentials,
+        link: &DriverLink,
+    ) -> Result<Option<Bytes>> {
         session.send_sent(link);
         while let Some(event) = session.client.poll_event() {
             match event {
+                Event::StartTls { rest } => return Ok(Some(rest)),
+                Event::CredentialWanted { method, arguments } => {
+                    let known =
+                        |ready: &Ready| ready.method == method && ready.arguments == arguments;
+                    match credentials.ready.iter().position(known) {
+                        Some(at) => self.provide(session, credentials.ready.swap_remove(at)),
+                        None => credentials.fetching = Some(self.fetch(method, arguments)),
+                    }
+                }
                 Event::SessionUp { .. } => {
                     self.learn(session);
+                    self.note_login(session);
                     link.send(ConnectionEvent::Connected);
                     if !self.asked_limits.swap(true, Ordering::Relaxed) {
                         session.ask_limits();
@@ -102,13 +237,6 @@ impl XrootdServer {
                 Event::SessionFailed { error, retry } => {
                     self.learn(session);
                     return Err(self.session_error(&error, retry));
-                }
-                Event::StartTls { .. } => {
-                    return Err(self.session_error(&SessionError::TlsRequired, HowToRetry::No));
-                }
-                Event::CredentialWanted { method, .. } => {
-                    let why = "there is none".to_owned();
-                    session.client.lack(session.clock.now(), &method, why);
                 }
                 Event::Notice { text } => {
                     link.send(ConnectionEvent::Note(format!("{} says: {text}", self.name)));
@@ -124,6 +252,29 @@ impl XrootdServer {
                 event => self.answer(session, link, event),
             }
         }
-        Ok(())
+        Ok(None)
+    }
+}
+
+impl Wire {
+    fn new(stream: Box<dyn Stream>, tls: Option<Arc<TlsConfig>>) -> Self {
+        let (incoming, outgoing) = (BytesMut::new(), BytesMut::new());
+        Wire { stream, incoming, outgoing, tls, hello: None, handshake: None }
+    }
+
+    /// Takes what the client has to send.
+    fn take_from(&mut self, session: &mut Session) {
+        while let Some(bytes) = session.client.poll_transmit(session.clock.now()) {
+            self.outgoing.extend_from_slice(&bytes);
+        }
+    }
+
+    /// Whether an error means that the server has closed, once TLS was up: to servers of XRootD an
+    /// end without TLS's own is usual, and every answer says how long it is.
+    fn is_cut(&self, error: &io::Error) -> bool {
+        let is_up = |handshake: &watch::Receiver<Handshake>| {
+            matches!(&*handshake.borrow(), Handshake::Done(_))
+        };
+        error.kind() == io::ErrorKind::UnexpectedEof && self.handshake.as_ref().is_some_and(is_up)
     }
 }

@@ -1,10 +1,37 @@
 //! Errors of connections and of servers as those of this crate, with who was asked.
 
+use credentials::{Claims, Token};
 use xrootd::client::HowToRetry;
 use xrootd::error::{ErrorCode, RequestError, SessionError};
 
 use super::XrootdServer;
+use super::session::Session;
 use crate::error::{Error, ErrorKind};
+use crate::source::tls::{self, Failure};
+
+/// How a session was logged in.
+pub struct Login {
+    /// The protocol; none where no proof was wanted.
+    pub by: Option<&'static str>,
+    /// Each offer that was not used, and why.
+    pub skipped: Vec<String>,
+}
+
+/// What a token allows, by its own words, as servers do not say why they refuse it.
+fn token_in_words(claims: &Claims) -> String {
+    let mut text = format!("a token of {}", claims.subject.as_deref().unwrap_or("no one"));
+    if let Some(issuer) = &claims.issuer {
+        text.push_str(&format!(" from {issuer}"));
+    }
+    if !claims.audience.is_empty() {
+        text.push_str(&format!(", for {}", claims.audience.join(" and ")));
+    }
+    match claims.scope.is_empty() {
+        true => text.push_str(", which allows nothing by itself,"),
+        false => text.push_str(&format!(", which allows {},", claims.scope.join(" "))),
+    }
+    text
+}
 
 impl XrootdServer {
     pub(super) fn unreachable(&self, error: &std::io::Error) -> Error {
@@ -14,7 +41,17 @@ impl XrootdServer {
     }
 
     pub(super) fn broken(&self, error: &std::io::Error) -> Error {
+        if Failure::of(error).is_some() {
+            return tls::explain(error).with_source(&*self.name);
+        }
         Error::from_io(error).retryable(true).with_source(&*self.name)
+    }
+
+    /// Notes how a session was logged in.
+    pub(super) fn note_login(&self, session: &Session) {
+        let by = session.client.authenticated_by();
+        let skipped = session.client.skipped().iter().map(ToString::to_string).collect();
+        *self.login.lock() = Some(Login { by, skipped });
     }
 
     pub(super) fn session_error(&self, error: &SessionError, retry: HowToRetry) -> Error {
@@ -35,11 +72,31 @@ impl XrootdServer {
 
     /// A refusal depends on who asks.
     fn with_user(&self, kind: ErrorKind, text: String) -> String {
-        match kind {
-            ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => {
+        let login = self.login.lock();
+        match (kind, login.as_ref()) {
+            (ErrorKind::PermissionDenied, Some(Login { by: Some(by), skipped })) => {
+                let mut text = format!("{text}; {} was logged in by {by}", self.whom(by));
+                if !skipped.is_empty() {
+                    text.push_str(&format!(" (not used: {})", skipped.join("; ")));
+                }
+                text
+            }
+            (ErrorKind::PermissionDenied | ErrorKind::Unauthenticated, _) => {
                 format!("{text}; it was asked as user {:?}", self.config.user)
             }
             _ => text,
+        }
+    }
+
+    /// Who the server takes a client for.
+    fn whom(&self, by: &str) -> String {
+        match by {
+            "unix" | "host" => format!("user {:?}, without proof,", self.config.user),
+            "ztn" => match self.wallet.token() {
+                Ok(Some(Token { claims: Some(claims), .. })) => token_in_words(&claims),
+                _ => "the token's owner".to_owned(),
+            },
+            _ => "the credential's owner".to_owned(),
         }
     }
 

@@ -6,6 +6,7 @@ mod converse;
 mod errors;
 mod gsi;
 mod locate;
+mod opening;
 mod pages;
 mod redirect;
 mod remembered;
@@ -15,11 +16,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use credentials::Wallet;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use xrootd::client::ClientConfig;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 
+use self::errors::Login;
 use self::pages::Pages;
 use self::remembered::Remembered;
 use self::session::Session;
@@ -41,6 +44,18 @@ pub struct XrootdServer {
     host: String,
     port: u16,
     config: ClientConfig,
+    /// Nothing is said outside TLS.
+    is_encrypted: bool,
+    /// The address has a token in it, which belongs inside TLS.
+    asks_tls: bool,
+    insecure: bool,
+    wallet: Wallet,
+    /// How the latest session was logged in, for errors.
+    login: Mutex<Option<Login>>,
+    /// The version of TLS of the latest connection inside it.
+    encryption: Mutex<Option<&'static str>>,
+    /// The user has been told that the server is not asked for proof.
+    has_warned: AtomicBool,
     network: Arc<dyn Network>,
     /// What the server allows, as its connections have learnt it.
     profile: Mutex<Profile>,
@@ -60,7 +75,10 @@ impl XrootdServer {
         let user = parsed.user.as_deref().unwrap_or(&config.user);
         let mut client = ClientConfig::new(user, "farroot", std::process::id());
         client.silence_max = config.silence_timeout;
-        let name = format!("root://{}", parsed.address());
+        (client.authentication, client.excluded) = opening::methods(&config.wallet, user);
+        let is_encrypted = parsed.is_encrypted();
+        let scheme = if is_encrypted { "roots" } else { "root" };
+        let name = format!("{scheme}://{}", parsed.address());
         let store = Store::of(config);
         let notes = Notes::new(store.as_ref().map(Store::parent), "servers");
         let remembered = Remembered::new(notes, &format!("{user}@{name}"));
@@ -69,6 +87,13 @@ impl XrootdServer {
         pages.learn(profile.flags);
         Ok(XrootdServer {
             name,
+            is_encrypted,
+            asks_tls: has_token(&parsed),
+            insecure: config.insecure,
+            wallet: config.wallet.clone(),
+            login: Mutex::default(),
+            encryption: Mutex::default(),
+            has_warned: AtomicBool::new(false),
             host: parsed.host,
             port: parsed.port,
             config: client,
@@ -115,6 +140,7 @@ impl XrootdServer {
             // A session that began before the cut knows nothing of it.
             _ => learnt.cuts.max(profile.cuts),
         };
+        profile.insists_on_tls = learnt.insists_on_tls;
         profile.version = learnt.version.or(profile.version);
         profile.flags = learnt.flags.or(profile.flags);
         self.pages.learn(profile.flags);
@@ -149,6 +175,12 @@ impl Server for XrootdServer {
             link.send(ConnectionEvent::Disconnected { error });
         })
     }
+}
+
+/// Whether an address has a token in its opaque part.
+fn has_token(url: &xrootd::url::Url) -> bool {
+    let pairs = url.cgi.as_deref().unwrap_or_default().split('&');
+    pairs.into_iter().any(|pair| pair.starts_with("authz="))
 }
 
 /// The protocol's own parts of an address.

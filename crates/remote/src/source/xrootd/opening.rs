@@ -1,0 +1,218 @@
+//! What a connection begins with: whether TLS is asked for, and which credentials may be shown.
+//! Files are read, and Kerberos is asked, while TCP connects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use credentials::{Kind, Wallet};
+use futures::future::BoxFuture;
+use tokio::task::spawn_blocking;
+use xrootd::auth::{Credential, Method, krb5, offers};
+use xrootd::client::{ClientConfig, Tls};
+use xrootd::profile::{Authentication, Profile};
+
+use super::{XrootdServer, gsi};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::tls::{self, TlsConfig, Trust};
+
+/// How long a credential may take: Kerberos may ask over the network.
+const CREDENTIAL_TIME: Duration = Duration::from_secs(10);
+
+/// What a connection begins with.
+pub struct Opening {
+    pub config: ClientConfig,
+    pub profile: Profile,
+    /// Nothing is asked before the server has answered the login: it may want a credential.
+    pub careful: bool,
+    /// Ready for TLS, where that is asked for.
+    pub tls: Option<Arc<TlsConfig>>,
+    /// Credentials for offers that are known.
+    pub ready: Vec<Ready>,
+}
+
+/// The answer to a wish for a credential.
+pub struct Ready {
+    pub method: Method,
+    pub arguments: String,
+    pub outcome: Result<Credential, String>,
+}
+
+/// What a caller may be shown of the protocols that the wallet allows: those that may be used, and
+/// the names of the others.
+pub fn methods(wallet: &Wallet, user: &str) -> (Vec<Method>, Vec<String>) {
+    let named = Method::Unix { user: user.to_owned(), group: user.to_owned() };
+    let all = [
+        (Kind::Token, Method::Ztn),
+        (Kind::Kerberos, Method::Krb5),
+        (Kind::X509, Method::Gsi),
+        (Kind::Unix, named),
+        (Kind::Unix, Method::Host),
+    ];
+    // A wallet that has nothing to show does not forbid to say a name.
+    let is_empty = wallet.order().is_some_and(|order| order.is_empty());
+    let may = |kind| wallet.allows(kind) || (kind == Kind::Unix && is_empty);
+    let (used, excluded): (Vec<_>, Vec<_>) = all.into_iter().partition(|(kind, _)| may(*kind));
+    let names = excluded.iter().map(|(_, method)| method.name().to_owned());
+    let names = if is_empty { Vec::new() } else { names.collect() };
+    (used.into_iter().map(|(_, method)| method).collect(), names)
+}
+
+impl XrootdServer {
+    /// Makes ready what a connection begins with.
+    pub(super) async fn prepare(&self) -> Result<Opening> {
+        let profile = self.profile.lock().clone();
+        let mut config = self.config.clone();
+        let mut careful = false;
+        let unknown = profile.authentication == Authentication::Unknown;
+        if unknown {
+            config.unasked = self.at_hand().await;
+            careful = match config.unasked {
+                Some(Method::Ztn) => false,
+                Some(_) => true,
+                None => self.may_have_ticket(),
+            };
+        }
+        let wants_token = match &profile.authentication {
+            Authentication::Needed(offered) => offers(offered).iter().any(|o| o.name == "ztn"),
+            _ => config.unasked == Some(Method::Ztn),
+        };
+        config.tls = match self.is_encrypted {
+            true => Tls::Required,
+            false if self.asks_tls || profile.insists_on_tls || wants_token => Tls::Wanted,
+            false => Tls::NotOffered,
+        };
+        config.early_hello = config.tls != Tls::NotOffered && profile.takes_early_hello();
+        let tls = match config.tls {
+            Tls::NotOffered => None,
+            _ => Some(self.tls_config().await?),
+        };
+        let ready = self.ready_ahead(&config, &profile).await;
+        Ok(Opening { config, profile, careful, tls, ready })
+    }
+
+    /// The client's side of TLS with this server. No certificate is shown: none asks for it.
+    pub(super) async fn tls_config(&self) -> Result<Arc<TlsConfig>> {
+        let (wallet, name, insecure) = (self.wallet.clone(), self.name.clone(), self.insecure);
+        let made = spawn_blocking(move || {
+            let trust = Trust::of(wallet.surroundings());
+            tls::config_for(&name, &trust, None, insecure)
+        });
+        made.await.map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?
+    }
+
+    /// The credential that the user has, as far as a look at files tells, for a server of which
+    /// nothing is known.
+    async fn at_hand(&self) -> Option<Method> {
+        let may = |method: &Method| self.config.authentication.contains(method);
+        let (token, identity) = (may(&Method::Ztn), may(&Method::Gsi));
+        if !token && !identity {
+            return None;
+        }
+        let wallet = self.wallet.clone();
+        let found = spawn_blocking(move || {
+            if token && matches!(wallet.token(), Ok(Some(_))) {
+                return Some(Method::Ztn);
+            }
+            (identity && matches!(wallet.identity(), Ok(Some(_)))).then_some(Method::Gsi)
+        });
+        found.await.ok().flatten()
+    }
+
+    /// Whether there is a cache of Kerberos tickets where most are. To ask Kerberos would take
+    /// longer than it is worth before a server wants it.
+    fn may_have_ticket(&self) -> bool {
+        let surroundings = self.wallet.surroundings();
+        let named =
+            self.wallet.choice().ccache.is_some() || surroundings.variable("KRB5CCNAME").is_some();
+        let usual = format!("/tmp/krb5cc_{}", surroundings.user_id);
+        self.config.authentication.contains(&Method::Krb5)
+            && (named || std::path::Path::new(&usual).exists())
+    }
+
+    /// Credentials for what the server is known to offer, up to the first that can be used.
+    async fn ready_ahead(&self, config: &ClientConfig, profile: &Profile) -> Vec<Ready> {
+        let mut ready = Vec::new();
+        let Authentication::Needed(offered) = &profile.authentication else { return ready };
+        for offer in offers(offered) {
+            let mut known = config.authentication.iter();
+            let Some(method) = known.find(|method| method.name() == offer.name) else { continue };
+            if method.objection(&offer.arguments, config.tls != Tls::NotOffered).is_some() {
+                continue;
+            }
+            if method.exchange().is_some() {
+                break;
+            }
+            let one = self.fetch(method.clone(), offer.arguments).await;
+            let usable = one.outcome.is_ok();
+            ready.push(one);
+            if usable {
+                break;
+            }
+        }
+        ready
+    }
+
+    /// Gets a credential for an offer.
+    pub(super) fn fetch(&self, method: Method, arguments: String) -> BoxFuture<'static, Ready> {
+        let (wallet, host) = (self.wallet.clone(), self.host.clone());
+        let (wanted, said) = (method.clone(), arguments.clone());
+        Box::pin(async move {
+            let work = spawn_blocking(move || credential(&wallet, &host, &wanted, &said));
+            let outcome = match tokio::time::timeout(CREDENTIAL_TIME, work).await {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(_) => Err(format!("nothing came within {} s", CREDENTIAL_TIME.as_secs())),
+            };
+            Ready { method, arguments, outcome }
+        })
+    }
+}
+
+/// A credential for an offer, or why there is none and what helps.
+fn credential(
+    wallet: &Wallet,
+    host: &str,
+    method: &Method,
+    arguments: &str,
+) -> Result<Credential, String> {
+    match method {
+        Method::Ztn => match wallet.token() {
+            Ok(Some(token)) => Ok(Credential::Ztn(token.secret)),
+            Ok(None) => Err("no token was found; set BEARER_TOKEN_FILE, or run htgettoken".into()),
+            Err(error) => Err(error.to_string()),
+        },
+        Method::Krb5 => {
+            let ticket = wallet.ticket(krb5::principal(arguments)?);
+            ticket.map(Credential::Krb5).map_err(|error| error.to_string())
+        }
+        Method::Gsi => gsi::credential(wallet, host).map(Credential::Gsi),
+        Method::Unix { .. } | Method::Host => Err("it needs none".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use credentials::{Choice, Surroundings};
+
+    use super::*;
+
+    fn names(variables: &[(&str, &str)], choice: Choice) -> (Vec<&'static str>, Vec<String>) {
+        let surroundings = Surroundings::new(1, None, variables.iter().copied());
+        let (used, excluded) = methods(&Wallet::new(surroundings, choice), "me");
+        (used.iter().map(Method::name).collect(), excluded)
+    }
+
+    #[test]
+    fn what_may_be_shown_is_what_the_user_allows() {
+        let all = vec!["ztn", "krb5", "gsi", "unix", "host"];
+        assert_eq!(names(&[], Choice::default()), (all.clone(), vec![]));
+        let (used, excluded) = names(&[("XrdSecPROTOCOL", "gsi,unix")], Choice::default());
+        assert_eq!(used, ["gsi", "unix", "host"]);
+        assert_eq!(excluded, ["ztn", "krb5"]);
+        let (used, _) = names(&[("XrdSecPROTOCOL", "gsi")], Choice::default());
+        assert_eq!(used, ["gsi"]);
+        let (used, excluded) = methods(&Wallet::empty(), "me");
+        let used: Vec<_> = used.iter().map(Method::name).collect();
+        assert_eq!((used, excluded), (vec!["unix", "host"], vec![]));
+    }
+}
