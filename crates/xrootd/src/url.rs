@@ -63,6 +63,11 @@ impl Url {
         self.scheme.ends_with('s')
     }
 
+    /// Whether there is a token in the opaque part, which is for the server alone (`authz=`).
+    pub fn has_token(&self) -> bool {
+        pairs(self.cgi.as_deref()).any(|pair| pair.starts_with("authz="))
+    }
+
     /// The path with its opaque part, as requests carry it.
     pub fn full_path(&self) -> String {
         match &self.cgi {

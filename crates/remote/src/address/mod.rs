@@ -445,7 +445,12 @@ impl Address {
             Target::S3(object) => &object.bucket,
         };
         let (host, port) = (self.host().unwrap_or_default(), self.port().unwrap_or(0));
-        format!("{}://{user}@{host}:{port}", self.scheme().name())
+        // A file that comes with a token is read inside TLS, and others need not be.
+        let token = match &self.target {
+            Target::Xrootd(url) if url.has_token() => "+token",
+            _ => "",
+        };
+        format!("{}://{user}@{host}:{port}{token}", self.scheme().name())
     }
 }
 

@@ -12,6 +12,7 @@ mod http_faults;
 mod http_server;
 mod names;
 mod peers;
+mod protected;
 mod replaced;
 mod s3;
 mod talk;

@@ -32,7 +32,7 @@ struct Wire {
     outgoing: BytesMut,
     tls: Option<Arc<TlsConfig>>,
     /// TLS whose first message has left already.
-    hello: Option<tls::Session>,
+    hello: Option<tls::TlsSession>,
     /// How the handshake of TLS goes.
     handshake: Option<watch::Receiver<Handshake>>,
 }
@@ -99,7 +99,7 @@ impl XrootdServer {
     /// Writes the beginning of TLS behind what has been written.
     fn say_hello(&self, wire: &mut Wire) -> Result<()> {
         if let Some(config) = &wire.tls {
-            let mut hello = tls::Session::new(&self.host, config, &[])?;
+            let mut hello = tls::TlsSession::new(&self.host, config, &[])?;
             wire.outgoing.extend_from_slice(&hello.hello());
             wire.hello = Some(hello);
         }
@@ -117,7 +117,7 @@ impl XrootdServer {
                     Some(config) => config,
                     None => self.tls_config().await?,
                 };
-                tls::Session::new(&self.host, &config, &[])?
+                tls::TlsSession::new(&self.host, &config, &[])?
             }
         };
         let clear = std::mem::replace(&mut wire.stream, Box::new(tokio::io::empty()));

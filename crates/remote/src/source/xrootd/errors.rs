@@ -65,7 +65,14 @@ impl XrootdServer {
             SessionError::Refused { .. } => ErrorKind::PermissionDenied,
             _ => ErrorKind::Connection,
         };
-        Error::new(kind, self.with_user(kind, error.to_string()))
+        let mut text = error.to_string();
+        if let SessionError::NoAuthentication { skipped, .. } = error {
+            let of_gsi = skipped.iter().filter(|skipped| skipped.name == "gsi");
+            for why in of_gsi.filter_map(|gsi| super::gsi::explain(&self.wallet, &gsi.why)) {
+                text.push_str(&format!(" ({why})"));
+            }
+        }
+        Error::new(kind, self.with_user(kind, text))
             .retryable(self.may_recover(error) || !matches!(retry, HowToRetry::No))
             .with_source(&*self.name)
     }

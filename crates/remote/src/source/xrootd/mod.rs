@@ -88,7 +88,7 @@ impl XrootdServer {
         Ok(XrootdServer {
             name,
             is_encrypted,
-            asks_tls: has_token(&parsed),
+            asks_tls: parsed.has_token(),
             insecure: config.insecure,
             wallet: config.wallet.clone(),
             login: Mutex::default(),
@@ -140,7 +140,11 @@ impl XrootdServer {
             // A session that began before the cut knows nothing of it.
             _ => learnt.cuts.max(profile.cuts),
         };
-        profile.insists_on_tls = learnt.insists_on_tls;
+        if learnt.insists_on_tls && !profile.insists_on_tls {
+            profile.insists_on_tls = true;
+            // What was sent at once was lost for want of TLS, and for nothing else.
+            self.has_burst.store(false, Ordering::Relaxed);
+        }
         profile.version = learnt.version.or(profile.version);
         profile.flags = learnt.flags.or(profile.flags);
         self.pages.learn(profile.flags);
@@ -175,12 +179,6 @@ impl Server for XrootdServer {
             link.send(ConnectionEvent::Disconnected { error });
         })
     }
-}
-
-/// Whether an address has a token in its opaque part.
-fn has_token(url: &xrootd::url::Url) -> bool {
-    let pairs = url.cgi.as_deref().unwrap_or_default().split('&');
-    pairs.into_iter().any(|pair| pair.starts_with("authz="))
 }
 
 /// The protocol's own parts of an address.

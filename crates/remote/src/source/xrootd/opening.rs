@@ -30,11 +30,14 @@ pub struct Opening {
     pub ready: Vec<Ready>,
 }
 
+/// A credential, or why there is none and what helps, for people.
+pub type Outcome = std::result::Result<Credential, String>;
+
 /// The answer to a wish for a credential.
 pub struct Ready {
     pub method: Method,
     pub arguments: String,
-    pub outcome: Result<Credential, String>,
+    pub outcome: Outcome,
 }
 
 /// What a caller may be shown of the protocols that the wallet allows: those that may be used, and
@@ -168,13 +171,7 @@ impl XrootdServer {
     }
 }
 
-/// A credential for an offer, or why there is none and what helps.
-fn credential(
-    wallet: &Wallet,
-    host: &str,
-    method: &Method,
-    arguments: &str,
-) -> Result<Credential, String> {
+fn credential(wallet: &Wallet, host: &str, method: &Method, arguments: &str) -> Outcome {
     match method {
         Method::Ztn => match wallet.token() {
             Ok(Some(token)) => Ok(Credential::Ztn(token.secret)),

@@ -1,13 +1,14 @@
 //! What a server allowed the last time, so that the first connections of the next process begin
 //! as those of this one would now.
 //!
-//! Only of servers that ask no client to authenticate: what others want may change with who asks.
-//! What is remembered is tried, not believed: every guess is checked against the answers.
+//! What a server wants to see may change with who asks, so each user has notes of their own. There
+//! is no credential in them. What is remembered is tried, not believed: every guess is checked
+//! against the answers.
 
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash64;
 use xrootd::message::protocol::ServerFlags;
-use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits};
+use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 
 use crate::store::Notes;
 
@@ -17,7 +18,7 @@ pub struct Remembered {
     number: u64,
 }
 
-/// A server that takes everything in one burst, and how it names files.
+/// A server that may be sent everything at once, and how it names files.
 #[derive(Serialize, Deserialize, PartialEq)]
 struct Note {
     handles: Handles,
@@ -26,6 +27,18 @@ struct Note {
     /// It offers checksums of what it sends; notes of older versions do not say.
     #[serde(default)]
     checksums: bool,
+    /// The authentication that it offers, in its words; none where it wants none.
+    #[serde(default)]
+    offers: Option<String>,
+    /// Its protocol version, where it speaks TLS.
+    #[serde(default)]
+    tls: Option<u32>,
+    /// It insists on TLS, of its own accord.
+    #[serde(default)]
+    insists_on_tls: bool,
+    /// Nothing has been sent to it at once yet; in notes of older versions everything has.
+    #[serde(default)]
+    untried: bool,
 }
 
 #[derive(Serialize, Deserialize, PartialEq, Clone, Copy)]
@@ -45,10 +58,20 @@ impl Remembered {
     /// The profile to begin with.
     pub fn profile(&self) -> Profile {
         let Some(note) = self.notes.load::<Note>(self.number) else { return Profile::default() };
-        let Note { segments_max, segment_bytes_max, handles, checksums } = note;
+        let Note { segments_max, segment_bytes_max, handles, checksums, .. } = note;
+        let mut flags = ServerFlags::IS_SERVER;
+        for (is_set, flag) in [
+            (checksums, ServerFlags::CHECKSUMMED_PAGES),
+            (note.tls.is_some(), ServerFlags::HAS_TLS),
+        ] {
+            flags = if is_set { flags | flag } else { flags };
+        }
         Profile {
-            authentication: Authentication::NotNeeded,
-            burst: Some(true),
+            authentication: match note.offers {
+                Some(offers) => Authentication::Needed(offers),
+                None => Authentication::NotNeeded,
+            },
+            burst: (!note.untried).then_some(true),
             handles: match handles {
                 Handles::Unknown => HandleOrder::Unknown,
                 Handles::LittleEndian => HandleOrder::LittleEndian,
@@ -56,7 +79,9 @@ impl Remembered {
                 Handles::Unpredictable => HandleOrder::Unpredictable,
             },
             readv: ReadvLimits { segments_max, segment_bytes_max },
-            flags: checksums.then_some(ServerFlags::IS_SERVER | ServerFlags::CHECKSUMMED_PAGES),
+            version: note.tls,
+            flags: (flags != ServerFlags::IS_SERVER).then_some(flags),
+            insists_on_tls: note.insists_on_tls,
             ..Profile::default()
         }
     }
@@ -71,8 +96,11 @@ impl Remembered {
 }
 
 fn note(profile: &Profile) -> Option<Note> {
-    let welcome =
-        profile.authentication == Authentication::NotNeeded && profile.burst == Some(true);
+    let offers = match &profile.authentication {
+        Authentication::Unknown => return None,
+        Authentication::NotNeeded => None,
+        Authentication::Needed(offers) => Some(offers.clone()),
+    };
     let ReadvLimits { segments_max, segment_bytes_max } = profile.readv;
     let handles = match profile.handles {
         HandleOrder::Unknown => Handles::Unknown,
@@ -81,7 +109,20 @@ fn note(profile: &Profile) -> Option<Note> {
         HandleOrder::Unpredictable => Handles::Unpredictable,
     };
     let checksums = super::pages::offers(profile.flags);
-    welcome.then_some(Note { handles, segments_max, segment_bytes_max, checksums })
+    let has_tls = profile.flags.is_some_and(|flags| flags.contains(ServerFlags::HAS_TLS));
+    let tls = profile.version.filter(|_| has_tls);
+    let insists_on_tls = profile.insists_on_tls;
+    let may_be_tried = profile.start() == Start::Burst;
+    may_be_tried.then_some(Note {
+        handles,
+        segments_max,
+        segment_bytes_max,
+        checksums,
+        offers,
+        tls,
+        insists_on_tls,
+        untried: profile.burst.is_none(),
+    })
 }
 
 #[cfg(test)]
