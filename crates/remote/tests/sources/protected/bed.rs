@@ -150,8 +150,7 @@ impl Bed {
             now + valid
         );
         let head = "{\"alg\": \"ES256\", \"typ\": \"JWT\", \"kid\": \"1\"}";
-        let text =
-            format!("{}.{}", URL_SAFE_NO_PAD.encode(head), URL_SAFE_NO_PAD.encode(&claims));
+        let text = format!("{}.{}", URL_SAFE_NO_PAD.encode(head), URL_SAFE_NO_PAD.encode(&claims));
         let signature = raw_signature(&self.signer.sign(text.as_bytes()).unwrap());
         format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
     }

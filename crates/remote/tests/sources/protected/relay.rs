@@ -32,10 +32,8 @@ pub struct Relay {
 impl Relay {
     pub async fn to(server: u16) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let relay = Relay {
-            port: listener.local_addr().unwrap().port(),
-            connections: Arc::default(),
-        };
+        let relay =
+            Relay { port: listener.local_addr().unwrap().port(), connections: Arc::default() };
         let connections = relay.connections.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
