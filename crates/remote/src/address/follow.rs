@@ -26,7 +26,7 @@
 //! | http    | redirect |       |       |       | yes   | yes   |       |         |
 //! | http    | replica  |       | yes   | yes   | yes   | yes   |       |         |
 //! | http    | mention  |       | yes   | yes   | yes   | yes   |       |         |
-//! | https   | redirect |       |       |       |       | yes   |       |         |
+//! | https   | redirect |       |       |       | yes   | yes   |       |         |
 //! | https   | replica  |       | yes   | yes   |       | yes   |       |         |
 //! | https   | mention  |       | yes   | yes   |       | yes   |       |         |
 //! | s3      | redirect |       |       |       |       | yes   |       |         |
@@ -36,11 +36,16 @@
 //! | pelican | replica  |       |       |       |       | yes   |       |         |
 //! | pelican | mention  |       | yes   | yes   |       | yes   |       | yes     |
 //!
+//! What the caller has to show, a token or a certificate, stays with the origin that the caller has
+//! named ([`Address::is_named`]): an address keeps it however far it leads. A Metalink on a local
+//! disk is as good as the caller, a ROOT file is not.
+//!
 //! Besides, only an address of this machine or of its own link may lead to one. The reasons are in
 //! `docs/decisions/0012-what-may-follow.md`.
 
 // The numbers alone: connections are opened in `source` only.
 use core::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
 use url::Host;
 
@@ -72,7 +77,8 @@ fn may_follow(from: Scheme, way: Way, to: Scheme) -> bool {
         (Http, Way::Redirect) => &[Http, Https],
         (Root | Http, Way::Replica | Way::Mention) => &[Root, Roots, Http, Https],
         (Roots, Way::Redirect) => &[Roots],
-        (Https, Way::Redirect) => &[Https],
+        // Data servers of XRootD and pools of dCache, which the redirection itself authorises.
+        (Https, Way::Redirect) => &[Http, Https],
         (Roots, Way::Replica | Way::Mention) => &[Roots, Https],
         (Https, Way::Replica | Way::Mention) => &[Root, Roots, Https],
     };
@@ -136,7 +142,12 @@ impl Address {
             let advice = "if both run on this machine, begin with localhost in the address";
             return Err(refused(why.into()).with_advice(advice));
         }
-        Ok(to)
+        let meant = match (self.is_local(), way) {
+            (true, Way::Replica) => None,
+            (true, _) => Some(Arc::from("")),
+            (false, _) => Some(self.meant.clone().unwrap_or_else(|| self.origin().into())),
+        };
+        Ok(to.meant_for(meant))
     }
 }
 

@@ -18,6 +18,7 @@ use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use url::{ParseError, Url};
@@ -48,6 +49,10 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'{')
     .add(b'|')
     .add(b'}');
+
+/// Behind the text of an address that another one led to: the origin that the caller has named. A
+/// fragment, so that it is never sent, and by which a caller could only give up what is theirs.
+const MEANT: &str = "#named-by=";
 
 /// Where a file is, at least one place, and what is known of it beforehand.
 #[derive(Debug, Clone, Default)]
@@ -126,6 +131,9 @@ pub struct Address {
     /// As it was written, secrets included.
     text: String,
     target: Target,
+    /// Of one that comes from outside: the origin that the caller has named. What the caller has
+    /// to show is for that one alone.
+    meant: Option<Arc<str>>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -147,7 +155,8 @@ impl Address {
     /// `InvalidArgument` for what is neither, `Unsupported` for schemes that are not read.
     pub fn parse(text: &str) -> Result<Self> {
         let address = Self::read(text)?;
-        if matches!(address.target, Target::Http(_) | Target::Pelican(_)) && text.contains('#') {
+        let is_http = matches!(address.target, Target::Http(_) | Target::Pelican(_));
+        if is_http && text.contains('#') && address.is_named() {
             // Never sent (RFC 9110, section 4.2.4): another file would be read than the one meant.
             let what = "in an http address # begins a fragment, which servers never see";
             let advice = "write %23 for a # that belongs to the file's name";
@@ -159,7 +168,7 @@ impl Address {
     fn read(text: &str) -> Result<Self> {
         let Some((scheme, rest)) = text.split_once("://") else {
             let Address { target, .. } = Self::local(&expanded(Path::new(text)))?;
-            return Ok(Address { text: text.to_owned(), target });
+            return Ok(Self::of(text.to_owned(), target));
         };
         let scheme = scheme.to_ascii_lowercase();
         let target = match &*scheme {
@@ -176,8 +185,10 @@ impl Address {
                 let https = if scheme.ends_with('s') { "https" } else { "http" };
                 let url = Url::parse(&format!("{https}://{rest}"));
                 let mut url = url.map_err(|error| no_url(text, error))?;
+                let meant = url.fragment().and_then(|own| own.strip_prefix(&MEANT[1..]));
+                let meant = meant.map(Arc::from);
                 url.set_fragment(None);
-                Target::Http(url)
+                return Ok(Self::of(text.to_owned(), Target::Http(url)).meant_for(meant));
             }
             "s3" => Target::S3(Object::parse(text, rest)?),
             "osdf" | "pelican" => {
@@ -193,7 +204,11 @@ impl Address {
                 return Err(error.with_advice(advice));
             }
         };
-        Ok(Address { text: text.to_owned(), target })
+        Ok(Self::of(text.to_owned(), target))
+    }
+
+    fn of(text: String, target: Target) -> Self {
+        Address { text, target, meant: None }
     }
 
     /// A local path, which is shown as it is given.
@@ -204,15 +219,15 @@ impl Address {
         let text = path.to_string_lossy().into_owned();
         let absolute = std::path::absolute(path)
             .map_err(|error| wrong(&text, &format!("not a path: {error}")))?;
-        Ok(Address { text, target: Target::Local(absolute) })
+        Ok(Self::of(text, Target::Local(absolute)))
     }
 
     fn xrootd(url: xrootd::url::Url) -> Self {
-        Address { text: url.to_string(), target: Target::Xrootd(url) }
+        Self::of(url.to_string(), Target::Xrootd(url))
     }
 
     fn http(url: Url) -> Self {
-        Address { text: url.to_string(), target: Target::Http(url) }
+        Self::of(url.to_string(), Target::Http(url))
     }
 
     /// As it was written, secrets included: to be opened again, not to be shown.
@@ -318,7 +333,7 @@ impl Address {
     /// The same place with another query, where its protocol has one.
     #[must_use]
     pub fn with_query(&self, query: Option<&str>) -> Self {
-        match &self.target {
+        let there = match &self.target {
             Target::Local(_) | Target::S3(_) => self.clone(),
             Target::Xrootd(url) => {
                 let cgi = query.filter(|query| !query.is_empty()).map(str::to_owned);
@@ -334,13 +349,14 @@ impl Address {
                 url.set_query(query);
                 Self::pelican(url)
             }
-        }
+        };
+        there.meant_for(self.meant.clone())
     }
 
     /// The place without what it says of the one who asks: user, password and query.
     #[must_use]
     pub fn anonymous(&self) -> Self {
-        match &self.target {
+        let there = match &self.target {
             // A version is another content, for all who ask.
             Target::Local(_) | Target::S3(_) => self.clone(),
             Target::Pelican(_) => self.with_query(None),
@@ -355,7 +371,8 @@ impl Address {
                 url.set_query(None);
                 Self::http(url)
             }
-        }
+        };
+        there.meant_for(self.meant.clone())
     }
 
     /// What of this name is in the same directory; the name may have directories of its own, with
@@ -364,7 +381,7 @@ impl Address {
     /// # Errors
     /// As [`Address::child`].
     pub fn beside(&self, name: &str) -> Result<Self> {
-        match &self.target {
+        let there = match &self.target {
             Target::Local(path) => Self::local(&path.with_file_name(name)),
             Target::Xrootd(url) => {
                 let folder = url.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -386,7 +403,8 @@ impl Address {
                 let is_http = matches!(self.target, Target::Http(_));
                 Ok(if is_http { Self::http(beside) } else { Self::pelican(beside) })
             }
-        }
+        }?;
+        Ok(there.meant_for(self.meant.clone()))
     }
 
     /// What of this name is in this directory of an XRootD server, or in what S3 has for one, as
@@ -418,13 +436,14 @@ impl Address {
         let slash = if folder.ends_with('/') { "" } else { "/" };
         let path = format!("{}/{name}", url.path.trim_end_matches('/'));
         let text = format!("{folder}{slash}{name}{query}");
-        Self::as_written(xrootd::url::Url { path, ..url.clone() }, text)
+        let child = Self::as_written(xrootd::url::Url { path, ..url.clone() }, text)?;
+        Ok(child.meant_for(self.meant.clone()))
     }
 
     /// An XRootD address with a name from outside, which has to be read as it is written.
     fn as_written(url: xrootd::url::Url, text: String) -> Result<Self> {
         match xrootd::url::Url::parse(&text) {
-            Ok(same) if same == url => Ok(Address { text, target: Target::Xrootd(url) }),
+            Ok(same) if same == url => Ok(Self::of(text, Target::Xrootd(url))),
             _ => {
                 let what = "a file of this name cannot be asked for over root://, where a ? ends \
                             the name and control characters are not allowed";
@@ -444,13 +463,48 @@ impl Address {
             // Each bucket is a server of its own.
             Target::S3(object) => &object.bucket,
         };
+        // A server that the caller has not named is not shown what the caller has.
+        let is_shown = self.is_named() || self.scheme() != Scheme::Https;
+        let named = if is_shown { "" } else { " by another" };
         let (host, port) = (self.host().unwrap_or_default(), self.port().unwrap_or(0));
         // A file that comes with a token is read inside TLS, and others need not be.
         let token = match &self.target {
             Target::Xrootd(url) if url.has_token() => "+token",
             _ => "",
         };
-        format!("{}://{user}@{host}:{port}{token}", self.scheme().name())
+        format!("{}://{user}@{host}:{port}{named}{token}", self.scheme().name())
+    }
+
+    /// Scheme, host and port: for whom a credential is (RFC 6454, section 4).
+    pub fn origin(&self) -> String {
+        let host = self.host().unwrap_or_default().to_ascii_lowercase();
+        format!("{}://{host}:{}", self.scheme().name(), self.port().unwrap_or(0))
+    }
+
+    /// Whether the caller has named this origin: with this address, or with the one that it was
+    /// led to from. It does not matter by how many others.
+    pub fn is_named(&self) -> bool {
+        self.meant.as_ref().is_none_or(|meant| **meant == *self.origin())
+    }
+
+    /// The same place, as if the caller had named it: for what a server says who may.
+    #[must_use]
+    pub fn entrusted(self) -> Self {
+        self.meant_for(None)
+    }
+
+    /// For another origin. The text says so, too, since addresses in files are opened by it.
+    fn meant_for(self, meant: Option<Arc<str>>) -> Self {
+        let mut address = Address { meant, ..self };
+        if let Target::Http(_) = address.target {
+            let plain = address.text.split(MEANT).next().unwrap_or_default().len();
+            address.text.truncate(plain);
+            if let Some(meant) = address.meant.as_ref().filter(|_| !address.is_named()) {
+                address.text.push_str(MEANT);
+                address.text.push_str(meant);
+            }
+        }
+        address
     }
 }
 
@@ -487,6 +541,9 @@ fn shown(text: &str) -> String {
     else {
         return text.to_owned();
     };
+    // In the path of an XRootD server it is a name as any other.
+    let is_http = !scheme.to_ascii_lowercase().contains("root");
+    let rest = rest.split(MEANT).next().filter(|_| is_http).unwrap_or(rest);
     let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, rest) = rest.split_at(host);
     let authority = match authority.rsplit_once('@') {

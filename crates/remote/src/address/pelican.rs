@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str, scheme: &str, rest: &str) -> Result<Url> {
 impl Address {
     pub(super) fn pelican(url: Url) -> Self {
         let text = format!("pelican{}", url.as_str().trim_start_matches("https"));
-        Address { text, target: Target::Pelican(url) }
+        Address::of(text, Target::Pelican(url))
     }
 
     /// The address in a federation, as if the federation served it by https.

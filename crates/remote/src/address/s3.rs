@@ -60,7 +60,7 @@ impl Address {
             text.push_str(VERSION);
             text.push_str(version);
         }
-        Address { text, target: Target::S3(object) }
+        Address::of(text, Target::S3(object))
     }
 
     /// The bucket and the key of an address of S3.

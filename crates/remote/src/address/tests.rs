@@ -177,7 +177,7 @@ fn what_may_follow_is_one_table() {
             Root => [vec![Root, Roots], remote.clone(), remote],
             Roots => [vec![Roots], vec![Roots, Https], vec![Roots, Https]],
             Http => [vec![Http, Https], remote.clone(), remote],
-            Https => [vec![Https], vec![Root, Roots, Https], vec![Root, Roots, Https]],
+            Https => [vec![Http, Https], vec![Root, Roots, Https], vec![Root, Roots, Https]],
             S3 => [vec![Https], vec![Https], vec![Root, Roots, Https, S3]],
             Pelican => [vec![Https], vec![Https], vec![Root, Roots, Https, Pelican]],
         };
@@ -266,7 +266,8 @@ fn odd_answers_lead_nowhere() {
 #[test]
 fn credentials_stay_with_their_server() {
     let from = address("http://me:pw@a/x/y");
-    let to = |location| from.led_to(location, Way::Redirect).unwrap().as_str().to_owned();
+    let to =
+        |location| from.led_to(location, Way::Redirect).unwrap().to_http().unwrap().to_string();
     assert_eq!(to("z"), "http://me:pw@a/x/z");
     assert_eq!(to("http://a/z"), "http://me:pw@a/z");
     assert_eq!(to("http://a:80/z#part"), "http://me:pw@a/z");
@@ -345,4 +346,72 @@ fn what_is_read_with_keys_leads_to_encrypted_places_only() {
     ] {
         assert_eq!(address(from).led_to(to, way).is_ok(), may, "{from} {to} {way:?}");
     }
+}
+
+/// Redirections that curl, Go and requests have sent a credential along with to where it was not
+/// for: CVE-2018-1000007, -2022-27774, -2022-27776, -2024-45336, -2018-18074, GHSA-5jgv-wc2m-xv99.
+#[test]
+fn what_the_caller_shows_stays_with_the_origin_that_was_named() {
+    let own = address("https://a.org/d/f");
+    assert!(own.is_named());
+    let led = |way: &[&str]| {
+        way.iter().fold(own.clone(), |from, to| from.led_to(to, Way::Redirect).unwrap())
+    };
+    for (way, is_named) in [
+        (&["g"][..], true),
+        (&["//a.org/g"], true),
+        (&["https://A.ORG:443/g"], true),
+        (&["davs://a.org/g"], true),
+        (&["https://you@a.org/g"], true),
+        (&["https://b.org/f"], false),
+        (&["//b.org/f"], false),
+        (&["https://a.org:444/f"], false),
+        (&["http://a.org/f"], false),
+        (&["http://a.org:443/f"], false),
+        (&["https://a.org.b.org/f"], false),
+        (&["https://x.a.org/f"], false),
+        (&["https://a.org@b.org/f"], false),
+        (&["https://[2001:db8::1]/f"], false),
+        (&["https://b.org/f", "https://b2.org/f"], false),
+        (&["https://b.org/f", "/g"], false),
+        (&["https://b.org/f", "https://a.org/f"], true),
+        (&["https://b.org/f", "https://b2.org/f", "https://a.org/f", "g"], true),
+        (&["http://a.org/f", "https://a.org/f"], true),
+    ] {
+        let to = led(way);
+        assert_eq!(to.is_named(), is_named, "{way:?}");
+        assert_eq!(to.with_query(Some("x")).is_named(), is_named, "{way:?}");
+        assert_eq!(to.beside("x").unwrap().is_named(), is_named, "{way:?}");
+        assert_eq!(to.server_key() == own.server_key(), is_named && !way[0].contains("you"));
+    }
+    assert!(
+        !address("http://a.org/f").led_to("https://a.org/f", Way::Redirect).unwrap().is_named()
+    );
+    let v6 =
+        address("https://[2001:db8::1]:443/f").led_to("https://[2001:DB8:0::1]/g", Way::Redirect);
+    assert!(v6.unwrap().is_named());
+}
+
+#[test]
+fn a_root_file_names_no_server_for_the_caller() {
+    let leads = |from: &str, way| address(from).led_to("https://a.org/f", way).unwrap().is_named();
+    assert!(leads("/local.meta4", Way::Replica));
+    assert!(!leads("/local.root", Way::Mention));
+    assert!(!leads("https://b.org/f.meta4", Way::Replica));
+    assert!(!leads("https://b.org/f.root", Way::Mention));
+    assert!(leads("https://a.org/g.root", Way::Mention));
+    assert!(!leads("root://a.org//g.root", Way::Mention));
+    let led = address("https://b.org/f").led_to("https://a.org/f", Way::Replica).unwrap();
+    assert!(led.entrusted().is_named());
+    // Engines open what a file names by its text.
+    for named in ["https://a.org/f", "https://a.org/f#named-by=https://a.org:443"] {
+        let led = address("https://b.org/f.root").led_to(named, Way::Mention).unwrap();
+        assert_eq!(led.to_string(), "https://a.org/f");
+        let again = address(led.as_str());
+        assert!(!again.is_named() && again == led && again.to_string() == led.to_string());
+        assert!(!again.beside("g").unwrap().is_named());
+        assert!(!address(again.beside("g").unwrap().as_str()).is_named());
+        assert!(again.led_to("https://b.org/g", Way::Mention).unwrap().is_named());
+    }
+    assert_eq!(address("root://h//f#named-by=x").path(), "/f#named-by=x");
 }

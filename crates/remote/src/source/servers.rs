@@ -22,10 +22,12 @@ pub fn server_for(
 ) -> Result<Arc<dyn Server>> {
     match url.scheme() {
         Scheme::Local => Ok(Arc::new(LocalServer::new())),
-        Scheme::Http | Scheme::S3 => Ok(Arc::new(HttpServer::new(url, config, network)?)),
+        Scheme::Http | Scheme::Https | Scheme::S3 => {
+            Ok(Arc::new(HttpServer::new(url, config, network)?))
+        }
         Scheme::Root | Scheme::Roots => Ok(Arc::new(XrootdServer::new(url, config, network)?)),
-        // To be wrapped around the network's stream.
-        encrypted @ (Scheme::Https | Scheme::Pelican) => {
+        // Its director is asked first.
+        encrypted @ Scheme::Pelican => {
             let what = format!("{} is not supported by this version", encrypted.name());
             let error = Error::new(ErrorKind::Unsupported, what).with_url(url.to_string());
             Err(error.with_advice("use root:// or http:// where the server has it"))

@@ -414,18 +414,6 @@ async fn a_whole_file_that_breaks_off_is_begun_again_by_who_waits() {
 }
 
 #[tokio::test]
-async fn https_is_refused_clearly() {
-    let url = "https://me:secret@host/f".parse().unwrap();
-    let network =
-        std::sync::Arc::new(farroot_remote::source::network::Tcp::new(Duration::from_secs(1)));
-    let error = farroot_remote::source::servers::server_for(&url, &Config::default(), network)
-        .err()
-        .expect("refused");
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
-    assert!(!error.to_string().contains("secret"), "{error}");
-}
-
-#[tokio::test]
 async fn a_server_that_closes_needs_no_word_of_it() {
     let good = Good::start(Knobs { close: true, ..PLAIN }).await;
     let mut talk = Talk::with(server(&good.origin, &Config::default()));

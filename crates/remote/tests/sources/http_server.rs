@@ -7,13 +7,15 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use farroot_remote::address::Address;
+use farroot_remote::source::network::Stream;
 use http_body_util::{BodyExt, Full, StreamBody, combinators::BoxBody};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
 use url::Url;
 
 use super::conformance;
@@ -64,8 +66,13 @@ pub struct Good {
 
 impl Good {
     pub async fn start(knobs: Knobs) -> Self {
+        Self::start_within(None, knobs).await
+    }
+
+    /// Within TLS, if there is one who takes it.
+    pub async fn start_within(tls: Option<TlsAcceptor>, knobs: Knobs) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let origin = origin_of(&listener);
+        let origin = origin_of(&listener, tls.is_some());
         let requests = Arc::new(AtomicUsize::new(0));
         let counter = requests.clone();
         tokio::spawn(async move {
@@ -75,8 +82,10 @@ impl Good {
                     counter.fetch_add(1, Ordering::Relaxed);
                     async move { Ok::<_, Infallible>(serve(knobs, &request)) }
                 });
-                let io = TokioIo::new(stream);
+                let tls = tls.clone();
                 tokio::spawn(async move {
+                    let Some(stream) = within(tls, stream).await else { return };
+                    let io = TokioIo::new(stream);
                     // Clients leave amid answers: that is their right.
                     if knobs.http2 {
                         let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
@@ -100,8 +109,17 @@ impl Good {
     }
 }
 
-fn origin_of(listener: &TcpListener) -> Url {
-    Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap()
+fn origin_of(listener: &TcpListener, is_encrypted: bool) -> Url {
+    let scheme = if is_encrypted { "https" } else { "http" };
+    Url::parse(&format!("{scheme}://{}/", listener.local_addr().unwrap())).unwrap()
+}
+
+/// The stream within TLS; `None` where the client does not like it.
+async fn within(tls: Option<TlsAcceptor>, stream: TcpStream) -> Option<Box<dyn Stream>> {
+    match tls {
+        None => Some(Box::new(stream)),
+        Some(tls) => Some(Box::new(tls.accept(stream).await.ok()?)),
+    }
 }
 
 type Body = BoxBody<Bytes, Infallible>;
@@ -228,14 +246,25 @@ pub enum Say {
 
 /// A server that answers the n-th request (from 0, over all connections) as its script says.
 pub async fn scripted(script: impl Fn(usize, &str) -> Say + Send + Sync + 'static) -> Url {
+    scripted_within(None, move |_, number, head| script(number, head)).await
+}
+
+/// The same within TLS, if there is one who takes it; the script has the connection's number, too.
+pub async fn scripted_within(
+    tls: Option<TlsAcceptor>,
+    script: impl Fn(usize, usize, &str) -> Say + Send + Sync + 'static,
+) -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let origin = origin_of(&listener);
+    let origin = origin_of(&listener, tls.is_some());
     let script = Arc::new(script);
     let count = Arc::new(AtomicUsize::new(0));
     tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let (script, count) = (script.clone(), count.clone());
+        let mut connection = 0;
+        while let Ok((stream, _)) = listener.accept().await {
+            let (script, count, tls) = (script.clone(), count.clone(), tls.clone());
+            connection += 1;
             tokio::spawn(async move {
+                let Some(mut stream) = within(tls, stream).await else { return };
                 let mut head = Vec::new();
                 while let Ok(byte) = stream.read_u8().await {
                     head.push(byte);
@@ -243,8 +272,8 @@ pub async fn scripted(script: impl Fn(usize, &str) -> Say + Send + Sync + 'stati
                         continue;
                     }
                     let text = String::from_utf8(std::mem::take(&mut head)).unwrap();
-                    let (bytes, stays) = match script(count.fetch_add(1, Ordering::Relaxed), &text)
-                    {
+                    let number = count.fetch_add(1, Ordering::Relaxed);
+                    let (bytes, stays) = match script(connection, number, &text) {
                         Say::Stay(bytes) => (bytes, true),
                         Say::Close(bytes) => (bytes, false),
                         Say::Hang(bytes) => {
@@ -252,7 +281,9 @@ pub async fn scripted(script: impl Fn(usize, &str) -> Say + Send + Sync + 'stati
                             return std::future::pending().await;
                         }
                     };
-                    if stream.write_all(bytes.as_bytes()).await.is_err() || !stays {
+                    let sent = stream.write_all(bytes.as_bytes()).await;
+                    if sent.is_err() || stream.flush().await.is_err() || !stays {
+                        let _ = stream.shutdown().await;
                         return;
                     }
                 }

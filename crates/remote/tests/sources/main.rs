@@ -10,11 +10,13 @@ mod federation;
 mod http;
 mod http_faults;
 mod http_server;
+mod https;
 mod names;
 mod peers;
 mod protected;
 mod replaced;
 mod s3;
+mod secured;
 mod talk;
 
 use std::path::Path;

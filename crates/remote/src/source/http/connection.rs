@@ -38,6 +38,9 @@ async fn work(exchange: &Exchange<'_>, commands: &mut UnboundedReceiver<Command>
                 result?;
                 connected = true;
                 exchange.driver.send(ConnectionEvent::Connected);
+                if let Some(warning) = exchange.server.warning() {
+                    exchange.driver.send(ConnectionEvent::Note(warning));
+                }
                 running.extend(waiting.drain(..).map(|job| exchange.perform(job)));
             }
             command = commands.recv() => {

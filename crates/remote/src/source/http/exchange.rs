@@ -20,7 +20,7 @@ use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, RemainingRanges};
 use super::server::HttpServer;
 use super::transport::Transport;
-use crate::address::{Address, Way};
+use crate::address::{Address, Scheme, Way};
 use crate::error::{Error, ErrorKind};
 use crate::source::spool::disk_error;
 use crate::source::{ConnectionEvent, ConnectionTag, FileEnd, FileInfo, RequestTag, ServerTraits};
@@ -191,6 +191,7 @@ impl Exchange<'_> {
             }
             Ok(Head::Redirected(location)) => {
                 let to = job.url().led_to(&location, Way::Redirect)?;
+                self.note_plain(job.url(), &to);
                 self.discard(job.url(), response).await?;
                 Err(Stop::Redirected(Box::new(to)))
             }
@@ -200,9 +201,21 @@ impl Exchange<'_> {
                 self.refused(job, ask, status, Error::new(ErrorKind::Io, text))
             }
             Err(error) => {
+                let error =
+                    self.server.access.explain(error, status, response.headers(), job.url());
                 self.discard(job.url(), response).await?;
                 self.refused(job, ask, status, error)
             }
+        }
+    }
+
+    /// A redirection out of TLS, which the report is to say.
+    pub fn note_plain(&self, from: &Address, to: &Address) {
+        if (from.scheme(), to.scheme()) == (Scheme::Https, Scheme::Http) {
+            let host = to.host().unwrap_or_default();
+            let server = &self.server.name;
+            let text = format!("{server} sends on to {host} without TLS: bytes travel unencrypted");
+            self.driver.send(ConnectionEvent::Note(text));
         }
     }
 

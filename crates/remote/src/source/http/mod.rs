@@ -11,6 +11,9 @@
 //! * from a server without ranges, or that refuses them all, the file is read once as a whole into
 //!   a temporary file, which serves all requests (see [`super::spool`]).
 //!
+//! Within TLS ([`super::tls`]) the first request leaves with the last message of the handshake.
+//! [`access`] decides for each connection what it shows of its user.
+//!
 //! What has been learnt is shared by all connections of a server and sent as
 //! [`ConnectionEvent::Traits`]. [`connection`] runs the jobs of the driver, [`exchange`] does one
 //! job in as many rounds as it needs, [`whole`] those of servers without ranges; [`transport`]
@@ -19,6 +22,7 @@
 //!
 //! [`ConnectionEvent::Traits`]: super::ConnectionEvent::Traits
 
+mod access;
 mod address;
 mod answer;
 mod connection;

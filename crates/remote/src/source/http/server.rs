@@ -7,6 +7,7 @@ use std::time::Duration;
 use hyper::{Request, StatusCode};
 use parking_lot::Mutex;
 
+use super::access::Access;
 use super::address::{self, NoBody};
 use super::s3::{self, Bucket};
 use crate::address::{Address, Scheme};
@@ -28,6 +29,7 @@ pub struct HttpServer {
     /// Where the server is one of S3.
     pub(super) bucket: Option<Bucket>,
     pub(super) http2: bool,
+    pub(super) access: Arc<Access>,
     pub(super) silence_timeout: Duration,
     pub(super) network: Arc<dyn Network>,
     learnt: Mutex<Learnt>,
@@ -63,25 +65,23 @@ impl HttpServer {
             (_, Some(object)) => {
                 let bucket = Bucket::new(&object.bucket, config)?;
                 let place = bucket.place();
-                if place.is_encrypted() {
-                    let error = Error::new(ErrorKind::Unsupported, "https is not supported yet");
-                    return Err(error.with_url(url.to_string()));
-                }
                 let name = format!("s3://{} at {}", object.bucket, place.service());
                 (name, place.host(), place.port(), Some(bucket))
             }
-            (Scheme::Http, _) => {
+            (scheme @ (Scheme::Http | Scheme::Https), _) => {
                 let (host, port) = url.host().zip(url.port()).ok_or_else(wrong)?;
-                (format!("http://{host}:{port}"), host.to_owned(), port, None)
+                (format!("{}://{host}:{port}", scheme.name()), host.to_owned(), port, None)
             }
             _ => return Err(wrong()),
         };
+        // Whether a server within TLS speaks it, is not asked: hardly one of the field does.
+        let http2 = config.http2 && url.scheme() == Scheme::Http;
         let traits = ServerTraits {
             segments_max: SEGMENTS_MAX,
             // Parts are held back until their end has been seen.
             segment_bytes_max: 1 << 20,
             request_bytes_max: 64 << 20,
-            pipelined: config.http2,
+            pipelined: http2,
             suffix: true,
             request_overhead: Duration::from_micros(300),
             local: false,
@@ -94,7 +94,8 @@ impl HttpServer {
             host,
             port,
             bucket,
-            http2: config.http2,
+            http2,
+            access: Arc::new(Access::new(url, config)),
             silence_timeout: config.silence_timeout,
             network,
             learnt: Mutex::new(Learnt {
@@ -117,12 +118,17 @@ impl HttpServer {
         }
     }
 
-    /// Host and port that the next connection goes to.
-    pub(super) fn peer(&self) -> (String, u16) {
+    /// Host and port that the next connection goes to, and whether within TLS.
+    pub(super) fn peer(&self) -> (String, u16, bool) {
         match self.bucket.as_ref().map(Bucket::place) {
-            Some(place) => (place.host(), place.port()),
-            None => (self.host.clone(), self.port),
+            Some(place) => (place.host(), place.port(), place.is_encrypted()),
+            None => (self.host.clone(), self.port, self.access.is_encrypted()),
         }
+    }
+
+    /// What the report is to say, once, of a server that could be any.
+    pub(super) fn warning(&self) -> Option<String> {
+        self.access.warning().filter(|_| self.peer().2)
     }
 
     /// Whether an address is one of S3, or signed as one, so that refusals are written as S3 does.

@@ -10,14 +10,16 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit, watch};
 use tokio::task::AbortHandle;
 
+use super::access::Shown;
 use super::address::NoBody;
 use super::server::HttpServer;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
-use crate::source::network::Counted;
+use crate::source::network::{Counted, Stream};
+use crate::source::tls::{Failure, Handshake, TlsSession};
 
 /// What hyper reads at once at the most; also the longest head of an answer.
 const READ_BYTES_MAX: usize = 512 << 10;
@@ -49,6 +51,8 @@ struct Live {
     /// It has answered before, so that its end may be that of an idle connection.
     used: bool,
     driver: AbortHandle,
+    shown: Arc<Shown>,
+    handshake: Option<watch::Receiver<Handshake>>,
 }
 
 impl Drop for Live {
@@ -62,6 +66,8 @@ struct Attempt {
     number: u64,
     used: bool,
     answer: hyper::Result<Response<Incoming>>,
+    /// Why there is no TLS, where that is why there is no answer.
+    failure: Option<Failure>,
 }
 
 enum Sender {
@@ -119,7 +125,10 @@ impl Transport {
                         *live = None;
                     }
                 }
-                Err(error) => return Err(self.broken(&error, url)),
+                Err(error) => {
+                    let failure = attempt.failure.map(|failure| self.untrusted(&failure, url));
+                    return Err(failure.unwrap_or_else(|| self.broken(&error, url)));
+                }
             }
         }
     }
@@ -131,7 +140,9 @@ impl Transport {
             None => self.new_connection().await?,
         };
         let live = guard.insert(live);
-        let (number, used, request) = (live.number, live.used, request.clone());
+        let (number, used, mut request) = (live.number, live.used, request.clone());
+        let handshake = live.handshake.clone();
+        live.shown.sign(&mut request);
         let answer = match &mut live.sender {
             Sender::Http1(sender) => {
                 let answer = async {
@@ -157,7 +168,16 @@ impl Transport {
                 answer
             }
         };
-        Ok(Attempt { number, used, answer })
+        let failure = handshake.and_then(|handshake| match &*handshake.borrow() {
+            Handshake::Failed(failure) => Some(failure.clone()),
+            Handshake::Running | Handshake::Done(_) => None,
+        });
+        Ok(Attempt { number, used, answer, failure })
+    }
+
+    /// There is no TLS with the server.
+    fn untrusted(&self, failure: &Failure, url: &Address) -> Error {
+        failure.explain().with_url(url.to_string()).with_source(&self.server.name)
     }
 
     /// The rest of an answer is not wanted. With HTTP/1.1 that ends the TCP connection; `connect`
@@ -199,6 +219,9 @@ impl Transport {
 
     /// The connection's end, as hyper reports it.
     pub fn broken(&self, error: &hyper::Error, url: &Address) -> Error {
+        if let Some(failure) = Failure::of(error) {
+            return self.untrusted(failure, url);
+        }
         let mut text = format!("the connection broke: {error}");
         let mut cause = std::error::Error::source(error);
         while let Some(inner) = cause {
@@ -216,10 +239,22 @@ impl Transport {
 
     async fn new_connection(&self) -> Result<Live> {
         let server = &self.server;
-        let (host, port) = server.peer();
-        let stream = server.network.connect(&host, port).await;
-        let stream = stream.map_err(|error| unreachable(&error).with_source(&server.name))?;
-        let io = TokioIo::new(Counted::new(stream, self.heard.clone()));
+        let (host, port, is_encrypted) = server.peer();
+        let connecting = async {
+            let stream = server.network.connect(&host, port).await;
+            stream.map_err(|error| unreachable(&error).with_source(&server.name))
+        };
+        let place = is_encrypted.then(|| format!("{host}:{port}"));
+        let (stream, shown) = tokio::try_join!(connecting, server.access.begin(place))?;
+        let mut stream: Box<dyn Stream> = Box::new(Counted::new(stream, self.heard.clone()));
+        let mut handshake = None;
+        if let Some(config) = &shown.tls {
+            // The first request is written meanwhile, and leaves with the end of the handshake.
+            let encrypted = TlsSession::new(&host, config, &["http/1.1"])?.over(stream, &[]);
+            handshake = Some(encrypted.watch());
+            stream = Box::new(encrypted);
+        }
+        let io = TokioIo::new(stream);
         let refused = |error: hyper::Error| {
             let text = format!("the connection could not be set up: {error}");
             Error::new(ErrorKind::Connection, text).with_source(&server.name)
@@ -245,7 +280,8 @@ impl Transport {
             (Sender::Http1(sender), tokio::spawn(async { drop(connection.await) }))
         };
         let number = self.connections.fetch_add(1, Ordering::Relaxed);
-        Ok(Live { number, sender, used: false, driver: driver.abort_handle() })
+        let driver = driver.abort_handle();
+        Ok(Live { number, sender, used: false, driver, shown, handshake })
     }
 }
 
@@ -268,7 +304,8 @@ fn is_closed(error: &hyper::Error) -> bool {
     let reset = std::error::Error::source(error)
         .and_then(|cause| cause.downcast_ref::<io::Error>())
         .is_some_and(|cause| {
-            matches!(cause.kind(), io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
+            use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+            matches!(cause.kind(), ConnectionReset | BrokenPipe | UnexpectedEof)
         });
     error.is_canceled() || error.is_closed() || error.is_incomplete_message() || reset
 }

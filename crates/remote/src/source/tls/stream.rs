@@ -37,6 +37,7 @@ pub enum Handshake {
     #[default]
     Running,
     Done(Arc<Peer>),
+    /// Then, or with the first read.
     Failed(Failure),
 }
 
@@ -163,21 +164,21 @@ impl Encrypted {
     }
 
     fn fail(&mut self, why: Why) -> io::Error {
+        let stage = match self.connection.is_handshaking() {
+            true => Stage::Handshake,
+            false if !self.has_read => Stage::FirstRead,
+            false => Stage::Later,
+        };
         let failure = match &self.failure {
             // What was wrong first is what was wrong.
             Some(failure) => failure.clone(),
             None => {
-                let stage = match self.connection.is_handshaking() {
-                    true => Stage::Handshake,
-                    false if !self.has_read => Stage::FirstRead,
-                    false => Stage::Later,
-                };
                 let version = self.connection.protocol_version();
                 Failure::new(&self.host, stage, why, version, &self.config)
             }
         };
         self.failure = Some(failure.clone());
-        if matches!(*self.handshake.borrow(), Handshake::Running) {
+        if stage != Stage::Later {
             self.handshake.send_replace(Handshake::Failed(failure.clone()));
         }
         if let Some(writer) = self.writer.take() {

@@ -1,0 +1,333 @@
+//! What is shown to a server: one credential, decided for each connection.
+//!
+//! A server gets a credential within TLS only, and only where the caller has named it (see
+//! [`Address::is_named`]). It is a password where the address has one, else the bearer token, else
+//! the X.509 proxy or certificate, in that order or the caller's: one alone, because servers that
+//! see two choose, and not all the better one (EOS took an unknown certificate for nobody although
+//! the token beside it was good). Files are read again for each connection, as the field's tools
+//! renew them in place.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use credentials::{Claims, Identity, Kind, Token, Unusable, Wallet};
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::{Request, StatusCode};
+use parking_lot::Mutex;
+use secrecy::ExposeSecret;
+
+use super::address::NoBody;
+use crate::address::{Address, Scheme};
+use crate::config::Config;
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::tls::{TlsConfig, Trust, config_for};
+
+/// Keys of a query that say who asks: nothing else is to be said then.
+const ASKING_KEYS: [&str; 6] =
+    ["authz", "access_token", "xrdhttptk", "dcache-http-uuid", "x-amz-signature", "signature"];
+
+/// What a server of one origin may be shown.
+pub struct Access {
+    wallet: Wallet,
+    is_encrypted: bool,
+    is_named: bool,
+    has_password: bool,
+    is_insecure: bool,
+    has_warned: AtomicBool,
+    last: Mutex<Arc<Shown>>,
+}
+
+/// What one connection shows.
+#[derive(Default)]
+pub struct Shown {
+    /// For `https`.
+    pub tls: Option<Arc<TlsConfig>>,
+    bearer: Option<HeaderValue>,
+    what: What,
+    /// What is there and cannot be used.
+    unusable: Vec<Unusable>,
+}
+
+/// What is shown, for messages.
+#[derive(Default)]
+enum What {
+    #[default]
+    Nothing,
+    Password,
+    Token(Token),
+    Certificate(Box<Identity>),
+}
+
+impl Access {
+    /// To the server of this address.
+    pub fn new(url: &Address, config: &Config) -> Self {
+        let has_password = url.to_http().is_some_and(|url| !url.username().is_empty());
+        Access {
+            wallet: config.wallet.clone(),
+            is_encrypted: url.scheme() == Scheme::Https,
+            // Of S3 its own keys, which are no concern of a connection.
+            is_named: url.is_named() && url.scheme() == Scheme::Https,
+            has_password,
+            is_insecure: config.insecure,
+            has_warned: AtomicBool::new(false),
+            last: Mutex::default(),
+        }
+    }
+
+    pub fn is_encrypted(&self) -> bool {
+        self.is_encrypted
+    }
+
+    /// What the report is to say of a server that could be any: once.
+    pub fn warning(&self) -> Option<String> {
+        let is_first = self.is_insecure && !self.has_warned.swap(true, Ordering::Relaxed);
+        is_first.then(|| "insecure: any certificate is believed to be the server's".into())
+    }
+
+    /// What the next connection shows, to a `host:port` within TLS. Files are read for it.
+    ///
+    /// # Errors
+    /// `Unauthenticated` where what the caller gave for this call cannot be used.
+    pub async fn begin(self: &Arc<Self>, server: Option<String>) -> Result<Arc<Shown>> {
+        let Some(server) = server else { return Ok(Arc::default()) };
+        let access = self.clone();
+        let reading = tokio::task::spawn_blocking(move || access.read(&server));
+        let gone = |_| Error::new(ErrorKind::Cancelled, "the program is ending");
+        let shown = Arc::new(reading.await.map_err(gone)??);
+        *self.last.lock() = shown.clone();
+        Ok(shown)
+    }
+
+    fn read(&self, server: &str) -> Result<Shown> {
+        let mut shown = Shown::default();
+        if self.has_password {
+            shown.what = What::Password;
+        } else if self.is_named {
+            self.choose(&mut shown)?;
+        }
+        let trust = Trust::of(self.wallet.surroundings());
+        let identity = match &shown.what {
+            What::Certificate(identity) => Some(&**identity),
+            _ => None,
+        };
+        shown.tls = Some(config_for(server, &trust, identity, self.is_insecure)?);
+        Ok(shown)
+    }
+
+    fn choose(&self, shown: &mut Shown) -> Result<()> {
+        let choice = self.wallet.choice();
+        for kind in self.wallet.order().unwrap_or(vec![Kind::Token, Kind::X509]) {
+            let (what, is_given) = match kind {
+                Kind::Token => (
+                    self.wallet.token().map(|token| token.map(What::Token)),
+                    choice.token.is_some(),
+                ),
+                Kind::X509 => {
+                    let identity = self.wallet.identity();
+                    let what = identity.map(|one| one.map(|one| What::Certificate(Box::new(one))));
+                    (what, choice.proxy.is_some())
+                }
+                Kind::Kerberos | Kind::S3 | Kind::Unix => continue,
+            };
+            match what {
+                Ok(None) => {}
+                Ok(Some(what)) => {
+                    if let What::Token(token) = &what {
+                        shown.bearer = bearer(token);
+                    }
+                    shown.what = what;
+                    return Ok(());
+                }
+                Err(why) if is_given => {
+                    return Err(Error::new(ErrorKind::Unauthenticated, why.to_string()));
+                }
+                // Public files are read without; where one is asked for, the refusal says why.
+                Err(why) => shown.unusable.push(why),
+            }
+        }
+        Ok(())
+    }
+
+    /// A refusal with what was shown, and in which state that is.
+    pub fn explain(
+        &self,
+        error: Error,
+        status: StatusCode,
+        headers: &HeaderMap,
+        url: &Address,
+    ) -> Error {
+        let shown = self.last.lock().clone();
+        let is_asked = shown.tls.as_ref().is_some_and(|tls| tls.is_asked());
+        let is_about_it = match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => true,
+            // nginx, of a client's certificate.
+            StatusCode::BAD_REQUEST => is_asked,
+            _ => false,
+        };
+        if !is_about_it {
+            return error;
+        }
+        let (sent, advice) = self.said(&shown, url, SystemTime::now());
+        let wants: Vec<&str> = headers
+            .get_all(WWW_AUTHENTICATE)
+            .iter()
+            .filter_map(|value| value.to_str().ok()?.split_whitespace().next())
+            .filter(|scheme| {
+                scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            })
+            .collect();
+        let wants = match (wants.is_empty(), is_asked) {
+            (false, _) => format!(" (it wants {})", wants.join(" or ")),
+            (true, true) => " (it asks for a certificate)".into(),
+            (true, false) => String::new(),
+        };
+        let kind = match error.kind() {
+            ErrorKind::PermissionDenied => ErrorKind::PermissionDenied,
+            _ => ErrorKind::Unauthenticated,
+        };
+        Error::new(kind, format!("{}{wants}; {sent}", error.message())).with_advice(advice)
+    }
+
+    /// What was sent, and what the user can do.
+    fn said(&self, shown: &Shown, url: &Address, now: SystemTime) -> (String, String) {
+        let make = "make a proxy (voms-proxy-init -voms VO -rfc) or fetch a token (htgettoken)";
+        if is_asking(url.query()) {
+            let sent = "it was asked with what the address itself says of who asks";
+            return (sent.into(), "ask for a new address, or leave that part away".into());
+        }
+        if !self.is_encrypted {
+            let sent = match self.has_password {
+                true => "it was asked with the password of the address",
+                false => "without TLS nothing is shown but a password in the address",
+            };
+            return (sent.into(), "write https:// where the server has it".into());
+        }
+        match &shown.what {
+            What::Password => (
+                "it was asked with the password of the address".into(),
+                "check the password".into(),
+            ),
+            What::Token(token) => of_token(token, url, now),
+            What::Certificate(identity) => of_certificate(identity, now),
+            What::Nothing if !self.is_named => {
+                let sent = "nothing was shown, since another server has named this one";
+                (sent.into(), "name it in the address yourself, if you trust it".into())
+            }
+            What::Nothing => match shown.unusable.first() {
+                Some(why) => (format!("nothing was shown: {why}"), "then try again".into()),
+                None => ("nothing was shown: no token and no proxy were found".into(), make.into()),
+            },
+        }
+    }
+}
+
+impl Shown {
+    /// Says who asks, unless the address does.
+    pub fn sign(&self, request: &mut Request<NoBody>) {
+        if let Some(bearer) = &self.bearer
+            && !is_asking(request.uri().query())
+        {
+            request.headers_mut().entry(AUTHORIZATION).or_insert_with(|| bearer.clone());
+        }
+    }
+}
+
+fn is_asking(query: Option<&str>) -> bool {
+    query.unwrap_or_default().split('&').any(|parameter| {
+        let key = parameter.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        ASKING_KEYS.contains(&&*key)
+    })
+}
+
+fn bearer(token: &Token) -> Option<HeaderValue> {
+    let value = zeroize::Zeroizing::new(format!("Bearer {}", token.secret.expose_secret()));
+    let mut value = HeaderValue::from_str(&value).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+fn of_token(token: &Token, url: &Address, now: SystemTime) -> (String, String) {
+    let place = &token.place;
+    let Some(claims) = &token.claims else {
+        let sent = format!("it was shown the token in {place}, which only the server can read");
+        return (sent, "fetch a new token".into());
+    };
+    let mut sent = format!("it was shown the token in {place}");
+    if let Some(issuer) = &claims.issuer {
+        sent.push_str(&format!(" from {issuer}"));
+    }
+    if !claims.audience.is_empty() {
+        sent.push_str(&format!(" for {}", claims.audience.join(", ")));
+    }
+    let advice = match times(claims, now) {
+        Times::Over(ago) => {
+            sent.push_str(&format!(", which expired {} ago", span(ago)));
+            "fetch a new token, for example with htgettoken".into()
+        }
+        Times::Early(left) => {
+            sent.push_str(&format!(", which is valid in {} only", span(left)));
+            "your clock or that of the issuer is wrong: set it".into()
+        }
+        Times::Good(left) => {
+            if let Some(left) = left {
+                sent.push_str(&format!(", valid for {} more", span(left)));
+            }
+            match claims.scope.is_empty() {
+                true => "the server may not know its issuer, or want another audience".into(),
+                false => format!(
+                    "it allows {}, and the path is {}: the server may want another scope, \
+                     audience or issuer",
+                    claims.scope.join(" "),
+                    url.path()
+                ),
+            }
+        }
+    };
+    (sent, advice)
+}
+
+enum Times {
+    Over(Duration),
+    Early(Duration),
+    Good(Option<Duration>),
+}
+
+fn times(claims: &Claims, now: SystemTime) -> Times {
+    if let Some(ago) = claims.expires.and_then(|until| now.duration_since(until).ok()) {
+        return Times::Over(ago);
+    }
+    let from = claims.not_before.max(claims.issued);
+    match from.and_then(|from| from.duration_since(now).ok()).filter(|left| !left.is_zero()) {
+        Some(left) => Times::Early(left),
+        None => Times::Good(claims.expires.and_then(|until| until.duration_since(now).ok())),
+    }
+}
+
+fn of_certificate(identity: &Identity, now: SystemTime) -> (String, String) {
+    let kind = if identity.is_proxy { "proxy" } else { "certificate" };
+    let (place, subject) = (&identity.place, &identity.subject);
+    let sent = format!("it was shown the {kind} in {place} of {subject:?}");
+    let make = "voms-proxy-init -voms VO -rfc";
+    match (now.duration_since(identity.not_after), identity.not_before.duration_since(now)) {
+        (Ok(ago), _) => (format!("{sent}, which expired {} ago", span(ago)), make.into()),
+        (_, Ok(left)) if !left.is_zero() => (
+            format!("{sent}, which is valid in {} only", span(left)),
+            "your clock is wrong: set it".into(),
+        ),
+        _ if identity.is_proxy && !identity.voms => (
+            format!("{sent}, which names no virtual organisation"),
+            format!("make one that does: {make}"),
+        ),
+        _ => (sent, "ask the site whether this user may read the file".into()),
+    }
+}
+
+fn span(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..180 => format!("{seconds} s"),
+        seconds @ 180..7200 => format!("{} min", seconds / 60),
+        seconds @ 7200..172_800 => format!("{} h", seconds / 3600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
+}

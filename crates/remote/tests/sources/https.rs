@@ -1,0 +1,316 @@
+//! HTTP within TLS: who is believed, what is shown to whom, and what is said when it is refused.
+
+use std::sync::Arc;
+
+use credentials::Choice;
+use farroot_remote::fetch::{Urgency, Want};
+use farroot_remote::source::FileEnd;
+use farroot_remote::{Config, Error, ErrorKind, Remote};
+use futures::StreamExt;
+use parking_lot::Mutex;
+
+use super::conformance;
+use super::http::server;
+use super::http_server::{Good, Knobs, PLAIN, Ranges, Say, scripted_within};
+use super::over_tcp;
+use super::secured::{Authority, basic, token};
+use super::talk::{Talk, file};
+
+async fn conforms(knobs: Knobs) {
+    let authority = Authority::new();
+    let good = Good::start_within(Some(authority.server()), knobs).await;
+    let config = authority.with_token("marker-token");
+    conformance::check(server(&good.origin, &config), |name| good.url(name)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn https_keeps_the_rules() {
+    conforms(PLAIN).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn https_that_closes_keeps_the_rules() {
+    conforms(Knobs { close: true, ..PLAIN }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn https_without_ranges_keeps_the_rules() {
+    conforms(Knobs { ranges: Ranges::None, chunked: true, ..PLAIN }).await;
+}
+
+// ---- what is shown to whom ---------------------------------------------------------------------
+
+/// What servers were asked with: host, path, and `Authorization` or nothing.
+type Log = Arc<Mutex<Vec<(&'static str, String, Option<String>)>>>;
+
+const CONTENT: &str = "0123456789";
+
+fn header<'a>(head: &'a str, name: &str) -> Option<&'a str> {
+    head.lines().find_map(|line| {
+        let (key, value) = line.split_once(": ")?;
+        key.eq_ignore_ascii_case(name).then_some(value)
+    })
+}
+
+fn path(head: &str) -> &str {
+    head.split(' ').nth(1).unwrap()
+}
+
+fn found() -> Say {
+    let length = CONTENT.len();
+    Say::Stay(format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{CONTENT}"))
+}
+
+fn sent_to(location: &str) -> Say {
+    Say::Stay(format!(
+        "HTTP/1.1 307 Temporary Redirect\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n"
+    ))
+}
+
+/// A server that notes what it is asked with, and sends on from `/to/ADDRESS`; `~` in an address
+/// stands for `/`.
+async fn noting(name: &'static str, tls: Option<tokio_rustls::TlsAcceptor>, log: &Log) -> url::Url {
+    let log = log.clone();
+    scripted_within(tls, move |_, _, head| {
+        let path = path(head);
+        log.lock().push((name, path.to_owned(), header(head, "authorization").map(str::to_owned)));
+        match path.strip_prefix("/to/") {
+            Some(to) => {
+                let (to, rest) = to.split_once('/').map_or((to, ""), |(to, rest)| (to, rest));
+                let slash = if rest.is_empty() { "" } else { "/" };
+                sent_to(&format!("{}{slash}{rest}", to.replace('~', "/")))
+            }
+            None => found(),
+        }
+    })
+    .await
+}
+
+async fn read(config: Config, url: &str) -> Result<Vec<u8>, Error> {
+    read_by(&over_tcp(config), url).await
+}
+
+async fn read_by(remote: &Remote, url: &str) -> Result<Vec<u8>, Error> {
+    let file = remote.open_bytes(url).await?;
+    let want = Want { range: 0..10, cost: 10, urgency: Urgency::Demand, order: 0 };
+    let delivery = file.want(vec![want]).next().await.expect("one want")?;
+    Ok(delivery.bytes.to_vec())
+}
+
+/// Redirections that other clients have sent a token along with to where it was not for.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_stays_with_its_origin() {
+    let authority = Authority::new();
+    let log = Log::default();
+    let a = noting("a", Some(authority.server()), &log).await;
+    let b = noting("b", Some(authority.server()), &log).await;
+    let c = noting("c", Some(authority.server()), &log).await;
+    let plain = noting("plain", None, &log).await;
+    let to =
+        |url: &url::Url| format!("to/{}", url.as_str().trim_end_matches('/').replace('/', "~"));
+    let by_name = format!("https://LocalHost:{}", a.port().unwrap());
+    for (way, expected) in [
+        // (what follows the first origin, who was asked and whether with the token)
+        ("f".to_owned(), "a+"),
+        ("to/~g".to_owned(), "a+ a+"),
+        (format!("{}/f", to(&a)), "a+ a+"),
+        (format!("{}/f", to(&b)), "a+ b-"),
+        (format!("{}/{}/f", to(&b), to(&c)), "a+ b- c-"),
+        (format!("{}/{}/f", to(&b), to(&a)), "a+ b- a+"),
+        (format!("{}/{}/{}/f", to(&b), to(&c), to(&a)), "a+ b- c- a+"),
+        (format!("{}/f", to(&plain)), "a+ plain-"),
+        (format!("{}/{}/f", to(&plain), to(&a)), "a+ plain- a+"),
+        (format!("to/{}/f", by_name.replace('/', "~")), "a+ a-"),
+        (format!("to/~~127.0.0.1:{}/f", b.port().unwrap()), "a+ b-"),
+        (format!("to/https:~~me:pw@127.0.0.1:{}/f", b.port().unwrap()), "a+ b?"),
+    ] {
+        log.lock().clear();
+        let url = a.join(&way).unwrap();
+        let bytes = read(authority.with_token("marker-token"), url.as_str()).await;
+        assert_eq!(bytes.expect(&way), CONTENT.as_bytes(), "{way}");
+        let mut asked: Vec<String> = Vec::new();
+        for (name, _, shown) in log.lock().iter() {
+            let sign = match shown.as_deref() {
+                Some("Bearer marker-token") => "+",
+                None => "-",
+                Some(other) => {
+                    assert_eq!(other, basic("me:pw"));
+                    "?"
+                }
+            };
+            let entry = format!("{name}{sign}");
+            // The two ends of the file are asked for at the same time.
+            if !asked.contains(&entry) || way.starts_with("to/") && asked.last() != Some(&entry) {
+                asked.push(entry);
+            }
+        }
+        for (at, entry) in expected.split(' ').enumerate() {
+            assert!(asked.contains(&entry.to_owned()), "{way}: {at} {entry} not in {asked:?}");
+        }
+        for entry in asked {
+            assert!(expected.contains(&entry), "{way}: {entry} was not expected");
+        }
+    }
+    // http first: nothing is shown, and not to where it leads either.
+    log.lock().clear();
+    let url = plain.join(&format!("{}/f", to(&a))).unwrap();
+    read(authority.with_token("marker-token"), url.as_str()).await.unwrap();
+    assert!(log.lock().iter().all(|(_, _, shown)| shown.is_none()), "{:?}", log.lock());
+}
+
+#[tokio::test]
+async fn one_credential_is_shown_and_the_address_has_the_first_word() {
+    let authority = Authority::new();
+    let log = Log::default();
+    let a = noting("a", Some(authority.server()), &log).await;
+    let host = a.as_str().trim_start_matches("https://").trim_end_matches('/');
+    for (url, expected) in [
+        (format!("davs://{host}/f"), Some("Bearer marker-token".to_owned())),
+        (format!("https://{host}/f?x=1"), Some("Bearer marker-token".to_owned())),
+        (format!("https://{host}/f?authz=Bearer%20abc"), None),
+        (format!("https://{host}/f?X-Amz-Signature=abc"), None),
+        (format!("https://me:pw@{host}/f"), Some(basic("me:pw"))),
+    ] {
+        let mut talk = Talk::with(server(&url, &authority.with_token("marker-token")));
+        let there = file(1, &url);
+        assert_eq!(talk.open(&there, FileEnd::Head(10)).await.bytes(), CONTENT.as_bytes(), "{url}");
+        assert_eq!(log.lock().pop().unwrap().2, expected, "{url}");
+    }
+    // A file is read again for each connection: tools renew it in place.
+    let path = authority.secret("token", " first \n");
+    let choice =
+        || Choice { token: Some(credentials::TokenFrom::File(path.clone())), ..Choice::default() };
+    let config = authority.config(choice());
+    for word in ["first", "second"] {
+        authority.secret("token", word);
+        let mut talk = Talk::with(server(&a, &config));
+        talk.open(&file(1, &a.join("f").unwrap()), FileEnd::Head(10)).await.bytes();
+        assert_eq!(log.lock().pop().unwrap().2, Some(format!("Bearer {word}")));
+    }
+}
+
+// ---- what is refused ---------------------------------------------------------------------------
+
+/// An error without what changes from run to run.
+fn plain(error: &Error, authority: &Authority) -> String {
+    let text = error.to_string().replace(authority.path().to_str().unwrap(), "DIR");
+    let mut parts = text.split("127.0.0.1:");
+    let mut plain = parts.next().unwrap().to_owned();
+    for part in parts {
+        plain.push_str("HOST");
+        plain.push_str(part.trim_start_matches(|letter: char| letter.is_ascii_digit()));
+    }
+    plain
+}
+
+async fn refused(authority: &Authority, status: &'static str, config: Config) -> String {
+    let url = scripted_within(Some(authority.server()), move |_, _, _| {
+        Say::Stay(format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n"))
+    })
+    .await;
+    let error = read(config, url.join("store/f").unwrap().as_str()).await.unwrap_err();
+    assert!(!error.is_retryable());
+    plain(&error, authority)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refusal_says_what_was_shown_and_in_which_state_it_is() {
+    let authority = Authority::new();
+    let rest = "; in https://HOST/store/f; from https://HOST";
+    let nothing = || authority.config(Choice::default());
+    assert_eq!(
+        refused(&authority, "403 Forbidden", nothing()).await,
+        format!(
+            "the server answers 403 Forbidden; nothing was shown: no token and no proxy were \
+             found{rest}; make a proxy (voms-proxy-init -voms VO -rfc) or \
+             fetch a token (htgettoken)"
+        )
+    );
+    let said = refused(
+        &authority,
+        "401 Unauthorized\r\nWWW-Authenticate: Bearer realm=\"x\"\r\nWWW-Authenticate: Basic",
+        nothing(),
+    );
+    assert!(said.await.starts_with(
+        "the server answers 401 Unauthorized (it wants Bearer or Basic); nothing was shown"
+    ));
+    let shows = |claims: &str| authority.with_token(&token(claims));
+    let claims = r#"{"iss":"https://iss","aud":"me","scope":"storage.read:/cms","exp":4102444800}"#;
+    let said = refused(&authority, "403 Forbidden", shows(claims)).await;
+    assert!(
+        said.starts_with(
+            "the server answers 403 Forbidden; it was shown the token in the argument of the call \
+             from https://iss for me, valid for "
+        ) && said.ends_with(
+            "it allows storage.read:/cms, and the path is /store/f: the server may want another \
+             scope, audience or issuer"
+        ),
+        "{said}"
+    );
+    let said = refused(&authority, "403 Forbidden", shows(r#"{"nbf":4102444800}"#)).await;
+    assert!(said.contains("which is valid in ") && said.contains("clock"), "{said}");
+    let config = || authority.with_token("macaroon");
+    assert!(refused(&authority, "401 No", config()).await.contains("only the server can read"));
+}
+
+/// What lies in the usual places and is of no use does not keep public files from being read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stale_token_is_named_only_where_one_is_wanted() {
+    let authority = Authority::new();
+    let user = credentials::Surroundings::of_process().user_id;
+    authority.secret(&format!("bt_u{user}"), &token(r#"{"exp":1000000000}"#));
+    let log = Log::default();
+    let a = noting("a", Some(authority.server()), &log).await;
+    let config = || authority.config(Choice::default());
+    assert_eq!(read(config(), a.join("f").unwrap().as_str()).await.unwrap(), CONTENT.as_bytes());
+    assert!(log.lock().iter().all(|(_, _, shown)| shown.is_none()));
+    let said = refused(&authority, "403 Forbidden", config()).await;
+    assert!(said.contains("nothing was shown: the token in DIR/bt_u"), "{said}");
+    assert!(said.contains("expired"), "{said}");
+    // Given for this call it is an error before anything is asked.
+    let error = read(authority.with_token(&token(r#"{"exp":1000000000}"#)), a.as_str()).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    assert!(error.to_string().contains("expired"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_is_shown_and_a_refused_one_is_not_tried_again() {
+    let (authority, strangers) = (Authority::new(), Authority::named("Other CA"));
+    let asking = |users: &Authority| Some(authority.asking(users));
+    let good = Good::start_within(asking(&authority), PLAIN).await;
+    let proxy = |path| Choice { proxy: Some(path), ..Choice::default() };
+    let url = good.url("large.bin");
+    let bytes = read(authority.config(proxy(authority.user())), url.as_str()).await.unwrap();
+    assert_eq!(bytes.len(), 10);
+    let requests = good.requests();
+    for (choice, expected) in [
+        (proxy(strangers.user()), "refuses the certificate of \"/CN=Ada Lovelace\""),
+        (Choice::default(), "wants a certificate of the user, and there was none to show"),
+    ] {
+        let error = read(authority.config(choice), url.as_str()).await.unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unauthenticated, false));
+    }
+    assert_eq!(good.requests(), requests);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_of_no_known_authority_is_not_asked() {
+    let (authority, strangers) = (Authority::new(), Authority::named("Other CA"));
+    let log = Log::default();
+    let a = noting("a", Some(authority.server()), &log).await;
+    let url = a.join("f").unwrap();
+    let error = read(strangers.with_token("marker-token"), url.as_str()).await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Connection, false));
+    let said = plain(&error, &strangers);
+    assert!(said.contains("is from an authority that is not trusted: /CN=Test CA"), "{said}");
+    assert!(said.contains("the 1 authorities of DIR/ca.pem"), "{said}");
+    assert!(!said.contains("marker"), "{said}");
+    assert!(log.lock().is_empty());
+    let insecure = Config { insecure: true, ..strangers.config(Choice::default()) };
+    let remote = over_tcp(insecure);
+    assert_eq!(read_by(&remote, url.as_str()).await.unwrap(), CONTENT.as_bytes());
+    let said = remote.report().to_string();
+    assert!(said.contains("any certificate is believed"), "{said}");
+}
