@@ -55,7 +55,7 @@ enum What {
     #[default]
     Nothing,
     Password,
-    Token(Token),
+    Token(Box<Token>),
     Certificate(Box<Identity>),
 }
 
@@ -120,7 +120,7 @@ impl Access {
         for kind in self.wallet.order().unwrap_or(vec![Kind::Token, Kind::X509]) {
             let (what, is_given) = match kind {
                 Kind::Token => (
-                    self.wallet.token().map(|token| token.map(What::Token)),
+                    self.wallet.token().map(|token| token.map(|one| What::Token(Box::new(one)))),
                     choice.token.is_some(),
                 ),
                 Kind::X509 => {
