@@ -35,12 +35,12 @@ pub struct Access {
     has_password: bool,
     is_insecure: bool,
     has_warned: AtomicBool,
-    last: Mutex<Arc<Shown>>,
+    last: Mutex<Arc<Introduction>>,
 }
 
 /// What one connection shows.
 #[derive(Default)]
-pub struct Shown {
+pub struct Introduction {
     /// For `https`.
     pub tls: Option<Arc<TlsConfig>>,
     bearer: Option<HeaderValue>,
@@ -89,7 +89,7 @@ impl Access {
     ///
     /// # Errors
     /// `Unauthenticated` where what the caller gave for this call cannot be used.
-    pub async fn begin(self: &Arc<Self>, server: Option<String>) -> Result<Arc<Shown>> {
+    pub async fn begin(self: &Arc<Self>, server: Option<String>) -> Result<Arc<Introduction>> {
         let Some(server) = server else { return Ok(Arc::default()) };
         let access = self.clone();
         let reading = tokio::task::spawn_blocking(move || access.read(&server));
@@ -99,8 +99,8 @@ impl Access {
         Ok(shown)
     }
 
-    fn read(&self, server: &str) -> Result<Shown> {
-        let mut shown = Shown::default();
+    fn read(&self, server: &str) -> Result<Introduction> {
+        let mut shown = Introduction::default();
         if self.has_password {
             shown.what = What::Password;
         } else if self.is_named {
@@ -115,7 +115,7 @@ impl Access {
         Ok(shown)
     }
 
-    fn choose(&self, shown: &mut Shown) -> Result<()> {
+    fn choose(&self, shown: &mut Introduction) -> Result<()> {
         let choice = self.wallet.choice();
         for kind in self.wallet.order().unwrap_or(vec![Kind::Token, Kind::X509]) {
             let (what, is_given) = match kind {
@@ -190,7 +190,7 @@ impl Access {
     }
 
     /// What was sent, and what the user can do.
-    fn said(&self, shown: &Shown, url: &Address, now: SystemTime) -> (String, String) {
+    fn said(&self, shown: &Introduction, url: &Address, now: SystemTime) -> (String, String) {
         let make = "make a proxy (voms-proxy-init -voms VO -rfc) or fetch a token (htgettoken)";
         if is_asking(url.query()) {
             let sent = "it was asked with what the address itself says of who asks";
@@ -222,7 +222,7 @@ impl Access {
     }
 }
 
-impl Shown {
+impl Introduction {
     /// Says who asks, unless the address does.
     pub fn sign(&self, request: &mut Request<NoBody>) {
         if let Some(bearer) = &self.bearer

@@ -13,7 +13,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit, watch};
 use tokio::task::AbortHandle;
 
-use super::access::Shown;
+use super::access::Introduction;
 use super::address::NoBody;
 use super::server::HttpServer;
 use crate::address::Address;
@@ -51,7 +51,7 @@ struct Live {
     /// It has answered before, so that its end may be that of an idle connection.
     used: bool,
     driver: AbortHandle,
-    shown: Arc<Shown>,
+    shown: Arc<Introduction>,
     handshake: Option<watch::Receiver<Handshake>>,
 }
 
