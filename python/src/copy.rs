@@ -47,14 +47,14 @@ pub fn copy(
 ) -> PyResult<Vec<Py<PyAny>>> {
     let (engine, options) = (engine(py)?, CopyOptions { overwrite, verify });
     let files = progress.map(|progress| progress.get().files.clone());
-    let tell = |now: Progress| {
+    let record = |now: Progress| {
         if let Some(files) = &files {
             let mut files = files.lock();
             files.resize(now.files, None);
             files[now.file] = Some((now.done, now.size));
         }
     };
-    let copied = wait(py, &engine, engine.remote().copy(&sources, &target, options, &tell))?;
+    let copied = wait(py, &engine, engine.remote().copy(&sources, &target, options, &record))?;
     let outcome = |file: engine::Result<Copied>| match file {
         Ok(file) => {
             let checksum = file.checksum.map(|checksum| checksum.to_string());

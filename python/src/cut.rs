@@ -42,9 +42,9 @@ impl Predicate for Function {
         match called {
             Some(Ok(mask)) => Ok(mask),
             Some(Err(error)) => {
-                let told = Error::new(ErrorKind::InvalidArgument, format!("the cut: {error}"));
+                let why = Error::new(ErrorKind::InvalidArgument, format!("the cut: {error}"));
                 self.raised.0.lock().get_or_insert(error);
-                Err(told)
+                Err(why)
             }
             None => Err(Error::new(ErrorKind::Cancelled, "the interpreter shuts down")),
         }

@@ -114,9 +114,9 @@ pub fn parts(
     let places = places.iter().map(|place| place.get().place(py)).collect::<PyResult<_>>()?;
     let (cut, raised) = request.cut(py);
     let skipped: Arc<Mutex<Vec<engine::Skipped>>> = Arc::default();
-    let told = skipped.clone();
+    let reported = skipped.clone();
     let on_error = match on_error_report {
-        true => OnError::Report(Arc::new(move |one| told.lock().push(one))),
+        true => OnError::Report(Arc::new(move |one| reported.lock().push(one))),
         false => OnError::Raise,
     };
     let (wanted, step) = (request.wanted(), step.step());

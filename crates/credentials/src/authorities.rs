@@ -131,7 +131,7 @@ impl Places {
         }
     }
 
-    /// What tells that something has changed.
+    /// Time and inode of each file and folder: they differ where something has changed.
     fn stamps(&self) -> Vec<Option<(i64, i64, u64)>> {
         let all = self.grid.iter().chain(&self.directories).chain(&self.files);
         let stamp = |facts: Metadata| (facts.mtime(), facts.mtime_nsec(), facts.ino());

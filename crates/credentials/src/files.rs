@@ -15,9 +15,9 @@ pub(crate) const LARGEST: u64 = 64 << 10;
 /// Who may read the file besides its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Nobody: it has a secret.
+    /// Only its owner: it has a secret.
     Secret,
-    /// Anybody: a certificate, or settings.
+    /// Every user: a certificate, or settings.
     Open,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path, user: u32, access: Access) -> Result<Option<Cont
     let Some((mut file, facts)) = open(path)? else { return Ok(None) };
     judge(&facts, user, access)?;
     let mut bytes = Zeroizing::new(Vec::with_capacity(facts.len() as usize + 1));
-    // It may have grown since: one byte more than allowed tells.
+    // It may have grown since: one byte more than allowed shows it.
     let read = file.by_ref().take(LARGEST + 1).read_to_end(&mut bytes);
     read.map_err(|error| Reason::Unreadable(error.kind().to_string()))?;
     match bytes.len() as u64 > LARGEST {

@@ -313,7 +313,7 @@ fn injected_bytes_behind_the_consent_to_tls_are_never_taken_for_an_answer() {
     while let Some(bytes) = server.poll_transmit() {
         said.extend_from_slice(&bytes);
     }
-    // A login accepted in clear, by whoever sits between.
+    // A login accepted in clear, by a machine between the two.
     let forged = [&[0, 2, 0, 0, 0, 0, 0, 16][..], &[7; 16]].concat();
     said.extend_from_slice(&forged);
     client.handle_bytes(now, said.into()).unwrap();

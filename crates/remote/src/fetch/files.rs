@@ -176,6 +176,9 @@ pub struct ReplicaCheck {
     pub checksum: Option<Checksum>,
 }
 
+/// What sources say; the first one's counts where none is known yet.
+pub type SourceChecksums = Vec<(SourceId, Checksum)>;
+
 /// A server that has been named by some file.
 pub struct ServerState {
     pub server: Arc<dyn Server>,

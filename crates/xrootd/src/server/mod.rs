@@ -142,7 +142,7 @@ pub struct Server {
     /// The credential that waits to be accepted.
     credential: Option<Tag>,
     encrypted: bool,
-    /// The client has been told to begin TLS: what comes next belongs to that.
+    /// The client has been asked to begin TLS: what comes next belongs to that.
     tls_begins: bool,
     events: VecDeque<Served>,
     outbox: Outbox,

@@ -328,7 +328,7 @@ impl Pair {
             None => bytes,
         };
         if !inside.is_empty() {
-            // The events tell of errors, too.
+            // Errors are among the events, too.
             let _ = self.client.handle_bytes(self.now, inside);
         }
     }

@@ -16,11 +16,10 @@ use std::time::Duration;
 use scheduler::{FileId, ServerId, SourceId, Time};
 
 use super::Driver;
-use super::replica_check::SourceChecksums;
 use crate::address::{Address, FileLocations, Scheme};
 use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
-use crate::fetch::files::{Member, MemberState, Search};
+use crate::fetch::files::{Member, MemberState, Search, SourceChecksums};
 use crate::source::network::Network;
 use crate::source::{FileLocation, one_shot};
 

@@ -21,6 +21,7 @@ use crate::address::Address;
 use crate::checksum::Checksum;
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
+use crate::fetch::files::SourceChecksums;
 use crate::report::size;
 use crate::source::network::Network;
 use crate::source::{FileInfo, FileRef, one_shot};
@@ -30,9 +31,6 @@ const _: () = assert!(crate::source::FILE_BYTES_MAX == scheduler::FILE_BYTES_MAX
 
 /// A server that has to make its checksum is not waited for longer.
 const ANSWER_MAX: Duration = Duration::from_secs(120);
-
-/// What sources say; the first one's counts where none is known yet.
-pub type SourceChecksums = Vec<(SourceId, Checksum)>;
 
 impl Driver {
     /// A source has said what it has now; whether it is the file that is read. Where it is not,

@@ -129,7 +129,7 @@ impl TlsSession {
 }
 
 /// Bytes of this process on their way through TLS. A server that ends the connection without TLS's
-/// own end is an error: whoever is on the way could have done it.
+/// own end is an error: any machine on the way could have done it.
 pub struct Encrypted {
     stream: Box<dyn Stream>,
     connection: UnbufferedClientConnection,
@@ -203,7 +203,7 @@ impl Encrypted {
         })
     }
 
-    /// After an error: the alert that tells the server why. Nothing else may be asked of a
+    /// After an error: the alert that says to the server why. Nothing else may be asked of a
     /// connection that has failed.
     fn take_alert(&mut self) {
         while self.connection.wants_write() {

@@ -216,7 +216,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// Whoever has the address needs no keys; a HEAD would be refused, and so would an Authorization.
+/// A client with the address needs no keys; a HEAD would be refused, and so would an Authorization.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn presigned_addresses_keep_the_rules() {
     let Some(gateway) = Gateway::start() else { return };

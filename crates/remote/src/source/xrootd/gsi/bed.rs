@@ -231,7 +231,7 @@ impl Xrootd {
         fs::write(folder.join("xrootd.cfg"), config).unwrap();
         let mut command = Command::new(program);
         if nix::unistd::geteuid().is_root() {
-            // xrootd does not run as root: it is told whom to become.
+            // xrootd does not run as root: `-R` names the user that it becomes.
             let owned = Command::new("chown").arg("-R").arg("xrootd").arg(&folder).status();
             assert!(owned.unwrap().success());
             command.args(["-R", "xrootd"]);
