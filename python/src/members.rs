@@ -47,7 +47,12 @@ impl Source {
         let members = objects.take_members(self.id);
         drop(objects);
         let instance_of = |id| self.record.instance(py, id);
-        fill(instance, unread, members, &bases, &instance_of)
+        let filled = fill(instance, unread, &members, &bases, &instance_of);
+        if filled.is_err() {
+            // For the next attempt.
+            self.record.objects.lock().put_members(self.id, members);
+        }
+        filled
     }
 }
 
@@ -81,7 +86,7 @@ fn all_at_once(
         let unread = objects.get(id).unread().cloned();
         let bases: Vec<ObjectId> = objects.get(id).bases().collect();
         let members = objects.take_members(id);
-        fill(&made[id.position()], unread, members, &bases, &instance_of)?;
+        fill(&made[id.position()], unread, &members, &bases, &instance_of)?;
     }
     Ok(made[0].clone().unbind())
 }
@@ -91,7 +96,7 @@ type InstanceOf<'f, 'py> = &'f dyn Fn(ObjectId) -> PyResult<Bound<'py, PyAny>>;
 fn fill<'py>(
     instance: &Bound<'py, PyAny>,
     unread: Option<Unread>,
-    members: Vec<(Arc<str>, Value)>,
+    members: &[(Arc<str>, Value)],
     bases: &[ObjectId],
     instance_of: InstanceOf<'_, 'py>,
 ) -> PyResult<()> {
@@ -103,8 +108,8 @@ fn fill<'py>(
     let own = PyDict::new(py);
     for (name, member) in members {
         // Its own members only.
-        if !matches!(&member, Value::Object(id) if bases.contains(id)) {
-            own.set_item(PyString::intern(py, &name), value(py, member, instance_of)?)?;
+        if !matches!(member, Value::Object(id) if bases.contains(id)) {
+            own.set_item(PyString::intern(py, name), value(py, member, instance_of)?)?;
         }
     }
     let bases = bases.iter().map(|base| instance_of(*base)).collect::<PyResult<Vec<_>>>()?;
@@ -114,7 +119,7 @@ fn fill<'py>(
 
 fn value<'py>(
     py: Python<'py>,
-    value: Value,
+    value: &Value,
     instance_of: InstanceOf<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
@@ -123,10 +128,10 @@ fn value<'py>(
         Value::Int(number) => number.into_pyobject(py)?.into_any(),
         Value::Uint(number) => number.into_pyobject(py)?.into_any(),
         Value::Float(number) => number.into_pyobject(py)?.into_any(),
-        Value::Text(text) => string(py, &text)?,
-        Value::Numbers(numbers) => columns::flat(py, numbers)?,
+        Value::Text(text) => string(py, text)?,
+        Value::Numbers(numbers) => columns::flat(py, numbers.clone())?,
         Value::List(values) => {
-            let items = values.into_iter().map(|item| self::value(py, item, instance_of));
+            let items = values.iter().map(|item| self::value(py, item, instance_of));
             PyList::new(py, items.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
         Value::Map(pairs) => {
@@ -140,12 +145,12 @@ fn value<'py>(
             map.into_any()
         }
         Value::Pairs(pairs) => {
-            let pairs = pairs.into_iter().map(|(key, mapped)| {
+            let pairs = pairs.iter().map(|(key, mapped)| {
                 Ok((self::value(py, key, instance_of)?, self::value(py, mapped, instance_of)?))
             });
             PyList::new(py, pairs.collect::<PyResult<Vec<_>>>()?)?.into_any()
         }
-        Value::Object(id) => instance_of(id)?,
+        Value::Object(id) => instance_of(*id)?,
     })
 }
 

@@ -152,3 +152,29 @@ def test_a_thread_waits_for_another_that_fills_the_object() -> None:
             first.result(timeout=60)
         assert [other.result(timeout=60) for other in others] == [3, 3]
     assert source.attempts == 2
+
+
+def test_an_object_that_could_not_be_filled_is_filled_at_the_next_attempt(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its members had been taken from the record: the next attempt gave an object without any."""
+    path, key = next(_histograms(corpus))
+    expected = farroot.open(path)[key].values()
+    histogram = farroot.open(path)[key]
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Object, "fill", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            histogram.values()
+    np.testing.assert_array_equal(histogram.values(), expected)
+    assert len(expected) > 0
+
+
+def _histograms(corpus: Path) -> Iterator[tuple[Path, str]]:
+    for path in sorted(corpus.glob("*.root")):
+        for key, classname in farroot.open(path).classnames().items():
+            if classname.startswith("TH1"):
+                yield path, key

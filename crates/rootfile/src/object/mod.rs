@@ -104,12 +104,16 @@ impl Objects {
         ObjectRef { objects: self, id }
     }
 
-    /// The members of an object, as [`ObjectRef::members`] names them, without copying the
-    /// numbers in them: it has none then.
+    /// The members of an object, as [`ObjectRef::members`] names them: it has none then.
     pub fn take_members(&mut self, id: ObjectId) -> Vec<(Arc<str>, Value)> {
         let object = &mut self.objects[id.position()];
         let values = std::mem::take(&mut object.values);
         object.layout.members.iter().map(|member| member.name.clone()).zip(values).collect()
+    }
+
+    /// Gives an object back the members that were taken from it.
+    pub fn put_members(&mut self, id: ObjectId, members: Vec<(Arc<str>, Value)>) {
+        self.objects[id.position()].values = members.into_iter().map(|(_, value)| value).collect();
     }
 
     /// Whether any of them is referred to more than once, or the record's own by another.
