@@ -3,24 +3,37 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use remote::source::diagnose::Finding;
 use remote::source::network::{Network, Tcp};
 use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
+use rootfile::object::Opaque;
 
-use crate::read;
+use crate::read::core::cut::Cut;
+use crate::read::core::friends::Friend;
+use crate::read::core::request::Wanted;
 use crate::read::core::select::only;
-use crate::read::core::table::Table;
-use crate::read::file::{File, Speculation, SpeculativeOpen};
+use crate::read::core::table::{Columns, Table};
+use crate::read::file::session::Session;
+use crate::read::file::{File, Speculation};
+use crate::read::inspect::examine::examine;
+use crate::read::many::chain::{self, Chain};
+use crate::read::many::opener::Opener;
+use crate::read::many::parts::{Opens, Parts, Place, ScanRequest};
+use crate::read::open::friends;
+use crate::read::open::objects::{Content, Contents, content_in};
+use crate::read::open::resolve::{ResolvedColumn, resolve};
+use crate::read::open::table::table_in;
 use crate::read::tree::Tree;
 
-/// Owns the connections, the threads and the one memory budget. Cheap to clone.
+/// Owns the connections, the threads and the one memory budget. Cheap to clone; what it has opened
+/// can be read as long as one of its clones lives.
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    remote: Remote,
-    decoders: read::Decoders,
+    session: Session,
     runtime: Option<tokio::runtime::Runtime>,
 }
 
@@ -39,25 +52,24 @@ impl Engine {
             let _inside = runtime.enter();
             Remote::start(config.clone(), network)
         };
-        let decoders = read::Decoders::start(config.decode_threads, remote.trace().clone())?;
-        Ok(Engine { inner: Arc::new(Inner { remote, decoders, runtime: Some(runtime) }) })
+        let session = Session::start(remote)?;
+        Ok(Engine { inner: Arc::new(Inner { session, runtime: Some(runtime) }) })
     }
 
     /// Starts an engine on the present tokio runtime and the given network, for simulations.
     pub fn within(config: &Config, network: Arc<dyn Network>) -> Result<Self> {
-        let remote = Remote::start(config.clone(), network);
-        let decoders = read::Decoders::start(config.decode_threads, remote.trace().clone())?;
-        Ok(Engine { inner: Arc::new(Inner { remote, decoders, runtime: None }) })
+        let session = Session::start(Remote::start(config.clone(), network))?;
+        Ok(Engine { inner: Arc::new(Inner { session, runtime: None }) })
     }
 
     /// Files as ranges of bytes, over the same connections: listed, copied, read.
     pub fn remote(&self) -> &Remote {
-        &self.inner.remote
+        self.inner.session.remote()
     }
 
     /// The settings as they are now.
     pub fn config(&self) -> Config {
-        self.inner.remote.config()
+        self.remote().config()
     }
 
     /// Changes settings; see [`Remote::configure`].
@@ -66,7 +78,7 @@ impl Engine {
     /// `InvalidArgument`, and nothing is changed, where one differs that cannot be changed any
     /// more.
     pub fn configure(&self, config: Config) -> Result<()> {
-        self.inner.remote.configure(config)
+        self.remote().configure(config)
     }
 
     /// Waits for a future on the engine's own threads; for callers without a runtime.
@@ -112,14 +124,7 @@ impl Engine {
     /// same file, with `|` between them, are read from at the same time; so are those that a
     /// Metalink (`.meta4`, `.metalink`) names.
     pub async fn open(&self, address: &str) -> Result<File> {
-        self.open_with(address, Speculation::Eager).await
-    }
-
-    pub(crate) async fn open_with(&self, address: &str, speculation: Speculation) -> Result<File> {
-        let Inner { remote, decoders, .. } = &*self.inner;
-        let locations = remote.locations(address).await?;
-        File::open(remote.fetcher(), decoders, remote.store().as_ref(), locations, speculation)
-            .await
+        self.inner.session.open(address, Speculation::Eager).await
     }
 
     /// Opens a file and a tree in it; without a path, the only tree there is.
@@ -132,52 +137,145 @@ impl Engine {
         file.tree(only(&trees, address)?).await
     }
 
-    /// Takes a file for what is remembered of it; `None` where that is too little.
-    pub(crate) async fn open_speculatively(
-        &self,
-        address: &str,
-    ) -> Result<Option<SpeculativeOpen>> {
-        let Inner { remote, decoders, .. } = &*self.inner;
-        let Some(store) = remote.store() else { return Ok(None) };
-        let locations = remote.locations(address).await?;
-        File::open_speculatively(remote.fetcher(), decoders, &store, locations).await
-    }
-
     /// Opens a file and a tree or RNTuple in it; without a path, the only one there is.
     pub async fn open_table(&self, address: &str, path: Option<&str>) -> Result<Arc<dyn Table>> {
-        self.open_table_with(address, path, Speculation::Eager).await
+        self.inner.session.open_table(address, path, Speculation::Eager).await
     }
 
-    pub(crate) async fn open_table_with(
+    /// Opens many trees and RNTuples side by side, as many at a time as the configuration says.
+    pub fn open_tables(&self, places: Vec<Place>) -> Opens {
+        Opens::new(self.inner.session.clone(), places)
+    }
+
+    /// The tree, RNTuple or chain at a path of a file.
+    ///
+    /// # Errors
+    /// As [`File::tree`] and [`Engine::chain`].
+    pub async fn table_in(&self, file: &File, path: &str) -> Result<Arc<dyn Table>> {
+        table_in(&self.inner.session, file, path).await
+    }
+
+    /// Reads tables of many files as one. Those whose number of entries is not given are opened
+    /// side by side, to be counted.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where there is none; of the first of them that cannot be opened.
+    pub async fn chain(&self, places: Vec<Place>) -> Result<Chain> {
+        chain::of_places(&self.inner.session, places).await
+    }
+
+    /// The chain at a path of a file (ROOT: `TChain`).
+    ///
+    /// # Errors
+    /// As [`File::tree`], and those of [`Engine::chain`].
+    pub async fn chain_in(&self, file: &File, path: &str) -> Result<Chain> {
+        chain::in_file(&self.inner.session, file, path).await
+    }
+
+    /// Reads many trees or RNTuples as one, in steps.
+    pub fn parts(&self, places: Vec<Place>, scan: ScanRequest) -> Parts {
+        Parts::new(self.inner.session.clone(), places, scan)
+    }
+
+    /// Opens the friends that a table's file names side by side, in their order.
+    ///
+    /// # Errors
+    /// Of the first of them that cannot be opened.
+    pub async fn friends(&self, table: &dyn Table) -> Result<Vec<Friend>> {
+        friends::friends(&self.inner.session, table).await
+    }
+
+    /// One friend that a table's file names.
+    ///
+    /// # Errors
+    /// `NotInFile` where there is none of that name; why it cannot be opened.
+    pub async fn friend(&self, table: &dyn Table, name: &str) -> Result<Friend> {
+        friends::friend(&self.inner.session, table, name).await
+    }
+
+    /// Chooses columns of a table, also of its friends: `friend.column`, or the column alone where
+    /// the table has none of that name and only one friend has. The friends that a tree's file
+    /// names are opened where a name needs them.
+    ///
+    /// # Errors
+    /// As [`Table::select`] and [`Engine::friends`].
+    pub async fn select(
         &self,
-        address: &str,
-        path: Option<&str>,
-        speculation: Speculation,
-    ) -> Result<Arc<dyn Table>> {
-        let file = self.open_with(address, speculation).await?;
-        self.table_of(&file, address, path).await
+        table: &Arc<dyn Table>,
+        wanted: &Wanted,
+    ) -> Result<Box<dyn Columns>> {
+        self.select_for(table, &[], wanted, None).await
     }
 
-    pub(crate) async fn table_of(
+    /// As [`Engine::select`], with further friends, which come before those in the file, and with
+    /// the friends that a cut is about.
+    ///
+    /// # Errors
+    /// As [`Engine::select`]; `InvalidArgument` for the name of a column that several friends have.
+    pub async fn select_for(
+        &self,
+        table: &Arc<dyn Table>,
+        friends: &[Friend],
+        wanted: &Wanted,
+        cut: Option<&Cut>,
+    ) -> Result<Box<dyn Columns>> {
+        self.inner.session.select(table, friends, wanted, cut).await
+    }
+
+    /// The columns that a text means: a path or a last name, also below one of the table's columns,
+    /// `friend.column`, or a column that only one friend has; of a glob all that match, of an
+    /// RNTuple that is a friend only fields at the top.
+    ///
+    /// # Errors
+    /// `NotInFile` with the names that come near, but none for a glob; as [`Engine::select_for`].
+    pub async fn resolve(
+        &self,
+        table: &Arc<dyn Table>,
+        friends: &[Friend],
+        text: &str,
+        below: Option<usize>,
+    ) -> Result<Vec<ResolvedColumn>> {
+        resolve(&self.inner.session, table, friends, text, below).await
+    }
+
+    /// What is at a path of a file. Objects of `opaque` classes are left as bytes.
+    ///
+    /// # Errors
+    /// As [`File::object`] and [`Engine::table_in`].
+    pub async fn content_in(&self, file: &File, path: &str, opaque: &Opaque) -> Result<Content> {
+        content_in(&self.inner.session, file, path, opaque).await
+    }
+
+    /// What is at each of these paths, as they are taken.
+    ///
+    /// # Errors
+    /// Those of fetching directories.
+    pub async fn contents(
         &self,
         file: &File,
-        address: &str,
-        path: Option<&str>,
-    ) -> Result<Arc<dyn Table>> {
-        match path {
-            Some(path) => self.table_in(file, path).await,
-            None => self.table_in(file, only(&file.table_paths().await?, address)?).await,
-        }
+        paths: Vec<String>,
+        opaque: Opaque,
+    ) -> Result<Contents> {
+        Contents::start(&self.inner.session, file, paths, opaque).await
+    }
+
+    /// Goes the way to a file step by step, and says what was found, also whether it is a whole
+    /// ROOT file; of several addresses of one file, for each.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what is no address. Faults on the way are findings.
+    pub async fn examine(&self, address: &str) -> Result<Vec<Finding>> {
+        examine(&self.inner.session, address).await
     }
 
     /// What was asked of whom, and when, by everything that this engine has read.
     pub fn trace(&self) -> &fetch::trace::Trace {
-        self.inner.remote.trace()
+        self.remote().trace()
     }
 
     /// Where the time and the bytes of everything read so far went.
     pub fn report(&self) -> report::Report {
-        self.inner.remote.report()
+        self.remote().report()
     }
 }
 

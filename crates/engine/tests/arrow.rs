@@ -29,7 +29,8 @@ fn i32_of(entry: i32) -> i32 {
 #[test]
 fn batches_have_the_types_that_are_announced() {
     let (engine, columns) = opened("ntuple_fields.root");
-    let reader = engine.arrow_reader(&*columns, 10..190, Step::Entries(33), None).expect("reads");
+    let reader =
+        ArrowReader::start(&engine, &*columns, 10..190, Step::Entries(33), None).expect("reads");
     let schema = reader.schema();
     assert_eq!(schema, columns.arrow_schema().expect("types"));
     let nullable: Vec<bool> = schema.fields().iter().map(|field| field.is_nullable()).collect();
@@ -51,7 +52,8 @@ fn a_stream_goes_through_the_c_interface() {
     let (engine, columns) = opened("ntuple_fields.root");
     let cut = Cut::parse("i32 > 0").expect("a cut");
     let reader: ArrowReader =
-        engine.arrow_reader(&*columns, 0..u64::MAX, Step::Entries(50), Some(&cut)).expect("reads");
+        ArrowReader::start(&engine, &*columns, 0..u64::MAX, Step::Entries(50), Some(&cut))
+            .expect("reads");
     let stream = FFI_ArrowArrayStream::new(Box::new(reader));
     let taken = RecordBatchStreamReader::try_new(stream).expect("a stream");
     let batches: Vec<RecordBatch> = taken.map(|batch| batch.expect("reads")).collect();
@@ -63,7 +65,7 @@ fn a_stream_goes_through_the_c_interface() {
 #[test]
 fn nothing_has_its_types() {
     let (engine, columns) = opened("ntuple_fields.root");
-    let reader = engine.arrow_reader(&*columns, 5..5, Step::Whole, None).expect("reads");
+    let reader = ArrowReader::start(&engine, &*columns, 5..5, Step::Whole, None).expect("reads");
     assert_eq!(reader.schema().fields().len(), 5);
     assert_eq!(reader.map(|batch| batch.expect("reads").num_rows()).sum::<usize>(), 0);
 }

@@ -37,7 +37,7 @@ pub struct ArrowReader {
     batches: Batches,
 }
 
-impl Engine {
+impl ArrowReader {
     /// Starts reading columns in steps, of those entries only that survive a cut, if there is one,
     /// and waits for the first batch.
     ///
@@ -47,14 +47,14 @@ impl Engine {
     ///
     /// # Panics
     /// As [`Engine::block_on`], also of the reader.
-    pub fn arrow_reader(
-        &self,
+    pub fn start(
+        engine: &Engine,
         columns: &dyn Columns,
         entries: Range<u64>,
         step: Step,
         cut: Option<&Cut>,
     ) -> Result<ArrowReader> {
-        self.block_on(async {
+        engine.block_on(async {
             let mut batches = columns.batches(entries, step, cut).await?;
             let first = match batches.next().await {
                 Some(batch) => Some(batch?.into_arrow()?),
@@ -64,7 +64,7 @@ impl Engine {
                 Some(first) => first.schema(),
                 None => columns.arrow_schema()?,
             };
-            Ok(ArrowReader { engine: self.clone(), schema, first, batches })
+            Ok(ArrowReader { engine: engine.clone(), schema, first, batches })
         })
     }
 }

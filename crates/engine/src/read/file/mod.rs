@@ -6,6 +6,7 @@ mod link;
 pub(crate) mod profile;
 mod recover;
 pub(crate) mod remembered;
+pub(crate) mod session;
 
 use std::collections::BTreeMap;
 use std::ops::Range;

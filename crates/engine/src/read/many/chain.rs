@@ -8,8 +8,8 @@ use futures::future::{BoxFuture, FutureExt, ready, try_join_all};
 use rootfile::Array;
 use rootfile::tree::ChainElement;
 
-use super::parts::{FriendLocation, Place, ScanRequest};
-use crate::Engine;
+use super::opener::Opener;
+use super::parts::{FriendLocation, Opens, Parts, Place, ScanRequest};
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::optional;
@@ -25,6 +25,7 @@ use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::File;
 use crate::read::file::beside::beside;
+use crate::read::file::session::Session;
 use remote::address::Address;
 use remote::{Error, ErrorKind, Result};
 
@@ -38,7 +39,7 @@ pub struct Chain {
 }
 
 struct Inner {
-    engine: Engine,
+    session: Session,
     /// What it is called.
     name: Arc<str>,
     aliases: Vec<(String, String)>,
@@ -62,73 +63,59 @@ pub struct ChainColumns {
     lead: Box<dyn Columns>,
 }
 
-impl Engine {
-    /// Reads tables of many files as one. Those whose number of entries is not given are opened
-    /// side by side, to be counted.
-    ///
-    /// # Errors
-    /// `InvalidArgument` where there is none; of the first of them that cannot be opened.
-    pub async fn chain(&self, places: Vec<Place>) -> Result<Chain> {
-        let Some(first) = places.first() else {
-            return Err(Error::new(ErrorKind::InvalidArgument, "a chain of no files"));
-        };
-        let name = first.path.clone().unwrap_or_default();
-        self.linked(&name, Vec::new(), FriendList::default(), places).await
-    }
+/// Tables of many files as one: [`Engine::chain`](crate::Engine::chain).
+pub(crate) async fn of_places(session: &Session, places: Vec<Place>) -> Result<Chain> {
+    let Some(first) = places.first() else {
+        return Err(Error::new(ErrorKind::InvalidArgument, "a chain of no files"));
+    };
+    let name = first.path.clone().unwrap_or_default();
+    linked(session, &name, Vec::new(), FriendList::default(), places).await
+}
 
-    /// The chain at a path of a file (ROOT: `TChain`).
-    ///
-    /// # Errors
-    /// As [`File::tree`], and those of [`Engine::chain`].
-    pub fn chain_in<'a>(&'a self, file: &'a File, path: &'a str) -> BoxFuture<'a, Result<Chain>> {
-        // Boxed, since tables of a chain may be chains.
-        Box::pin(self.chain_read(file, path))
+/// The chain at a path of a file (ROOT: `TChain`).
+pub(crate) async fn in_file(session: &Session, file: &File, path: &str) -> Result<Chain> {
+    let chain = file.reading(|format, known| format.chain(known, path)).await?;
+    file.learn(|format, known| format.has_record(known, path));
+    let path = path.split(';').next().unwrap_or(path);
+    let links = places(file.place()?, &chain.links);
+    if chain.links.is_empty() {
+        let what = format!("the chain {path} names no files");
+        return Err(Error::new(ErrorKind::InvalidArgument, what).with_url(file.url()));
     }
+    let friends = FriendList::new(file.clone(), path, chain.friends);
+    let linked = linked(session, path, chain.aliases, friends, links?).await;
+    linked.map_err(|error| {
+        let at = file.url();
+        error.with_advice(format!("it is one of the files that the chain {path} in {at} names"))
+    })
+}
 
-    async fn chain_read(&self, file: &File, path: &str) -> Result<Chain> {
-        let chain = file.reading(|format, known| format.chain(known, path)).await?;
-        file.learn(|format, known| format.has_record(known, path));
-        let path = path.split(';').next().unwrap_or(path);
-        let links = places(file.place()?, &chain.links);
-        if chain.links.is_empty() {
-            let what = format!("the chain {path} names no files");
-            return Err(Error::new(ErrorKind::InvalidArgument, what).with_url(file.url()));
+async fn linked(
+    session: &Session,
+    name: &str,
+    aliases: Vec<(String, String)>,
+    friends: FriendList,
+    mut links: Vec<Place>,
+) -> Result<Chain> {
+    // The first one says what columns there are.
+    let wanted = |(at, place): &(usize, &Place)| *at == 0 || place.count.is_none();
+    let unknown: Vec<usize> = links.iter().enumerate().filter(wanted).map(|(at, _)| at).collect();
+    let mut opens =
+        Opens::new(session.clone(), unknown.iter().map(|at| links[*at].clone()).collect());
+    let mut room = session.config().memory_bytes_max / MEMORY_PART;
+    let mut lead = None;
+    for at in unknown {
+        let Some(table) = opens.next().await.transpose()? else { break };
+        links[at].expect(&*table)?;
+        links[at].count = Some(table.num_entries());
+        lead.get_or_insert_with(|| table.clone());
+        if let Some(left) = room.checked_sub(table.file().metadata_bytes()) {
+            room = left;
+            links[at].open = Some(table);
         }
-        let friends = FriendList::new(file.clone(), path, chain.friends);
-        let linked = self.linked(path, chain.aliases, friends, links?).await;
-        linked.map_err(|error| {
-            let at = file.url();
-            error.with_advice(format!("it is one of the files that the chain {path} in {at} names"))
-        })
     }
-
-    async fn linked(
-        &self,
-        name: &str,
-        aliases: Vec<(String, String)>,
-        friends: FriendList,
-        mut links: Vec<Place>,
-    ) -> Result<Chain> {
-        // The first one says what columns there are.
-        let wanted = |(at, place): &(usize, &Place)| *at == 0 || place.count.is_none();
-        let unknown: Vec<usize> =
-            links.iter().enumerate().filter(wanted).map(|(at, _)| at).collect();
-        let mut opens = self.open_tables(unknown.iter().map(|at| links[*at].clone()).collect());
-        let mut room = self.config().memory_bytes_max / MEMORY_PART;
-        let mut lead = None;
-        for at in unknown {
-            let Some(table) = opens.next().await.transpose()? else { break };
-            links[at].expect(&*table)?;
-            links[at].count = Some(table.num_entries());
-            lead.get_or_insert_with(|| table.clone());
-            if let Some(left) = room.checked_sub(table.file().metadata_bytes()) {
-                room = left;
-                links[at].open = Some(table);
-            }
-        }
-        let gone = || Error::new(ErrorKind::Cancelled, "the files of a chain were given up");
-        Ok(Chain::new(self, name, aliases, friends, links, lead.ok_or_else(gone)?))
-    }
+    let gone = || Error::new(ErrorKind::Cancelled, "the files of a chain were given up");
+    Ok(Chain::new(session, name, aliases, friends, links, lead.ok_or_else(gone)?))
 }
 
 /// Where the tables of a chain are that a file at `own` holds.
@@ -151,7 +138,7 @@ fn places(own: &Address, links: &[ChainElement]) -> Result<Vec<Place>> {
 
 impl Chain {
     fn new(
-        engine: &Engine,
+        session: &Session,
         name: &str,
         aliases: Vec<(String, String)>,
         friends: FriendList,
@@ -163,17 +150,17 @@ impl Chain {
             let start = starts[starts.len() - 1];
             starts.push(start.saturating_add(link.count.unwrap_or(0)));
         }
-        let (engine, name) = (engine.clone(), name.into());
-        Chain { inner: Arc::new(Inner { engine, name, aliases, friends, links, starts, lead }) }
+        let (session, name) = (session.clone(), name.into());
+        Chain { inner: Arc::new(Inner { session, name, aliases, friends, links, starts, lead }) }
     }
 
     /// One table as a chain, to be read with chains.
-    pub(crate) fn of_one(engine: &Engine, table: &Arc<dyn Table>) -> Self {
+    pub(crate) fn of_one(session: &Session, table: &Arc<dyn Table>) -> Self {
         let (url, path) = (table.file().url().to_owned(), Some(table.path().to_owned()));
         let (open, count) = (Some(table.clone()), Some(table.num_entries()));
         let links = vec![Place { url, path, open, count, ..Place::default() }];
         let friends = FriendList::default();
-        Chain::new(engine, table.path(), Vec::new(), friends, links, table.clone())
+        Chain::new(session, table.path(), Vec::new(), friends, links, table.clone())
     }
 
     /// Where the chain is in its file or, where it is in none, what its first table is called.
@@ -225,8 +212,8 @@ impl Chain {
     ) -> BoxFuture<'a, Result<ChainColumns>> {
         Box::pin(async move {
             let first: Vec<Friend> = friends.iter().map(|friend| self.first_of(friend)).collect();
-            let Inner { engine, lead, .. } = &*self.inner;
-            let lead = engine.select_for(lead, &first, wanted, cut).await?;
+            let Inner { session, lead, .. } = &*self.inner;
+            let lead = session.select(lead, &first, wanted, cut).await?;
             Ok(self.chosen(friends, wanted, lead))
         })
     }
@@ -333,9 +320,9 @@ impl ChainColumns {
     /// The same columns of one of the tables.
     fn of_table<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<Box<dyn Columns>>> {
         Box::pin(async move {
-            let (table, friends) = place.open_with_friends(&self.chain.inner.engine).await?;
+            let (table, friends) = place.open_with_friends(&self.chain.inner.session).await?;
             let wanted = Wanted::Chosen(self.chosen.clone());
-            self.chain.inner.engine.select_for(&table, &friends, &wanted, None).await
+            self.chain.inner.session.select(&table, &friends, &wanted, None).await
         })
     }
 
@@ -366,13 +353,14 @@ impl ChainColumns {
             cut: cut.cloned(),
             on_error: OnError::Raise,
         };
-        let (engine, remote) = (self.chain.inner.engine.clone(), self.lead.file().remote().clone());
+        let (session, remote) =
+            (self.chain.inner.session.clone(), self.lead.file().remote().clone());
         let empty: Vec<(String, Array)> = self.lead.empty();
         Batches::start(&remote, async move |mut maker: BatchSender| {
             let survivors = scan.cut.is_some().then(Vec::new);
             let (columns, left_out) = (Vec::new(), Vec::new());
             let mut whole = Whole { entries, survivors, columns, empty, left_out };
-            let mut parts = engine.parts(places, scan);
+            let mut parts = Parts::new(session, places, scan);
             while let Some(part) = parts.next_unreported().await {
                 let part = part?;
                 let batch = shifted(part.batch, firsts[part.file]);

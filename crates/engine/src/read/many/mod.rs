@@ -2,4 +2,5 @@
 
 mod ahead;
 pub mod chain;
+pub(crate) mod opener;
 pub mod parts;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::{try_join, try_join_all};
 
 use super::ahead::{Ahead, Pace};
-use crate::Engine;
+use super::opener::Opener;
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::too_late;
 use crate::read::core::columns::{Batch, SkippedColumn};
@@ -21,6 +21,7 @@ use crate::read::core::steps::Step;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::Speculation;
 use crate::read::file::layout_hints::MetadataHints;
+use crate::read::file::session::Session;
 use remote::{Error, ErrorKind, Result};
 
 /// One tree or RNTuple in one file.
@@ -65,12 +66,12 @@ impl Place {
 
     pub(crate) async fn open(
         &self,
-        engine: &Engine,
+        session: &Session,
         speculation: Speculation,
     ) -> Result<Arc<dyn Table>> {
         let table = match &self.open {
             Some(table) => table.clone(),
-            None => engine.open_table_with(&self.url, self.path.as_deref(), speculation).await?,
+            None => session.open_table(&self.url, self.path.as_deref(), speculation).await?,
         };
         self.expect(&*table)?;
         Ok(table)
@@ -96,21 +97,21 @@ impl Place {
     /// Opens the table and its friends, all at the same time.
     pub(crate) async fn open_with_friends(
         &self,
-        engine: &Engine,
+        session: &Session,
     ) -> Result<(Arc<dyn Table>, Vec<Friend>)> {
         let speculation = Speculation::Eager;
-        let friends = self.open_friends(engine, &speculation);
-        try_join(self.open(engine, speculation.clone()), friends).await
+        let friends = self.open_friends(session, &speculation);
+        try_join(self.open(session, speculation.clone()), friends).await
     }
 
     /// Opens the friends, all at the same time.
     async fn open_friends(
         &self,
-        engine: &Engine,
+        session: &Session,
         speculation: &Speculation,
     ) -> Result<Vec<Friend>> {
         let open = async |placed: &FriendLocation| {
-            let table = Box::pin(placed.place.open(engine, speculation.clone())).await?;
+            let table = Box::pin(placed.place.open(session, speculation.clone())).await?;
             let friend = Friend::new(&placed.name, table);
             Ok(Friend {
                 entry_offset: placed.entry_offset,
@@ -143,44 +144,32 @@ pub struct Part {
     pub batch: Batch,
 }
 
-impl Engine {
-    /// Opens many trees and RNTuples side by side, as many at a time as the configuration says.
-    pub fn open_tables(&self, places: Vec<Place>) -> Opens {
-        Opens::new(self.clone(), places)
-    }
-
-    /// Reads many trees or RNTuples as one, in steps.
-    pub fn parts(&self, places: Vec<Place>, scan: ScanRequest) -> Parts {
-        Parts::new(self.clone(), places, scan)
-    }
-}
-
 /// Many tables, opened side by side, in the order of their places.
 pub struct Opens {
-    engine: Engine,
+    session: Session,
     places: VecDeque<Place>,
     opening: Ahead<Arc<dyn Table>>,
     hints: MetadataHints,
 }
 
 impl Opens {
-    pub(crate) fn new(engine: Engine, places: Vec<Place>) -> Self {
+    pub(crate) fn new(session: Session, places: Vec<Place>) -> Self {
         let hints = MetadataHints::default();
-        Opens { engine, places: places.into(), opening: Ahead::new(), hints }
+        Opens { session, places: places.into(), opening: Ahead::new(), hints }
     }
 
     /// The next table; `None` after the last one. Nothing comes after an error.
     pub async fn next(&mut self) -> Option<Result<Arc<dyn Table>>> {
-        let opens_max = self.engine.config().opens_max;
+        let opens_max = self.session.config().opens_max;
         while self.opening.len() < opens_max {
             let Some(place) = self.places.pop_front() else { break };
-            let (engine, hints) = (self.engine.clone(), self.hints.clone());
+            let (session, hints) = (self.session.clone(), self.hints.clone());
             let work = async move {
-                let table = place.open(&engine, Speculation::Learned(hints.clone())).await?;
+                let table = place.open(&session, Speculation::Learned(hints.clone())).await?;
                 table.add_hints(&hints);
                 Ok(table)
             };
-            self.opening.push(self.engine.trace(), work);
+            self.opening.push(self.session.remote().trace(), work);
         }
         let opened = self.opening.next().await;
         if let Some(Err(_)) = &opened {
@@ -193,7 +182,7 @@ impl Opens {
 
 /// Batches of many files, in the order of the files.
 pub struct Parts {
-    engine: Engine,
+    session: Session,
     places: VecDeque<(usize, Place)>,
     scan: ScanRequest,
     opening: Ahead<Begun>,
@@ -223,16 +212,16 @@ struct Started {
     searching: bool,
     metadata_bytes: u64,
     opening_took: Duration,
-    /// When the file's turn came, on the engine's clock.
+    /// When the file's turn came, on the session's clock.
     turn: Duration,
 }
 
 impl Parts {
-    pub(crate) fn new(engine: Engine, places: Vec<Place>, scan: ScanRequest) -> Self {
+    pub(crate) fn new(session: Session, places: Vec<Place>, scan: ScanRequest) -> Self {
         let hints = MetadataHints::read(places.len());
         let places = places.into_iter().enumerate().collect();
         let (opening, pace) = (Ahead::new(), Pace::default());
-        Parts { engine, places, scan, opening, present: None, left_out: None, pace, hints }
+        Parts { session, places, scan, opening, present: None, left_out: None, pace, hints }
     }
 
     /// The next batch; `None` after the last one of the last file.
@@ -256,7 +245,7 @@ impl Parts {
                     }
                     Some(Err(error)) => return Some(Err(self.give_up(error))),
                     None => {
-                        let now = self.engine.trace().now();
+                        let now = self.session.remote().trace().now();
                         self.pace.read(now.saturating_sub(present.turn));
                         self.present = None;
                     }
@@ -266,7 +255,7 @@ impl Parts {
                 Ok(Begun::Failed(skipped)) => self.scan.on_error.tell(skipped),
                 Ok(Begun::Started(mut started)) => {
                     self.pace.opened(started.opening_took, started.metadata_bytes);
-                    started.turn = self.engine.trace().now();
+                    started.turn = self.session.remote().trace().now();
                     self.present = Some(*started);
                 }
                 Err(error) => return Some(Err(self.give_up(error))),
@@ -282,15 +271,15 @@ impl Parts {
     }
 
     fn open_ahead(&mut self) {
-        let config = self.engine.config();
+        let config = self.session.config();
         let ahead = self.pace.files_ahead(config.opens_max, config.memory_bytes_max);
         while self.opening.len() < ahead {
             let Some((file, place)) = self.places.pop_front() else { return };
             let urgent = self.present.is_none() && self.opening.len() == 0;
-            let (engine, scan) = (self.engine.clone(), self.scan.clone());
+            let (session, scan) = (self.session.clone(), self.scan.clone());
             let hints = self.hints.clone();
-            let work = async move { begin(engine, file, place, scan, urgent, &hints).await };
-            self.opening.push(self.engine.trace(), work);
+            let work = async move { begin(session, file, place, scan, urgent, &hints).await };
+            self.opening.push(self.session.remote().trace(), work);
         }
     }
 }
@@ -400,7 +389,7 @@ fn without(mut batch: Batch, left_out: &mut Option<Vec<SkippedColumn>>) -> Resul
 }
 
 async fn begin(
-    engine: Engine,
+    session: Session,
     file: usize,
     place: Place,
     scan: ScanRequest,
@@ -409,7 +398,7 @@ async fn begin(
 ) -> Result<Begun> {
     let (url, path) = (place.url.clone(), place.path.clone());
     let may_leave_out = matches!(scan.on_error, OnError::Report(_));
-    match start(engine, file, place, scan, urgent, hints).await {
+    match start(session, file, place, scan, urgent, hints).await {
         Ok(started) => Ok(Begun::Started(Box::new(started))),
         Err(error) if may_leave_out && Reach::of(&error) != Reach::Caller => {
             Ok(Begun::Failed(Skipped { file, url, path, entries: None, error }))
@@ -419,34 +408,34 @@ async fn begin(
 }
 
 async fn start(
-    engine: Engine,
+    session: Session,
     file: usize,
     place: Place,
     scan: ScanRequest,
     urgent: bool,
     hints: &MetadataHints,
 ) -> Result<Started> {
-    let begun = engine.trace().now();
+    let begun = session.remote().trace().now();
     let speculation = if urgent { Speculation::Eager } else { Speculation::Learned(hints.clone()) };
     let rank = ReadPriority { order: file as u64, urgent, ahead: 0 };
     let remembered = match &place.open {
         None if place.friends.is_empty() => {
-            start_speculatively(&engine, &place, &scan, rank).await?
+            start_speculatively(&session, &place, &scan, rank).await?
         }
         _ => None,
     };
     let (selected, batches) = match remembered {
         Some(started) => started,
         None => {
-            let opened = place.open(&engine, speculation.clone());
+            let opened = place.open(&session, speculation.clone());
             let (table, friends) =
-                try_join(opened, place.open_friends(&engine, &speculation)).await?;
-            let begun = read(&engine, &table, &friends, &place, &scan, rank).await?;
+                try_join(opened, place.open_friends(&session, &speculation)).await?;
+            let begun = read(&session, &table, &friends, &place, &scan, rank).await?;
             table.add_hints(hints);
             begun
         }
     };
-    let opening_took = engine.trace().now().saturating_sub(begun);
+    let opening_took = session.remote().trace().now().saturating_sub(begun);
     let metadata_bytes = selected.file().metadata_bytes();
     let entries = place.entries(&scan);
     let end = entries.end.min(selected.num_entries());
@@ -468,16 +457,16 @@ async fn start(
 /// Begins to read before the file is open, where it is remembered: what is wanted first is asked
 /// for together with the open. Nothing is handed on unless the file is the one that was remembered.
 async fn start_speculatively(
-    engine: &Engine,
+    session: &Session,
     place: &Place,
     scan: &ScanRequest,
     rank: ReadPriority,
 ) -> Result<Option<(Box<dyn Columns>, Batches)>> {
-    let Some(speculative) = engine.open_speculatively(&place.url).await? else { return Ok(None) };
+    let Some(speculative) = session.open_speculatively(&place.url).await? else { return Ok(None) };
     let started = async {
-        let table = engine.table_of(&speculative.file, &place.url, place.path.as_deref()).await?;
+        let table = session.table_of(&speculative.file, &place.url, place.path.as_deref()).await?;
         place.expect(&*table)?;
-        read(engine, &table, &[], place, scan, rank).await
+        read(session, &table, &[], place, scan, rank).await
     };
     // An error may be the other file's.
     let started = started.await;
@@ -485,14 +474,14 @@ async fn start_speculatively(
 }
 
 async fn read(
-    engine: &Engine,
+    session: &Session,
     table: &Arc<dyn Table>,
     friends: &[Friend],
     place: &Place,
     scan: &ScanRequest,
     rank: ReadPriority,
 ) -> Result<(Box<dyn Columns>, Batches)> {
-    let selected = engine.select_for(table, friends, &scan.wanted, scan.cut.as_ref()).await;
+    let selected = session.select(table, friends, &scan.wanted, scan.cut.as_ref()).await;
     let selected = selected.map_err(|error| error.with_url(&*place.url))?;
     let (cut, entries) = (scan.cut.as_ref(), place.entries(scan));
     let batches = selected.start_where(cut, entries, scan.step, rank).await?;

@@ -11,10 +11,11 @@ use rootfile::key::Key;
 use rootfile::object::{Objects, Opaque};
 use rootfile::{Known, Needs, Progress};
 
-use crate::Engine;
 use crate::located::Located;
 use crate::read::core::table::Table;
 use crate::read::file::File;
+use crate::read::file::session::Session;
+use crate::read::open::table::table_in;
 use remote::Result;
 use remote::fetch::activity::Activity;
 use remote::fetch::ledger::Phase;
@@ -37,7 +38,7 @@ pub enum Content {
 
 /// What is at many paths of a file, in their order; all of it is asked for ahead.
 pub struct Contents {
-    engine: Engine,
+    session: Session,
     file: File,
     opaque: Opaque,
     found: Vec<(String, Result<Key>)>,
@@ -52,29 +53,52 @@ pub struct Contents {
     here: BTreeMap<usize, (Bytes, MemoryReservation)>,
 }
 
-impl Engine {
-    /// What is at a path of a file. Objects of `opaque` classes are left as bytes.
-    ///
-    /// # Errors
-    /// As [`File::object`] and [`Engine::table_in`].
-    pub async fn content_in(&self, file: &File, path: &str, opaque: &Opaque) -> Result<Content> {
-        let key = file.key(path).await?;
-        self.content_of(file, path, &key, None, opaque).await
-    }
+/// What is at a path of a file. Objects of `opaque` classes are left as bytes.
+pub(crate) async fn content_in(
+    session: &Session,
+    file: &File,
+    path: &str,
+    opaque: &Opaque,
+) -> Result<Content> {
+    let key = file.key(path).await?;
+    content_of(session, file, path, &key, None, opaque).await
+}
 
+async fn content_of(
+    session: &Session,
+    file: &File,
+    path: &str,
+    key: &Key,
+    record: Option<Bytes>,
+    opaque: &Opaque,
+) -> Result<Content> {
+    if key.is_directory() {
+        return Ok(Content::Directory);
+    }
+    if file.format().is_object(key) {
+        let record = match record {
+            Some(record) => record,
+            None => file.record(key).await?,
+        };
+        return Ok(Content::Object(file.object_in(key, &record, opaque)?));
+    }
+    if let Some(record) = record {
+        file.supply(key.offset, record);
+    }
+    Ok(Content::Table(table_in(session, file, path).await?))
+}
+
+impl Contents {
     /// What is at each of these paths, as they are taken.
-    ///
-    /// # Errors
-    /// Those of fetching directories.
-    pub async fn contents(
-        &self,
+    pub(crate) async fn start(
+        session: &Session,
         file: &File,
         paths: Vec<String>,
         opaque: Opaque,
     ) -> Result<Contents> {
         let found = file.keys_at(&paths).await?;
         Ok(Contents {
-            engine: self.clone(),
+            session: session.clone(),
             file: file.clone(),
             opaque,
             found: paths.into_iter().zip(found).collect(),
@@ -87,32 +111,6 @@ impl Engine {
         })
     }
 
-    async fn content_of(
-        &self,
-        file: &File,
-        path: &str,
-        key: &Key,
-        record: Option<Bytes>,
-        opaque: &Opaque,
-    ) -> Result<Content> {
-        if key.is_directory() {
-            return Ok(Content::Directory);
-        }
-        if file.format().is_object(key) {
-            let record = match record {
-                Some(record) => record,
-                None => file.record(key).await?,
-            };
-            return Ok(Content::Object(file.object_in(key, &record, opaque)?));
-        }
-        if let Some(record) = record {
-            file.supply(key.offset, record);
-        }
-        Ok(Content::Table(self.table_in(file, path).await?))
-    }
-}
-
-impl Contents {
     /// The next one; `None` behind the last. After an error the others go on.
     pub async fn next(&mut self) -> Option<Result<Content>> {
         let at = self.next;
@@ -133,7 +131,7 @@ impl Contents {
             Ok(key) => key,
             Err(error) => return Some(Err(error.clone())),
         };
-        Some(self.engine.content_of(&self.file, path, key, record, &self.opaque).await)
+        Some(content_of(&self.session, &self.file, path, key, record, &self.opaque).await)
     }
 
     /// Asks for more, as long as not too much lies ahead.

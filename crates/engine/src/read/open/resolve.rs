@@ -2,89 +2,70 @@
 
 use std::sync::Arc;
 
-use crate::Engine;
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::{Friend, behind};
 use crate::read::core::names::ColumnKind;
 use crate::read::core::request::{Chosen, Wanted};
 use crate::read::core::select::is_glob;
 use crate::read::core::table::{Columns, Table};
+use crate::read::file::session::Session;
 use crate::read::joined::Joined;
 use crate::read::many::chain::Chain;
+use crate::read::open::friends::{friends_that_open, some_friends};
 use remote::{Error, ErrorKind, Result};
 
-impl Engine {
-    /// Chooses columns of a table, also of its friends: `friend.column`, or the column alone where
-    /// the table has none of that name and only one friend has. The friends that a tree's file
-    /// names are opened where a name needs them.
-    ///
-    /// # Errors
-    /// As [`Table::select`] and [`Engine::friends`].
-    pub async fn select(
-        &self,
-        table: &Arc<dyn Table>,
-        wanted: &Wanted,
-    ) -> Result<Box<dyn Columns>> {
-        self.select_for(table, &[], wanted, None).await
+/// Chooses columns of a table and of its friends: [`Engine::select_for`](crate::Engine::select_for).
+pub(super) async fn select(
+    session: &Session,
+    table: &Arc<dyn Table>,
+    friends: &[Friend],
+    wanted: &Wanted,
+    cut: Option<&Cut>,
+) -> Result<Box<dyn Columns>> {
+    let patterns: Vec<(&str, Option<&Chosen>)> = match wanted {
+        Wanted::All => Vec::new(),
+        Wanted::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
+        Wanted::Chosen(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
+    };
+    let decide = cut.iter().flat_map(|cut| &cut.columns).map(|column| &*column.name);
+    let names: Vec<&str> = patterns.iter().map(|(name, _)| *name).chain(decide).collect();
+    let resolver = NameResolver::around(session, &**table, friends, &names).await?;
+    if let Some(chain) = table.downcast_ref::<Chain>() {
+        // Of its tables, each has friends of its own.
+        let columns = chain.columns_with(resolver.friends, wanted, cut).await?;
+        return Ok(Box::new(columns));
     }
-
-    /// As [`Engine::select`], with further friends, which come before those in the file, and with
-    /// the friends that a cut is about.
-    ///
-    /// # Errors
-    /// As [`Engine::select`]; `InvalidArgument` for the name of a column that several friends have.
-    pub async fn select_for(
-        &self,
-        table: &Arc<dyn Table>,
-        friends: &[Friend],
-        wanted: &Wanted,
-        cut: Option<&Cut>,
-    ) -> Result<Box<dyn Columns>> {
-        let patterns: Vec<(&str, Option<&Chosen>)> = match wanted {
-            Wanted::All => Vec::new(),
-            Wanted::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
-            Wanted::Chosen(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
-        };
-        let decide = cut.iter().flat_map(|cut| &cut.columns).map(|column| &*column.name);
-        let names: Vec<&str> = patterns.iter().map(|(name, _)| *name).chain(decide).collect();
-        let resolver = NameResolver::around(self, &**table, friends, &names).await?;
-        if let Some(chain) = table.downcast_ref::<Chain>() {
-            // Of its tables, each has friends of its own.
-            let columns = chain.columns_with(resolver.friends, wanted, cut).await?;
-            return Ok(Box::new(columns));
-        }
-        let mut used = Vec::new();
-        for name in &names {
-            used.extend(resolver.found_in_friend(name)?.map(|found| &*found.friend.table));
-        }
-        if used.is_empty() {
-            return table.select(wanted);
-        }
-        if used.iter().any(|table| table.downcast_ref::<Chain>().is_some()) {
-            let chain = Chain::of_one(self, table);
-            let columns = chain.columns_with(resolver.friends, wanted, cut).await?;
-            return Ok(Box::new(columns));
-        }
-        let mut joined = Joined::new(&**table);
-        for name in &names[patterns.len()..] {
-            if let Some(FoundInFriend { friend, .. }) = resolver.found_in_friend(name)? {
-                joined.admit(friend)?;
-            }
-        }
-        for (pattern, chosen) in &patterns {
-            match resolver.found_in_friend(pattern)? {
-                Some(FoundInFriend { friend, column, prefix }) => {
-                    let columns = friend.table.matching(column, *chosen)?;
-                    joined.add_of(friend, &*columns, prefix)?;
-                }
-                None => joined.add_own(&*table.matching(pattern, *chosen)?)?,
-            }
-        }
-        if matches!(wanted, Wanted::All) {
-            joined.add_own(&*table.select(wanted)?)?;
-        }
-        Ok(Box::new(joined))
+    let mut used = Vec::new();
+    for name in &names {
+        used.extend(resolver.found_in_friend(name)?.map(|found| &*found.friend.table));
     }
+    if used.is_empty() {
+        return table.select(wanted);
+    }
+    if used.iter().any(|table| table.downcast_ref::<Chain>().is_some()) {
+        let chain = Chain::of_one(session, table);
+        let columns = chain.columns_with(resolver.friends, wanted, cut).await?;
+        return Ok(Box::new(columns));
+    }
+    let mut joined = Joined::new(&**table);
+    for name in &names[patterns.len()..] {
+        if let Some(FoundInFriend { friend, .. }) = resolver.found_in_friend(name)? {
+            joined.admit(friend)?;
+        }
+    }
+    for (pattern, chosen) in &patterns {
+        match resolver.found_in_friend(pattern)? {
+            Some(FoundInFriend { friend, column, prefix }) => {
+                let columns = friend.table.matching(column, *chosen)?;
+                joined.add_of(friend, &*columns, prefix)?;
+            }
+            None => joined.add_own(&*table.matching(pattern, *chosen)?)?,
+        }
+    }
+    if matches!(wanted, Wanted::All) {
+        joined.add_own(&*table.select(wanted)?)?;
+    }
+    Ok(Box::new(joined))
 }
 
 /// A branch or a field that a text means.
@@ -106,47 +87,40 @@ pub fn first_table(table: &Arc<dyn Table>) -> Arc<dyn Table> {
     }
 }
 
-impl Engine {
-    /// The columns that a text means: a path or a last name, also below one of the table's columns,
-    /// `friend.column`, or a column that only one friend has; of a glob all that match, of an
-    /// RNTuple that is a friend only fields at the top.
-    ///
-    /// # Errors
-    /// `NotInFile` with the names that come near, but none for a glob; as [`Engine::select_for`].
-    pub async fn resolve(
-        &self,
-        table: &Arc<dyn Table>,
-        friends: &[Friend],
-        text: &str,
-        below: Option<usize>,
-    ) -> Result<Vec<ResolvedColumn>> {
-        let own = |column| ResolvedColumn { friend: None, table: first_table(table), column };
-        if let Some(column) = table.list().find_below(text, below) {
-            return Ok(vec![own(column)]);
-        }
-        let resolver = NameResolver::around(self, &**table, friends, &[text]).await?;
-        let found = match resolver.friend_at(text) {
-            None if is_glob(text) => {
-                let matching = table.list().matching(text, below)?;
-                return Ok(matching.into_iter().map(own).collect());
-            }
-            Some(found) => Some(found),
-            None => resolver.found_in_friend(text)?.map(|found| (found.friend, found.column)),
-        };
-        let no_such = || table.list().no_such(text, below).with_url(table.file().url());
-        let (friend, column) = found.ok_or_else(no_such)?;
-        let list = friend.table.list();
-        let mut columns = list.meant(column, None)?;
-        if is_glob(column) && list.kind() == ColumnKind::Field {
-            columns.retain(|column| list.all()[*column].parent.is_none());
-        } else if columns.is_empty() && !is_glob(column) {
-            return Err(list.no_such(column, None).with_url(friend.table.file().url()));
-        }
-        let (name, table) = (&friend.name, first_table(&friend.table));
-        let of_friend =
-            |column| ResolvedColumn { friend: Some(name.clone()), table: table.clone(), column };
-        Ok(columns.into_iter().map(of_friend).collect())
+/// The columns that a text means: [`Engine::resolve`](crate::Engine::resolve).
+pub(crate) async fn resolve(
+    session: &Session,
+    table: &Arc<dyn Table>,
+    friends: &[Friend],
+    text: &str,
+    below: Option<usize>,
+) -> Result<Vec<ResolvedColumn>> {
+    let own = |column| ResolvedColumn { friend: None, table: first_table(table), column };
+    if let Some(column) = table.list().find_below(text, below) {
+        return Ok(vec![own(column)]);
     }
+    let resolver = NameResolver::around(session, &**table, friends, &[text]).await?;
+    let found = match resolver.friend_at(text) {
+        None if is_glob(text) => {
+            let matching = table.list().matching(text, below)?;
+            return Ok(matching.into_iter().map(own).collect());
+        }
+        Some(found) => Some(found),
+        None => resolver.found_in_friend(text)?.map(|found| (found.friend, found.column)),
+    };
+    let no_such = || table.list().no_such(text, below).with_url(table.file().url());
+    let (friend, column) = found.ok_or_else(no_such)?;
+    let list = friend.table.list();
+    let mut columns = list.meant(column, None)?;
+    if is_glob(column) && list.kind() == ColumnKind::Field {
+        columns.retain(|column| list.all()[*column].parent.is_none());
+    } else if columns.is_empty() && !is_glob(column) {
+        return Err(list.no_such(column, None).with_url(friend.table.file().url()));
+    }
+    let (name, table) = (&friend.name, first_table(&friend.table));
+    let of_friend =
+        |column| ResolvedColumn { friend: Some(name.clone()), table: table.clone(), column };
+    Ok(columns.into_iter().map(of_friend).collect())
 }
 
 /// A table and those friends of it that names may be about.
@@ -168,7 +142,7 @@ struct FoundInFriend<'a> {
 impl<'a> NameResolver<'a> {
     /// The friends that names are about, opened side by side.
     async fn around(
-        engine: &Engine,
+        session: &Session,
         table: &'a dyn Table,
         given: &[Friend],
         names: &[&str],
@@ -197,7 +171,7 @@ impl<'a> NameResolver<'a> {
             searched |= named.len() == before && !is_glob(name) && !is_open;
         }
         named.dedup();
-        let opened = engine.some_friends(friends_named, named).await?;
+        let opened = some_friends(session, friends_named, named).await?;
         let others = places.iter().filter(|place| !resolver.all.contains(&place.name));
         let others: Vec<String> = others.map(|place| place.name.clone()).collect();
         resolver.all.extend(others.iter().cloned());
@@ -205,7 +179,7 @@ impl<'a> NameResolver<'a> {
             resolver.admit(friend);
         }
         if searched {
-            for friend in engine.friends_that_open(friends_named, others).await {
+            for friend in friends_that_open(session, friends_named, others).await {
                 resolver.admit(friend);
             }
         }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::Engine;
 use crate::read::core::table::Table;
 use crate::read::file::File;
+use crate::read::file::session::Session;
+use crate::read::many::chain;
 use remote::Result;
 
 impl File {
@@ -49,15 +50,10 @@ impl File {
     }
 }
 
-impl Engine {
-    /// The tree, RNTuple or chain at a path of a file.
-    ///
-    /// # Errors
-    /// As [`File::tree`] and [`Engine::chain`].
-    pub async fn table_in(&self, file: &File, path: &str) -> Result<Arc<dyn Table>> {
-        match file.table(path).await? {
-            Some(table) => Ok(table),
-            None => Ok(Arc::new(self.chain_in(file, path).await?)),
-        }
+/// The tree, RNTuple or chain at a path of a file.
+pub(crate) async fn table_in(session: &Session, file: &File, path: &str) -> Result<Arc<dyn Table>> {
+    match file.table(path).await? {
+        Some(table) => Ok(table),
+        None => Ok(Arc::new(chain::in_file(session, file, path).await?)),
     }
 }

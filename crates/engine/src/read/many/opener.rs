@@ -1,0 +1,41 @@
+//! How tables of many files come to their tables, whose kinds they do not know.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use crate::read::core::cut::Cut;
+use crate::read::core::friends::Friend;
+use crate::read::core::request::Wanted;
+use crate::read::core::table::{Columns, Table};
+use crate::read::file::{File, Speculation};
+use remote::Result;
+
+/// Opens tables of any kind and resolves names in them: what the floor `open` does for its users,
+/// for those below it.
+pub(crate) trait Opener {
+    /// The table at a path of a file; without a path, the only one there is.
+    fn open_table<'a>(
+        &'a self,
+        address: &'a str,
+        path: Option<&'a str>,
+        speculation: Speculation,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
+
+    /// As [`Opener::open_table`], of a file that is open.
+    fn table_of<'a>(
+        &'a self,
+        file: &'a File,
+        address: &'a str,
+        path: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Arc<dyn Table>>>;
+
+    /// As [`Engine::select_for`](crate::Engine::select_for).
+    fn select<'a>(
+        &'a self,
+        table: &'a Arc<dyn Table>,
+        friends: &'a [Friend],
+        wanted: &'a Wanted,
+        cut: Option<&'a Cut>,
+    ) -> BoxFuture<'a, Result<Box<dyn Columns>>>;
+}
