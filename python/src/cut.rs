@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{Batch, Chosen, Cut, Error, ErrorKind, Predicate};
+use engine::{Batch, ColumnRequest, Cut, Error, ErrorKind, Predicate};
 use numpy::{PyArray1, PyArrayMethods};
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -52,7 +52,7 @@ impl Predicate for Function {
 }
 
 /// A cut by a Python function of columns, and the exception that the function raises.
-pub fn cut(py: Python<'_>, columns: Vec<Chosen>, function: &Py<PyAny>) -> (Cut, Raised) {
+pub fn cut(py: Python<'_>, columns: Vec<ColumnRequest>, function: &Py<PyAny>) -> (Cut, Raised) {
     let raised = Raised::default();
     let function = function.clone_ref(py);
     let predicate = Arc::new(Function { function, raised: raised.clone() });

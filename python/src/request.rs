@@ -1,6 +1,6 @@
 //! What is asked of a table: which columns, of which entries, in which steps.
 
-use engine::{Chosen, Cut, Step, Wanted};
+use engine::{Cut, Step, Wanted};
 use pyo3::prelude::*;
 
 use crate::cut::{Raised, cut};
@@ -59,7 +59,7 @@ impl Request {
 impl Request {
     /// The columns as the engine has them.
     pub fn wanted(&self) -> Wanted {
-        Wanted::Chosen(self.columns.iter().map(chosen).collect())
+        Wanted::Requested(self.columns.iter().map(chosen).collect())
     }
 
     /// The decision as the engine has it, and the exception that it raises.
@@ -71,10 +71,10 @@ impl Request {
     }
 }
 
-fn chosen(request: &Py<ColumnRequest>) -> Chosen {
+fn chosen(request: &Py<ColumnRequest>) -> engine::ColumnRequest {
     let ColumnRequest { address, optional, as_bytes, keep } = request.get();
     let (name, keep) = (address.clone(), keep.clone());
-    Chosen { name, optional: *optional, as_bytes: *as_bytes, keep }
+    engine::ColumnRequest { name, optional: *optional, as_bytes: *as_bytes, keep }
 }
 
 /// How much comes at a time: entries, or the bytes that they take decoded as in `"100 MB"`; without

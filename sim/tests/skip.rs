@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    Chosen, Engine, Error, ErrorKind, Ntuple, OnError, Part, Place, ScanRequest, Skipped, Step,
-    Tree, Wanted,
+    ColumnRequest, Engine, Error, ErrorKind, Ntuple, OnError, Part, Place, ScanRequest, Skipped,
+    Step, Tree, Wanted,
 };
 use farroot_sim::{engine_beside, numbered};
 use parking_lot::Mutex;
@@ -145,7 +145,7 @@ fn a_mistake_of_the_callers_is_never_left_out() {
     farroot_sim::run(async {
         let engine = engine_beside(&[Bytes::from_static(TREE)]);
         let scan = ScanRequest {
-            wanted: Wanted::Chosen(vec![Chosen {
+            wanted: Wanted::Requested(vec![ColumnRequest {
                 name: "flat_0".into(),
                 optional: false,
                 as_bytes: false,

@@ -4,7 +4,9 @@
 //! readers of the same tree got, and a cut on such a branch decided by values or by bytes,
 //! whichever had been selected last.
 
-use farroot_engine::{Array, Batch, Chosen, Columns, Config, Cut, Engine, Step, Table, Wanted};
+use farroot_engine::{
+    Array, Batch, ColumnRequest, Columns, Config, Cut, Engine, Step, Table, Wanted,
+};
 
 const NAME: &str = "Muon_pt";
 const ENTRIES: std::ops::Range<u64> = 0..500;
@@ -16,13 +18,13 @@ fn open() -> (Engine, std::sync::Arc<dyn Table>) {
     (engine, table)
 }
 
-fn column(as_bytes: bool) -> Chosen {
-    Chosen { as_bytes, ..Chosen::named(NAME) }
+fn column(as_bytes: bool) -> ColumnRequest {
+    ColumnRequest { as_bytes, ..ColumnRequest::named(NAME) }
 }
 
 fn select(table: &dyn Table, columns: &[bool]) -> Box<dyn Columns> {
     let columns = columns.iter().map(|as_bytes| column(*as_bytes)).collect();
-    table.select(&Wanted::Chosen(columns)).unwrap()
+    table.select(&Wanted::Requested(columns)).unwrap()
 }
 
 /// Numbers of an entry, from its values or from its bytes.
@@ -47,7 +49,7 @@ fn a_selection_leaves_the_tree_as_it_is() {
     let before = select(&*table, &[false]);
     let bytes = select(&*table, &[true]);
     let after = select(&*table, &[false]);
-    assert!(bytes.chosen()[0].as_bytes && !after.chosen()[0].as_bytes);
+    assert!(bytes.requests()[0].as_bytes && !after.requests()[0].as_bytes);
     let [before, bytes, after] = [before, bytes, after]
         .map(|columns| engine.block_on(columns.read(ENTRIES)).unwrap().columns.swap_remove(0).1);
     assert!(!is_of_bytes(&before) && is_of_bytes(&bytes) && !is_of_bytes(&after));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::columns::Batch;
-use super::request::Chosen;
+use super::request::ColumnRequest;
 use remote::{Error, ErrorKind, Result};
 
 /// Decides about entries by the values of some columns.
@@ -35,7 +35,7 @@ where
 #[derive(Clone)]
 pub struct Cut {
     /// The columns that decide, in the order in which the predicate gets them.
-    pub columns: Vec<Chosen>,
+    pub columns: Vec<ColumnRequest>,
     pub predicate: Arc<dyn Predicate>,
 }
 
@@ -45,7 +45,7 @@ impl Cut {
         columns: impl IntoIterator<Item = N>,
         predicate: impl Predicate + 'static,
     ) -> Self {
-        let columns = columns.into_iter().map(Chosen::named).collect();
+        let columns = columns.into_iter().map(ColumnRequest::named).collect();
         Cut { columns, predicate: Arc::new(predicate) }
     }
 }

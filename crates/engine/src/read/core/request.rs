@@ -8,12 +8,12 @@ pub enum Wanted {
     /// Names, paths and globs.
     Named(Vec<String>),
     /// Branches or fields, each with how it is wanted.
-    Chosen(Vec<Chosen>),
+    Requested(Vec<ColumnRequest>),
 }
 
 /// A branch or a field, and how it is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ColumnRequest {
     /// Name or path.
     pub name: String,
     /// The caller did not name it: see [`Column::optional`](super::columns::Column::optional).
@@ -25,9 +25,9 @@ pub struct Chosen {
     pub keep: Option<Vec<String>>,
 }
 
-impl Chosen {
+impl ColumnRequest {
     /// What the caller names, as its type says.
     pub fn named(name: impl Into<String>) -> Self {
-        Chosen { name: name.into(), optional: false, as_bytes: false, keep: None }
+        ColumnRequest { name: name.into(), optional: false, as_bytes: false, keep: None }
     }
 }

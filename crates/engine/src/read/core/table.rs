@@ -15,7 +15,7 @@ use super::footprint::ReadFootprint;
 use super::friends::FriendList;
 use super::lazy::{LazyColumns, Learning};
 use super::names::NameList;
-use super::request::{Chosen, Wanted};
+use super::request::{ColumnRequest, Wanted};
 use super::steps::{ReadPriority, Step};
 use crate::read::file::File;
 use crate::read::file::layout_hints::MetadataHints;
@@ -92,11 +92,11 @@ impl dyn Table {
     pub(crate) fn matching(
         &self,
         pattern: &str,
-        chosen: Option<&Chosen>,
+        chosen: Option<&ColumnRequest>,
     ) -> Result<Box<dyn Columns>> {
         let name = pattern.to_owned();
         self.select(&match chosen {
-            Some(chosen) => Wanted::Chosen(vec![Chosen { name, ..chosen.clone() }]),
+            Some(chosen) => Wanted::Requested(vec![ColumnRequest { name, ..chosen.clone() }]),
             None => Wanted::Named(vec![name]),
         })
     }
@@ -145,8 +145,8 @@ pub trait Columns: Any + Send + Sync {
     fn pick(&self, positions: &[usize]) -> Box<dyn Columns>;
 
     /// The same columns by their names, for other tables.
-    fn chosen(&self) -> Vec<Chosen> {
-        self.names().into_iter().map(Chosen::named).collect()
+    fn requests(&self) -> Vec<ColumnRequest> {
+        self.names().into_iter().map(ColumnRequest::named).collect()
     }
 
     /// Names of the friends that some of the columns are of.

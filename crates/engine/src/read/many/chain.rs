@@ -19,7 +19,7 @@ use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::{Friend, FriendList};
 use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::{Chosen, Wanted};
+use crate::read::core::request::{ColumnRequest, Wanted};
 use crate::read::core::skip::OnError;
 use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table};
@@ -58,7 +58,7 @@ pub struct ChainColumns {
     chain: Chain,
     /// Friends of the whole chain that something is read of.
     friends: Arc<[Friend]>,
-    chosen: Vec<Chosen>,
+    chosen: Vec<ColumnRequest>,
     /// The same of the first table.
     lead: Box<dyn Columns>,
 }
@@ -227,8 +227,8 @@ impl Chain {
         let used: Vec<String> = lead.friends().into_iter().map(str::to_owned).collect();
         friends.retain(|friend| used.contains(&friend.name));
         let chosen = match wanted {
-            Wanted::Chosen(chosen) => chosen.clone(),
-            _ => lead.chosen(),
+            Wanted::Requested(chosen) => chosen.clone(),
+            _ => lead.requests(),
         };
         let (chain, friends) = (self.clone(), friends.into());
         ChainColumns { chain, friends, chosen, lead }
@@ -321,7 +321,7 @@ impl ChainColumns {
     fn of_table<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<Box<dyn Columns>>> {
         Box::pin(async move {
             let (table, friends) = place.open_with_friends(&self.chain.inner.session).await?;
-            let wanted = Wanted::Chosen(self.chosen.clone());
+            let wanted = Wanted::Requested(self.chosen.clone());
             self.chain.inner.session.select(&table, &friends, &wanted, None).await
         })
     }
@@ -347,7 +347,7 @@ impl ChainColumns {
         let entries = self.within(entries);
         let (firsts, places): (Vec<u64>, Vec<Place>) = self.places(&entries).into_iter().unzip();
         let scan = ScanRequest {
-            wanted: Wanted::Chosen(self.chosen.clone()),
+            wanted: Wanted::Requested(self.chosen.clone()),
             entries: 0..u64::MAX,
             step,
             cut: cut.cloned(),

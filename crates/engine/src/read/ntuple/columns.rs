@@ -58,7 +58,7 @@ impl Table for Ntuple {
         let columns = match wanted {
             Wanted::All => self.all_columns(),
             Wanted::Named(patterns) => self.columns(patterns)?,
-            Wanted::Chosen(chosen) => {
+            Wanted::Requested(chosen) => {
                 chosen.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
             }
         };

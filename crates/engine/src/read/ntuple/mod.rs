@@ -21,7 +21,7 @@ use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::names::{ColumnKind, ColumnName, NameList};
 use crate::read::core::pipeline::plan::Plan;
 use crate::read::core::pipeline::{self, Decision, Job};
-use crate::read::core::request::Chosen;
+use crate::read::core::request::ColumnRequest;
 use crate::read::core::select::is_glob;
 use crate::read::core::steps::{ReadPriority, Step, with_borders};
 use crate::read::file::File;
@@ -177,7 +177,7 @@ impl Ntuple {
     ///
     /// # Errors
     /// As [`Ntuple::columns`].
-    pub(super) fn chosen(&self, chosen: &Chosen) -> Result<FieldColumn> {
+    pub(super) fn chosen(&self, chosen: &ColumnRequest) -> Result<FieldColumn> {
         let field = self.the(&chosen.name)?;
         match &chosen.keep {
             None => self.column(field),

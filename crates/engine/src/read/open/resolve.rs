@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::{Friend, behind};
 use crate::read::core::names::ColumnKind;
-use crate::read::core::request::{Chosen, Wanted};
+use crate::read::core::request::{ColumnRequest, Wanted};
 use crate::read::core::select::is_glob;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::session::Session;
@@ -22,10 +22,10 @@ pub(super) async fn select(
     wanted: &Wanted,
     cut: Option<&Cut>,
 ) -> Result<Box<dyn Columns>> {
-    let patterns: Vec<(&str, Option<&Chosen>)> = match wanted {
+    let patterns: Vec<(&str, Option<&ColumnRequest>)> = match wanted {
         Wanted::All => Vec::new(),
         Wanted::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
-        Wanted::Chosen(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
+        Wanted::Requested(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
     };
     let decide = cut.iter().flat_map(|cut| &cut.columns).map(|column| &*column.name);
     let names: Vec<&str> = patterns.iter().map(|(name, _)| *name).chain(decide).collect();

@@ -17,7 +17,7 @@ use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::FriendList;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::{Chosen, Wanted};
+use crate::read::core::request::{ColumnRequest, Wanted};
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
@@ -65,14 +65,14 @@ impl Table for Tree {
         let columns = match wanted {
             Wanted::All => self.all_columns(),
             Wanted::Named(patterns) => self.columns(patterns)?,
-            Wanted::Chosen(chosen) if chosen.iter().any(|each| each.keep.is_some()) => {
+            Wanted::Requested(chosen) if chosen.iter().any(|each| each.keep.is_some()) => {
                 let what =
                     format!("{} is a tree, not an RNTuple as what is read with it", self.path());
                 return Err(
                     Error::new(ErrorKind::InvalidArgument, what).with_url(self.file().url())
                 );
             }
-            Wanted::Chosen(chosen) => {
+            Wanted::Requested(chosen) => {
                 chosen.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
             }
         };
@@ -155,8 +155,8 @@ impl Columns for TreeColumns {
         )
     }
 
-    fn chosen(&self) -> Vec<Chosen> {
-        let chosen = |column: &Column| Chosen {
+    fn requests(&self) -> Vec<ColumnRequest> {
+        let chosen = |column: &Column| ColumnRequest {
             name: column.name.clone(),
             optional: column.optional,
             as_bytes: column.interpretation.is_of_bytes(),

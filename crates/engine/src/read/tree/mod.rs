@@ -19,7 +19,7 @@ use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::{Cut, SurvivorFeed};
 use crate::read::core::friends::FriendList;
 use crate::read::core::pipeline::{self, Decision, Job};
-use crate::read::core::request::Chosen;
+use crate::read::core::request::ColumnRequest;
 use crate::read::core::select::Names;
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::file::File;
@@ -181,7 +181,7 @@ impl Tree {
     }
 
     /// A branch as it is wanted.
-    pub(super) fn chosen(&self, chosen: &Chosen) -> Result<Column> {
+    pub(super) fn chosen(&self, chosen: &ColumnRequest) -> Result<Column> {
         let branch = self.inner.names.the(&chosen.name)?;
         let column = match chosen.as_bytes {
             true => self.column_of_bytes(branch),

@@ -307,11 +307,11 @@ mod tests {
     use rootfile::Numbers;
 
     use super::*;
-    use crate::read::core::request::Chosen;
+    use crate::read::core::request::ColumnRequest;
 
     fn decide(text: &str, columns: &[(&str, Numbers)]) -> Result<Vec<bool>> {
         let cut = Cut::parse(text)?;
-        let chosen = cut.columns.iter().map(|Chosen { name, .. }| {
+        let chosen = cut.columns.iter().map(|ColumnRequest { name, .. }| {
             let (_, numbers) = columns.iter().find(|(other, _)| other == name).expect("is there");
             (name.clone(), Array::Numbers { numbers: numbers.clone(), shape: vec![] })
         });
@@ -342,7 +342,7 @@ mod tests {
             ("(some > 5) | (all < 3)", [true, false, true, true]),
         ] {
             let cut = Cut::parse(text).unwrap();
-            let named = |Chosen { name, .. }: &Chosen| {
+            let named = |ColumnRequest { name, .. }: &ColumnRequest| {
                 (name.clone(), if name == "some" { some.clone() } else { all.clone() })
             };
             let columns = cut.columns.iter().map(named).collect();
