@@ -1,6 +1,6 @@
 //! What is asked of a table: which columns, of which entries, in which steps.
 
-use engine::{Cut, Step, Wanted};
+use engine::{ColumnSpec, Cut, Step};
 use pyo3::prelude::*;
 
 use crate::cut::{Raised, cut};
@@ -58,8 +58,8 @@ impl Request {
 
 impl Request {
     /// The columns as the engine has them.
-    pub fn wanted(&self) -> Wanted {
-        Wanted::Requested(self.columns.iter().map(chosen).collect())
+    pub fn wanted(&self) -> ColumnSpec {
+        ColumnSpec::Requested(self.columns.iter().map(chosen).collect())
     }
 
     /// The decision as the engine has it, and the exception that it raises.

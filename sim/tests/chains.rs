@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Columns, Cut, Engine, Friend, Numbers, Step, Table, Wanted};
+use engine::{Array, ColumnSpec, Columns, Cut, Engine, Friend, Numbers, Step, Table};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::round_trips;
@@ -40,7 +40,7 @@ async fn select(
     names: &[&str],
 ) -> Box<dyn Columns> {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    engine.select_for(table, friends, &Wanted::Named(names), None).await.expect("are there")
+    engine.select_for(table, friends, &ColumnSpec::Named(names), None).await.expect("are there")
 }
 
 fn doubles(array: &Array) -> Vec<Option<f64>> {
@@ -138,7 +138,7 @@ fn a_friend_that_is_shorter_lacks_values() {
         let chain = open(&engine, "series").await;
         let names = ["weights.w", "x"].map(String::from).to_vec();
         let cut = Cut::parse("(w > 85) | (x > 97)").expect("is one");
-        let wanted = Wanted::Named(names);
+        let wanted = ColumnSpec::Named(names);
         let selected = engine.select_for(&chain, &[], &wanted, Some(&cut)).await.expect("is there");
         let batch = selected.read(88..92).await.expect("reads");
         let expected = vec![Some(88.0), Some(89.0), None, None];

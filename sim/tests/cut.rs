@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Array, Batch, Columns, Cut, Engine, Error, ErrorKind, FieldColumn, Ntuple, NtupleColumns,
-    Numbers, Step, Table, Tree, Wanted,
+    Array, Batch, ColumnSpec, Columns, Cut, Engine, Error, ErrorKind, FieldColumn, Ntuple,
+    NtupleColumns, Numbers, Step, Table, Tree,
 };
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
@@ -53,7 +53,7 @@ fn columns_of(ntuple: &Ntuple, columns: Vec<FieldColumn>) -> Box<dyn Columns> {
 /// Reads some columns with a cut in steps, and compares with a read of everything.
 async fn check(table: &dyn Table, step: Step, entries: Range<u64>, stays: fn(u64) -> bool) {
     let names = ["Muon_*", "flat_5", "flat_0"].map(String::from).to_vec();
-    let columns = table.select(&Wanted::Named(names)).expect("are there");
+    let columns = table.select(&ColumnSpec::Named(names)).expect("are there");
     let all = columns.read(entries.clone()).await.expect("reads");
     let mut batches =
         columns.batches(entries.clone(), step, Some(&cut(stays))).await.expect("plans");
@@ -111,7 +111,7 @@ fn no_entries_end_without_an_error() {
         let ntuple: Arc<dyn Table> = Arc::new(open_ntuple(&engine).await);
         for table in [tree, ntuple] {
             let names = ["Muon_*", "flat_5"].map(String::from).to_vec();
-            let columns = table.select(&Wanted::Named(names)).expect("are there");
+            let columns = table.select(&ColumnSpec::Named(names)).expect("are there");
             assert!(columns.read(5..5).await.expect("reads").is_empty());
             for decision in [None, Some(&cut(|_| true))] {
                 let mut batches =

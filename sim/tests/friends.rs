@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Array, Columns, Cut, Engine, Friend, Numbers, Step, Table, Tree, Wanted};
+use engine::{Array, ColumnSpec, Columns, Cut, Engine, Friend, Numbers, Step, Table, Tree};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::round_trips;
@@ -35,7 +35,7 @@ async fn select(
 ) -> Box<dyn Columns> {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
     let table: Arc<dyn Table> = Arc::new(tree.clone());
-    engine.select_for(&table, &[], &Wanted::Named(names), cut).await.expect("are there")
+    engine.select_for(&table, &[], &ColumnSpec::Named(names), cut).await.expect("are there")
 }
 
 fn doubles(array: &Array) -> Vec<Option<f64>> {
@@ -141,7 +141,7 @@ fn a_cut_spares_baskets_of_all_tables() {
         let friends = [Friend::new("f", friend)];
         let names = ["*", "f.Muon_*", "f.flat_*"].map(String::from).to_vec();
         let cut = Cut::parse(text).expect("is one");
-        let wanted = Wanted::Named(names);
+        let wanted = ColumnSpec::Named(names);
         let selected = engine.select_for(&table, &friends, &wanted, Some(&cut)).await;
         let selected = selected.expect("are there");
         let before = engine.report().bytes_received;
@@ -185,7 +185,7 @@ fn only_the_first_decision_of_friends_is_waited_for() {
             let names = ["flat_*", "f.Muon_*", "f.flat_1"].map(String::from).to_vec();
             let cut = Cut::parse("get(\"f.flat_5\") < 0.001").expect("is one");
             let selected =
-                engine.select_for(&table, &friends, &Wanted::Named(names), Some(&cut)).await;
+                engine.select_for(&table, &friends, &ColumnSpec::Named(names), Some(&cut)).await;
             let selected = selected.expect("are there");
             let started = tokio::time::Instant::now();
             let mut batches = selected.batches(0..6_000, step, Some(&cut)).await.expect("plans");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Config, Engine, ErrorKind, OnError, Place, Result, ScanRequest, Step, Wanted};
+use engine::{ColumnSpec, Config, Engine, ErrorKind, OnError, Place, Result, ScanRequest, Step};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::Behaviour;
@@ -46,7 +46,7 @@ async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, St
     let started = tokio::time::Instant::now();
     let place = Place { url: url.into(), path: Some("Events".into()), ..Place::default() };
     let scan = ScanRequest {
-        wanted: Wanted::Named(columns()),
+        wanted: ColumnSpec::Named(columns()),
         entries: 0..u64::MAX,
         step: Step::Whole,
         cut: None,

@@ -1,7 +1,7 @@
 //! Columns that the caller has not named, and of which only the data show that they cannot be read.
 
 use bytes::Bytes;
-use engine::{Batch, Cut, Engine, Error, ErrorKind, OnError, Place, ScanRequest, Step, Wanted};
+use engine::{Batch, ColumnSpec, Cut, Engine, Error, ErrorKind, OnError, Place, ScanRequest, Step};
 use farroot_sim::{engine_beside, numbered};
 
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
@@ -41,7 +41,7 @@ async fn read(
 ) -> Result<Vec<Batch>, Error> {
     let place = |file| Place { url: numbered(file), ..Place::default() };
     let scan = ScanRequest {
-        wanted: Wanted::Named(vec![wanted.to_owned()]),
+        wanted: ColumnSpec::Named(vec![wanted.to_owned()]),
         entries: 0..u64::MAX,
         step: Step::Entries(STEP),
         cut: cut.map(|text| Cut::parse(text).expect("a cut")),

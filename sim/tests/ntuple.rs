@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Array, Batch, ColumnRequest, Columns, Config, Cut, Engine, NtupleColumns, Numbers, OnError,
-    Place, ScanRequest, Step, Wanted,
+    Array, Batch, ColumnRequest, ColumnSpec, Columns, Config, Cut, Engine, NtupleColumns, Numbers,
+    OnError, Place, ScanRequest, Step,
 };
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
@@ -141,7 +141,7 @@ fn a_known_file_is_read_when_the_server_answers() {
             let started = tokio::time::Instant::now();
             let place =
                 Place { url: XROOTD.into(), path: Some("Events".into()), ..Place::default() };
-            let wanted = Wanted::Named(columns());
+            let wanted = ColumnSpec::Named(columns());
             let scan = ScanRequest {
                 wanted,
                 entries: 0..u64::MAX,
@@ -248,8 +248,12 @@ async fn many_files(files: usize) -> (f64, String) {
         |number| Place { url: format!("root://server:1094//{number}.root"), ..Place::default() };
     let keep = Some(vec!["Muon_pt".into()]);
     let (optional, as_bytes) = (false, false);
-    let wanted =
-        Wanted::Requested(vec![ColumnRequest { name: "Muon_pt".into(), optional, as_bytes, keep }]);
+    let wanted = ColumnSpec::Requested(vec![ColumnRequest {
+        name: "Muon_pt".into(),
+        optional,
+        as_bytes,
+        keep,
+    }]);
     let (entries, step, on_error) = (0..u64::MAX, Step::Entries(2_000), OnError::Raise);
     let scan = ScanRequest { wanted, entries, step, cut: None, on_error };
     let started = tokio::time::Instant::now();

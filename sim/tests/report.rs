@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use engine::{OnError, Place, ScanRequest, Step, Wanted};
+use engine::{ColumnSpec, OnError, Place, ScanRequest, Step};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::Behaviour;
@@ -88,7 +88,7 @@ fn a_round_trip_is_one_also_where_the_connection_was_new() {
             let engine = farroot_sim::engine(&world);
             let table = engine.open_table(url, Some("Events")).await.expect("opens");
             let opened = engine.report();
-            let wanted = Wanted::Named(columns());
+            let wanted = ColumnSpec::Named(columns());
             let selected = engine.select_for(&table, &[], &wanted, None).await.expect("are there");
             let footprints = selected.footprints(0..u64::MAX).await.expect("plans");
             assert!(footprints[0].stored_bytes() > 0);
@@ -165,7 +165,7 @@ fn files_opened_ahead_cost_their_caller_nothing() {
             path: Some("Events".into()),
             ..Place::default()
         };
-        let (wanted, step) = (Wanted::Named(columns()), Step::Whole);
+        let (wanted, step) = (ColumnSpec::Named(columns()), Step::Whole);
         let scan =
             ScanRequest { wanted, entries: 0..u64::MAX, step, cut: None, on_error: OnError::Raise };
         let mut parts = engine.parts(vec![place("a"), place("b")], scan);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    ColumnRequest, Engine, Error, ErrorKind, Ntuple, OnError, Part, Place, ScanRequest, Skipped,
-    Step, Tree, Wanted,
+    ColumnRequest, ColumnSpec, Engine, Error, ErrorKind, Ntuple, OnError, Part, Place, ScanRequest,
+    Skipped, Step, Tree,
 };
 use farroot_sim::{engine_beside, numbered};
 use parking_lot::Mutex;
@@ -62,7 +62,7 @@ async fn read(
     };
     let place = |file| Place { url: numbered(file), path: None, ..Place::default() };
     let scan = ScanRequest {
-        wanted: Wanted::Named(vec![column.to_owned()]),
+        wanted: ColumnSpec::Named(vec![column.to_owned()]),
         entries: 0..u64::MAX,
         step: Step::Entries(STEP),
         cut: None,
@@ -145,7 +145,7 @@ fn a_mistake_of_the_callers_is_never_left_out() {
     farroot_sim::run(async {
         let engine = engine_beside(&[Bytes::from_static(TREE)]);
         let scan = ScanRequest {
-            wanted: Wanted::Requested(vec![ColumnRequest {
+            wanted: ColumnSpec::Requested(vec![ColumnRequest {
                 name: "flat_0".into(),
                 optional: false,
                 as_bytes: false,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use engine::object::Opaque;
-use engine::{Columns, Config, Content, Cut, Engine, File, Friend, Table, Wanted};
+use engine::{ColumnSpec, Columns, Config, Content, Cut, Engine, File, Friend, Table};
 use remote::address::split_tree;
 use remote::display::shown_lines;
 use remote::expanded;
@@ -122,8 +122,8 @@ impl Selection {
         cut: Option<&Cut>,
     ) -> engine::Result<Box<dyn Columns>> {
         let wanted = match self.columns.is_empty() {
-            true => Wanted::All,
-            false => Wanted::Named(self.columns.clone()),
+            true => ColumnSpec::All,
+            false => ColumnSpec::Named(self.columns.clone()),
         };
         let mut friends = Vec::with_capacity(self.friends.len());
         for (name, address) in &self.friends {

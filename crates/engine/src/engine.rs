@@ -10,7 +10,7 @@ use rootfile::object::Opaque;
 
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::Friend;
-use crate::read::core::request::Wanted;
+use crate::read::core::request::ColumnSpec;
 use crate::read::core::select::only;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::session::Session;
@@ -202,7 +202,7 @@ impl Engine {
     pub async fn select(
         &self,
         table: &Arc<dyn Table>,
-        wanted: &Wanted,
+        wanted: &ColumnSpec,
     ) -> Result<Box<dyn Columns>> {
         self.select_for(table, &[], wanted, None).await
     }
@@ -216,7 +216,7 @@ impl Engine {
         &self,
         table: &Arc<dyn Table>,
         friends: &[Friend],
-        wanted: &Wanted,
+        wanted: &ColumnSpec,
         cut: Option<&Cut>,
     ) -> Result<Box<dyn Columns>> {
         self.inner.session.select(table, friends, wanted, cut).await

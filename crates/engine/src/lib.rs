@@ -27,7 +27,7 @@ pub use read::core::lazy::{LazyBatches, Learning};
 pub use read::core::pipeline::plan::Plan;
 pub use read::core::skip::{OnError, Skipped};
 pub use read::core::{friends::Friend, table::Columns, table::Table};
-pub use read::core::{request::ColumnRequest, request::Wanted, select::is_glob, steps::Step};
+pub use read::core::{request::ColumnRequest, request::ColumnSpec, select::is_glob, steps::Step};
 #[cfg(feature = "arrow")]
 pub use read::export::arrow::ArrowReader;
 pub use read::file::{File, KeyInfo};

@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::{Float32Type, Int32Type};
 use arrow_array::{Array as _, RecordBatch, RecordBatchReader};
-use farroot_engine::{ArrowReader, Columns, Config, Cut, Engine, Step, Wanted};
+use farroot_engine::{ArrowReader, ColumnSpec, Columns, Config, Cut, Engine, Step};
 
 fn opened(name: &str) -> (Engine, Box<dyn Columns>) {
     let config = Config { store_folder: None, ..Config::default() };
@@ -13,7 +13,7 @@ fn opened(name: &str) -> (Engine, Box<dyn Columns>) {
     let path = format!("{}/../rootfile/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
     let table = engine.block_on(engine.open_table(&path, Some("events"))).expect("a table");
     let columns = ["i32", "numbers", "maybe", "text", "hits"].map(String::from).to_vec();
-    let columns = table.select(&Wanted::Named(columns)).expect("columns");
+    let columns = table.select(&ColumnSpec::Named(columns)).expect("columns");
     (engine, columns)
 }
 

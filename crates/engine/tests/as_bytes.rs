@@ -5,7 +5,7 @@
 //! whichever had been selected last.
 
 use farroot_engine::{
-    Array, Batch, ColumnRequest, Columns, Config, Cut, Engine, Step, Table, Wanted,
+    Array, Batch, ColumnRequest, ColumnSpec, Columns, Config, Cut, Engine, Step, Table,
 };
 
 const NAME: &str = "Muon_pt";
@@ -24,7 +24,7 @@ fn column(as_bytes: bool) -> ColumnRequest {
 
 fn select(table: &dyn Table, columns: &[bool]) -> Box<dyn Columns> {
     let columns = columns.iter().map(|as_bytes| column(*as_bytes)).collect();
-    table.select(&Wanted::Requested(columns)).unwrap()
+    table.select(&ColumnSpec::Requested(columns)).unwrap()
 }
 
 /// Numbers of an entry, from its values or from its bytes.

@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use engine::{Batch, Cut, Engine, OnError, Part, Parts, Place, ScanRequest, Skipped, Step, Wanted};
+use engine::{
+    Batch, ColumnSpec, Cut, Engine, OnError, Part, Parts, Place, ScanRequest, Skipped, Step,
+};
 use futures::stream::{self, BoxStream, Stream, StreamExt};
 use remote::Result;
 
@@ -18,7 +20,7 @@ const STEP_BYTES: u64 = 100_000_000;
 /// steps that decode to about 100 MB.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
-    columns: Wanted,
+    columns: ColumnSpec,
     entries: Range<u64>,
     step: Step,
     cut: Option<Cut>,
@@ -28,7 +30,7 @@ pub struct ScanOptions {
 impl Default for ScanOptions {
     fn default() -> Self {
         ScanOptions {
-            columns: Wanted::All,
+            columns: ColumnSpec::All,
             entries: 0..u64::MAX,
             step: Step::Bytes(STEP_BYTES),
             cut: None,
@@ -131,8 +133,8 @@ impl Deref for ScanBatch {
     }
 }
 
-pub(crate) fn named<C: AsRef<str>>(columns: impl IntoIterator<Item = C>) -> Wanted {
-    Wanted::Named(columns.into_iter().map(|name| name.as_ref().to_owned()).collect())
+pub(crate) fn named<C: AsRef<str>>(columns: impl IntoIterator<Item = C>) -> ColumnSpec {
+    ColumnSpec::Named(columns.into_iter().map(|name| name.as_ref().to_owned()).collect())
 }
 
 /// The same numbers as a half-open range.

@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use engine::{Batch, Engine, Place, Wanted};
+use engine::{Batch, ColumnSpec, Engine, Place};
 use remote::Result;
 
 use crate::scan::{Scan, ScanOptions, half_open, named};
@@ -55,7 +55,7 @@ impl Table {
             name,
             datashape: engine::datashape(&empty),
         };
-        Ok(self.inner.select(&Wanted::All)?.empty().into_iter().map(column).collect())
+        Ok(self.inner.select(&ColumnSpec::All)?.empty().into_iter().map(column).collect())
     }
 
     /// Reads columns of a range of entries (cut to those there are), all at once. A column is named

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use engine::{
-    Config, Engine, Error, ErrorKind, OnError, Part, Place, ScanRequest, Skipped, Step, Wanted,
+    ColumnSpec, Config, Engine, Error, ErrorKind, OnError, Part, Place, ScanRequest, Skipped, Step,
 };
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
@@ -43,7 +43,7 @@ fn files(middle: Vec<u8>) -> Files {
 
 fn scan(on_error: OnError) -> ScanRequest {
     let (entries, step) = (0..u64::MAX, Step::Entries(STEP));
-    let wanted = Wanted::Named(vec![COLUMN.to_owned()]);
+    let wanted = ColumnSpec::Named(vec![COLUMN.to_owned()]);
     ScanRequest { wanted, entries, step, cut: None, on_error }
 }
 

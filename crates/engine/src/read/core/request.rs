@@ -2,7 +2,7 @@
 
 /// Which columns of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ColumnSpec {
     /// All that can be read.
     All,
     /// Names, paths and globs.

@@ -15,7 +15,7 @@ use super::footprint::ReadFootprint;
 use super::friends::FriendList;
 use super::lazy::{LazyColumns, Learning};
 use super::names::NameList;
-use super::request::{ColumnRequest, Wanted};
+use super::request::{ColumnRequest, ColumnSpec};
 use super::steps::{ReadPriority, Step};
 use crate::read::file::File;
 use crate::read::file::layout_hints::MetadataHints;
@@ -52,7 +52,7 @@ pub trait Table: Any + Send + Sync {
     ///
     /// # Errors
     /// `NotInFile` and `Unsupported`; `InvalidArgument` for fields of a tree.
-    fn select(&self, wanted: &Wanted) -> Result<Box<dyn Columns>>;
+    fn select(&self, wanted: &ColumnSpec) -> Result<Box<dyn Columns>>;
 
     /// No columns, to which some can be added.
     fn no_columns(&self) -> Box<dyn Columns>;
@@ -96,8 +96,8 @@ impl dyn Table {
     ) -> Result<Box<dyn Columns>> {
         let name = pattern.to_owned();
         self.select(&match chosen {
-            Some(chosen) => Wanted::Requested(vec![ColumnRequest { name, ..chosen.clone() }]),
-            None => Wanted::Named(vec![name]),
+            Some(chosen) => ColumnSpec::Requested(vec![ColumnRequest { name, ..chosen.clone() }]),
+            None => ColumnSpec::Named(vec![name]),
         })
     }
 }

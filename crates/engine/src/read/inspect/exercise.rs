@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::read::core::columns::{Batch, Column};
 use crate::read::core::cut::Cut;
 use crate::read::core::lazy::Learning;
-use crate::read::core::request::Wanted;
+use crate::read::core::request::ColumnSpec;
 use crate::read::core::steps::Step;
 use crate::read::core::table::{Columns, Table};
 use crate::read::tree::Tree;
@@ -82,7 +82,7 @@ impl Exercise {
     /// # Errors
     /// Those of planning.
     pub async fn choose(&self, table: &dyn Table) -> Result<Choice> {
-        let all = table.select(&Wanted::All)?;
+        let all = table.select(&ColumnSpec::All)?;
         let footprint = all.footprint(0..u64::MAX).await?;
         let stored: Vec<u64> = footprint.columns.iter().map(|column| column.stored_bytes).collect();
         let total: u64 = stored.iter().sum();

@@ -19,7 +19,7 @@ use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::{Friend, FriendList};
 use crate::read::core::lazy::{LazyBatches, LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::{ColumnRequest, Wanted};
+use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::skip::OnError;
 use crate::read::core::steps::{ReadPriority, Step, borders};
 use crate::read::core::table::{Columns, Table};
@@ -199,7 +199,7 @@ impl Chain {
     }
 
     /// Chooses columns, by what the first table has.
-    pub(crate) fn columns(&self, wanted: &Wanted) -> Result<ChainColumns> {
+    pub(crate) fn columns(&self, wanted: &ColumnSpec) -> Result<ChainColumns> {
         Ok(self.chosen(Vec::new(), wanted, self.inner.lead.select(wanted)?))
     }
 
@@ -207,7 +207,7 @@ impl Chain {
     pub(crate) fn columns_with<'a>(
         &'a self,
         friends: Vec<Friend>,
-        wanted: &'a Wanted,
+        wanted: &'a ColumnSpec,
         cut: Option<&'a Cut>,
     ) -> BoxFuture<'a, Result<ChainColumns>> {
         Box::pin(async move {
@@ -221,13 +221,13 @@ impl Chain {
     fn chosen(
         &self,
         mut friends: Vec<Friend>,
-        wanted: &Wanted,
+        wanted: &ColumnSpec,
         lead: Box<dyn Columns>,
     ) -> ChainColumns {
         let used: Vec<String> = lead.friends().into_iter().map(str::to_owned).collect();
         friends.retain(|friend| used.contains(&friend.name));
         let chosen = match wanted {
-            Wanted::Requested(chosen) => chosen.clone(),
+            ColumnSpec::Requested(chosen) => chosen.clone(),
             _ => lead.requests(),
         };
         let (chain, friends) = (self.clone(), friends.into());
@@ -321,7 +321,7 @@ impl ChainColumns {
     fn of_table<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<Box<dyn Columns>>> {
         Box::pin(async move {
             let (table, friends) = place.open_with_friends(&self.chain.inner.session).await?;
-            let wanted = Wanted::Requested(self.chosen.clone());
+            let wanted = ColumnSpec::Requested(self.chosen.clone());
             self.chain.inner.session.select(&table, &friends, &wanted, None).await
         })
     }
@@ -347,7 +347,7 @@ impl ChainColumns {
         let entries = self.within(entries);
         let (firsts, places): (Vec<u64>, Vec<Place>) = self.places(&entries).into_iter().unzip();
         let scan = ScanRequest {
-            wanted: Wanted::Requested(self.chosen.clone()),
+            wanted: ColumnSpec::Requested(self.chosen.clone()),
             entries: 0..u64::MAX,
             step,
             cut: cut.cloned(),
@@ -409,7 +409,7 @@ impl Table for Chain {
         self.lead().require(name)
     }
 
-    fn select(&self, wanted: &Wanted) -> Result<Box<dyn Columns>> {
+    fn select(&self, wanted: &ColumnSpec) -> Result<Box<dyn Columns>> {
         Ok(Box::new(self.columns(wanted)?))
     }
 

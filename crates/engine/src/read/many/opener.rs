@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::Friend;
-use crate::read::core::request::Wanted;
+use crate::read::core::request::ColumnSpec;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::{File, Speculation};
 use remote::Result;
@@ -35,7 +35,7 @@ pub(crate) trait Opener {
         &'a self,
         table: &'a Arc<dyn Table>,
         friends: &'a [Friend],
-        wanted: &'a Wanted,
+        wanted: &'a ColumnSpec,
         cut: Option<&'a Cut>,
     ) -> BoxFuture<'a, Result<Box<dyn Columns>>>;
 }

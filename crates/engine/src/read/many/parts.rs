@@ -14,7 +14,7 @@ use crate::read::core::columns::too_late;
 use crate::read::core::columns::{Batch, SkippedColumn};
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::Friend;
-use crate::read::core::request::Wanted;
+use crate::read::core::request::ColumnSpec;
 use crate::read::core::skip::{OnError, Reach, Skipped};
 use crate::read::core::steps::ReadPriority;
 use crate::read::core::steps::Step;
@@ -126,7 +126,7 @@ impl Place {
 /// What is read of every table.
 #[derive(Debug, Clone)]
 pub struct ScanRequest {
-    pub wanted: Wanted,
+    pub wanted: ColumnSpec,
     /// Entries of each table.
     pub entries: Range<u64>,
     pub step: Step,

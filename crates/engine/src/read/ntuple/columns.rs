@@ -14,7 +14,7 @@ use crate::read::core::cut::SurvivorFeed;
 use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::Wanted;
+use crate::read::core::request::ColumnSpec;
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
@@ -54,11 +54,11 @@ impl Table for Ntuple {
         Ok(NtupleColumns::boxed(self, vec![column]))
     }
 
-    fn select(&self, wanted: &Wanted) -> Result<Box<dyn Columns>> {
+    fn select(&self, wanted: &ColumnSpec) -> Result<Box<dyn Columns>> {
         let columns = match wanted {
-            Wanted::All => self.all_columns(),
-            Wanted::Named(patterns) => self.columns(patterns)?,
-            Wanted::Requested(chosen) => {
+            ColumnSpec::All => self.all_columns(),
+            ColumnSpec::Named(patterns) => self.columns(patterns)?,
+            ColumnSpec::Requested(chosen) => {
                 chosen.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
             }
         };

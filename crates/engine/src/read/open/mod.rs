@@ -11,7 +11,7 @@ use futures::future::{BoxFuture, FutureExt};
 
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::Friend;
-use crate::read::core::request::Wanted;
+use crate::read::core::request::ColumnSpec;
 use crate::read::core::select::only;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::session::Session;
@@ -55,7 +55,7 @@ impl Opener for Session {
         &'a self,
         table: &'a Arc<dyn Table>,
         friends: &'a [Friend],
-        wanted: &'a Wanted,
+        wanted: &'a ColumnSpec,
         cut: Option<&'a Cut>,
     ) -> BoxFuture<'a, Result<Box<dyn Columns>>> {
         resolve::select(self, table, friends, wanted, cut).boxed()

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::{Friend, behind};
 use crate::read::core::names::ColumnKind;
-use crate::read::core::request::{ColumnRequest, Wanted};
+use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::select::is_glob;
 use crate::read::core::table::{Columns, Table};
 use crate::read::file::session::Session;
@@ -19,13 +19,13 @@ pub(super) async fn select(
     session: &Session,
     table: &Arc<dyn Table>,
     friends: &[Friend],
-    wanted: &Wanted,
+    wanted: &ColumnSpec,
     cut: Option<&Cut>,
 ) -> Result<Box<dyn Columns>> {
     let patterns: Vec<(&str, Option<&ColumnRequest>)> = match wanted {
-        Wanted::All => Vec::new(),
-        Wanted::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
-        Wanted::Requested(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
+        ColumnSpec::All => Vec::new(),
+        ColumnSpec::Named(patterns) => patterns.iter().map(|name| (&**name, None)).collect(),
+        ColumnSpec::Requested(all) => all.iter().map(|one| (&*one.name, Some(one))).collect(),
     };
     let decide = cut.iter().flat_map(|cut| &cut.columns).map(|column| &*column.name);
     let names: Vec<&str> = patterns.iter().map(|(name, _)| *name).chain(decide).collect();
@@ -62,7 +62,7 @@ pub(super) async fn select(
             None => joined.add_own(&*table.matching(pattern, *chosen)?)?,
         }
     }
-    if matches!(wanted, Wanted::All) {
+    if matches!(wanted, ColumnSpec::All) {
         joined.add_own(&*table.select(wanted)?)?;
     }
     Ok(Box::new(joined))

@@ -17,7 +17,7 @@ use crate::read::core::footprint::ReadFootprint;
 use crate::read::core::friends::FriendList;
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::names::NameList;
-use crate::read::core::request::{ColumnRequest, Wanted};
+use crate::read::core::request::{ColumnRequest, ColumnSpec};
 use crate::read::core::steps::{ReadPriority, Step};
 use crate::read::core::table::{Columns, Table, not_added};
 use crate::read::file::File;
@@ -61,18 +61,18 @@ impl Table for Tree {
         Ok(TreeColumns::boxed(self, vec![column]))
     }
 
-    fn select(&self, wanted: &Wanted) -> Result<Box<dyn Columns>> {
+    fn select(&self, wanted: &ColumnSpec) -> Result<Box<dyn Columns>> {
         let columns = match wanted {
-            Wanted::All => self.all_columns(),
-            Wanted::Named(patterns) => self.columns(patterns)?,
-            Wanted::Requested(chosen) if chosen.iter().any(|each| each.keep.is_some()) => {
+            ColumnSpec::All => self.all_columns(),
+            ColumnSpec::Named(patterns) => self.columns(patterns)?,
+            ColumnSpec::Requested(chosen) if chosen.iter().any(|each| each.keep.is_some()) => {
                 let what =
                     format!("{} is a tree, not an RNTuple as what is read with it", self.path());
                 return Err(
                     Error::new(ErrorKind::InvalidArgument, what).with_url(self.file().url())
                 );
             }
-            Wanted::Requested(chosen) => {
+            ColumnSpec::Requested(chosen) => {
                 chosen.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
             }
         };
