@@ -124,7 +124,7 @@ impl NameList {
     ///
     /// # Errors
     /// As [`NameList::matching`].
-    pub fn meant(&self, text: &str, below: Option<usize>) -> Result<Vec<usize>> {
+    pub fn resolve_pattern(&self, text: &str, below: Option<usize>) -> Result<Vec<usize>> {
         match self.find_below(text, below) {
             Some(at) => Ok(vec![at]),
             None if is_glob(text) => self.matching(text, below),
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(names.matching("event/*", None).unwrap(), [4, 5, 6]);
         assert_eq!(names.matching("/run*", None).unwrap(), [0, 7]);
         assert_eq!(names.matching("*u*", Some(3)).unwrap(), [6]);
-        assert_eq!(names.meant("nothing*", None).unwrap(), [0; 0]);
+        assert_eq!(names.resolve_pattern("nothing*", None).unwrap(), [0; 0]);
     }
 
     #[test]

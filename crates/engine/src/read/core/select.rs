@@ -51,7 +51,7 @@ impl Names {
     pub fn select(&self, patterns: &[String]) -> Result<Vec<BranchId>> {
         let mut chosen = Vec::new();
         for pattern in patterns {
-            let meant = self.0.meant(pattern, None)?;
+            let meant = self.0.resolve_pattern(pattern, None)?;
             if meant.is_empty() && !is_glob(pattern) {
                 return Err(self.0.no_such(pattern, None));
             }
@@ -66,7 +66,7 @@ impl Names {
     ///
     /// # Errors
     /// `NotInFile` with the names that come near.
-    pub fn the(&self, name: &str) -> Result<BranchId> {
+    pub fn require(&self, name: &str) -> Result<BranchId> {
         self.0.require(name).map(|at| BranchId(at as u32))
     }
 }

@@ -50,7 +50,7 @@ impl Table for Ntuple {
     }
 
     fn require(&self, name: &str) -> Result<Box<dyn Columns>> {
-        let column = self.column(self.the(name)?)?;
+        let column = self.column(self.require_field(name)?)?;
         Ok(NtupleColumns::boxed(self, vec![column]))
     }
 

@@ -178,12 +178,12 @@ impl Ntuple {
     /// # Errors
     /// As [`Ntuple::columns`].
     pub(super) fn chosen(&self, chosen: &ColumnRequest) -> Result<FieldColumn> {
-        let field = self.the(&chosen.name)?;
+        let field = self.require_field(&chosen.name)?;
         match &chosen.keep {
             None => self.column(field),
             Some(keep) => {
                 let keep: Vec<usize> =
-                    keep.iter().map(|path| self.the(path)).collect::<Result<_>>()?;
+                    keep.iter().map(|path| self.require_field(path)).collect::<Result<_>>()?;
                 self.pruned(field, &keep)
             }
         }
@@ -395,7 +395,7 @@ impl Ntuple {
         self.again(format, known, groups)
     }
 
-    pub(super) fn the(&self, path: &str) -> Result<usize> {
+    pub(super) fn require_field(&self, path: &str) -> Result<usize> {
         self.find(path).ok_or_else(|| self.no_such(path))
     }
 

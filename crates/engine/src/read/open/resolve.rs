@@ -111,7 +111,7 @@ pub(crate) async fn resolve(
     let no_such = || table.list().no_such(text, below).with_url(table.file().url());
     let (friend, column) = found.ok_or_else(no_such)?;
     let list = friend.table.list();
-    let mut columns = list.meant(column, None)?;
+    let mut columns = list.resolve_pattern(column, None)?;
     if is_glob(column) && list.kind() == ColumnKind::Field {
         columns.retain(|column| list.all()[*column].parent.is_none());
     } else if columns.is_empty() && !is_glob(column) {

@@ -57,7 +57,7 @@ impl Table for Tree {
     }
 
     fn require(&self, name: &str) -> Result<Box<dyn Columns>> {
-        let column = self.column(self.names().the(name)?)?;
+        let column = self.column(self.names().require(name)?)?;
         Ok(TreeColumns::boxed(self, vec![column]))
     }
 

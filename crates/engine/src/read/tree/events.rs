@@ -51,7 +51,7 @@ impl Events {
     /// # Errors
     /// `NotInFile` with the names that come near.
     pub fn branch(&self, name: &str) -> Result<BranchId> {
-        self.learner.tree().names().the(name)
+        self.learner.tree().names().require(name)
     }
 
     /// Goes to the next event; `None` after the last one. Waits for nothing.

@@ -182,7 +182,7 @@ impl Tree {
 
     /// A branch as it is wanted.
     pub(super) fn chosen(&self, chosen: &ColumnRequest) -> Result<Column> {
-        let branch = self.inner.names.the(&chosen.name)?;
+        let branch = self.inner.names.require(&chosen.name)?;
         let column = match chosen.as_bytes {
             true => self.column_of_bytes(branch),
             false => self.column(branch)?,
