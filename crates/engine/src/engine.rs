@@ -18,7 +18,7 @@ use crate::read::file::{File, Speculation};
 use crate::read::inspect::examine::examine;
 use crate::read::many::chain::{self, Chain};
 use crate::read::many::opener::Opener;
-use crate::read::many::parts::{Opens, Parts, Place, ScanRequest};
+use crate::read::many::scan::{Opens, Parts, Place, ScanRequest};
 use crate::read::open::friends;
 use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::resolve::{ResolvedColumn, resolve};

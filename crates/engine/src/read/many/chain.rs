@@ -9,7 +9,7 @@ use rootfile::Array;
 use rootfile::tree::ChainElement;
 
 use super::opener::Opener;
-use super::parts::{FriendLocation, Opens, Parts, Place, ScanRequest};
+use super::scan::{FriendLocation, Opens, Parts, Place, ScanRequest};
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::optional;

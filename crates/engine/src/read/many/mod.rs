@@ -3,4 +3,4 @@
 mod ahead;
 pub mod chain;
 pub(crate) mod opener;
-pub mod parts;
+pub mod scan;
