@@ -18,7 +18,7 @@ use crate::table::Table;
 /// Many trees or RNTuples read in steps, one after the other; dropping it ends the read.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Parts {
-    parts: Owned<Mutex<engine::Parts>>,
+    parts: Owned<Mutex<engine::ScanBatches>>,
     raised: Raised,
     /// What has been left out since it was asked for last.
     skipped: Arc<Mutex<Vec<engine::Skipped>>>,
@@ -121,7 +121,7 @@ pub fn parts(
     };
     let (wanted, step) = (request.wanted(), step.step());
     let scan = ScanRequest { wanted, entries: 0..u64::MAX, step, cut, on_error };
-    let parts = engine(py)?.parts(places, scan);
+    let parts = engine(py)?.scan(places, scan);
     Ok(Parts { parts: Owned::new(Mutex::new(parts)), raised, skipped })
 }
 

@@ -52,7 +52,7 @@ async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, St
         cut: None,
         on_error: OnError::Raise,
     };
-    let mut parts = engine.parts(vec![place], scan);
+    let mut parts = engine.scan(vec![place], scan);
     let mut entries = 0;
     while let Some(part) = parts.next().await {
         let batch = part?.batch;

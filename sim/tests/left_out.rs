@@ -47,7 +47,7 @@ async fn read(
         cut: cut.map(|text| Cut::parse(text).expect("a cut")),
         on_error: OnError::Raise,
     };
-    let mut parts = engine.parts((0..files).map(place).collect(), scan);
+    let mut parts = engine.scan((0..files).map(place).collect(), scan);
     let mut batches = Vec::new();
     while let Some(part) = parts.next().await {
         batches.push(part?.batch);

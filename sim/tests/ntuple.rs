@@ -149,7 +149,7 @@ fn a_known_file_is_read_when_the_server_answers() {
                 cut: None,
                 on_error: OnError::Raise,
             };
-            let mut parts = engine.parts(vec![place], scan);
+            let mut parts = engine.scan(vec![place], scan);
             assert_eq!(parts.next().await.expect("one").expect("reads").batch.len(), ENTRIES);
             took.push(round_trips(started.elapsed(), RTT));
         }
@@ -257,7 +257,7 @@ async fn many_files(files: usize) -> (f64, String) {
     let (entries, step, on_error) = (0..u64::MAX, Step::Entries(2_000), OnError::Raise);
     let scan = ScanRequest { wanted, entries, step, cut: None, on_error };
     let started = tokio::time::Instant::now();
-    let mut parts = engine.parts((0..files).map(place).collect(), scan);
+    let mut parts = engine.scan((0..files).map(place).collect(), scan);
     let mut seen = Vec::new();
     while let Some(part) = parts.next().await {
         let part = part.expect("reads");

@@ -168,7 +168,7 @@ fn files_opened_ahead_cost_their_caller_nothing() {
         let (wanted, step) = (ColumnSpec::Named(columns()), Step::Whole);
         let scan =
             ScanRequest { wanted, entries: 0..u64::MAX, step, cut: None, on_error: OnError::Raise };
-        let mut parts = engine.parts(vec![place("a"), place("b")], scan);
+        let mut parts = engine.scan(vec![place("a"), place("b")], scan);
         while let Some(part) = parts.next().await {
             assert_eq!(part.expect("reads").batch.len(), 6_000);
             tokio::time::sleep(Duration::from_secs(1)).await;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    ColumnRequest, ColumnSpec, Engine, Error, ErrorKind, Ntuple, OnError, Part, Place, ScanRequest,
-    Skipped, Step, Tree,
+    ColumnRequest, ColumnSpec, Engine, Error, ErrorKind, Ntuple, OnError, Place, ScanBatch,
+    ScanRequest, Skipped, Step, Tree,
 };
 use farroot_sim::{engine_beside, numbered};
 use parking_lot::Mutex;
@@ -53,7 +53,7 @@ async fn read(
     files: usize,
     column: &str,
     report: bool,
-) -> (Vec<Result<Part, Error>>, Vec<Skipped>) {
+) -> (Vec<Result<ScanBatch, Error>>, Vec<Skipped>) {
     let skipped: Arc<Mutex<Vec<Skipped>>> = Arc::default();
     let reported = skipped.clone();
     let on_error = match report {
@@ -68,7 +68,7 @@ async fn read(
         cut: None,
         on_error,
     };
-    let mut parts = engine.parts((0..files).map(place).collect(), scan);
+    let mut parts = engine.scan((0..files).map(place).collect(), scan);
     let mut all = Vec::new();
     while let Some(part) = parts.next().await {
         all.push(part);
@@ -157,7 +157,7 @@ fn a_mistake_of_the_callers_is_never_left_out() {
             on_error: OnError::Report(Arc::new(|skipped| panic!("{skipped:?}"))),
         };
         let place = Place { url: numbered(0), path: None, ..Place::default() };
-        let part = engine.parts(vec![place], scan).next().await.expect("an answer");
+        let part = engine.scan(vec![place], scan).next().await.expect("an answer");
         assert_eq!(part.unwrap_err().kind(), ErrorKind::InvalidArgument);
     });
 }

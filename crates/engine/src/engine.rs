@@ -18,7 +18,7 @@ use crate::read::file::{File, Speculation};
 use crate::read::inspect::examine::examine;
 use crate::read::many::chain::{self, Chain};
 use crate::read::many::opener::Opener;
-use crate::read::many::scan::{Opens, Parts, Place, ScanRequest};
+use crate::read::many::scan::{Opens, Place, ScanBatches, ScanRequest};
 use crate::read::open::friends;
 use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::resolve::{ResolvedColumn, resolve};
@@ -173,8 +173,8 @@ impl Engine {
     }
 
     /// Reads many trees or RNTuples as one, in steps.
-    pub fn parts(&self, places: Vec<Place>, scan: ScanRequest) -> Parts {
-        Parts::new(self.inner.session.clone(), places, scan)
+    pub fn scan(&self, places: Vec<Place>, scan: ScanRequest) -> ScanBatches {
+        ScanBatches::new(self.inner.session.clone(), places, scan)
     }
 
     /// Opens the friends that a table's file names side by side, in their order.

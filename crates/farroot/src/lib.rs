@@ -35,13 +35,13 @@ mod threads;
 
 pub use crate::engine::Engine;
 pub use crate::file::File;
-pub use crate::scan::{Scan, ScanBatch, ScanOptions};
+pub use crate::scan::{Scan, ScanOptions};
 pub use crate::table::{Column, Table};
 
 #[doc(inline)]
 pub use ::engine::{
     Array, Batch, Cut, KeyInfo, ListRef, Lists, Mark, Numbers, Offsets, Primitive, RecordRef,
-    Skipped, SkippedColumn, Step, ValueRef,
+    ScanBatch, Skipped, SkippedColumn, Step, ValueRef,
 };
 #[doc(inline)]
 pub use remote::report::Report;

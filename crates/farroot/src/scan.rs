@@ -1,12 +1,12 @@
 //! Reading in steps, of one table or of many.
 
-use std::ops::{Bound, Deref, Range, RangeBounds};
+use std::ops::{Bound, Range, RangeBounds};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use engine::{
-    Batch, ColumnSpec, Cut, Engine, OnError, Part, Parts, Place, ScanRequest, Skipped, Step,
+    ColumnSpec, Cut, Engine, OnError, Place, ScanBatch, ScanBatches, ScanRequest, Skipped, Step,
 };
 use futures::stream::{self, BoxStream, Stream, StreamExt};
 use remote::Result;
@@ -88,27 +88,14 @@ pub struct Scan {
     batches: BoxStream<'static, Result<ScanBatch>>,
 }
 
-/// A batch, and which table it is of.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct ScanBatch {
-    /// Position of the table's file among the addresses.
-    pub file: usize,
-    /// The file's address, as it was given.
-    pub url: String,
-    /// The columns.
-    pub batch: Batch,
-}
-
 impl Scan {
     pub(crate) fn new(engine: &Engine, places: Vec<Place>, options: ScanOptions) -> Self {
-        let parts = engine.parts(places, options.into_request());
-        let next = async |(engine, mut parts): (Engine, Parts)| {
-            let part = on_threads_of(&engine, parts.next()).await?;
-            let batch = part.map(|Part { file, url, batch }| ScanBatch { file, url, batch });
-            Some((batch, (engine, parts)))
+        let batches = engine.scan(places, options.into_request());
+        let next = async |(engine, mut batches): (Engine, ScanBatches)| {
+            let batch = on_threads_of(&engine, batches.next()).await?;
+            Some((batch, (engine, batches)))
         };
-        Scan { batches: stream::unfold((engine.clone(), parts), next).boxed() }
+        Scan { batches: stream::unfold((engine.clone(), batches), next).boxed() }
     }
 
     /// The next batch; `None` after the last one.
@@ -122,14 +109,6 @@ impl Stream for Scan {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.get_mut().batches.poll_next_unpin(cx)
-    }
-}
-
-impl Deref for ScanBatch {
-    type Target = Batch;
-
-    fn deref(&self) -> &Batch {
-        &self.batch
     }
 }
 

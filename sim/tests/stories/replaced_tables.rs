@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use engine::{
-    ColumnSpec, Config, Engine, Error, ErrorKind, OnError, Part, Place, ScanRequest, Skipped, Step,
+    ColumnSpec, Config, Engine, Error, ErrorKind, OnError, Place, ScanBatch, ScanRequest, Skipped,
+    Step,
 };
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
@@ -51,9 +52,9 @@ async fn read(
     engine: &Engine,
     url: impl Fn(usize) -> String,
     on_error: OnError,
-) -> Vec<Result<Part, Error>> {
+) -> Vec<Result<ScanBatch, Error>> {
     let place = |file| Place { url: url(file), ..Place::default() };
-    let mut parts = engine.parts((0..FILES).map(place).collect(), scan(on_error));
+    let mut parts = engine.scan((0..FILES).map(place).collect(), scan(on_error));
     let mut all = Vec::new();
     while let Some(part) = parts.next().await {
         all.push(part);
@@ -80,7 +81,7 @@ fn stage() -> Stage {
 }
 
 /// Reads all files, of which the second one is replaced after so many seconds.
-fn read_replaced(is_web: bool, after: f64, on_error: OnError) -> Vec<Result<Part, Error>> {
+fn read_replaced(is_web: bool, after: f64, on_error: OnError) -> Vec<Result<ScanBatch, Error>> {
     farroot_sim::run(async {
         let (stage, other) = (stage(), other().await);
         let replace = async {
@@ -103,7 +104,7 @@ fn read_replaced(is_web: bool, after: f64, on_error: OnError) -> Vec<Result<Part
 }
 
 /// What comes of each file has to be of one version of it.
-fn are_not_mixed(parts: &[Result<Part, Error>]) {
+fn are_not_mixed(parts: &[Result<ScanBatch, Error>]) {
     let [old, new] = farroot_sim::run(async {
         let [old, new] = [files(FILE.to_vec()), files(other().await)];
         let mut values = Vec::new();
@@ -114,12 +115,12 @@ fn are_not_mixed(parts: &[Result<Part, Error>]) {
         <[_; 2]>::try_from(values).expect("two")
     });
     for file in 0..FILES {
-        let of = |parts: &[Result<Part, Error>]| -> Vec<Part> {
+        let of = |parts: &[Result<ScanBatch, Error>]| -> Vec<ScanBatch> {
             let parts = parts.iter().filter_map(|part| part.clone().ok());
             parts.filter(|part| part.file == file).collect()
         };
         let read = of(parts);
-        let is_in = |all: &[Result<Part, Error>]| {
+        let is_in = |all: &[Result<ScanBatch, Error>]| {
             let batches: Vec<_> = of(all).into_iter().map(|part| part.batch).collect();
             read.iter().all(|part| batches.contains(&part.batch))
         };

@@ -9,7 +9,7 @@ use rootfile::Array;
 use rootfile::tree::ChainElement;
 
 use super::opener::Opener;
-use super::scan::{FriendLocation, Opens, Parts, Place, ScanRequest};
+use super::scan::{FriendLocation, Opens, Place, ScanBatches, ScanRequest};
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::optional;
@@ -360,7 +360,7 @@ impl ChainColumns {
             let survivors = scan.cut.is_some().then(Vec::new);
             let (columns, left_out) = (Vec::new(), Vec::new());
             let mut whole = Whole { entries, survivors, columns, empty, left_out };
-            let mut parts = Parts::new(session, places, scan);
+            let mut parts = ScanBatches::new(session, places, scan);
             while let Some(part) = parts.next_unreported().await {
                 let part = part?;
                 let batch = shifted(part.batch, firsts[part.file]);

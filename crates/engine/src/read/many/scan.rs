@@ -1,7 +1,7 @@
 //! Many files read as one, the next ones opened while the present one is read.
 
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -135,13 +135,23 @@ pub struct ScanRequest {
     pub on_error: OnError,
 }
 
-/// A batch and where it comes from.
+/// A batch, and which table it is of.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
-    /// Position of the file in the list.
+pub struct ScanBatch {
+    /// Position of the table's file in the list.
     pub file: usize,
+    /// The file's address, as it was given.
     pub url: String,
+    /// The columns.
     pub batch: Batch,
+}
+
+impl Deref for ScanBatch {
+    type Target = Batch;
+
+    fn deref(&self) -> &Batch {
+        &self.batch
+    }
 }
 
 /// Many tables, opened side by side, in the order of their places.
@@ -181,7 +191,7 @@ impl Opens {
 }
 
 /// Batches of many files, in the order of the files.
-pub struct Parts {
+pub struct ScanBatches {
     session: Session,
     places: VecDeque<(usize, Place)>,
     scan: ScanRequest,
@@ -216,32 +226,32 @@ struct Started {
     turn: Duration,
 }
 
-impl Parts {
+impl ScanBatches {
     pub(crate) fn new(session: Session, places: Vec<Place>, scan: ScanRequest) -> Self {
         let hints = MetadataHints::read(places.len());
         let places = places.into_iter().enumerate().collect();
         let (opening, pace) = (Ahead::new(), Pace::default());
-        Parts { session, places, scan, opening, present: None, left_out: None, pace, hints }
+        ScanBatches { session, places, scan, opening, present: None, left_out: None, pace, hints }
     }
 
     /// The next batch; `None` after the last one of the last file.
-    pub async fn next(&mut self) -> Option<Result<Part>> {
+    pub async fn next(&mut self) -> Option<Result<ScanBatch>> {
         self.next_for(true).await
     }
 
-    /// As [`Parts::next`], for a part of another read, whose own consumer may not be waiting.
-    pub(crate) async fn next_unreported(&mut self) -> Option<Result<Part>> {
+    /// As [`ScanBatches::next`], for a part of another read, whose own consumer may not be waiting.
+    pub(crate) async fn next_unreported(&mut self) -> Option<Result<ScanBatch>> {
         self.next_for(false).await
     }
 
-    async fn next_for(&mut self, reported: bool) -> Option<Result<Part>> {
+    async fn next_for(&mut self, reported: bool) -> Option<Result<ScanBatch>> {
         loop {
             self.open_ahead();
             if let Some(present) = &mut self.present {
                 match present.next(&self.scan, &mut self.left_out, reported).await {
                     Some(Ok(batch)) => {
                         let (file, url) = (present.file, present.url.clone());
-                        return Some(Ok(Part { file, url, batch }));
+                        return Some(Ok(ScanBatch { file, url, batch }));
                     }
                     Some(Err(error)) => return Some(Err(self.give_up(error))),
                     None => {
