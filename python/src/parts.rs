@@ -128,7 +128,7 @@ pub fn parts(
 /// Many trees and RNTuples being opened side by side; dropping it ends that.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Opens {
-    opens: Owned<Mutex<engine::Opens>>,
+    opens: Owned<Mutex<engine::OpenAhead>>,
 }
 
 #[pymethods]

@@ -18,7 +18,7 @@ use crate::read::file::{File, Speculation};
 use crate::read::inspect::examine::examine;
 use crate::read::many::chain::{self, Chain};
 use crate::read::many::opener::Opener;
-use crate::read::many::scan::{Opens, Place, ScanBatches, ScanRequest};
+use crate::read::many::scan::{OpenAhead, Place, ScanBatches, ScanRequest};
 use crate::read::open::friends;
 use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::resolve::{ResolvedColumn, resolve};
@@ -143,8 +143,8 @@ impl Engine {
     }
 
     /// Opens many trees and RNTuples side by side, as many at a time as the configuration says.
-    pub fn open_tables(&self, places: Vec<Place>) -> Opens {
-        Opens::new(self.inner.session.clone(), places)
+    pub fn open_tables(&self, places: Vec<Place>) -> OpenAhead {
+        OpenAhead::new(self.inner.session.clone(), places)
     }
 
     /// The tree, RNTuple or chain at a path of a file.

@@ -9,7 +9,7 @@ use rootfile::Array;
 use rootfile::tree::ChainElement;
 
 use super::opener::Opener;
-use super::scan::{FriendLocation, Opens, Place, ScanBatches, ScanRequest};
+use super::scan::{FriendLocation, OpenAhead, Place, ScanBatches, ScanRequest};
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::optional;
@@ -101,7 +101,7 @@ async fn linked(
     let wanted = |(at, place): &(usize, &Place)| *at == 0 || place.count.is_none();
     let unknown: Vec<usize> = links.iter().enumerate().filter(wanted).map(|(at, _)| at).collect();
     let mut opens =
-        Opens::new(session.clone(), unknown.iter().map(|at| links[*at].clone()).collect());
+        OpenAhead::new(session.clone(), unknown.iter().map(|at| links[*at].clone()).collect());
     let mut room = session.config().memory_bytes_max / MEMORY_PART;
     let mut lead = None;
     for at in unknown {

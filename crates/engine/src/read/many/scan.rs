@@ -155,17 +155,17 @@ impl Deref for ScanBatch {
 }
 
 /// Many tables, opened side by side, in the order of their places.
-pub struct Opens {
+pub struct OpenAhead {
     session: Session,
     places: VecDeque<Place>,
     opening: Ahead<Arc<dyn Table>>,
     hints: MetadataHints,
 }
 
-impl Opens {
+impl OpenAhead {
     pub(crate) fn new(session: Session, places: Vec<Place>) -> Self {
         let hints = MetadataHints::default();
-        Opens { session, places: places.into(), opening: Ahead::new(), hints }
+        OpenAhead { session, places: places.into(), opening: Ahead::new(), hints }
     }
 
     /// The next table; `None` after the last one. Nothing comes after an error.
