@@ -6,20 +6,20 @@ use futures::future::{BoxFuture, FutureExt};
 use rootfile::Array;
 
 use super::alignment::Alignment;
-use super::{Joined, Keys, Part, Place, lookup};
+use super::{Joined, JoinedTable, Keys, Place, lookup};
 use crate::read::core::lazy::{LazyColumns, Learning};
 use crate::read::core::table::Columns;
 use remote::Result;
 
 /// Watches what is touched of each table. All go in the same steps.
 pub struct LazyJoined {
-    parts: Vec<LazyPart>,
+    parts: Vec<LazyTable>,
     shown: Vec<Place>,
     present: Range<u64>,
 }
 
-struct LazyPart {
-    part: Part,
+struct LazyTable {
+    part: JoinedTable,
     columns: Box<dyn Columns>,
     /// `None` where entries are looked up.
     reader: Option<Box<dyn LazyColumns>>,
@@ -46,7 +46,7 @@ impl LazyJoined {
                 Alignment::Index(..) => None,
             };
             let lacks = part.lacks_entries(&*joined.table());
-            parts.push(LazyPart { part: part.clone(), columns, reader, lacks, keys });
+            parts.push(LazyTable { part: part.clone(), columns, reader, lacks, keys });
         }
         Ok(LazyJoined { parts, shown, present: entries.start..entries.start })
     }
@@ -76,7 +76,7 @@ impl LazyJoined {
             }
             let count = (present.end - present.start) as usize;
             let wanted = lookup::entries_of(&index, &both, numbers, count)?;
-            let LazyPart { part, columns, .. } = &self.parts[part];
+            let LazyTable { part, columns, .. } = &self.parts[part];
             let columns = columns.pick(&[at]);
             let mut read = lookup::read(&part.friend.name, &*columns, &wanted).await?;
             return Ok(read.swap_remove(0));
@@ -95,7 +95,7 @@ impl LazyColumns for LazyJoined {
     }
 }
 
-impl LazyPart {
+impl LazyTable {
     async fn touch(&mut self, at: usize, present: &Range<u64>) -> Result<Array> {
         let there = self.part.entries_covered();
         let own = present.start.min(there)..present.end.min(there);

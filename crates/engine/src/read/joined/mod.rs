@@ -29,13 +29,13 @@ use remote::Result;
 #[derive(Clone)]
 pub struct Joined {
     /// The table itself, and then those of its friends that something is read of.
-    parts: Vec<Part>,
+    parts: Vec<JoinedTable>,
     /// What is read: which of a part.
     columns: Vec<JoinedColumn>,
 }
 
 #[derive(Clone)]
-struct Part {
+struct JoinedTable {
     friend: Friend,
     alignment: Alignment,
     columns: Box<dyn Columns>,
@@ -76,7 +76,7 @@ impl Joined {
         };
         let named = columns.names().into_iter().enumerate().map(name).collect();
         let friend = Friend::new("", columns.table());
-        let own = Part { friend, alignment: Alignment::Entry, columns };
+        let own = JoinedTable { friend, alignment: Alignment::Entry, columns };
         Joined { parts: vec![own], columns: named }
     }
 
@@ -150,7 +150,7 @@ impl Joined {
         }
         let alignment = Alignment::of(&**self.own(), friend)?;
         let columns = friend.table.no_columns();
-        self.parts.push(Part { friend: friend.clone(), alignment, columns });
+        self.parts.push(JoinedTable { friend: friend.clone(), alignment, columns });
         Ok(self.parts.len() - 1)
     }
 
@@ -244,7 +244,7 @@ impl Joined {
     }
 }
 
-impl Part {
+impl JoinedTable {
     /// Entries of the table for which the friend has one.
     fn entries_covered(&self) -> u64 {
         match self.alignment {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rootfile::Array;
 
 use super::alignment::Alignment;
-use super::{Joined, Keys, Part, Place, lookup};
+use super::{Joined, JoinedTable, Keys, Place, lookup};
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::Batch;
 use crate::read::core::cut::SurvivorFeed;
@@ -16,7 +16,7 @@ use remote::{Error, ErrorKind, Result};
 
 /// What is read of one part.
 pub struct Reading {
-    pub part: Part,
+    pub part: JoinedTable,
     pub columns: Box<dyn Columns>,
     /// `None` where entries are looked up, and where there are none.
     batches: Option<Batches>,
@@ -51,7 +51,7 @@ impl Reading {
     /// windows, what is told.
     pub async fn begin(
         joined: &Joined,
-        part: &Part,
+        part: &JoinedTable,
         columns: Box<dyn Columns>,
         starts: &[u64],
         feed: Option<(&[u64], SurvivorFeed)>,

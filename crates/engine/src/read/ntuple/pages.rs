@@ -53,7 +53,7 @@ impl Shares {
 }
 
 impl Source for Fields {
-    type Part = Pages;
+    type Locator = Pages;
     const PLANS_SURVIVORS: bool = true;
 
     fn name(&self, column: usize) -> &str {
@@ -68,7 +68,7 @@ impl Source for Fields {
         let Some(column) = items.first().map(|item| item.column) else { return };
         // Of others only a share goes in, and how large it is shows when they are decoded.
         let whole = items.iter().filter(|item| item.survivors.is_none() && item.batches.len() == 1);
-        let uses = whole.flat_map(|item| &item.part.uses);
+        let uses = whole.flat_map(|item| &item.locator.uses);
         self.columns[column].interpretation.reserve(uses, array);
     }
 
@@ -77,7 +77,7 @@ impl Source for Fields {
     }
 
     fn decoder(&self, item: &mut Item<Pages>) -> Decoder {
-        let Pages { cluster, number, uses } = &mut item.part;
+        let Pages { cluster, number, uses } = &mut item.locator;
         let (cluster, uses) = (cluster.clone(), std::mem::take(uses));
         let (columns, column) = (self.columns.clone(), item.column);
         let place = format!("{}/{}/cluster {number}", self.path, columns[column].name);

@@ -71,7 +71,7 @@ pub fn cluster_items(
                 decoded: pieces.iter().map(|piece| piece.decoded).fold(0, u64::saturating_add),
                 pieces,
                 batches: batches_of(starts, &entries),
-                part: Pages { cluster: cluster.clone(), number, uses },
+                locator: Pages { cluster: cluster.clone(), number, uses },
                 survivors: position.map(|position| {
                     let before = 0..entries.start;
                     let before = within(runs, &before).map(|run| run.end - run.start);

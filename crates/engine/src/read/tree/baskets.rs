@@ -34,7 +34,7 @@ pub struct Baskets {
 }
 
 impl Source for Baskets {
-    type Part = usize;
+    type Locator = usize;
 
     fn name(&self, column: usize) -> &str {
         &self.columns[column].name
@@ -61,7 +61,7 @@ impl Source for Baskets {
 
     fn at_hand(&self, item: &Item<usize>) -> Option<Vec<Bytes>> {
         let branch = &self.tree.branches[self.columns[item.column].branch.0 as usize];
-        let bytes = match &branch.baskets[item.part].place {
+        let bytes = match &branch.baskets[item.locator].place {
             BasketPlace::Embedded(bytes) => Some(bytes.clone()),
             BasketPlace::Stored(range) => self.known.get(range.clone()),
         };
@@ -71,7 +71,7 @@ impl Source for Baskets {
     fn decoder(&self, item: &mut Item<usize>) -> Decoder {
         let (tree, column) = (self.tree.clone(), self.columns[item.column].clone());
         let (path, url) = (self.tree_path.clone(), self.url.clone());
-        let (basket, entries) = (item.part, item.entries.clone());
+        let (basket, entries) = (item.locator, item.entries.clone());
         let range = item.pieces.first().map(|piece| piece.range.clone());
         Box::new(move |arrived, codecs| {
             let one = OneBasket { tree: &tree, column: &column, basket, entries: &entries };

@@ -92,7 +92,7 @@ impl Pipeline<Baskets> {
         let item = self.plan.items[at].clone();
         let counted = &tree.branches[self.source.columns[item.column].branch.0 as usize];
         let counter = &tree.branches[self.source.columns[hidden].branch.0 as usize];
-        let baskets = baskets_of(counter, &counted.baskets[item.part].entries);
+        let baskets = baskets_of(counter, &counted.baskets[item.locator].entries);
         if baskets.is_empty() {
             let error = rootfile::Error::corrupt("its counter has no entries");
             let error = error.within(&self.source.columns[item.column].name);
@@ -126,7 +126,7 @@ impl Pipeline<Baskets> {
             pieces,
             decoded,
             batches: item.batches.start..item.batches.start,
-            part: basket,
+            locator: basket,
             survivors: None,
         };
         let at = self.plan.items.len();

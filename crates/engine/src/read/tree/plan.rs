@@ -146,7 +146,7 @@ fn column_items(
             entries: wanted,
             pieces,
             decoded,
-            part: number,
+            locator: number,
             survivors: None,
         });
     }

@@ -27,10 +27,10 @@ impl Assembly {
     /// Where the entries of an item of one of the first columns go, in order.
     pub fn places<S: Source>(
         &mut self,
-        plan: &Plan<S::Part>,
+        plan: &Plan<S::Locator>,
         source: &S,
         columns: usize,
-        item: &Item<S::Part>,
+        item: &Item<S::Locator>,
     ) -> Vec<Destination> {
         let place = |batch: usize| {
             let new = || new_assemblers(plan, source, columns, batch, self.prefault.as_ref());
@@ -55,7 +55,7 @@ impl Assembly {
     /// Those arrays of a batch, all of whose items have been put, that are `shown`.
     pub fn take<S: Source>(
         &mut self,
-        plan: &Plan<S::Part>,
+        plan: &Plan<S::Locator>,
         source: &S,
         columns: usize,
         batch: usize,
@@ -71,14 +71,14 @@ impl Assembly {
 }
 
 fn new_assemblers<S: Source>(
-    plan: &Plan<S::Part>,
+    plan: &Plan<S::Locator>,
     source: &S,
     columns: usize,
     batch: usize,
     prefault: Option<&PrefaultThread>,
 ) -> Vec<Arc<ColumnAssembler>> {
     let batch = &plan.batches[batch];
-    let mut items: Vec<Vec<&Item<S::Part>>> = vec![Vec::new(); columns];
+    let mut items: Vec<Vec<&Item<S::Locator>>> = vec![Vec::new(); columns];
     for item in batch.items.iter().map(|at| &plan.items[*at]) {
         // Counts are items too, of columns that are not handed out.
         if let Some(own) = items.get_mut(item.column) {
@@ -87,7 +87,7 @@ fn new_assemblers<S: Source>(
     }
     let entries = usize::try_from(batch.entries.end - batch.entries.start).unwrap_or(0);
     let pool = SharedOffsetsPool::of(entries, prefault);
-    let assembler = |(column, items): (usize, Vec<&Item<S::Part>>)| {
+    let assembler = |(column, items): (usize, Vec<&Item<S::Locator>>)| {
         let mut array = source.empty(column);
         source.reserve(&items, entries, pool.is_some(), &mut array);
         let builder = ColumnBuilder::new(array, pool.as_ref(), prefault);

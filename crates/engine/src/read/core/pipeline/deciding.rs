@@ -200,7 +200,7 @@ impl<S: Source> Pipeline<S> {
     }
 
     /// Adds an item that its batches need to the plan.
-    fn add(&mut self, item: Item<S::Part>) -> usize {
+    fn add(&mut self, item: Item<S::Locator>) -> usize {
         let at = self.plan.items.len();
         for batch in item.batches.clone() {
             self.plan.batches[batch].items.push(at);

@@ -48,7 +48,7 @@ pub struct Job {
 /// Columns of a table as something to be decoded, item by item.
 pub trait Source: Sized + Send + 'static {
     /// What an item is in the file.
-    type Part: Send + 'static;
+    type Locator: Send + 'static;
 
     /// Whether a cut leaves items to be [planned](Source::plan_survivors), instead of some of those
     /// in the plan.
@@ -62,7 +62,13 @@ pub trait Source: Sized + Send + 'static {
 
     /// Makes room in an empty column for `items` of it, `entries` in all. Where offsets are
     /// `shared` with other columns, they take no room in it.
-    fn reserve(&self, items: &[&Item<Self::Part>], entries: usize, shared: bool, array: &mut Array);
+    fn reserve(
+        &self,
+        items: &[&Item<Self::Locator>],
+        entries: usize,
+        shared: bool,
+        array: &mut Array,
+    );
 
     /// Whether a column that this version cannot read is left out of what is handed out.
     fn may_leave_out(&self, _column: usize) -> bool {
@@ -70,10 +76,10 @@ pub trait Source: Sized + Send + 'static {
     }
 
     /// The bytes of an item, piece by piece, where none are to be fetched.
-    fn at_hand(&self, item: &Item<Self::Part>) -> Option<Vec<Bytes>>;
+    fn at_hand(&self, item: &Item<Self::Locator>) -> Option<Vec<Bytes>>;
 
     /// What decodes an item.
-    fn decoder(&self, item: &mut Item<Self::Part>) -> Decoder;
+    fn decoder(&self, item: &mut Item<Self::Locator>) -> Decoder;
 
     /// Plans what is read of the entries up to `until`, of which a cut has left `runs` since the
     /// last time.
@@ -84,7 +90,7 @@ pub trait Source: Sized + Send + 'static {
         &mut self,
         _until: u64,
         _runs: &[Range<u64>],
-    ) -> Result<Vec<Item<Self::Part>>> {
+    ) -> Result<Vec<Item<Self::Locator>>> {
         Ok(Vec::new())
     }
 

@@ -19,7 +19,7 @@ pub struct Item<P> {
     /// The batches that need it.
     pub batches: Range<usize>,
     /// What it is in the file: a basket by its number, or pages.
-    pub part: P,
+    pub locator: P,
     /// What a cut has left of it, where that was known when it was planned.
     pub survivors: Option<Survivors>,
 }

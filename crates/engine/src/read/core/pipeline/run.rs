@@ -45,7 +45,7 @@ type AtHand = Vec<(usize, Vec<Bytes>)>;
 pub struct Pipeline<S: Source> {
     pub source: S,
     pub job: Job,
-    pub plan: Plan<S::Part>,
+    pub plan: Plan<S::Locator>,
     pub(super) wants: Wants,
     /// The item of each want, and which of its pieces.
     wanted: Vec<(usize, usize)>,
@@ -73,7 +73,7 @@ pub struct Pipeline<S: Source> {
 pub fn start<S: Source>(
     job: Job,
     source: S,
-    plan: Plan<S::Part>,
+    plan: Plan<S::Locator>,
     decision: Option<Decision>,
 ) -> Batches {
     let (remote, steps) = (job.remote.clone(), plan.batches.len());
@@ -100,7 +100,7 @@ impl<S: Source> Pipeline<S> {
     fn new(
         job: Job,
         source: S,
-        plan: Plan<S::Part>,
+        plan: Plan<S::Locator>,
         undecided: Option<Undecided>,
         done: mpsc::UnboundedSender<Work>,
     ) -> Self {
@@ -279,7 +279,7 @@ impl<S: Source> Pipeline<S> {
 
     /// When an item's turn comes: a number of an entry, so that reads of one table side by side are
     /// served side by side. What has the same turn is fetched in the order of the file.
-    fn turn(&self, item: &Item<S::Part>) -> u64 {
+    fn turn(&self, item: &Item<S::Locator>) -> u64 {
         match &self.undecided {
             None => self.plan.batches[item.batches.start].entries.start,
             Some(undecided) => {
