@@ -46,8 +46,8 @@ impl ColumnInfo {
         Ok(tree.map(|tree| (tree, BranchId(self.column as u32))))
     }
 
-    fn field(&self, py: Python<'_>) -> PyResult<(&engine::Ntuple, usize)> {
-        let ntuple = self.table.here(py)?.downcast_ref::<engine::Ntuple>();
+    fn field(&self, py: Python<'_>) -> PyResult<(&engine::RNTuple, usize)> {
+        let ntuple = self.table.here(py)?.downcast_ref::<engine::RNTuple>();
         ntuple.map(|one| (one, self.column)).ok_or_else(|| invalid(py, "it is no field"))
     }
 

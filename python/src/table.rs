@@ -71,7 +71,7 @@ impl Table {
         Ok(self.inner.here(py)?.first.downcast_ref())
     }
 
-    fn ntuple(&self, py: Python<'_>) -> PyResult<&engine::Ntuple> {
+    fn ntuple(&self, py: Python<'_>) -> PyResult<&engine::RNTuple> {
         let ntuple = self.inner.here(py)?.first.downcast_ref();
         ntuple.ok_or_else(|| invalid(py, "it is no RNTuple"))
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Array, Batch, ColumnSpec, Columns, Cut, Engine, Error, ErrorKind, FieldColumn, Ntuple,
-    NtupleColumns, Numbers, Step, Table, Tree,
+    Array, Batch, ColumnSpec, Columns, Cut, Engine, Error, ErrorKind, FieldColumn, Numbers,
+    RNTuple, RNTupleColumns, Step, Table, Tree,
 };
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
@@ -22,7 +22,7 @@ async fn open(engine: &Engine) -> Tree {
     engine.open_tree("root://server:1094//nano.root", Some("Events")).await.expect("opens")
 }
 
-async fn open_ntuple(engine: &Engine) -> Ntuple {
+async fn open_ntuple(engine: &Engine) -> RNTuple {
     let file = engine.open("root://server:1094//ntuple.root").await.expect("opens");
     file.ntuple("Events").await.expect("is one")
 }
@@ -46,8 +46,8 @@ fn cut(stays: impl Fn(u64) -> bool + Send + Sync + 'static) -> Cut {
     Cut::new(["flat_5"], decide)
 }
 
-fn columns_of(ntuple: &Ntuple, columns: Vec<FieldColumn>) -> Box<dyn Columns> {
-    Box::new(NtupleColumns::new(ntuple.clone(), columns))
+fn columns_of(ntuple: &RNTuple, columns: Vec<FieldColumn>) -> Box<dyn Columns> {
+    Box::new(RNTupleColumns::new(ntuple.clone(), columns))
 }
 
 /// Reads some columns with a cut in steps, and compares with a read of everything.

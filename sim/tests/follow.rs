@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Columns, Config, Engine, Exercise, Form, Learning, Ntuple, NtupleColumns, Outcome, Step,
+    Columns, Config, Engine, Exercise, Form, Learning, Outcome, RNTuple, RNTupleColumns, Step,
 };
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
@@ -22,7 +22,7 @@ fn world() -> World {
     world
 }
 
-async fn ntuple(engine: &Engine) -> Ntuple {
+async fn ntuple(engine: &Engine) -> RNTuple {
     engine.open(URL).await.expect("opens").ntuple("Events").await.expect("is one")
 }
 
@@ -35,7 +35,7 @@ fn what_is_looked_at_is_read_on() {
             let engine = farroot_sim::engine(&world());
             let ntuple = ntuple(&engine).await;
             let all: Box<dyn Columns> =
-                Box::new(NtupleColumns::new(ntuple.clone(), ntuple.all_columns()));
+                Box::new(RNTupleColumns::new(ntuple.clone(), ntuple.all_columns()));
             let batches = all.lazy_batches(7..5_000, step).await.expect("plans");
             let looked_at = ["Muon_pt", "flat_0", "flat_5"]
                 .map(|name| all.names().iter().position(|each| *each == name).expect("is there"));
@@ -71,7 +71,7 @@ fn what_is_no_longer_looked_at_is_let_go() {
         let engine = Engine::within(&config, Arc::new(world())).expect("without threads");
         let ntuple = ntuple(&engine).await;
         let columns = ntuple.columns(&["Muon_pt".into(), "flat_0".into()]).expect("are there");
-        let all: Box<dyn Columns> = Box::new(NtupleColumns::new(ntuple, columns));
+        let all: Box<dyn Columns> = Box::new(RNTupleColumns::new(ntuple, columns));
         let batches = all.lazy_batches(0..u64::MAX, Step::Entries(300)).await.expect("plans");
         let mut number = 0;
         while let Some(batch) = batches.next().await.transpose().expect("goes on") {

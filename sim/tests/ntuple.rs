@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Array, Batch, ColumnRequest, ColumnSpec, Columns, Config, Cut, Engine, NtupleColumns, Numbers,
-    OnError, Place, ScanRequest, Step,
+    Array, Batch, ColumnRequest, ColumnSpec, Columns, Config, Cut, Engine, Numbers, OnError, Place,
+    RNTupleColumns, ScanRequest, Step,
 };
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
@@ -327,7 +327,7 @@ fn a_cut_decides_no_further_ahead_than_the_budget_allows() {
         let cut = Cut::new(names, all);
         ntuple.clusters(&(0..u64::MAX)).await.expect("page lists");
         let opened = engine.report().bytes_received;
-        let columns: Box<dyn Columns> = Box::new(NtupleColumns::new(ntuple.clone(), columns));
+        let columns: Box<dyn Columns> = Box::new(RNTupleColumns::new(ntuple.clone(), columns));
         let _batches =
             columns.batches(0..u64::MAX, Step::Entries(300), Some(&cut)).await.expect("plans");
         tokio::time::sleep(Duration::from_secs(60)).await;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    ColumnRequest, ColumnSpec, Engine, Error, ErrorKind, Ntuple, OnError, Place, ScanBatch,
+    ColumnRequest, ColumnSpec, Engine, Error, ErrorKind, OnError, Place, RNTuple, ScanBatch,
     ScanRequest, Skipped, Step, Tree,
 };
 use farroot_sim::{engine_beside, numbered};
@@ -20,7 +20,7 @@ async fn spoilt(content: &'static [u8], column: &str, nth: usize) -> (Bytes, Ran
     let engine = engine_beside(&[Bytes::from_static(content)]);
     let table = engine.open_table(&numbered(0), None).await.expect("opens");
     let patterns = [column.to_owned()];
-    let kinds = (table.downcast_ref::<Tree>(), table.downcast_ref::<Ntuple>());
+    let kinds = (table.downcast_ref::<Tree>(), table.downcast_ref::<RNTuple>());
     let (at, entries) = match kinds {
         (Some(tree), _) => {
             let columns = tree.columns(&patterns).expect("is there");

@@ -6,7 +6,7 @@
 //! a good file, for the pages that the page list names.
 
 use bytes::Bytes;
-use rootfile::ntuple::{Anchor, EnvelopeLink, FieldInterpretation, Names, Ntuple, PageUse};
+use rootfile::ntuple::{Anchor, EnvelopeLink, FieldInterpretation, Names, PageUse, RNTuple};
 use rootfile::tree::ClassTable;
 use rootfile::{Codecs, File, Known, block};
 use twox_hash::XxHash3_64;
@@ -70,10 +70,10 @@ fn look(data: &[u8]) -> usize {
     }
     let mut known = Known::new(Some(END));
     known.supply(0, file.into());
-    all_there(Ntuple::read(&known, anchor)).map_or(0, |ntuple| entries(&known, &ntuple))
+    all_there(RNTuple::read(&known, anchor)).map_or(0, |ntuple| entries(&known, &ntuple))
 }
 
-fn entries(known: &Known, ntuple: &Ntuple) -> usize {
+fn entries(known: &Known, ntuple: &RNTuple) -> usize {
     let Some(clusters) = all_there(ntuple.clusters(known, 0..ntuple.groups.len())) else {
         return 0;
     };

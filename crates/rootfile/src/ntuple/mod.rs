@@ -32,6 +32,6 @@ pub use attributes::AttributeSet;
 pub use footer::ClusterGroup;
 pub use interpret::FieldInterpretation;
 pub use names::Names;
-pub use open::Ntuple;
+pub use open::RNTuple;
 pub use page_list::{Cluster, ColumnPages, Page};
 pub use schema::{Column, Field, Role, Schema};

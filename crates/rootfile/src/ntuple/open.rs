@@ -28,7 +28,7 @@ const LISTED_MAX: u64 = 1 << 25;
 
 /// An RNTuple's metadata, but for the places of its pages.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ntuple {
+pub struct RNTuple {
     pub anchor: Anchor,
     pub schema: Schema,
     /// By first entry.
@@ -45,7 +45,7 @@ impl File {
     /// # Errors
     /// `NotFound`; `Unsupported` where it is something else, or of a format that is not known;
     /// `Corrupt`, `Checksum` and `Limit`.
-    pub fn ntuple(&self, known: &Known, path: &str) -> Result<Progress<Ntuple>> {
+    pub fn ntuple(&self, known: &Known, path: &str) -> Result<Progress<RNTuple>> {
         let key = ready!(self.find(known, path)?);
         if !is_class(&key.class) {
             let what = format!("of class {}, not an RNTuple", key.class);
@@ -54,7 +54,7 @@ impl File {
         let content = ready!(self.content_of(known, &key)?);
         let anchor = Anchor::read(&content, key.offset.saturating_add(key.key_len))
             .map_err(|error| error.within(path))?;
-        Ntuple::read(known, anchor).map_err(|error| error.within(path))
+        RNTuple::read(known, anchor).map_err(|error| error.within(path))
     }
 
     /// The attribute sets of the RNTuple of a key, as a directory; `path` is what it is called.
@@ -74,12 +74,12 @@ impl File {
     }
 }
 
-impl Ntuple {
+impl RNTuple {
     /// Reads header and footer, to which an anchor points.
     ///
     /// # Errors
     /// As [`File::ntuple`].
-    pub fn read(known: &Known, anchor: Anchor) -> Result<Progress<Ntuple>> {
+    pub fn read(known: &Known, anchor: Anchor) -> Result<Progress<RNTuple>> {
         let header = stored(known, &anchor, &anchor.header, "header")?;
         let footer = match footer(known, &anchor)? {
             Progress::Ready(footer) => footer,
@@ -110,7 +110,7 @@ impl Ntuple {
             let end = group.first_entry.checked_add(group.entries);
             group.first_entry..end.unwrap_or(u64::MAX)
         }))?;
-        let ntuple = Ntuple { anchor, schema, groups, entries, attribute_sets, header_checksum };
+        let ntuple = RNTuple { anchor, schema, groups, entries, attribute_sets, header_checksum };
         Ok(Progress::Ready(ntuple))
     }
 

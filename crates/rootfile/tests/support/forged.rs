@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use farroot_rootfile::ntuple::{Anchor, EnvelopeLink, Ntuple};
+use farroot_rootfile::ntuple::{Anchor, EnvelopeLink, RNTuple};
 use farroot_rootfile::tree::ClassTable;
 use farroot_rootfile::{Known, Result};
 use twox_hash::XxHash3_64;
@@ -178,7 +178,7 @@ impl Forged {
         let (file, anchor) = self.file();
         let mut known = Known::new(Some(file.len() as u64));
         let ntuple =
-            feed::until_ready(&file, &mut known, |known| Ntuple::read(known, anchor.clone()))?;
+            feed::until_ready(&file, &mut known, |known| RNTuple::read(known, anchor.clone()))?;
         Opened::of(&file, known, ntuple, ClassTable::default())
     }
 

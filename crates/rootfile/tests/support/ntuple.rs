@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use farroot_rootfile::ntuple::{Cluster, FieldInterpretation, Names, Ntuple, PageUse};
+use farroot_rootfile::ntuple::{Cluster, FieldInterpretation, Names, PageUse, RNTuple};
 use farroot_rootfile::tree::ClassTable;
 use farroot_rootfile::{Array, Codecs, Known, Numbers, Result};
 
@@ -13,7 +13,7 @@ pub struct Opened {
     pub bytes: Bytes,
     /// Classes that the file describes.
     pub classes: ClassTable,
-    pub ntuple: Ntuple,
+    pub ntuple: RNTuple,
     pub names: Names,
     pub clusters: Vec<Cluster>,
 }
@@ -23,7 +23,7 @@ impl Opened {
     pub fn of(
         bytes: &Bytes,
         mut known: Known,
-        ntuple: Ntuple,
+        ntuple: RNTuple,
         classes: ClassTable,
     ) -> Result<Opened> {
         let groups = 0..ntuple.groups.len();

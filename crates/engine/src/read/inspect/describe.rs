@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::map::factor;
 use crate::read::core::table::Table;
 use crate::read::many::chain::Chain;
-use crate::read::ntuple::Ntuple;
+use crate::read::ntuple::RNTuple;
 use crate::read::tree::Tree;
 use remote::{Error, ErrorKind, Result};
 
@@ -84,7 +84,7 @@ impl dyn Table {
         if let Some(tree) = self.downcast_ref::<Tree>() {
             return branches(tree, patterns);
         }
-        if let Some(ntuple) = self.downcast_ref::<Ntuple>() {
+        if let Some(ntuple) = self.downcast_ref::<RNTuple>() {
             return fields(ntuple, patterns).await;
         }
         let Some(chain) = self.downcast_ref::<Chain>() else {
@@ -153,7 +153,7 @@ impl Sizes {
     }
 }
 
-async fn fields(ntuple: &Ntuple, patterns: &[String]) -> Result<Described> {
+async fn fields(ntuple: &RNTuple, patterns: &[String]) -> Result<Described> {
     let schema = &ntuple.metadata().schema;
     let all = ntuple.names().all();
     let chosen: Vec<usize> = match patterns.is_empty() {
@@ -208,7 +208,7 @@ async fn fields(ntuple: &Ntuple, patterns: &[String]) -> Result<Described> {
 }
 
 /// All of them, opened side by side.
-async fn attribute_sets(ntuple: &Ntuple) -> Vec<DescribedSet> {
+async fn attribute_sets(ntuple: &RNTuple) -> Vec<DescribedSet> {
     let described = async |set: &rootfile::ntuple::AttributeSet| {
         let open = ntuple.attribute_set(&set.name).await.ok();
         DescribedSet {

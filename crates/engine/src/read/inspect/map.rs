@@ -12,7 +12,7 @@ use rootfile::tree::BasketPlace;
 use serde::Serialize;
 
 use crate::read::file::File;
-use crate::read::ntuple::Ntuple;
+use crate::read::ntuple::RNTuple;
 use crate::read::tree::Tree;
 use remote::Result;
 
@@ -111,7 +111,7 @@ fn baskets(tree: &Tree, path: &str) -> Vec<Record> {
     records
 }
 
-async fn pages(ntuple: &Ntuple, path: &str) -> Result<Vec<Record>> {
+async fn pages(ntuple: &RNTuple, path: &str) -> Result<Vec<Record>> {
     let metadata = ntuple.metadata();
     let envelope = |link: &EnvelopeLink, class: &str| {
         let stored = link.range.end - link.range.start;

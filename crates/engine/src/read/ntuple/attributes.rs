@@ -6,7 +6,7 @@ use std::ops::Range;
 use rootfile::ntuple;
 use rootfile::{Array, Numbers};
 
-use super::Ntuple;
+use super::RNTuple;
 use crate::located::Located;
 use crate::read::core::names::no_such;
 use remote::{Error, ErrorKind, Result};
@@ -17,11 +17,11 @@ const SCHEMA_MAJOR: u16 = 1;
 /// An attribute set, open. Cheap to clone.
 #[derive(Clone)]
 pub struct AttributeSet {
-    ntuple: Ntuple,
+    ntuple: RNTuple,
     schema_version: [u16; 2],
 }
 
-impl Ntuple {
+impl RNTuple {
     /// The attribute sets that are linked to it, in the order of the file.
     pub fn attribute_sets(&self) -> &[ntuple::AttributeSet] {
         &self.metadata().attribute_sets
@@ -49,7 +49,7 @@ impl Ntuple {
 impl AttributeSet {
     /// All of it: the fields `_rangeStart`, `_rangeLen` and, in `_userData`, those that the writer
     /// has filled.
-    pub fn ntuple(&self) -> &Ntuple {
+    pub fn ntuple(&self) -> &RNTuple {
         &self.ntuple
     }
 

@@ -7,7 +7,7 @@ use futures::future::{BoxFuture, FutureExt, ready};
 use rootfile::Array;
 
 use super::follow::Prefetcher;
-use super::{FieldColumn, Ntuple};
+use super::{FieldColumn, RNTuple};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::joined;
 use crate::read::core::cut::SurvivorFeed;
@@ -23,26 +23,26 @@ use remote::Result;
 
 /// Columns of one RNTuple.
 #[derive(Clone)]
-pub struct NtupleColumns {
-    ntuple: Ntuple,
+pub struct RNTupleColumns {
+    ntuple: RNTuple,
     columns: Vec<FieldColumn>,
 }
 
-impl Table for Ntuple {
+impl Table for RNTuple {
     fn list(&self) -> &NameList {
-        Ntuple::list(self)
+        RNTuple::list(self)
     }
 
     fn file(&self) -> &File {
-        Ntuple::file(self)
+        RNTuple::file(self)
     }
 
     fn path(&self) -> &str {
-        Ntuple::path(self)
+        RNTuple::path(self)
     }
 
     fn num_entries(&self) -> u64 {
-        Ntuple::num_entries(self)
+        RNTuple::num_entries(self)
     }
 
     fn has(&self, name: &str) -> bool {
@@ -51,7 +51,7 @@ impl Table for Ntuple {
 
     fn require(&self, name: &str) -> Result<Box<dyn Columns>> {
         let column = self.column(self.require_field(name)?)?;
-        Ok(NtupleColumns::boxed(self, vec![column]))
+        Ok(RNTupleColumns::boxed(self, vec![column]))
     }
 
     fn select(&self, wanted: &ColumnSpec) -> Result<Box<dyn Columns>> {
@@ -62,11 +62,11 @@ impl Table for Ntuple {
                 chosen.iter().map(|each| self.chosen(each)).collect::<Result<_>>()?
             }
         };
-        Ok(NtupleColumns::boxed(self, columns))
+        Ok(RNTupleColumns::boxed(self, columns))
     }
 
     fn no_columns(&self) -> Box<dyn Columns> {
-        NtupleColumns::boxed(self, Vec::new())
+        RNTupleColumns::boxed(self, Vec::new())
     }
 
     fn add_hints(&self, hints: &MetadataHints) {
@@ -79,23 +79,23 @@ impl File {
     ///
     /// # Errors
     /// `NotFound` with what there is instead; `Unsupported` for an object of another class.
-    pub async fn ntuple(&self, path: &str) -> Result<Ntuple> {
+    pub async fn ntuple(&self, path: &str) -> Result<RNTuple> {
         let metadata = self.reading(|file, known| file.ntuple(known, path)).await?;
-        Ok(Ntuple::new(self.clone(), path, metadata))
+        Ok(RNTuple::new(self.clone(), path, metadata))
     }
 }
 
-impl NtupleColumns {
-    pub fn new(ntuple: Ntuple, columns: Vec<FieldColumn>) -> Self {
-        NtupleColumns { ntuple, columns }
+impl RNTupleColumns {
+    pub fn new(ntuple: RNTuple, columns: Vec<FieldColumn>) -> Self {
+        RNTupleColumns { ntuple, columns }
     }
 
-    fn boxed(ntuple: &Ntuple, columns: Vec<FieldColumn>) -> Box<dyn Columns> {
-        Box::new(NtupleColumns::new(ntuple.clone(), columns))
+    fn boxed(ntuple: &RNTuple, columns: Vec<FieldColumn>) -> Box<dyn Columns> {
+        Box::new(RNTupleColumns::new(ntuple.clone(), columns))
     }
 }
 
-impl Columns for NtupleColumns {
+impl Columns for RNTupleColumns {
     fn of(&self) -> &dyn Table {
         &self.ntuple
     }
@@ -122,11 +122,11 @@ impl Columns for NtupleColumns {
 
     fn pick(&self, positions: &[usize]) -> Box<dyn Columns> {
         let columns = positions.iter().map(|at| self.columns[*at].clone()).collect();
-        NtupleColumns::boxed(&self.ntuple, columns)
+        RNTupleColumns::boxed(&self.ntuple, columns)
     }
 
     fn position(&self, others: &dyn Columns, at: usize) -> Option<usize> {
-        let other = &others.downcast_ref::<NtupleColumns>()?.columns[at];
+        let other = &others.downcast_ref::<RNTupleColumns>()?.columns[at];
         self.columns.iter().position(|column| column.interpretation == other.interpretation)
     }
 
@@ -134,7 +134,7 @@ impl Columns for NtupleColumns {
         if let Some(known) = self.position(others, at) {
             return Ok(known);
         }
-        let own = others.downcast_ref::<NtupleColumns>();
+        let own = others.downcast_ref::<RNTupleColumns>();
         let other = &own.ok_or_else(|| not_added(self.ntuple.path(), others))?.columns[at];
         self.columns.push(other.clone());
         Ok(self.columns.len() - 1)
@@ -221,7 +221,7 @@ impl Columns for NtupleColumns {
 /// Columns of an RNTuple that are read when they are looked at.
 struct Lazy {
     follower: Prefetcher,
-    columns: NtupleColumns,
+    columns: RNTupleColumns,
 }
 
 impl LazyColumns for Lazy {

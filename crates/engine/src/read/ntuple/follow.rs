@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use rootfile::ntuple::Cluster;
 
-use super::{FieldColumn, Ntuple};
+use super::{FieldColumn, RNTuple};
 use crate::read::core::batches::Batches;
 use crate::read::core::columns::Piece;
 use crate::read::core::lazy::Learning;
@@ -25,7 +25,7 @@ use remote::Result;
 
 /// Goes through an RNTuple step by step, fetching what is touched and what will be.
 pub(crate) struct Prefetcher {
-    ntuple: Ntuple,
+    ntuple: RNTuple,
     columns: Vec<FieldColumn>,
     clusters: Vec<Arc<Cluster>>,
     /// First entries of the windows, the shares of clusters in the entries, and, last, the end.
@@ -57,7 +57,7 @@ struct Read {
 impl Prefetcher {
     /// Begins before the first step of so many entries; `clusters` hold all that there are.
     pub fn new(
-        ntuple: &Ntuple,
+        ntuple: &RNTuple,
         columns: Vec<FieldColumn>,
         mut clusters: Vec<Arc<Cluster>>,
         entries: Range<u64>,
@@ -217,7 +217,7 @@ impl Prefetcher {
     }
 }
 
-impl Ntuple {
+impl RNTuple {
     /// Reads a column in batches that begin at `starts`, whose last is the end.
     fn follow(
         &self,

@@ -27,12 +27,12 @@ use crate::read::core::steps::{ReadPriority, Step, with_borders};
 use crate::read::file::File;
 pub use attributes::AttributeSet;
 use pages::{Fields, Shares};
-use plan::NtuplePlan;
+use plan::RNTuplePlan;
 use remote::{Error, ErrorKind, Result};
 
 /// An RNTuple of an open file. Cheap to clone.
 #[derive(Clone)]
-pub struct Ntuple {
+pub struct RNTuple {
     inner: Arc<Inner>,
 }
 
@@ -41,7 +41,7 @@ struct Inner {
     /// As it was asked for, and without the cycle.
     asked: Arc<str>,
     path: Arc<str>,
-    ntuple: Arc<ntuple::Ntuple>,
+    ntuple: Arc<ntuple::RNTuple>,
     names: Names,
     /// The same to look them up.
     list: NameList,
@@ -68,8 +68,8 @@ impl FieldColumn {
     }
 }
 
-impl Ntuple {
-    pub(super) fn new(file: File, path: &str, ntuple: ntuple::Ntuple) -> Self {
+impl RNTuple {
+    pub(super) fn new(file: File, path: &str, ntuple: ntuple::RNTuple) -> Self {
         let names = Names::new(&ntuple.schema);
         let name = |named: &ntuple::names::NamedField| ColumnName {
             name: named.name.clone(),
@@ -82,7 +82,7 @@ impl Ntuple {
         let end = path[name_at..].find(';').map_or(path.len(), |at| name_at + at);
         let (asked, path) = (path.into(), path[..end].into());
         let (ntuple, clusters) = (Arc::new(ntuple), Mutex::default());
-        Ntuple { inner: Arc::new(Inner { file, asked, path, ntuple, names, list, clusters }) }
+        RNTuple { inner: Arc::new(Inner { file, asked, path, ntuple, names, list, clusters }) }
     }
 
     pub fn file(&self) -> &File {
@@ -99,7 +99,7 @@ impl Ntuple {
     }
 
     /// Everything the file says about it, but for the places of its pages.
-    pub fn metadata(&self) -> &ntuple::Ntuple {
+    pub fn metadata(&self) -> &ntuple::RNTuple {
         &self.inner.ntuple
     }
 
@@ -133,7 +133,7 @@ impl Ntuple {
     /// A field at the top with those of its fields that are in `keep`, and what is below them.
     ///
     /// # Errors
-    /// As [`Ntuple::column`].
+    /// As [`RNTuple::column`].
     pub fn pruned(&self, top: usize, keep: &[usize]) -> Result<FieldColumn> {
         let named = self.named(top)?;
         let keep: Vec<u32> =
@@ -147,7 +147,7 @@ impl Ntuple {
     /// The columns that `patterns` name: paths, or globs over them.
     ///
     /// # Errors
-    /// `NotInFile` for a name that no field has; as [`Ntuple::column`] for one that is named. A
+    /// `NotInFile` for a name that no field has; as [`RNTuple::column`] for one that is named. A
     /// glob names fields at the top where it matches there, and passes over what cannot be read.
     pub fn columns(&self, patterns: &[String]) -> Result<Vec<FieldColumn>> {
         let mut columns: Vec<FieldColumn> = Vec::new();
@@ -176,7 +176,7 @@ impl Ntuple {
     /// A field as it is wanted, by its path.
     ///
     /// # Errors
-    /// As [`Ntuple::columns`].
+    /// As [`RNTuple::columns`].
     pub(super) fn chosen(&self, chosen: &ColumnRequest) -> Result<FieldColumn> {
         let field = self.require_field(&chosen.name)?;
         match &chosen.keep {
@@ -198,7 +198,7 @@ impl Ntuple {
         columns: &[FieldColumn],
         entries: Range<u64>,
         step: Step,
-    ) -> Result<NtuplePlan> {
+    ) -> Result<RNTuplePlan> {
         let entries = self.covered(entries)?;
         let clusters = self.clusters(&entries).await?;
         let schema = &self.inner.ntuple.schema;
@@ -223,7 +223,7 @@ impl Ntuple {
     /// Starts reading in steps; fetching and decoding go on while the caller works on a batch.
     ///
     /// # Errors
-    /// As [`Ntuple::plan`].
+    /// As [`RNTuple::plan`].
     pub async fn batches(
         &self,
         columns: Vec<FieldColumn>,
@@ -247,7 +247,7 @@ impl Ntuple {
     /// First entries of the steps and, last, the end.
     ///
     /// # Errors
-    /// As [`Ntuple::plan`].
+    /// As [`RNTuple::plan`].
     pub(super) async fn starts(
         &self,
         columns: &[FieldColumn],
@@ -295,14 +295,14 @@ impl Ntuple {
         columns: &[FieldColumn],
         clusters: &[Arc<Cluster>],
         starts: &[u64],
-    ) -> Result<NtuplePlan> {
+    ) -> Result<RNTuplePlan> {
         let Inner { file, path, ntuple, .. } = &*self.inner;
         plan::plan(&ntuple.schema, columns, clusters, starts)
             .map_err(|error| error.within(path).located(file.url()))
     }
 
     /// Reads what is planned.
-    fn run(&self, columns: Vec<FieldColumn>, plan: NtuplePlan, rank: ReadPriority) -> Batches {
+    fn run(&self, columns: Vec<FieldColumn>, plan: RNTuplePlan, rank: ReadPriority) -> Batches {
         pipeline::start(self.job(columns.len(), rank), self.fields(columns), plan, None)
     }
 
@@ -330,7 +330,7 @@ impl Ntuple {
     /// Reads columns for a range of entries (cut to those there are), all at once.
     ///
     /// # Errors
-    /// As [`Ntuple::batches`]; those of fetching and decoding.
+    /// As [`RNTuple::batches`]; those of fetching and decoding.
     pub async fn read(&self, columns: Vec<FieldColumn>, entries: Range<u64>) -> Result<Batch> {
         let entries = self.covered(entries)?;
         let nothing = Batch::empty(entries.clone(), None, columns.iter().map(FieldColumn::empty));
@@ -381,7 +381,7 @@ impl Ntuple {
         }
     }
 
-    /// As [`Ntuple::again`], of the groups whose page list has been read.
+    /// As [`RNTuple::again`], of the groups whose page list has been read.
     pub(super) fn all_again(
         &self,
         format: &rootfile::File,

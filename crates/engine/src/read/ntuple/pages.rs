@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rootfile::Array;
-use rootfile::ntuple::{Cluster, Ntuple, PageUse};
+use rootfile::ntuple::{Cluster, PageUse, RNTuple};
 
 use super::FieldColumn;
 use super::plan::{Pages, cluster_items, local};
@@ -20,7 +20,7 @@ use remote::Result;
 /// Columns of an RNTuple. An item is the pages of a field in a cluster: when the last of them has
 /// come, all are decoded.
 pub struct Fields {
-    pub ntuple: Arc<Ntuple>,
+    pub ntuple: Arc<RNTuple>,
     pub path: Arc<str>,
     pub url: String,
     pub columns: Arc<[FieldColumn]>,

@@ -21,7 +21,7 @@ pub struct Pages {
 }
 
 /// Everything a read of fields will fetch.
-pub type NtuplePlan = Plan<Pages>;
+pub type RNTuplePlan = Plan<Pages>;
 
 /// Plans reading `columns` in batches that begin at `starts`, whose last is the end; `clusters`
 /// hold these entries.
@@ -33,7 +33,7 @@ pub fn plan(
     columns: &[FieldColumn],
     clusters: &[Arc<Cluster>],
     starts: &[u64],
-) -> rootfile::Result<NtuplePlan> {
+) -> rootfile::Result<RNTuplePlan> {
     let entries = starts.first().copied().unwrap_or(0)..starts.last().copied().unwrap_or(0);
     let mut items = Vec::new();
     for cluster in clusters.iter().enumerate() {
