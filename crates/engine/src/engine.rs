@@ -6,8 +6,8 @@ use std::time::Duration;
 use remote::source::diagnose::Finding;
 use remote::source::network::{Network, Tcp};
 use remote::{Config, Error, ErrorKind, Remote, Result, fetch, report};
-use rootfile::object::Opaque;
 
+use crate::object::Opaque;
 use crate::read::core::cut::Cut;
 use crate::read::core::friends::Friend;
 use crate::read::core::request::ColumnSpec;

@@ -14,7 +14,8 @@ use crate::read::many::chain::Chain;
 use crate::read::open::friends::{friends_that_open, some_friends};
 use remote::{Error, ErrorKind, Result};
 
-/// Chooses columns of a table and of its friends: [`Engine::select_for`](crate::Engine::select_for).
+/// Chooses columns of a table and of its friends, as
+/// [`Engine::select_for`](crate::Engine::select_for) says.
 pub(super) async fn select(
     session: &Session,
     table: &Arc<dyn Table>,
