@@ -204,7 +204,7 @@ async fn a_presigned_address_goes_out_as_it_is() {
     let remote = over_tcp(config(&endpoint));
     let folder = tempfile::tempdir().unwrap();
     let copied = remote
-        .copy(&[address.clone()], folder.path(), CopyOptions::default(), &|_| {})
+        .copy(std::slice::from_ref(&address), folder.path(), CopyOptions::default(), &|_| {})
         .await
         .unwrap();
     copied.into_iter().next().unwrap().unwrap();
