@@ -87,11 +87,26 @@ impl XrootdServer {
             self.say_hello(&mut wire)?;
         }
         early.commands.into_iter().for_each(|command| session.command(command, link));
+        let outcome = self.carry_on(&mut wire, &mut session, ready, link).await;
+        if early_hello && !wire.is_encrypted() {
+            // It may have been too early for this server: once more without.
+            self.loses_hello.store(true, Ordering::Relaxed);
+            return outcome.map_err(|error| error.retryable(true));
+        }
+        outcome
+    }
+
+    /// Passes bytes on to the end, first in clear and then within TLS if it comes to that.
+    async fn carry_on(
+        &self,
+        wire: &mut Wire,
+        session: &mut Session,
+        ready: Vec<Ready>,
+        link: &mut DriverLink,
+    ) -> Result<()> {
         let mut credentials = Credentials { ready, fetching: None };
-        while let Turn::Tls(rest) =
-            self.transfer(&mut wire, &mut session, &mut credentials, link).await?
-        {
-            self.encrypt(&mut wire, &rest).await?;
+        while let Turn::Tls(rest) = self.transfer(wire, session, &mut credentials, link).await? {
+            self.encrypt(wire, &rest).await?;
         }
         Ok(())
     }
@@ -269,12 +284,17 @@ impl Wire {
         }
     }
 
+    /// Whether the handshake of TLS has come to its end.
+    fn is_encrypted(&self) -> bool {
+        let is_done = |handshake: &watch::Receiver<Handshake>| {
+            matches!(&*handshake.borrow(), Handshake::Done(_))
+        };
+        self.handshake.as_ref().is_some_and(is_done)
+    }
+
     /// Whether an error means that the server has closed, once TLS was up: to servers of XRootD an
     /// end without TLS's own is usual, and every answer says how long it is.
     fn is_cut(&self, error: &io::Error) -> bool {
-        let is_up = |handshake: &watch::Receiver<Handshake>| {
-            matches!(&*handshake.borrow(), Handshake::Done(_))
-        };
-        error.kind() == io::ErrorKind::UnexpectedEof && self.handshake.as_ref().is_some_and(is_up)
+        error.kind() == io::ErrorKind::UnexpectedEof && self.is_encrypted()
     }
 }

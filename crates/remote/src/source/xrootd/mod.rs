@@ -54,6 +54,8 @@ pub struct XrootdServer {
     login: Mutex<Option<Login>>,
     /// The version of TLS of the latest connection inside it.
     encryption: Mutex<Option<&'static str>>,
+    /// TLS that began without waiting for the server's consent has come to nothing.
+    loses_hello: AtomicBool,
     /// The user has been told that the server is not asked for proof.
     has_warned: AtomicBool,
     network: Arc<dyn Network>,
@@ -93,6 +95,7 @@ impl XrootdServer {
             wallet: config.wallet.clone(),
             login: Mutex::default(),
             encryption: Mutex::default(),
+            loses_hello: AtomicBool::new(false),
             has_warned: AtomicBool::new(false),
             host: parsed.host,
             port: parsed.port,

@@ -2,6 +2,7 @@
 //! Files are read, and Kerberos is asked, while TCP connects.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use credentials::{Kind, Wallet};
@@ -84,7 +85,9 @@ impl XrootdServer {
             false if self.asks_tls || profile.insists_on_tls || wants_token => Tls::Wanted,
             false => Tls::NotOffered,
         };
-        config.early_hello = config.tls != Tls::NotOffered && profile.takes_early_hello();
+        config.early_hello = config.tls != Tls::NotOffered
+            && profile.takes_early_hello()
+            && !self.loses_hello.load(Ordering::Relaxed);
         let tls = match config.tls {
             Tls::NotOffered => None,
             _ => Some(self.tls_config().await?),

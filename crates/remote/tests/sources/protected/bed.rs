@@ -74,6 +74,16 @@ impl Bed {
 
     /// A running xrootd; none, loudly, where there is no such program.
     pub fn xrootd(&self, name: &str, more: &str) -> Option<Xrootd> {
+        self.xrootd_within(name, more, &[])
+    }
+
+    /// The same, with these variables in its environment.
+    pub fn xrootd_within(
+        &self,
+        name: &str,
+        more: &str,
+        variables: &[(&str, &Path)],
+    ) -> Option<Xrootd> {
         let own = self.path(name);
         fs::create_dir(&own).unwrap();
         let (certificate, key) = self.host(&["localhost"]);
@@ -89,7 +99,7 @@ impl Bed {
         fs::write(own.join("xrootd.cfg"), config).unwrap();
         let mut command = Command::new("xrootd");
         command.args(["-n", name, "-c"]).arg(own.join("xrootd.cfg")).arg("-l").arg(own.join("log"));
-        command.env("XDG_CACHE_HOME", self.path("cache"));
+        command.env("XDG_CACHE_HOME", self.path("cache")).envs(variables.iter().copied());
         if running_as_root() {
             own_by_daemon(&own);
             own_by_daemon(&self.path("data"));

@@ -1,9 +1,11 @@
-//! Servers of XRootD that want TLS and a token: Debian's xrootd, and one that reads ahead as dCache
-//! does.
+//! Servers of XRootD that want TLS and a credential: Debian's xrootd, and one that goes wrong as a
+//! test wishes.
 
 mod bed;
-mod reads_ahead;
+mod door;
+mod kerberos;
 mod relay;
+mod stories;
 
 use farroot_remote::{Config, Error, ErrorKind, Remote};
 

@@ -1,0 +1,151 @@
+//! A KDC, an xrootd that takes its tickets, and a user who has one, or has not.
+//!
+//! The Kerberos library reads its configuration from the environment of the process, so what is
+//! read is read in a process of its own.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use credentials::{Choice, Surroundings, Wallet};
+use farroot_remote::{Config, ErrorKind};
+
+use super::super::over_tcp;
+use super::super::peers::{Process, free_port, own_by_daemon, start};
+use super::bed::{Bed, content};
+use super::relay::Relay;
+use super::{address, read, read_with};
+
+const SECURITY: &str = "xrootd.seclib libXrdSec.so\n\
+                        sec.protocol krb5 @ALL@/keytab xrootd/localhost@TEST.REALM\n";
+const INSIDE: &str = "FARROOT_TEST_KERBEROS";
+
+/// A KDC of this machine, with a ticket of alice.
+fn kdc(folder: &Path) -> Option<Process> {
+    let port = free_port();
+    let at = folder.display();
+    let config = format!(
+        "[libdefaults]\n default_realm = TEST.REALM\n dns_lookup_kdc = false\n rdns = false\n\
+         \x20dns_lookup_realm = false\n dns_canonicalize_hostname = false\n[realms]\n\
+         \x20TEST.REALM = {{\n  kdc = 127.0.0.1:{port}\n }}\n\
+         [domain_realm]\n localhost = TEST.REALM\n"
+    );
+    fs::write(folder.join("krb5.conf"), config).unwrap();
+    let config = format!(
+        "[realms]\n TEST.REALM = {{\n  database_name = {at}/principal\n\
+         \x20 key_stash_file = {at}/stash\n  kdc_listen = 127.0.0.1:{port}\n\
+         \x20 kdc_tcp_listen = 127.0.0.1:{port}\n }}\n[logging]\n kdc = FILE:{at}/kdc.log\n"
+    );
+    fs::write(folder.join("kdc.conf"), config).unwrap();
+    let run = |program: &str, arguments: &[&str]| {
+        let mut command = Command::new(program);
+        within(&mut command, folder).args(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    };
+    let keytab = format!("ktadd -k {at}/keytab xrootd/localhost");
+    let made = run("kdb5_util", &["create", "-s", "-r", "TEST.REALM", "-P", "master"])
+        && run("kadmin.local", &["-q", "addprinc -randkey xrootd/localhost"])
+        && run("kadmin.local", &["-q", &keytab])
+        && run("kadmin.local", &["-q", "addprinc -randkey alice"])
+        && run("kadmin.local", &["-q", &format!("ktadd -k {at}/alice alice")]);
+    if !made {
+        eprintln!("SKIPPED: krb5-kdc is not installed, or not by root; no ticket was tested");
+        return None;
+    }
+    let mut command = Command::new("krb5kdc");
+    let process = start(within(&mut command, folder).arg("-n"), Some(port))?;
+    assert!(run("kinit", &["-k", "-t", &format!("{at}/alice"), "alice"]), "no ticket");
+    Some(process)
+}
+
+fn within<'a>(command: &'a mut Command, folder: &Path) -> &'a mut Command {
+    command
+        .env("KRB5_CONFIG", folder.join("krb5.conf"))
+        .env("KRB5_KDC_PROFILE", folder.join("kdc.conf"))
+        .env("KRB5CCNAME", format!("FILE:{}", folder.join("tickets").display()))
+}
+
+#[test]
+fn tickets_are_shown_to_a_server_that_wants_them() {
+    let bed = Bed::new();
+    let folder = bed.path("");
+    let Some(_kdc) = kdc(&folder) else { return };
+    fs::set_permissions(folder.join("krb5.conf"), fs::Permissions::from_mode(0o644)).unwrap();
+    own_by_daemon(&folder.join("keytab"));
+    let config = folder.join("krb5.conf");
+    let in_bed = |name: &str, order: &str| {
+        bed.xrootd_within(name, &[SECURITY, order].concat(), &[("KRB5_CONFIG", config.as_path())])
+    };
+    let Some(only) = in_bed("only", "sec.protbind * only krb5\n") else { return };
+    let Some(choice) = in_bed("choice", "sec.protocol unix\nsec.protbind * only krb5 unix\n")
+    else {
+        return;
+    };
+    let mut inside = Command::new(std::env::current_exe().unwrap());
+    inside.args(["--exact", "protected::kerberos::inside", "--ignored", "--nocapture"]);
+    within(&mut inside, &folder).env(INSIDE, format!("{} {}", only.port, choice.port));
+    let output = inside.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "nothing was run");
+}
+
+/// As a process of this user, who names a cache of tickets.
+fn user(tickets: &str, protocols: &str) -> Config {
+    let variables = [("KRB5CCNAME", tickets), ("XrdSecPROTOCOL", protocols)];
+    let surroundings = Surroundings::new(nix::unistd::geteuid().as_raw(), None, variables);
+    let wallet = Wallet::new(surroundings, Choice::default());
+    Config { wallet, connections_initial: 1, connections_max: 1, ..Config::default() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "run by the test above, with the configuration of its KDC in the environment"]
+async fn inside() {
+    let Ok(ports) = std::env::var(INSIDE) else { return };
+    let ports: Vec<u16> = ports.split(' ').map(|port| port.parse().unwrap()).collect();
+    let tickets = std::env::var("KRB5CCNAME").unwrap();
+    let bed = Bed::new();
+    let relay = Relay::to(ports[0]).await;
+    let alice = user(&tickets, "");
+    for round_trips in [3, 2] {
+        assert_eq!(read(&bed, &alice, "root", &relay).await.unwrap(), round_trips);
+        assert_eq!(relay.connections(), 1, "nothing was tried twice");
+    }
+
+    // A ticket of its own for each connection: the same one again would be a replay.
+    let config = Config { connections_initial: 4, connections_max: 4, ..alice.clone() };
+    let remote = over_tcp(Config { store_folder: Some(bed.path("store")), ..config });
+    relay.clear();
+    let file = remote.open_bytes(&address("root", &relay)).await.unwrap();
+    let pieces: Vec<_> = (0..40).map(|at| at * 5000..(at + 1) * 5000).collect();
+    let bytes = file.fetch(&pieces).await.unwrap();
+    let mut bytes: Vec<_> = bytes.into_iter().collect();
+    bytes.sort_by_key(|(offset, _)| *offset);
+    let bytes: Vec<u8> = bytes.into_iter().flat_map(|(_, bytes)| bytes.to_vec()).collect();
+    assert!(bytes == content());
+    assert!(!relay.saw(b"replay") && !relay.saw(b"3030"));
+
+    // No ticket: said with what to type, before anything of the file is asked for.
+    let nobody = user("FILE:/nonexistent/tickets", "");
+    let error = read(&bed, &nobody, "root", &relay).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unauthenticated);
+    let text = error.to_string();
+    assert!(text.contains("krb5: ") && text.contains("kinit"), "{text}");
+
+    // Of several offers the server's first that the user has; others only if they are wanted.
+    let relay = Relay::to(ports[1]).await;
+    for (user, offer) in
+        [(&alice, &b"krb5\0"[..]), (&nobody, b"unix\0"), (&self::user(&tickets, "unix"), b"unix\0")]
+    {
+        let remote = over_tcp(user.clone());
+        relay.clear();
+        read_with(&remote, &address("root", &relay), &relay).await.unwrap();
+        assert!(relay.saw(offer));
+        assert_eq!(relay.saw(b"krb5\0"), offer == b"krb5\0", "another identity was shown");
+    }
+    let only_gsi = self::user(&tickets, "gsi");
+    let error = read(&bed, &only_gsi, "root", &relay).await.unwrap_err();
+    assert!(error.to_string().contains("krb5: is excluded"), "{error}");
+}
