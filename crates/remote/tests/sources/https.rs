@@ -314,3 +314,107 @@ async fn a_server_of_no_known_authority_is_not_asked() {
     let said = remote.report().to_string();
     assert!(said.contains("any certificate is believed"), "{said}");
 }
+
+// ---- addresses for one connection --------------------------------------------------------------
+
+/// A door and a pool as dCache has them: the pool serves an address on the connection on which it
+/// was first used, and sends other connections back to the door.
+async fn dcache(authority: &Authority, within: bool) -> (url::Url, Arc<Mutex<Vec<String>>>) {
+    let asked = Arc::<Mutex<Vec<String>>>::default();
+    let door = Arc::<Mutex<Option<url::Url>>>::default();
+    let (back, used) = (door.clone(), Mutex::new(std::collections::BTreeMap::new()));
+    let tls = within.then(|| authority.server());
+    let log = asked.clone();
+    let content =
+        conformance::files().into_iter().find(|(name, _)| *name == "large.bin").unwrap().1;
+    let pool = scripted_within(tls, move |connection, _, head| {
+        assert!(header(head, "authorization").is_none(), "{head}");
+        log.lock().push(format!("pool {connection}"));
+        let key = path(head).split("dcache-http-uuid=").nth(1).unwrap().to_owned();
+        if *used.lock().entry(key).or_insert(connection) != connection {
+            let door = back.lock().clone().unwrap();
+            return sent_to(door.join("large.bin?dcache-http-ref=pool").unwrap().as_str());
+        }
+        let range = header(head, "range").unwrap().strip_prefix("bytes=").unwrap();
+        let size = content.len();
+        let part = |range: &str| {
+            let (first, last) = range.split_once('-').unwrap();
+            let range = match first.parse::<usize>() {
+                Ok(first) => first..last.parse::<usize>().unwrap().min(size - 1) + 1,
+                Err(_) => size - last.parse::<usize>().unwrap()..size,
+            };
+            let place = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+            // A text can carry letters.
+            let letters = content[range].iter().map(|byte| char::from(byte % 26 + b'a'));
+            (place, letters.collect::<String>())
+        };
+        let parts: Vec<_> = range.split(',').map(part).collect();
+        let (kind, body) = match &parts[..] {
+            [(place, body)] => (format!("Content-Range: {place}"), body.clone()),
+            parts => {
+                let part = |(place, body): &(String, String)| {
+                    format!("\r\n--sep\r\nContent-Range: {place}\r\n\r\n{body}")
+                };
+                let body: String = parts.iter().map(part).collect();
+                let kind = "Content-Type: multipart/byteranges; boundary=sep".to_owned();
+                (kind, format!("{body}\r\n--sep--\r\n"))
+            }
+        };
+        let length = body.len();
+        Say::Stay(format!(
+            "HTTP/1.1 206 Partial Content\r\n{kind}\r\nContent-Length: {length}\r\n\r\n{body}"
+        ))
+    })
+    .await;
+    let log = asked.clone();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let origin = scripted_within(Some(authority.server()), move |_, _, head| {
+        assert_eq!(header(head, "authorization"), Some("Bearer marker-token"));
+        log.lock().push("door".into());
+        let key = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        sent_to(pool.join(&format!("f?dcache-http-uuid={key}")).unwrap().as_str())
+    })
+    .await;
+    *door.lock() = Some(origin.clone());
+    (origin, asked)
+}
+
+/// uproot's reads in parallel failed at dCache's doors: the second connection used an address that
+/// the first had used up (dCache 8078).
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_connection_asks_a_door_for_its_own_pool() {
+    let content =
+        conformance::files().into_iter().find(|(name, _)| *name == "large.bin").unwrap().1;
+    let content: Vec<u8> = content.iter().map(|byte| byte % 26 + b'a').collect();
+    let authority = Authority::new();
+    for within in [true, false] {
+        let (door, asked) = dcache(&authority, within).await;
+        let config = Config { connections_initial: 8, ..authority.with_token("marker-token") };
+        let remote = over_tcp(config);
+        let file = remote.open_bytes(door.join("large.bin").unwrap().as_str()).await.unwrap();
+        let parts: Vec<_> = (0..200u64).map(|at| at * 14_000..at * 14_000 + 9_000).collect();
+        let want = |range: &std::ops::Range<u64>| Want {
+            range: range.clone(),
+            cost: 9_000,
+            urgency: Urgency::Demand,
+            order: 0,
+        };
+        let mut wants = file.want(parts.iter().map(want).collect());
+        let mut come = 0;
+        while let Some(delivery) = wants.next().await {
+            let delivery = delivery.unwrap();
+            let range = parts[delivery.index].clone();
+            assert!(delivery.bytes[..] == content[range.start as usize..range.end as usize]);
+            come += 1;
+        }
+        assert_eq!(come, 200);
+        let asked = asked.lock().clone();
+        let doors = asked.iter().filter(|entry| *entry == "door").count();
+        let pools: std::collections::BTreeSet<_> =
+            asked.iter().filter(|entry| *entry != "door").collect();
+        assert!(pools.len() > 1, "{pools:?}");
+        assert_eq!(doors, pools.len(), "each connection asks for its own address, once");
+        let report = remote.report();
+        assert_eq!(report.requests as usize, asked.len(), "{report}");
+    }
+}

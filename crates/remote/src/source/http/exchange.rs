@@ -157,8 +157,8 @@ impl Exchange<'_> {
 
     /// Sends a request for a job, and waits for the head of its answer.
     pub async fn ask(&self, job: &Job, request: &Request<NoBody>) -> Outcome<Response<Incoming>> {
-        self.driver.send(ConnectionEvent::Sent { request: job.request });
-        self.transport.send(request, job.url()).await.map_err(Stop::Broken)
+        let sent = || self.driver.send(ConnectionEvent::Sent { request: job.request });
+        self.transport.send(request, &job.file, sent).await.map_err(Stop::Broken)
     }
 
     async fn round(&self, job: &mut Job, ask: &Ask) -> Outcome<Next> {

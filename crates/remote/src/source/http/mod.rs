@@ -17,8 +17,8 @@
 //! What has been learnt is shared by all connections of a server and sent as
 //! [`ConnectionEvent::Traits`]. [`connection`] runs the jobs of the driver, [`exchange`] does one
 //! job in as many rounds as it needs, [`whole`] those of servers without ranges; [`transport`]
-//! sends and receives, [`answer`] judges the head of an answer, [`range`] and [`multipart`] read
-//! ranges.
+//! sends and receives, [`pool`] follows addresses that are good for one connection, [`answer`]
+//! judges the head of an answer, [`range`] and [`multipart`] read ranges.
 //!
 //! [`ConnectionEvent::Traits`]: super::ConnectionEvent::Traits
 
@@ -32,6 +32,7 @@ mod job;
 mod link;
 #[doc(hidden)]
 pub mod multipart;
+mod pool;
 #[doc(hidden)]
 pub mod range;
 #[doc(hidden)]

@@ -30,6 +30,7 @@ pub struct HttpServer {
     pub(super) bucket: Option<Bucket>,
     pub(super) http2: bool,
     pub(super) access: Arc<Access>,
+    pub(super) config: Config,
     pub(super) silence_timeout: Duration,
     pub(super) network: Arc<dyn Network>,
     learnt: Mutex<Learnt>,
@@ -96,6 +97,7 @@ impl HttpServer {
             bucket,
             http2,
             access: Arc::new(Access::new(url, config)),
+            config: config.clone(),
             silence_timeout: config.silence_timeout,
             network,
             learnt: Mutex::new(Learnt {

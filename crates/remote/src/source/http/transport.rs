@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
@@ -15,6 +15,7 @@ use tokio::task::AbortHandle;
 
 use super::access::Introduction;
 use super::address::NoBody;
+use super::pool::Pool;
 use super::server::HttpServer;
 use crate::address::Address;
 use crate::error::{Error, ErrorKind, Result};
@@ -34,10 +35,14 @@ const STREAMS_MAX: usize = 100;
 
 /// The way to the server that one connection of the driver owns.
 pub struct Transport {
-    server: Arc<HttpServer>,
+    pub(super) server: Arc<HttpServer>,
     /// Whose request it is: one at a time with HTTP/1.1.
     turns: Semaphore,
     live: Mutex<Option<Live>>,
+    /// Where the server has sent this connection for a file.
+    pub(super) pool: parking_lot::Mutex<Option<Arc<Pool>>>,
+    /// The last request went there.
+    pub(super) at_pool: AtomicBool,
     /// TCP connections made so far.
     connections: AtomicU64,
     /// Bytes received so far.
@@ -82,6 +87,8 @@ impl Transport {
             server,
             turns,
             live: Mutex::new(None),
+            pool: parking_lot::Mutex::default(),
+            at_pool: AtomicBool::new(false),
             connections: AtomicU64::new(0),
             heard: Arc::default(),
         }
@@ -110,7 +117,7 @@ impl Transport {
     ///
     /// # Errors
     /// Of the connection: none of its requests will be answered.
-    pub async fn send(
+    pub async fn send_here(
         &self,
         request: &Request<NoBody>,
         url: &Address,
@@ -184,7 +191,9 @@ impl Transport {
     /// makes another.
     pub async fn abandon(&self, response: Response<Incoming>) {
         drop(response);
-        if !self.server.http2 {
+        if self.at_pool.load(Ordering::Relaxed) {
+            *self.pool.lock() = None;
+        } else if !self.server.http2 {
             *self.live.lock().await = None;
         }
     }
