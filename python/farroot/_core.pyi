@@ -25,7 +25,6 @@ __all__ = [
     "Lazy",
     "List",
     "Mark",
-    "Marked",
     "Numbers",
     "Opens",
     "Operation",
@@ -46,6 +45,7 @@ __all__ = [
     "TableLocation",
     "TreeIndex",
     "Union",
+    "WithParameter",
     "__version__",
     "call_while_waiting",
     "chain",
@@ -143,16 +143,16 @@ class Union:
     def contents(self) -> list[Column]: ...
 
 @final
-class Marked:
+class WithParameter:
     """The same entries as ``content``, with a meaning: Awkward's parameter ``__array__``."""
 
-    __match_args__ = ("mark", "content")
+    __match_args__ = ("parameter", "content")
     @property
-    def mark(self) -> str: ...
+    def parameter(self) -> str: ...
     @property
     def content(self) -> Column: ...
 
-Column = Numbers | List | Strings | Record | Regular | Optional | Union | Marked
+Column = Numbers | List | Strings | Record | Regular | Optional | Union | WithParameter
 
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
 Mask = Callable[[list[Column], int], NDArray[np.bool_]]

@@ -60,13 +60,13 @@ def whole(steps: Iterator[Any]) -> Any:
 def _says_all(empty: _core.Column) -> bool:
     """Whether a column without entries tells its type: of objects of any class it does not."""
     match empty:
-        case _core.Marked("objects", _):
+        case _core.WithParameter("objects", _):
             return False
         case (
             _core.List(_, content)
             | _core.Regular(_, _, content)
             | _core.Optional(_, content)
-            | _core.Marked(_, content)
+            | _core.WithParameter(_, content)
         ):
             return _says_all(content)
         case _core.Record(_, _, fields):

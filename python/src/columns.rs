@@ -67,8 +67,8 @@ struct Shared(#[allow(dead_code)] Arc<Vec<i64>>);
 
 /// The same entries as `content`, with a meaning: Awkward's parameter `__array__`.
 #[pyclass(frozen, module = "farroot._core")]
-pub struct Marked {
-    mark: &'static str,
+pub struct WithParameter {
+    parameter: &'static str,
     #[pyo3(get)]
     content: Py<PyAny>,
 }
@@ -137,15 +137,15 @@ impl Union {
 }
 
 #[pymethods]
-impl Marked {
+impl WithParameter {
     #[classattr]
     fn __match_args__() -> (&'static str, &'static str) {
-        ("mark", "content")
+        ("parameter", "content")
     }
 
     #[getter]
-    fn mark(&self) -> &str {
-        self.mark
+    fn parameter(&self) -> &str {
+        self.parameter
     }
 }
 
@@ -203,9 +203,9 @@ pub fn column(py: Python<'_>, array: Array) -> PyResult<Py<PyAny>> {
             let (tags, index) = (tags.into_pyarray(py).unbind(), index.into_pyarray(py).unbind());
             Py::new(py, Union { tags, index, contents })?.into_any()
         }
-        Array::Marked { mark, content } => {
+        Array::WithParameter { parameter, content } => {
             let content = column(py, *content)?;
-            Py::new(py, Marked { mark: mark.name(), content })?.into_any()
+            Py::new(py, WithParameter { parameter: parameter.name(), content })?.into_any()
         }
     })
 }

@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::column_info::{Basket, ColumnInfo, StoredBytes};
     #[pymodule_export]
-    use super::columns::{List, Marked, Numbers, Optional, Record, Regular, Strings, Union};
+    use super::columns::{List, Numbers, Optional, Record, Regular, Strings, Union, WithParameter};
     #[pymodule_export]
     use super::command::main;
     #[pymodule_export]

@@ -43,6 +43,6 @@ pub use read::open::resolve::{ResolvedColumn, first_table};
 pub use read::tree::events::{EntryValue, Event, Events};
 pub use read::tree::{Tree, columns::TreeColumns};
 pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
-pub use rootfile::array::{Array, ListRef, Lists, Mark, Numbers, Offsets, Primitive};
+pub use rootfile::array::{Array, ArrayParameter, ListRef, Lists, Numbers, Offsets, Primitive};
 pub use rootfile::array::{RecordRef, ValueRef};
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};

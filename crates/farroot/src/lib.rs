@@ -40,8 +40,8 @@ pub use crate::table::{Column, Table};
 
 #[doc(inline)]
 pub use ::engine::{
-    Array, Batch, Cut, KeyInfo, ListRef, Lists, Mark, Numbers, Offsets, Primitive, RecordRef,
-    ScanBatch, Skipped, SkippedColumn, Step, ValueRef,
+    Array, ArrayParameter, Batch, Cut, KeyInfo, ListRef, Lists, Numbers, Offsets, Primitive,
+    RecordRef, ScanBatch, Skipped, SkippedColumn, Step, ValueRef,
 };
 #[doc(inline)]
 pub use remote::report::Report;

@@ -38,7 +38,7 @@ const NAMES: [&str; 30] = [
     "SkippedColumn",
     "ListRef",
     "Lists",
-    "Mark",
+    "ArrayParameter",
     "Numbers",
     "Offsets",
     "Primitive",

@@ -78,7 +78,7 @@ def to_arrow(column: Column) -> Any:
             return pa.UnionArray.from_dense(
                 pa.array(tags + np.int8(1)), pa.array(offsets), children
             )
-        case _core.Marked(_, content):
+        case _core.WithParameter(_, content):
             return to_arrow(content)
 
 

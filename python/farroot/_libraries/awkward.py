@@ -97,23 +97,23 @@ def to_layout(column: Column) -> Any:
             return _optional(index, content)
         case _core.Union(tags, index, contents):
             return _union(*_flat(tags, index, contents))
-        case _core.Marked("objects", _core.Union(_, index, [])):
+        case _core.WithParameter("objects", _core.Union(_, index, [])):
             nothing = ak.contents.EmptyArray()
             if len(index) == 0:
                 return nothing
             return ak.contents.IndexedOptionArray(ak.index.Index64(index), nothing)
-        case _core.Marked("objects", _core.Union(tags, index, contents)) if (tags >= 0).all():
+        case _core.WithParameter("objects", _core.Union(tags, index, contents)) if (tags >= 0).all():
             # Parts with and without a missing alternative are not joined well.
             return ak.contents.UnionArray(
                 ak.index.Index8(tags),
                 ak.index.Index64(index),
                 [to_layout(content) for content in contents],
             )
-        case _core.Marked("objects", content):
+        case _core.WithParameter("objects", content):
             return to_layout(content)
-        case _core.Marked(mark, content):
+        case _core.WithParameter(parameter, content):
             layout = to_layout(content)
-            return layout.copy(parameters={**layout.parameters, "__array__": mark})
+            return layout.copy(parameters={**layout.parameters, "__array__": parameter})
 
 
 def _optional(index: NDArray[np.int64], content: Column) -> Any:

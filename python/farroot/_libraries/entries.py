@@ -29,14 +29,14 @@ def to_entries(column: Column, *, nested: bool = False) -> NDArray[Any]:
         nested: Whether it is in another list, in which a list is an ``STLVector``.
     """
     match column:
-        case _core.List(offsets, _core.Marked("sorted_map", _core.Record(_, _, fields))):
+        case _core.List(offsets, _core.WithParameter("sorted_map", _core.Record(_, _, fields))):
             keys, values = (to_entries(field, nested=True) for _, field in fields)
             each = zip(_core.slices(offsets, keys), _core.slices(offsets, values), strict=True)
             return _objects(STLMap(*pair) for pair in each)
-        case _core.Marked("set", _core.List(offsets, content)):
+        case _core.WithParameter("set", _core.List(offsets, content)):
             inner = _core.slices(offsets, to_entries(content, nested=True))
             return _objects(map(STLSet, inner))
-        case _core.Marked("bitset", content) | _core.Regular(_, _, _core.Marked("bitset", content)):
+        case _core.WithParameter("bitset", content) | _core.Regular(_, _, _core.WithParameter("bitset", content)):
             return _objects(map(STLBitSet, to_numpy(content)))
         case _core.List(offsets, content):
             inner = _core.slices(offsets, to_entries(content, nested=True))
@@ -55,7 +55,7 @@ def to_entries(column: Column, *, nested: bool = False) -> NDArray[Any]:
             for tag, content in enumerate(contents):
                 out[tags == tag] = at(index[tags == tag], to_entries(content, nested=nested))
             return out
-        case _core.Marked(_, content):
+        case _core.WithParameter(_, content):
             return to_entries(content, nested=nested)
     return to_numpy(column)
 

@@ -72,7 +72,7 @@ def to_numpy(column: Column) -> NDArray[Any]:
             for tag, content in enumerate(contents):
                 out[tags == tag] = at(index[tags == tag], to_numpy(content))
             return out
-        case _core.Marked(_, content):
+        case _core.WithParameter(_, content):
             return to_numpy(content)
 
 

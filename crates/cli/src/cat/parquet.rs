@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{Array, Batch, Columns, Cut, Engine, Mark, Step};
+use engine::{Array, ArrayParameter, Batch, Columns, Cut, Engine, Step};
 use remote::report::size;
 
 use super::{BATCH_BYTES, progress, warn_of};
@@ -95,9 +95,9 @@ fn is_held(array: &Array) -> bool {
         Array::List { content, .. }
         | Array::Regular { content, .. }
         | Array::Option { content, .. } => is_held(content),
-        Array::Marked { mark, content } => match (mark, &**content) {
+        Array::WithParameter { parameter, content } => match (parameter, &**content) {
             // Objects of any class that are all of one are no variants.
-            (Mark::Objects, Array::Union { contents, .. }) => {
+            (ArrayParameter::Objects, Array::Union { contents, .. }) => {
                 matches!(&contents[..], [only] if is_held(only))
             }
             (_, content) => is_held(content),

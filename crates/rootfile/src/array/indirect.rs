@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Array, Mark, different_types};
+use super::{Array, ArrayParameter, different_types};
 use crate::error::{Error, Result};
 
 /// Several runs of an optional array, with only those values that they need.
@@ -97,7 +97,7 @@ pub(super) fn of_one_class(objects: Array) -> Array {
     let Array::Union { tags, index, mut contents } = objects else { return objects };
     if contents.len() != 1 {
         let content = Box::new(Array::Union { tags, index, contents });
-        return Array::Marked { mark: Mark::Objects, content };
+        return Array::WithParameter { parameter: ArrayParameter::Objects, content };
     }
     let content = contents.swap_remove(0);
     let in_order = index.len() == content.len() && index.iter().zip(0..).all(|(at, i)| *at == i);
@@ -130,9 +130,10 @@ fn same_kind(a: &Array, b: &Array) -> bool {
         }
         (Array::Strings { .. }, Array::Strings { .. }) => true,
         (Array::List { content: a, .. }, Array::List { content: b, .. }) => same_kind(a, b),
-        (Array::Marked { mark: a, content }, Array::Marked { mark: b, content: other }) => {
-            a == b && (*a == Mark::Objects || same_kind(content, other))
-        }
+        (
+            Array::WithParameter { parameter: a, content },
+            Array::WithParameter { parameter: b, content: other },
+        ) => a == b && (*a == ArrayParameter::Objects || same_kind(content, other)),
         (Array::Record { fields: a, .. }, Array::Record { fields: b, .. }) => {
             let alike = |((a, left), (b, right)): (&(String, Array), &(String, Array))| {
                 a == b && same_kind(left, right)

@@ -42,12 +42,12 @@ pub enum Array {
     /// Entry `i` is `contents[tags[i]][index[i]]`, or missing where the tag is -1.
     Union { tags: Vec<i8>, index: Vec<i64>, contents: Vec<Array> },
     /// The same entries as `content`, which mean something that their type does not say.
-    Marked { mark: Mark, content: Box<Array> },
+    WithParameter { parameter: ArrayParameter, content: Box<Array> },
 }
 
 /// What an array means beyond its type (Awkward's parameter `__array__`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum ArrayParameter {
     /// Lists of different items (`std::set`).
     Set,
     /// Lists of bits (`std::bitset`).
@@ -59,14 +59,14 @@ pub enum Mark {
     Objects,
 }
 
-impl Mark {
+impl ArrayParameter {
     /// As Awkward spells it.
     pub fn name(self) -> &'static str {
         match self {
-            Mark::Set => "set",
-            Mark::Bitset => "bitset",
-            Mark::SortedMap => "sorted_map",
-            Mark::Objects => "objects",
+            ArrayParameter::Set => "set",
+            ArrayParameter::Bitset => "bitset",
+            ArrayParameter::SortedMap => "sorted_map",
+            ArrayParameter::Objects => "objects",
         }
     }
 }
@@ -83,7 +83,7 @@ impl Array {
             Array::Strings { offsets, .. } => offsets.len() - 1,
             Array::Record { entries, .. } | Array::Regular { entries, .. } => *entries,
             Array::Option { index, .. } | Array::Union { index, .. } => index.len(),
-            Array::Marked { content, .. } => content.len(),
+            Array::WithParameter { content, .. } => content.len(),
         }
     }
 
@@ -98,7 +98,9 @@ impl Array {
             Array::List { offsets, content } => size_of_val(&offsets[..]) + content.nbytes(),
             Array::Strings { offsets, bytes } => size_of_val(&offsets[..]) + bytes.len(),
             Array::Record { fields, .. } => fields.iter().map(|(_, field)| field.nbytes()).sum(),
-            Array::Regular { content, .. } | Array::Marked { content, .. } => content.nbytes(),
+            Array::Regular { content, .. } | Array::WithParameter { content, .. } => {
+                content.nbytes()
+            }
             Array::Option { index, content } => size_of_val(&index[..]) + content.nbytes(),
             Array::Union { tags, index, contents } => {
                 let inner: usize = contents.iter().map(Array::nbytes).sum();
@@ -136,7 +138,9 @@ impl Array {
                 index: Vec::new(),
                 contents: contents.iter().map(Array::empty_like).collect(),
             },
-            Array::Marked { mark, content } => content.empty_like().marked(*mark),
+            Array::WithParameter { parameter, content } => {
+                content.empty_like().with_parameter(*parameter)
+            }
         }
     }
 
@@ -175,7 +179,9 @@ impl Array {
                 content: Box::new(content.slice(entries.start * length..entries.end * length)),
             },
             Array::Option { .. } | Array::Union { .. } => self.gather(&[entries]),
-            Array::Marked { mark, content } => content.slice(entries).marked(*mark),
+            Array::WithParameter { parameter, content } => {
+                content.slice(entries).with_parameter(*parameter)
+            }
         }
     }
 
@@ -219,7 +225,9 @@ impl Array {
             Array::Union { tags, index, contents } => {
                 indirect::gather_union(tags, index, contents, runs)
             }
-            Array::Marked { mark, content } => content.gather(runs).marked(*mark),
+            Array::WithParameter { parameter, content } => {
+                content.gather(runs).with_parameter(*parameter)
+            }
         }
     }
 
@@ -230,8 +238,8 @@ impl Array {
 
     /// The same entries with a meaning.
     #[must_use]
-    pub fn marked(self, mark: Mark) -> Array {
-        Array::Marked { mark, content: Box::new(self) }
+    pub fn with_parameter(self, parameter: ArrayParameter) -> Array {
+        Array::WithParameter { parameter, content: Box::new(self) }
     }
 
     /// Adds the entries of `other`, which must have the same type, at the end.
@@ -309,10 +317,10 @@ impl Array {
                 indirect::append_union(tags, index, contents, (more_tags, more, more_contents))
             }
             (
-                Array::Marked { mark, content },
-                Array::Marked { mark: more_mark, content: more_content },
-            ) if mark == more_mark => match mark {
-                Mark::Objects => indirect::append_objects(content, more_content),
+                Array::WithParameter { parameter, content },
+                Array::WithParameter { parameter: more_parameter, content: more_content },
+            ) if parameter == more_parameter => match parameter {
+                ArrayParameter::Objects => indirect::append_objects(content, more_content),
                 _ => content.append(more_content),
             },
             _ => Err(different_types()),
@@ -322,7 +330,9 @@ impl Array {
     /// Objects of whichever classes the data name, without the union where they are of one class.
     pub fn simplified(self) -> Array {
         match self {
-            Array::Marked { mark: Mark::Objects, content } => indirect::of_one_class(*content),
+            Array::WithParameter { parameter: ArrayParameter::Objects, content } => {
+                indirect::of_one_class(*content)
+            }
             other => other,
         }
     }
@@ -356,7 +366,9 @@ impl Array {
                 tags.resize(tags.len() + entries, -1);
                 index.resize(index.len() + entries, -1);
             }
-            Array::Marked { content, .. } => return content.push_defaults(entries, width_max),
+            Array::WithParameter { content, .. } => {
+                return content.push_defaults(entries, width_max);
+            }
         }
         true
     }
@@ -424,7 +436,7 @@ impl Array {
                 reserve(tags, entries);
                 reserve(index, entries);
             }
-            Array::Marked { content, .. } => content.reserve(entries, bytes),
+            Array::WithParameter { content, .. } => content.reserve(entries, bytes),
         }
     }
 }

@@ -41,7 +41,7 @@ impl Array {
     /// The numbers of all entries, one entry behind the other; `None` where the column is not of
     /// numbers, or of another type. Of fixed inner shape an entry has several, in C's order.
     pub fn as_primitive<T: Primitive>(&self) -> Option<&[T]> {
-        match self.unmarked() {
+        match self.without_parameter() {
             Array::Numbers { numbers, .. } => T::of(numbers),
             _ => None,
         }
@@ -49,7 +49,7 @@ impl Array {
 
     /// The truth values of all entries; `None` where the column is of another type.
     pub fn as_bool(&self) -> Option<impl ExactSizeIterator<Item = bool> + '_> {
-        match self.unmarked() {
+        match self.without_parameter() {
             Array::Numbers { numbers: Numbers::Bool(bytes), .. } => {
                 Some(bytes.iter().map(|byte| *byte != 0))
             }
@@ -59,7 +59,7 @@ impl Array {
 
     /// The lists of a column of lists; `None` where it is none.
     pub fn as_list(&self) -> Option<Lists<'_>> {
-        match self.unmarked() {
+        match self.without_parameter() {
             Array::List { offsets, content } => Some(Lists { offsets, content }),
             _ => None,
         }
@@ -68,7 +68,7 @@ impl Array {
     /// The bytes of each string, in whatever encoding was written; `None` where the column is not
     /// of strings.
     pub fn as_strings(&self) -> Option<impl ExactSizeIterator<Item = &[u8]>> {
-        match self.unmarked() {
+        match self.without_parameter() {
             Array::Strings { offsets, bytes } => {
                 Some(offsets.windows(2).map(|ends| &bytes[ends[0] as usize..ends[1] as usize]))
             }
@@ -78,7 +78,7 @@ impl Array {
 
     /// A field of a column of records; `None` where there is none of that name.
     pub fn field(&self, name: &str) -> Option<&Array> {
-        match self.unmarked() {
+        match self.without_parameter() {
             Array::Record { fields, .. } => {
                 fields.iter().find(|(field, _)| field == name).map(|(_, array)| array)
             }
@@ -86,9 +86,9 @@ impl Array {
         }
     }
 
-    fn unmarked(&self) -> &Array {
+    fn without_parameter(&self) -> &Array {
         match self {
-            Array::Marked { content, .. } => content.unmarked(),
+            Array::WithParameter { content, .. } => content.without_parameter(),
             array => array,
         }
     }
@@ -129,7 +129,7 @@ impl<'a> Lists<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Mark;
+    use super::super::ArrayParameter;
     use super::*;
 
     fn numbers(numbers: Numbers, shape: &[usize]) -> Array {
@@ -157,7 +157,7 @@ mod tests {
     fn lists_are_slices_of_their_numbers() {
         let content = Box::new(numbers(Numbers::I32(vec![1, 2, 3]), &[]));
         let list = Array::List { offsets: vec![0, 2, 2, 3].into(), content };
-        let set = list.clone().marked(Mark::Set);
+        let set = list.clone().with_parameter(ArrayParameter::Set);
         let lists = set.as_list().unwrap();
         assert_eq!((lists.len(), lists.is_empty(), lists.content().len()), (3, false, 3));
         assert!(lists.slices::<i32>().unwrap().eq([&[1, 2][..], &[], &[3]]));

@@ -71,7 +71,7 @@ impl Array {
                 Ok(tag) => at(&contents[tag], index[row]),
                 Err(_) => ValueRef::Missing,
             },
-            Array::Marked { content, .. } => content.value(row),
+            Array::WithParameter { content, .. } => content.value(row),
         }
     }
 

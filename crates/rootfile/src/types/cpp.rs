@@ -1,7 +1,7 @@
 //! C++ type names as ROOT spells them, and as uproot does.
 
 use super::names::regular;
-use crate::array::{Mark, Number};
+use crate::array::{ArrayParameter, Number};
 
 /// A type, as far as its name tells.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub enum Type {
     /// `std::vector` and what is streamed as it is: a count, then the items.
     Sequence {
         spelled: String,
-        mark: Option<Mark>,
+        parameter: Option<ArrayParameter>,
         item: Box<Type>,
     },
     /// `std::map` and its kin: a count, then keys and values. In a `multi` map keys come again.
@@ -117,17 +117,17 @@ fn collection(name: &str, template: &str, arguments: &[&str], depth: usize) -> T
         // How items are compared and where they live makes no difference in a file.
         Some(arguments.get(..count)?.iter().map(|name| parse_nested(name, depth)).collect())
     };
-    let sequence = |called: &str, mark| match used(1).map(|mut types| types.remove(0)) {
+    let sequence = |called: &str, parameter| match used(1).map(|mut types| types.remove(0)) {
         Some(item) => {
             let spelled = format!("{called}<{}>", spell(&item));
-            Type::Sequence { spelled, mark, item: Box::new(item) }
+            Type::Sequence { spelled, parameter, item: Box::new(item) }
         }
         None => Type::Other(name.into()),
     };
     match template {
         "vector" | "list" | "deque" | "forward_list" | "multiset" | "unordered_set"
         | "unordered_multiset" => sequence(&format!("std::{template}"), None),
-        "set" => sequence("std::set", Some(Mark::Set)),
+        "set" => sequence("std::set", Some(ArrayParameter::Set)),
         "ROOT::VecOps::RVec" | "ROOT::RVec" | "RVec" => sequence("RVec", None),
         "map" | "multimap" | "unordered_map" | "unordered_multimap" => match used(2).as_deref() {
             Some([key, value]) => {
@@ -141,7 +141,7 @@ fn collection(name: &str, template: &str, arguments: &[&str], depth: usize) -> T
         "bitset" => match arguments {
             [bits] if bits.bytes().all(|digit| digit.is_ascii_digit()) => Type::Sequence {
                 spelled: format!("std::bitset<{bits}>"),
-                mark: Some(Mark::Bitset),
+                parameter: Some(ArrayParameter::Bitset),
                 item: Box::new(Type::Number(Number::Bool)),
             },
             _ => Type::Other(name.into()),

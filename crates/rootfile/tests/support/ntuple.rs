@@ -98,7 +98,7 @@ pub fn shown(array: &Array, row: usize) -> String {
             Ok(tag) => shown(&contents[tag], index[row] as usize),
             Err(_) => "null".to_owned(),
         },
-        Array::Marked { content, .. } => shown(content, row),
+        Array::WithParameter { content, .. } => shown(content, row),
     }
 }
 

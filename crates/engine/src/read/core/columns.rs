@@ -5,7 +5,7 @@ use std::ops::{Index, Range};
 use std::sync::Arc;
 
 use rootfile::Array;
-use rootfile::array::Mark;
+use rootfile::array::ArrayParameter;
 use rootfile::tree::{BranchId, Interpretation};
 
 use super::cut::Cut;
@@ -55,16 +55,18 @@ pub fn datashape(array: &Array) -> String {
             let contents: Vec<String> = contents.iter().map(datashape).collect();
             format!("union[{}]", contents.join(", "))
         }
-        Array::Marked { mark: Mark::SortedMap, content } => match &**content {
-            Array::Record { fields, .. } => {
-                let fields = fields.iter().map(|(_, field)| datashape(field));
-                format!("({})", fields.collect::<Vec<_>>().join(", "))
+        Array::WithParameter { parameter: ArrayParameter::SortedMap, content } => {
+            match &**content {
+                Array::Record { fields, .. } => {
+                    let fields = fields.iter().map(|(_, field)| datashape(field));
+                    format!("({})", fields.collect::<Vec<_>>().join(", "))
+                }
+                content => datashape(content),
             }
-            content => datashape(content),
-        },
+        }
         // Of whichever classes the data name.
-        Array::Marked { mark: Mark::Objects, .. } => "unknown".into(),
-        Array::Marked { content, .. } => datashape(content),
+        Array::WithParameter { parameter: ArrayParameter::Objects, .. } => "unknown".into(),
+        Array::WithParameter { content, .. } => datashape(content),
     }
 }
 

@@ -16,7 +16,7 @@ use arrow_array::{
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer, ToByteSlice};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef, UnionFields};
 use bytes::Bytes;
-use rootfile::array::{Mark, Offsets};
+use rootfile::array::{ArrayParameter, Offsets};
 use rootfile::{Array, Numbers};
 
 use crate::Engine;
@@ -173,7 +173,7 @@ fn arrow(array: Array) -> std::result::Result<ArrayRef, ArrowError> {
             arrow_select::take::take(&arrow(*content)?, &index, None)?
         }
         Array::Union { tags, index, contents } => union(&tags, &index, contents)?,
-        Array::Marked { content, .. } => arrow(*content)?,
+        Array::WithParameter { content, .. } => arrow(*content)?,
     })
 }
 
@@ -182,8 +182,8 @@ fn is_nullable(array: &Array) -> bool {
     match array {
         Array::Option { .. } | Array::Union { .. } => true,
         // Whether there are null pointers may differ from batch to batch.
-        Array::Marked { mark: Mark::Objects, .. } => true,
-        Array::Marked { content, .. } => is_nullable(content),
+        Array::WithParameter { parameter: ArrayParameter::Objects, .. } => true,
+        Array::WithParameter { content, .. } => is_nullable(content),
         _ => false,
     }
 }

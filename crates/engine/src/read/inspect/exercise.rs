@@ -221,7 +221,7 @@ fn content(array: &Array) -> u64 {
         Array::List { content: below, .. }
         | Array::Regular { content: below, .. }
         | Array::Option { content: below, .. }
-        | Array::Marked { content: below, .. } => content(below),
+        | Array::WithParameter { content: below, .. } => content(below),
         Array::Union { contents, .. } => contents.iter().map(content).sum(),
         Array::Strings { bytes, .. } => bytes.len() as u64,
         Array::Record { fields, .. } => fields.iter().map(|(_, field)| content(field)).sum(),

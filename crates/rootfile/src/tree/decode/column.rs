@@ -52,10 +52,10 @@ pub fn integer(numbers: &Numbers, at: usize) -> Option<i64> {
     })
 }
 
-/// The array itself where it is marked.
+/// The array itself where it has a parameter.
 pub fn plain(column: &mut Array) -> &mut Array {
     match column {
-        Array::Marked { content, .. } => content,
+        Array::WithParameter { content, .. } => content,
         column => column,
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::error::ErrorKind;
 use std::sync::Arc;
 
-use crate::array::{Mark, Number, Numbers};
+use crate::array::{ArrayParameter, Number, Numbers};
 use crate::tree::interpret::layout::{
     Classes, Container, Counted, Counter, Frame as ListFrame, List, NamedClass, Prefix, Text,
     Version,
@@ -72,7 +72,7 @@ fn around(record: &Record, before: Option<Part>, behind: Option<Part>) -> Versio
 }
 
 fn vectors_of(item: Layout) -> Interpretation {
-    let list = Layout::List(List { frame: ListFrame::Own, mark: None, item: Box::new(item) });
+    let list = Layout::List(List { frame: ListFrame::Own, parameter: None, item: Box::new(item) });
     interpretation(list, Entry::Value)
 }
 
@@ -214,7 +214,10 @@ fn array_of_objects() -> Vec<u8> {
 fn list_of_two(object: Array) -> Array {
     let (tags, index) = (vec![0, -1, 0], vec![0, -1, 0]);
     let union = Array::Union { tags, index, contents: vec![object] };
-    Array::List { offsets: vec![0, 3].into(), content: Box::new(union.marked(Mark::Objects)) }
+    Array::List {
+        offsets: vec![0, 3].into(),
+        content: Box::new(union.with_parameter(ArrayParameter::Objects)),
+    }
 }
 
 #[test]
@@ -264,7 +267,7 @@ fn containers_in_containers_have_an_end() {
 fn parts_with_objects_of_other_classes_are_joined() {
     let objects = |contents: Vec<Array>, tags: &[i8]| {
         let (tags, index) = (tags.to_vec(), vec![0; tags.len()]);
-        Array::Union { tags, index, contents }.marked(Mark::Objects)
+        Array::Union { tags, index, contents }.with_parameter(ArrayParameter::Objects)
     };
     let text = Array::Strings { offsets: vec![0, 1], bytes: b"a".to_vec() };
     let number = Array::Numbers { numbers: Numbers::I8(vec![7]), shape: Vec::new() };
@@ -273,7 +276,7 @@ fn parts_with_objects_of_other_classes_are_joined() {
     let both = Array::Strings { offsets: vec![0, 1, 2], bytes: b"aa".to_vec() };
     let (tags, index) = (vec![0, 0, -1, 1], vec![0, 1, -1, 0]);
     let expected = Array::Union { tags, index, contents: vec![both, number] };
-    assert_eq!(joined, expected.marked(Mark::Objects));
+    assert_eq!(joined, expected.with_parameter(ArrayParameter::Objects));
 }
 
 #[test]
@@ -729,8 +732,8 @@ fn entries_that_were_not_written_hold_nothing() {
 #[test]
 fn what_was_not_written_is_told() {
     let item = Box::new(Layout::number(Number::Bool));
-    let mark = Some(Mark::Bitset);
-    let bits = || Layout::List(List { frame: ListFrame::Own, mark, item: item.clone() });
+    let parameter = Some(ArrayParameter::Bitset);
+    let bits = || Layout::List(List { frame: ListFrame::Own, parameter, item: item.clone() });
     let mut several = interpretation(bits(), Entry::Run);
     several.expect_counter();
     let mut nothing = basket(&[], Some(&[0, 0, 0]), 2);

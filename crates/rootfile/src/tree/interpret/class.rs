@@ -11,7 +11,7 @@ use super::layout::{
     Classes, Container, Counted, Counter, Frame, Layout, List, NamedClass, Part, Prefix, Record,
     Text, Version,
 };
-use crate::array::{Mark, Number};
+use crate::array::{ArrayParameter, Number};
 use crate::error::{Error, ErrorKind, Result};
 use crate::streamer::{StreamerElement, StreamerInfo, Streamers};
 use crate::types::code;
@@ -117,7 +117,7 @@ impl<'a> Compiler<'a> {
     /// enumeration has a name like a class, and no streamer info.
     pub(super) fn kind(&self, type_name: &str, element: &StreamerElement) -> Result<Type> {
         Ok(match cpp::parse(type_name) {
-            Type::Sequence { spelled, mark, item } => {
+            Type::Sequence { spelled, parameter, item } => {
                 let number = match &*item {
                     Type::Class(name) if !self.describes(name) => {
                         Basic::of(element.item_code, "", "")?.map(|basic| basic.scalar)
@@ -129,7 +129,7 @@ impl<'a> Compiler<'a> {
                     Some(Scalar::Number(_)) => Box::new(Type::Number(Number::I32)),
                     _ => item,
                 };
-                Type::Sequence { spelled, mark, item }
+                Type::Sequence { spelled, parameter, item }
             }
             kind => kind,
         })
@@ -164,9 +164,9 @@ impl<'a> Compiler<'a> {
             Type::Double32 => Layout::Scalars { scalar: Scalar::Widened, shape: Vec::new() },
             Type::Text("TString") => Layout::Text(Text::Root),
             Type::Text(_) => Layout::Text(Text::Standard { framed }),
-            Type::Sequence { mark, item, .. } => {
+            Type::Sequence { parameter, item, .. } => {
                 let item = Box::new(self.item(item)?);
-                Layout::List(List { frame, mark: *mark, item })
+                Layout::List(List { frame, parameter: *parameter, item })
             }
             Type::Map { pair, key, value, .. } => {
                 let members = [("0", "first", key), ("1", "second", value)];
@@ -176,16 +176,16 @@ impl<'a> Compiler<'a> {
                 });
                 let members = members.into_iter().collect::<Result<Vec<_>>>()?;
                 let mut pair = Record::of_members(None, members);
-                pair.mark = Some(Mark::SortedMap);
+                pair.parameter = Some(ArrayParameter::SortedMap);
                 let item = Box::new(Layout::Record { header: false, record: Arc::new(pair) });
-                Layout::List(List { frame, mark: None, item })
+                Layout::List(List { frame, parameter: None, item })
             }
             Type::Class(name) if self.is_collection(name) => {
                 let item = match cpp::first_argument(name) {
                     Some(item) => self.item(&item)?,
                     None => Layout::Unknown(None),
                 };
-                Layout::List(List { frame, mark: None, item: Box::new(item) })
+                Layout::List(List { frame, parameter: None, item: Box::new(item) })
             }
             Type::Class(name) => self.object(name)?,
             Type::Pointer(target) => match &**target {
@@ -284,7 +284,7 @@ impl<'a> Compiler<'a> {
         let (names, size) = (base.names.clone(), base.size);
         let parts = vec![Part::Base { at: Some(0), version: 0, record: base, is_object: false }];
         let versions = vec![Version::new(0, 0, parts)];
-        Ok(Record { class: Some(class.to_owned()), mark: None, names, size, versions })
+        Ok(Record { class: Some(class.to_owned()), parameter: None, names, size, versions })
     }
 
     fn of_info(&mut self, info: &StreamerInfo) -> Result<Record> {
@@ -292,7 +292,7 @@ impl<'a> Compiler<'a> {
         let parts = self.parts(info, &mut fields)?;
         let mut record = Record {
             class: Some(info.class.clone()),
-            mark: None,
+            parameter: None,
             names: fields.names,
             size: fields.size,
             versions: vec![Version::new(info.version, info.checksum, parts)],
@@ -497,7 +497,7 @@ fn special(class: &str) -> Result<Option<Layout>> {
     let Some(special) = Special::of(class) else { return Ok(None) };
     let record = |names: &[&str], size, parts| Record {
         class: Some(class.to_owned()),
-        mark: None,
+        parameter: None,
         names: names.iter().map(|name| (*name).to_owned()).collect(),
         size,
         versions: vec![Version::new(0, 0, parts)],
@@ -586,7 +586,7 @@ fn symmetric_matrix(class: &str, number: Number) -> Layout {
     let base =
         Part::Base { at: Some(0), version: BASE_VERSION, record: Arc::new(base), is_object: false };
     let versions = vec![Version::new(0, 0, vec![base, elements])];
-    let record = Record { class: Some(class.to_owned()), mark: None, names, size, versions };
+    let record = Record { class: Some(class.to_owned()), parameter: None, names, size, versions };
     Layout::Record { header: false, record: Arc::new(record) }
 }
 

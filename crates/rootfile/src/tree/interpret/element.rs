@@ -7,7 +7,7 @@ use super::class::{self, Compiler};
 use super::layout::{Counted, Counter, Entry, Frame, Layout, List, Prefix, Record, Text, Version};
 use super::plain::brackets;
 use super::{Interpretation, is_group, shape_of};
-use crate::array::Mark;
+use crate::array::ArrayParameter;
 use crate::error::{Error, Result};
 use crate::streamer::{self, Streamers};
 use crate::tree::model::{Branch, BranchId, BranchKind, Leaf, LeafKind, Tree};
@@ -200,7 +200,7 @@ impl Fields<'_> {
     /// A column of one value an entry. Vectors of numbers are decoded in bulk.
     fn value(&self, spelled: &str, layout: Layout) -> Interpretation {
         match layout {
-            Layout::List(List { frame: Frame::Own, mark: None, item })
+            Layout::List(List { frame: Frame::Own, parameter: None, item })
                 if matches!(*item, Layout::Scalars { .. }) =>
             {
                 let entry = Entry::Items { header: COLLECTION_HEADER, counted: true };
@@ -252,7 +252,8 @@ impl Fields<'_> {
             return Ok(objects);
         }
         let name = format!("{}[]{}", cpp::spelled(&type_name), brackets(&dimensions));
-        let are_bits = matches!(&layout, Layout::List(list) if list.mark == Some(Mark::Bitset));
+        let are_bits =
+            matches!(&layout, Layout::List(list) if list.parameter == Some(ArrayParameter::Bitset));
         let mut run = Interpretation::new(name, self.arrayed(layout, &dimensions), Entry::Run);
         if are_bits {
             // Files of ROOT 6.08 have such branches without a byte: how many there are then tells.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::array::{Array, Mark, Number, Offsets};
+use crate::array::{Array, ArrayParameter, Number, Offsets};
 use crate::types::cpp;
 use crate::types::scalar::Scalar;
 
@@ -124,7 +124,7 @@ pub enum Frame {
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {
     pub frame: Frame,
-    pub mark: Option<Mark>,
+    pub parameter: Option<ArrayParameter>,
     pub item: Box<Layout>,
 }
 
@@ -168,7 +168,7 @@ pub struct Pointer {
 pub struct Record {
     /// The class; `None` for leaf lists and for the pairs of a map.
     pub class: Option<String>,
-    pub mark: Option<Mark>,
+    pub parameter: Option<ArrayParameter>,
     /// Names of the fields, those of base classes included.
     pub names: Vec<String>,
     /// Numbers, strings and lists in all, however deep; what the type of the column costs.
@@ -263,7 +263,7 @@ impl Layout {
 
     /// A collection without a frame of its own.
     pub(crate) fn list_of(item: Layout) -> Layout {
-        Layout::List(List { frame: Frame::None, mark: None, item: Box::new(item) })
+        Layout::List(List { frame: Frame::None, parameter: None, item: Box::new(item) })
     }
 
     /// Bytes in the file where they are always the same.
@@ -320,7 +320,9 @@ impl Layout {
             Layout::Scalars { scalar, shape } => {
                 Array::Numbers { numbers: scalar.empty(), shape: shape.clone() }
             }
-            Layout::List(List { mark, item, .. }) => marked(list(item.empty()), *mark),
+            Layout::List(List { parameter, item, .. }) => {
+                with_parameter(list(item.empty()), *parameter)
+            }
             Layout::Counted(Counted { item, .. }) | Layout::Filled(item) => list(item.empty()),
             Layout::Named(_, item) => item.empty(),
             Layout::Text(_) => Array::Strings { offsets: vec![0], bytes: Vec::new() },
@@ -338,7 +340,7 @@ impl Layout {
             Layout::Objects(Container::Map) => {
                 let fields = ["0", "1"].map(|name| (name.to_owned(), any())).to_vec();
                 let pairs = Array::Record { class: None, entries: 0, fields };
-                list(pairs.marked(Mark::SortedMap))
+                list(pairs.with_parameter(ArrayParameter::SortedMap))
             }
             Layout::Objects(_) => list(any()),
         }
@@ -348,7 +350,7 @@ impl Layout {
 /// No objects yet, of whichever classes they will be.
 fn any() -> Array {
     let (tags, index, contents) = (Vec::new(), Vec::new(), Vec::new());
-    Array::Union { tags, index, contents }.marked(Mark::Objects)
+    Array::Union { tags, index, contents }.with_parameter(ArrayParameter::Objects)
 }
 
 pub(crate) fn memberless(class: Option<&str>) -> Array {
@@ -360,9 +362,9 @@ fn list(content: Array) -> Array {
     Array::List { offsets: Offsets::none(), content: Box::new(content) }
 }
 
-fn marked(array: Array, mark: Option<Mark>) -> Array {
-    match mark {
-        Some(mark) => array.marked(mark),
+fn with_parameter(array: Array, parameter: Option<ArrayParameter>) -> Array {
+    match parameter {
+        Some(parameter) => array.with_parameter(parameter),
         None => array,
     }
 }
@@ -417,7 +419,7 @@ impl Record {
         let member = |(at, layout)| Part::Member { at: Some(at), layout };
         let parts = layouts.into_iter().enumerate().map(member).collect();
         let versions = vec![Version::new(0, 0, parts)];
-        Record { class, mark: None, names, size, versions }
+        Record { class, parameter: None, names, size, versions }
     }
 
     /// How objects that say this version, or 0 and this checksum, are written.
@@ -453,7 +455,7 @@ impl Record {
         let mut columns = Vec::with_capacity(self.names.len());
         self.empty_columns(&mut columns);
         let fields = self.names.iter().cloned().zip(columns).collect();
-        marked(Array::Record { class, entries: 0, fields }, self.mark)
+        with_parameter(Array::Record { class, entries: 0, fields }, self.parameter)
     }
 
     fn empty_columns(&self, columns: &mut Vec<Array>) {

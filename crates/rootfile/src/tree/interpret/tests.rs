@@ -1,7 +1,7 @@
 //! What branches of every supported kind are called, and how their entries are laid out.
 
 use super::*;
-use crate::array::{Mark, Numbers};
+use crate::array::{ArrayParameter, Numbers};
 use crate::streamer::{StreamerElement, StreamerInfo};
 use crate::tree::model::{Leaf, LeafKind};
 
@@ -301,7 +301,7 @@ fn containers_in_objects_are_lists_of_whatever_they_name() {
     let Array::Record { fields, .. } = holder.empty() else { panic!("not a record") };
     assert_eq!(fields.iter().map(|(name, _)| &name[..]).collect::<Vec<_>>(), ["list", "x"]);
     let Array::List { content, .. } = &fields[0].1 else { panic!("not a list") };
-    assert!(matches!(&**content, Array::Marked { mark: Mark::Objects, .. }));
+    assert!(matches!(&**content, Array::WithParameter { parameter: ArrayParameter::Objects, .. }));
     let named = holder.classes.expect("those that the data may name");
     assert!(named.0.contains_key("TNamed") && named.0.contains_key("TObjString"));
     assert!(!named.0.contains_key("Loop"));

@@ -16,7 +16,7 @@ fn numbers(number: Number) -> Layout {
 }
 
 fn vector(item: Layout) -> Layout {
-    Layout::List(List { frame: Frame::Own, mark: None, item: Box::new(item) })
+    Layout::List(List { frame: Frame::Own, parameter: None, item: Box::new(item) })
 }
 
 fn class(name: &str, version: i32, members: Vec<(&str, Layout)>) -> Record {
@@ -38,7 +38,7 @@ fn hit() -> Record {
 /// `Track : TObject { double pt; Double32_t eta; vector<Hit> hits; vector<vector<float>> lists; }`
 fn track() -> Layout {
     let hits = vector(Layout::Record { header: true, record: Arc::new(hit()) });
-    let inner = List { frame: Frame::Run, mark: None, item: Box::new(numbers(Number::F32)) };
+    let inner = List { frame: Frame::Run, parameter: None, item: Box::new(numbers(Number::F32)) };
     let eta = Layout::Scalars { scalar: Scalar::Widened, shape: Vec::new() };
     let mut record = class(
         "Track",

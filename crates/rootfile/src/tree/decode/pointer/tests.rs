@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::super::bytes::Bytes;
 use super::super::value;
-use crate::array::{Array, Mark, Number, Numbers};
+use crate::array::{Array, ArrayParameter, Number, Numbers};
 use crate::error::{Error, ErrorKind};
 use crate::tree::interpret::layout::{
     Classes, Frame, Layout, List, NamedClass, Part, Pointer, Record, Version,
@@ -83,7 +83,7 @@ fn points(index: &[i64], x: &[i16]) -> Array {
 /// the same object, twice, and to another one, whose class has been named before.
 fn shared() -> (Layout, Vec<u8>) {
     let item = Box::new(to_points());
-    let vector = Layout::List(List { frame: Frame::None, mark: None, item });
+    let vector = Layout::List(List { frame: Frame::None, parameter: None, item });
     let members = vec![("a", to_points()), ("b", to_points()), ("c", to_points()), ("d", vector)];
     let again = [&[0x40, 0, 0, 12, 0x80, 0, 0, 6][..], &object(1, &[0, 8])].concat();
     let bytes = [
@@ -199,7 +199,7 @@ fn what_pointers_lead_to_is_not_read_without_end() {
     let record = Arc::new(class("B", 1, vec![("bytes", bytes)]));
     let pointer = Layout::Pointer(Arc::new(Pointer { classes: vec![("B".into(), record)] }));
     let item = Box::new(pointer.clone());
-    let all = Layout::List(List { frame: Frame::None, mark: None, item });
+    let all = Layout::List(List { frame: Frame::None, parameter: None, item });
     let layout = bare(vec![("first", pointer), ("all", all)]);
     let entry = |depth: usize| {
         let mut nested = Vec::new();
@@ -228,7 +228,7 @@ fn rings() -> Classes {
 /// The alternatives of a pointer to anything.
 fn alternatives(column: &Array) -> &[Array] {
     match column {
-        Array::Marked { mark: Mark::Objects, content } => match &**content {
+        Array::WithParameter { parameter: ArrayParameter::Objects, content } => match &**content {
             Array::Union { contents, .. } => contents,
             _ => panic!("no union"),
         },
@@ -268,7 +268,7 @@ fn objects_within_themselves_and_others_of_their_class() {
     let classes = rings();
     let next = || new("Ring", &object(1, &[0, 8, 0, 0, 0, 0]));
     let item = Box::new(Layout::Any);
-    let both = Layout::List(List { frame: Frame::None, mark: None, item });
+    let both = Layout::List(List { frame: Frame::None, parameter: None, item });
     let first = new("Ring", &object(1, &[&[0, 7], &reference(4)[..]].concat()));
     let second = new("Ring", &object(1, &[&[0, 7], &next()[..]].concat()));
     let bytes = [vec![0, 0, 0, 2], first, second].concat();

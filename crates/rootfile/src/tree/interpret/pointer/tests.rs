@@ -34,7 +34,7 @@ fn told(column: &Array) -> String {
         }
         Array::Option { content, .. } => format!("[{}]", told(content)),
         Array::List { content, .. } | Array::Regular { content, .. } => told(content),
-        Array::Marked { .. } => "?".into(),
+        Array::WithParameter { .. } => "?".into(),
         _ => String::new(),
     }
 }
