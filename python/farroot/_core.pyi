@@ -52,6 +52,7 @@ __all__ = [
     "configure",
     "copy",
     "formula_functions",
+    "is_glob",
     "main",
     "mark",
     "matching",
@@ -584,6 +585,9 @@ def chain(places: Sequence[TableLocation]) -> Table:
 
 def formula_functions() -> list[str]:
     """Names of the functions that formulas may have."""
+
+def is_glob(text: str) -> bool:
+    """Whether a name is meant as a glob. Square brackets alone are not: names have them."""
 
 def matching(pattern: str) -> list[str]: ...
 def open_file(url: str) -> File: ...

@@ -6,20 +6,13 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterable
 
+from . import _core
 from .errors import InvalidArgumentError
 
 #: None, a name, a glob, ``"/regex/flags"``, a function of a name, or several of these.
 Filter = str | Callable[[str], bool] | Iterable[str | Callable[[str], bool]] | None
 
 _REGEX = re.compile(r"^/(.*)/([iLmsux]*)$", re.DOTALL)
-
-
-def is_glob(name: str) -> bool:
-    """Whether a name among expressions is meant as a glob.
-
-    Square brackets alone are not: branches of arrays carry them in their names.
-    """
-    return "*" in name or "?" in name
 
 
 def predicate(wanted: Filter) -> Callable[[str], bool]:
@@ -51,6 +44,6 @@ def _text_predicate(text: str) -> Callable[[str], bool]:
         except (re.error, ValueError) as error:
             raise InvalidArgumentError(f"the regular expression {text!r}: {error}") from None
         return lambda name: matcher.match(name) is not None
-    if is_glob(text) or "[" in text:
+    if _core.is_glob(text) or "[" in text:
         return lambda name: fnmatch.fnmatchcase(name, text)
     return lambda name: name == text

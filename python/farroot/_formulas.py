@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._columns import Leaf
 from .errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ._core import Column
-    from ._selection import Place
+    from ._selection import Leaf
 
 #: What operators do, by how they are written and how many values they take.
 _OPERATORS: dict[tuple[str, int], Callable[..., Any]] = {
@@ -168,31 +167,29 @@ def _not_a_cut(text: str, found: str) -> InvalidArgumentError:
     return InvalidArgumentError(f"a cut gives one bool an entry; {text!r} gives {found}")
 
 
-def formula(text: str, place: Place, aliases: Mapping[str, str]) -> Formula:
+def formula(
+    text: str,
+    leaf: Callable[[str], Leaf],
+    aliases: Mapping[str, str],
+    within: tuple[str, ...] = (),
+) -> Formula:
     """Reads an expression.
 
+    Args:
+        leaf: The column of a name.
+        aliases: Formulas by their names, which go before those of columns.
+        within: The aliases that it is part of.
+
     Raises:
-        InvalidArgumentError: where it is none, or none that may be evaluated.
-        KeyInFileError: for a name that no column or alias has.
+        InvalidArgumentError: where it is none, or an alias refers to itself.
     """
-    return _read(text, place, aliases, ())
-
-
-def _read(text: str, place: Place, aliases: Mapping[str, str], within: tuple[str, ...]) -> Formula:
     core = _core.Formula(text)
 
     def meant(name: str) -> Leaf | Formula:
         if name not in aliases:
-            return _leaf(place, name, text)
+            return leaf(name)
         if name in within:
             raise InvalidArgumentError(f"the alias {name!r} refers to itself")
-        return _read(aliases[name], place, aliases, (*within, name))
+        return formula(aliases[name], leaf, aliases, (*within, name))
 
     return Formula(text, core, tuple(meant(name) for name in core.columns))
-
-
-def _leaf(place: Place, name: str, text: str) -> Leaf:
-    info = place.table._live().column(name, place._number)
-    if info.is_group:
-        raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
-    return Leaf(info)

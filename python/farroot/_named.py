@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, Unpack, cast
 
+from . import _html
 from ._filters import Filter, predicate
 from ._shown import shown
 from ._uproot import Explained, taken
@@ -261,8 +262,6 @@ class Named(Explained, Generic[Column]):
         return [name for name, _ in self._items()]
 
     def _repr_html_(self) -> str:
-        from . import _html
-
         items, of_any = self._items(), cast("Any", self)
         shown = items[: _html.ROWS_MAX]
         rows = [(name, column.typename, column._shape_shown) for name, column in shown]

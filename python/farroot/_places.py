@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core
 from ._addresses import expanded, path_text, split
-from ._filters import is_glob
 from ._kinds import as_table, is_table, open_table
 from ._uproot import taken
 from .errors import InvalidArgumentError, NotFoundError
@@ -151,7 +150,7 @@ def opened(other: Any) -> Tree | RNTuple:
     """
     if is_table(other):
         return other
-    if isinstance(other, (str, os.PathLike)) and not is_glob(os.fspath(other)):
+    if isinstance(other, (str, os.PathLike)) and not _core.is_glob(os.fspath(other)):
         return open_table(*split(other))
     if isinstance(other, (str, os.PathLike, Iterable)):
         return chain(other)

@@ -8,11 +8,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _libraries
-from ._columns import Chosen, Computed, Leaf
 from ._entries import EntrySelection, steps_of_files
 from ._libraries import How, Library
 from ._progress import Progress, Telling, Wanted, is_wanted, waited
-from ._selection import ColumnQuery, Doc, Place, chosen_columns
+from ._selection import Chosen, ColumnQuery, Computed, Doc, Leaf, Place, chosen_columns
 from ._steps import Report, Steps
 from .errors import InvalidArgumentError, UnreadableWarning, warn
 
@@ -128,7 +127,7 @@ class Selection:
 
     def telling(self, progress: Wanted, start: int, stop: int, steps: int | None) -> Telling | None:
         """What tells how far reading these entries in so many steps is, where that is wanted."""
-        if not is_wanted(progress):
+        if progress is None or not is_wanted(progress):
             return None
         core, is_chain = self.table._live(), self.table.is_chain
         begun = Progress(entries_total=stop - start, steps_total=steps)

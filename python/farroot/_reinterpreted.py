@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from . import _core
 from .errors import ArgumentTypeError, InvalidArgumentError
 from .interpretation import Interpretation
 
@@ -73,7 +74,6 @@ def array(column: Column, branch: Branch, wanted: Interpretation, into: Library)
     """
     import numpy as np
 
-    from . import _core
     from ._libraries.numpy import NumPy, to_numpy
     from .interpretation.numerical import AsDtypeInPlace
 

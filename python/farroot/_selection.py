@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from . import _reinterpreted
-from ._columns import Chosen, Computed, Leaf
-from ._filters import Filter, is_glob
-from ._formulas import Cut, formula
+from . import _core, _reinterpreted
+from ._filters import Filter
+from ._formulas import Cut, Formula, formula
+from ._registry import registered
 from .errors import (
     ArgumentTypeError,
     InvalidArgumentError,
     KeyInFileError,
     UnreadableWarning,
+    UnsupportedError,
     warn,
 )
 
 if TYPE_CHECKING:
     from ._core import ColumnInfo
+    from ._entries import EntrySelection
+    from ._libraries import Library
+    from ._registry import Decoder
     from ._table import InFile
     from .interpretation import Interpretation
+    from .tree import Branch
 
 
 Column = TypeVar("Column", "Chosen", "Chosen | Computed")
@@ -48,6 +54,118 @@ class Place(Protocol):
 
     def _filtered(self, choice: ColumnQuery) -> list[tuple[str, ColumnInfo]]:
         """What the filters of a call accept, by name."""
+
+
+#: What the engine calls a column: its address and, of a field at the top, those in it to keep.
+Key = tuple[str, tuple[str, ...] | None]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """What the engine reads as one column."""
+
+    info: ColumnInfo
+    #: Of a field at the top, the paths of those in it that are kept; without them a field comes in
+    #: the lists that it is in.
+    keep: tuple[str, ...] | None = None
+
+    @cached_property
+    def key(self) -> Key:
+        """What the engine calls it."""
+        return self.info.address, self.keep
+
+    @property
+    def path(self) -> str:
+        """What it is called in any file."""
+        return self.info.path
+
+    @cached_property
+    def decoder(self) -> Decoder | None:
+        """What :func:`farroot.register` was given for its type, or None."""
+        return registered(lambda: self.info.typename) if self.info.is_branch else None
+
+    def request(self, optional: bool = False) -> _core.ColumnRequest:
+        """What the engine is asked for; an optional column may be left out."""
+        as_bytes = self.decoder is not None
+        return _core.ColumnRequest(
+            self.info.address, optional=optional, as_bytes=as_bytes, keep=self.keep
+        )
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether this version can read it, as far as its type tells."""
+        if self.decoder is not None:
+            return True
+        try:
+            self.info.datashape(self.keep)
+        except UnsupportedError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A column of the result that is read: one, or several under the name of their parent."""
+
+    name: str
+    leaf: Leaf
+    parts: tuple[Chosen, ...] | None = None
+    #: Whether it is left out where its data cannot be read, since the caller did not name it.
+    optional: bool = False
+    #: The branch and how its bytes are read, where not as the branch's own type says.
+    reinterpreted: tuple[Branch, Interpretation] | None = None
+
+    @property
+    def title(self) -> str | None:
+        """What the file says of a branch."""
+        return self.leaf.info.title if self.leaf.info.is_branch else None
+
+    def leaves(self) -> Iterator[Leaf]:
+        """What is read for it."""
+        if self.parts is None:
+            yield self.leaf
+        else:
+            for part in self.parts:
+                yield from part.leaves()
+
+    def array(
+        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
+    ) -> Any:
+        """Its array, from decoded columns by key."""
+        if self.parts is not None:
+            there = [part for part in self.parts if part.is_in(columns)]
+            return into.nested({part.name: part.array(columns, into, rows) for part in there})
+        column, decode = columns[self.leaf.key], self.leaf.decoder
+        if self.reinterpreted is not None:
+            return into.computed(_reinterpreted.array(column, *self.reinterpreted, into), rows)
+        if decode is not None:
+            return into.computed(decode(column), rows)
+        is_branch = self.leaf.info.is_branch
+        return into.of_branch(column, rows) if is_branch else into.array(column, rows)
+
+    def is_in(self, columns: Mapping[Any, _core.Column]) -> bool:
+        """Whether any of it has been read."""
+        return any(leaf.key in columns for leaf in self.leaves())
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A column of the result that is computed from others."""
+
+    name: str
+    formula: Formula
+    optional: bool = False
+
+    def leaves(self) -> Iterator[Leaf]:
+        """What is read for it."""
+        return self.formula.leaves()
+
+    def array(
+        self, columns: Mapping[Any, _core.Column], into: Library, rows: EntrySelection
+    ) -> Any:
+        """Its array, from decoded columns by key."""
+        used = {leaf.key: columns[leaf.key] for leaf in self.leaves()}
+        return into.computed(self.formula.evaluated(used), rows)
 
 
 @dataclass(frozen=True)
@@ -85,7 +203,7 @@ class ColumnQuery:
         """
         if self.cut is None:
             return None
-        return Cut(formula(self.cut, place, self.all_aliases(place)))
+        return Cut(_formula(self.cut, place, self.all_aliases(place)))
 
     def all_aliases(self, place: Place) -> Mapping[str, str]:
         """The call's own aliases and those of the file."""
@@ -117,7 +235,8 @@ class ColumnQuery:
         Raises:
             ArgumentTypeError: for what is no interpretation.
         """
-        return _reinterpreted.pairs(self.expressions)
+        is_text = isinstance(self.expressions, str | None)
+        return None if is_text else _reinterpreted.pairs(self.expressions)
 
     def in_order(self, columns: Sequence[Ordered]) -> Sequence[Ordered]:
         """The columns as often as they are named, in the order of the names."""
@@ -165,7 +284,7 @@ def _columns(place: Place, text: str, infos: list[ColumnInfo]) -> list[Chosen]:
     """The columns that a text stands for: what is named as it is, or what a glob matches."""
     if not infos:
         return []
-    if not is_glob(text) or infos[0].path == text:
+    if not _core.is_glob(text) or infos[0].path == text:
         return [one(text, infos[0])]
     if not infos[0].is_branch:
         return [one(info.path, info) for info in infos]
@@ -175,11 +294,23 @@ def _columns(place: Place, text: str, infos: list[ColumnInfo]) -> list[Chosen]:
 
 def _computed(place: Place, text: str, aliases: Mapping[str, str]) -> Computed:
     try:
-        return Computed(text, formula(text, place, aliases))
+        return Computed(text, _formula(text, place, aliases))
     except InvalidArgumentError:
-        if not is_glob(text) or text in aliases:
+        if not _core.is_glob(text) or text in aliases:
             raise
     raise KeyInFileError(f"nothing that can be read matches {text!r}; in {place.table.address}")
+
+
+def _formula(text: str, place: Place, aliases: Mapping[str, str]) -> Formula:
+    """Reads a formula; errors as :func:`formula`, and `KeyInFileError` for an unknown name."""
+
+    def leaf(name: str) -> Leaf:
+        info = place.table._live().column(name, place._number)
+        if info.is_group:
+            raise InvalidArgumentError(f"{name!r} in {text!r} only groups other branches")
+        return Leaf(info)
+
+    return formula(text, leaf, aliases)
 
 
 def reinterpret(place: Place, column: Chosen | Computed, wanted: Interpretation) -> Chosen:

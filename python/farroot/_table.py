@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from . import _core, _libraries, _places
 from ._arrays import Readable
-from ._columns import Chosen
 from ._entries import StepSize, entry_range
 from ._filters import Filter
 from ._kinds import as_file, open_table
@@ -18,7 +17,7 @@ from ._named import Column
 from ._places import ChainFile
 from ._process import Live, NothingToClose
 from ._reading import ReadRequest, Selection
-from ._selection import ColumnQuery
+from ._selection import Chosen, ColumnQuery
 from ._shown import shown
 from ._steps import Report
 from ._uproot import taken

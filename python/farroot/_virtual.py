@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ._columns import Leaf
     from ._reading import ReadRequest
+    from ._selection import Leaf
 
 _FORM_KEY = "node{id}"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from uuid import UUID
 
-from . import _core
+from . import _core, _html
 from ._addresses import Address, split
 from ._classes import make
 from ._filters import Filter, predicate
@@ -362,8 +362,6 @@ class Directory(NothingToClose, Explained):
         return self.keys(cycle=False)
 
     def _repr_html_(self) -> str:
-        from . import _html
-
         prefix = f"{self._path}/" if self._path else ""
         rows = [
             (f"{path.removeprefix(prefix)};{cycle}", classname, title)

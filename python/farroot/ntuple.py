@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from . import _core
 from ._arrays import Readable
-from ._columns import Chosen, Leaf
-from ._filters import is_glob
 from ._kinds import makes
 from ._reading import Selection
-from ._selection import ColumnQuery, Place
+from ._selection import Chosen, ColumnQuery, Leaf, Place
 from ._shown import shown
 from ._table import ColumnOf, InFile
 from ._uproot import taken
@@ -130,7 +129,7 @@ class Field(ColumnOf["Field"], HasFields):
             return [field.path for _, field in self._items(*filters)]
         paths = []
         for name in query.names():
-            matching = self.values(filter_name=name) if is_glob(name) else []
+            matching = self.values(filter_name=name) if _core.is_glob(name) else []
             if not matching or name in self:
                 matching = [self[name]]
             paths += [field.path for field in matching]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from . import _html
+from ._progress import size
+
 if TYPE_CHECKING:
     from . import _core
 
@@ -57,9 +60,6 @@ class Plan(list[Planned]):
         return sum(each.stored_bytes for each in self)
 
     def _repr_html_(self) -> str:
-        from . import _html
-        from ._progress import size
-
         parts = []
         for each in self:
             head = f"{each.file_path}:{each.object_path}, {size(each.stored_bytes)}"

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from . import _core
+from . import _core, _html
 from .errors import InvalidArgumentError
 
 
@@ -65,8 +65,6 @@ class IoReport(Mapping[str, Any]):
         printer.text(self._text)
 
     def _repr_html_(self) -> str:
-        from . import _html
-
         return _html.report(self)
 
 

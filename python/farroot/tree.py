@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from . import _core, _reinterpreted
 from ._arrays import Readable
-from ._columns import Leaf
+from ._classes import make
 from ._figures import Stored, of_chain
 from ._kinds import makes
 from ._reading import Selection
 from ._registry import Decoder, opaque, registered
-from ._selection import one, reinterpret
+from ._selection import Leaf, one, reinterpret
 from ._shown import shown
 from ._table import ColumnOf, InFile, warn_if_recovered
 from ._uproot import taken
 from .errors import InvalidArgumentError, KeyInFileError, UnsupportedError
 from .friends import Index
+from .objects import made
 
 if TYPE_CHECKING:
     from ._types import Filters, LibraryName
@@ -139,9 +140,6 @@ class Tree(InFile["Branch"], HasBranches):
 
     def _object(self) -> Any:
         """The TTree itself."""
-        from ._classes import make
-        from .objects import made
-
         if self._known_object is None:
             found = self._live().file.object(self._object_path, make, opaque())
             self._known_object = made(found)

@@ -216,6 +216,12 @@ pub fn matching(py: Python<'_>, pattern: &str) -> PyResult<Vec<String>> {
     wait(py, &engine, engine.remote().matching(pattern))?.map_err(|error| exception(py, &error))
 }
 
+/// Whether a name is meant as a glob. Square brackets alone are not: names have them.
+#[pyfunction]
+pub fn is_glob(text: &str) -> bool {
+    engine::is_glob(text)
+}
+
 /// `FILE:TREE` as the file and, where there is one, the tree.
 #[pyfunction]
 pub fn split_tree(address: &str) -> (&str, Option<&str>) {

@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::copy::{CopyProgress, copy};
     #[pymodule_export]
-    use super::file::{Contents, File, matching, open_file, open_table, split_tree};
+    use super::file::{Contents, File, is_glob, matching, open_file, open_table, split_tree};
     #[pymodule_export]
     use super::formula::{Formula, Operation, formula_functions};
     #[pymodule_export]

@@ -12,6 +12,7 @@ import pytest
 import uproot
 
 import farroot
+from farroot._core import main
 
 from .conftest import ENTRIES
 
@@ -210,6 +211,19 @@ def test_what_is_no_cut_is_refused(place: str, wrong: str, told: str) -> None:
     with pytest.raises((farroot.InvalidArgumentError, farroot.KeyInFileError)) as caught:
         tree_at(place).arrays(COLUMNS, wrong, aliases=aliases)
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["int8 >", "0 < int8 < 5", "bool && bool", "open('x')", "abs(x=int8) > 0", "int8 = 1"]
+)
+def test_the_shell_reads_formulas_alike(
+    place: str, wrong: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Cuts of the shell had a grammar of their own, with other words for what is wrong."""
+    with pytest.raises(farroot.InvalidArgumentError) as caught:
+        tree_at(place).arrays("int8", wrong)
+    assert main(["farroot", "cat", place, "-c", "int8", "--cut", wrong]) != 0
+    assert str(caught.value) in capfd.readouterr().err
 
 
 def test_what_numpy_refuses_comes_as_it_is(place: str) -> None:

@@ -102,7 +102,9 @@ def to_layout(column: Column) -> Any:
             if len(index) == 0:
                 return nothing
             return ak.contents.IndexedOptionArray(ak.index.Index64(index), nothing)
-        case _core.WithParameter("objects", _core.Union(tags, index, contents)) if (tags >= 0).all():
+        case _core.WithParameter("objects", _core.Union(tags, index, contents)) if (
+            tags >= 0
+        ).all():
             # Parts with and without a missing alternative are not joined well.
             return ak.contents.UnionArray(
                 ak.index.Index8(tags),

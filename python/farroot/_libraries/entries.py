@@ -36,7 +36,9 @@ def to_entries(column: Column, *, nested: bool = False) -> NDArray[Any]:
         case _core.WithParameter("set", _core.List(offsets, content)):
             inner = _core.slices(offsets, to_entries(content, nested=True))
             return _objects(map(STLSet, inner))
-        case _core.WithParameter("bitset", content) | _core.Regular(_, _, _core.WithParameter("bitset", content)):
+        case _core.WithParameter("bitset", content) | _core.Regular(
+            _, _, _core.WithParameter("bitset", content)
+        ):
             return _objects(map(STLBitSet, to_numpy(content)))
         case _core.List(offsets, content):
             inner = _core.slices(offsets, to_entries(content, nested=True))
