@@ -1,4 +1,7 @@
-//! Just enough understanding of `Cargo.toml`: which dependencies a table names.
+//! Just enough understanding of `Cargo.toml`: which dependencies a table names, and what a library
+//! is called.
+
+use crate::repository::{files_ending, report, text};
 
 /// Names in `[dependencies]`, `[dev-dependencies]` ... of a manifest, also written as
 /// `[dependencies.name]` or below a `[target...]`.
@@ -29,4 +32,28 @@ fn dependencies_are_found_however_written() {
                     [dev-dependencies]\nproptest = \"1\"\n[target.'cfg(unix)'.dependencies]\nlibc = \"0.2\"\n";
     assert_eq!(dependencies(manifest, "dependencies"), ["bytes", "tokio", "serde", "libc"]);
     assert_eq!(dependencies(manifest, "dev-dependencies"), ["proptest"]);
+}
+
+/// A library that is called otherwise than its package.
+fn renamed(manifest: &str) -> Option<&str> {
+    let library = manifest.split("\n[lib]\n").nth(1)?.split("\n[").next()?;
+    library.lines().find_map(|line| line.strip_prefix("name = "))
+}
+
+#[test]
+fn libraries_have_the_names_of_their_crates() {
+    let manifests = files_ending(&["Cargo.toml"]).into_iter();
+    // Python finds the extension module by the name of its file, farroot/_core.
+    let rust = manifests.filter(|path| path != "python/Cargo.toml");
+    let name = |path: String| {
+        let manifest = text(&path)?;
+        let name = renamed(&manifest)?;
+        Some(format!("{path}: remove the library's name {name}: dependants call it as they like"))
+    };
+    report(rust.filter_map(name).collect());
+    assert_eq!(renamed("[package]\nname = \"a\"\n\n[lib]\nname = \"b\"\n"), Some("\"b\""));
+    assert_eq!(
+        renamed("[package]\nname = \"a\"\n\n[lib]\ntest = false\n\n[[bin]]\nname = \"c\""),
+        None
+    );
 }

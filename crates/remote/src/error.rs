@@ -74,7 +74,7 @@ struct Advice {
 }
 
 /// An error in the words of one reader.
-struct Said<'a>(&'a Error, Reader);
+struct Shown<'a>(&'a Error, Reader);
 
 impl Error {
     /// An error that trying again does not mend, except where the kind says otherwise.
@@ -196,7 +196,7 @@ impl Error {
 
     /// The error as one line for this reader.
     pub fn said_to(&self, reader: Reader) -> String {
-        Said(self, reader).to_string()
+        Shown(self, reader).to_string()
     }
 
     /// That so many bytes are more than there is memory for.
@@ -231,11 +231,11 @@ impl std::error::Error for Error {}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Said(self, Reader::Shell).fmt(f)
+        Shown(self, Reader::Shell).fmt(f)
     }
 }
 
-impl fmt::Display for Said<'_> {
+impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (inner, reader) = (&self.0.0, self.1);
         write!(f, "{}", shown(&inner.message))?;

@@ -17,14 +17,21 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::report::count;
 use crate::source::{Command, FileInfo, FileLocation, FileRef, Server};
 
-/// A file to which a caller holds a handle.
-pub struct FileState {
-    pub store: ByteStore,
+/// An open that has not been answered.
+pub struct PendingOpen {
+    pub reply: oneshot::Sender<Result<Opened>>,
+    /// Records what the caller waits for.
+    pub activity: Activity,
     /// The first bytes, which the open brings and others may want as well, of a file that is read
     /// from before it is open.
     pub early_head: Option<Range<u64>>,
-    /// The callers that wait for the open, and the activities that record what they wait for.
-    pub opener: Option<(oneshot::Sender<Result<Opened>>, Activity)>,
+}
+
+/// A file to which a caller holds a handle, or will.
+pub struct FileState {
+    pub store: ByteStore,
+    /// None once it is open.
+    pub opening: Option<PendingOpen>,
     /// What each server has said of the file.
     pub infos: BTreeMap<ServerId, FileInfo>,
     /// The server whose answer says what the file is that is read.
@@ -50,11 +57,10 @@ pub struct FileState {
 }
 
 impl FileState {
-    pub fn new(activity: Activity, opener: oneshot::Sender<Result<Opened>>) -> Self {
+    pub fn new(activity: Activity, reply: oneshot::Sender<Result<Opened>>) -> Self {
         FileState {
             store: ByteStore::default(),
-            early_head: None,
-            opener: Some((opener, activity)),
+            opening: Some(PendingOpen { reply, activity, early_head: None }),
             infos: BTreeMap::new(),
             first: None,
             sources: BTreeMap::new(),
@@ -126,15 +132,15 @@ impl FileState {
 
     /// Answers an open that cannot even begin.
     pub fn refuse(self, error: Error) {
-        if let Some((opener, _)) = self.opener {
-            let _ = opener.send(Err(error));
+        if let Some(opening) = self.opening {
+            let _ = opening.reply.send(Err(error));
         }
     }
 
     /// Updates the activity of an open that has not been answered.
     pub fn with_activity(&self, what: impl FnOnce(&Activity)) {
-        if let Some((_, activity)) = &self.opener {
-            what(activity);
+        if let Some(opening) = &self.opening {
+            what(&opening.activity);
         }
     }
 

@@ -198,7 +198,7 @@ impl Driver {
     }
 
     pub(super) fn somebody_waits(&self, file: FileId) -> bool {
-        let opens = self.files.get(&file).is_some_and(|state| state.opener.is_some());
+        let opens = self.files.get(&file).is_some_and(|state| state.opening.is_some());
         let waits = |member: &Member| member.state == MemberState::Waiting;
         opens || self.groups.values().any(|g| g.file == file && g.members.iter().any(waits))
     }

@@ -87,7 +87,7 @@ impl Driver {
         let Some(file) = self.files.get_mut(&state.file) else { return };
         let range = offset..offset + bytes.len() as u64;
         // An open brings one byte of an opaque file, since some byte has to be asked for.
-        if state.is_open && file.opener.is_some() && !state.joins && !file.is_opaque {
+        if state.is_open && file.opening.is_some() && !state.joins && !file.is_opaque {
             // The open alone asks for the ends of the file.
             self.trace.wanted(state.file.0, bytes.len() as u64, true);
         }

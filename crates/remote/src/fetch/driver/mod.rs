@@ -232,8 +232,8 @@ impl Driver {
         for (name, error) in &state.errors {
             self.trace.note(Some(file.0), format!("{name} is not used: {error}"));
         }
-        if let Some(begun) = early {
-            state.early_head = Some(0..head);
+        if let (Some(begun), Some(opening)) = (early, &mut state.opening) {
+            opening.early_head = Some(0..head);
             let source = self.servers[first].name.to_string();
             let _ = begun.send(Begun { file, source });
         }
@@ -261,7 +261,7 @@ impl Driver {
             state.sources.insert(source, (server, there));
             self.sources.insert(source, file);
             let connected = self.trace.is_connected(&self.servers[&server].name);
-            if !connected && state.opener.is_some() {
+            if !connected && state.opening.is_some() {
                 self.trace.unconnected(file.0);
             }
             state.with_activity(|activity| activity.enter(opening(connected)));
@@ -505,8 +505,8 @@ impl Driver {
             Event::OpenFailed { file, why } => {
                 let Some(state) = self.files.get_mut(&file) else { return };
                 let error = state.error_of(&why);
-                if let Some((opener, _)) = state.opener.take() {
-                    let _ = opener.send(Err(error));
+                if let Some(opening) = state.opening.take() {
+                    let _ = opening.reply.send(Err(error));
                 }
                 self.close(file);
             }
@@ -544,10 +544,10 @@ impl Driver {
     fn answer_open(&mut self, id: FileId) {
         let Some(file) = self.files.get_mut(&id) else { return };
         let (Some(info), Some(server)) = (file.info().cloned(), file.first) else { return };
-        let Some((opener, activity)) = file.opener.take() else { return };
-        activity.enter(Phase::Metadata);
+        let Some(opening) = file.opening.take() else { return };
+        opening.activity.enter(Phase::Metadata);
         let source = self.servers.get(&server);
-        let delivered = match &file.early_head {
+        let delivered = match &opening.early_head {
             // What others wait for stays.
             Some(head) => {
                 let head = head.start..head.end.min(info.size);
@@ -562,7 +562,7 @@ impl Driver {
             source: source.map_or_else(String::new, |state| state.name.to_string()),
         };
         self.scheduler.forget_open(self.clock.now(), id);
-        if opener.send(Ok(opened)).is_err() {
+        if opening.reply.send(Ok(opened)).is_err() {
             self.close(id);
         }
     }

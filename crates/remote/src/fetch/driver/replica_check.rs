@@ -46,7 +46,7 @@ impl Driver {
         let error = changed.or_else(|| other_size(size, info.size));
         match error {
             Some(error) => {
-                let is_opening = file.opener.is_some();
+                let is_opening = file.opening.is_some();
                 self.reject_source(id, source, error.retryable(is_opening));
             }
             None => drop(file.infos.insert(*server, info)),
@@ -144,7 +144,7 @@ impl Driver {
         file.rejected.insert(source);
         // One byte shows that it can be read, and is not delivered.
         let used = self.trace.received_from(id.0, &name).saturating_sub(1);
-        let used = match file.opener.is_some() || used == 0 {
+        let used = match file.opening.is_some() || used == 0 {
             true => String::new(),
             false => format!("; {} of it have been used", size(used)),
         };
