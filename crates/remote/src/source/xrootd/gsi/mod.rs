@@ -1,8 +1,6 @@
 //! What gsi needs of the outside: the user's certificates and key, randomness, and a judgement of
 //! the server's certificate.
 
-#![allow(dead_code, reason = "the driver takes it from here")]
-
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -53,6 +51,10 @@ pub fn credential(wallet: &Wallet, host: &str) -> Result<Box<GsiCredential>, Str
 /// What is known here of a refusal for which servers have few words: what they call expired may be
 /// not valid yet.
 pub fn explain(wallet: &Wallet, refusal: &str) -> Option<String> {
+    // What was decided here has its reason already; servers give theirs with a number.
+    if !refusal.contains("(error ") {
+        return None;
+    }
     let identity = wallet.identity().ok()??;
     let Identity { subject, place, not_before, .. } = &identity;
     if let Ok(wait) = not_before.duration_since(SystemTime::now()) {

@@ -16,6 +16,8 @@ use xrootd::profile::Profile;
 
 use super::bed::{Grid, Party, Xrootd, content};
 use super::*;
+use crate::source::network::Tcp;
+use crate::{Config, Remote};
 
 /// What came of reading the file.
 struct Told {
@@ -263,4 +265,51 @@ fn nothing_of_the_key_is_printed() {
     let marker = format!("{:?}", &key.serialize_der()[100..110]);
     assert!(!text.contains(marker.trim_matches(['[', ']'])), "{text}");
     assert!(!text.contains("PRIVATE"), "{text}");
+}
+
+/// Reads the file as users do.
+async fn read_by_remote(wallet: Wallet, host: &str, port: u16) -> crate::Result<Vec<u8>> {
+    let config = Config { wallet, ..Config::default() };
+    let network = Arc::new(Tcp::new(config.connect_timeout));
+    let address = format!("root://{host}:{port}//store/a.bin");
+    let file = Remote::start(config, network).open_bytes(&address).await?;
+    let pieces = file.fetch(&[0..content().len() as u64]).await?;
+    Ok(pieces.into_iter().flat_map(|(_, bytes)| bytes.to_vec()).collect())
+}
+
+/// Each cause of a login that fails is named, with what helps.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn users_are_told_what_is_wrong_and_what_helps() {
+    let Some((grid, server)) = bed() else { return };
+    let proxy = grid.proxy("proxy", 2020..2048);
+    let wallet = |shown: Option<&Path>| grid.wallet(shown, "certificates");
+    let bytes = read_by_remote(wallet(Some(&proxy)), "localhost", server.port).await.unwrap();
+    assert!(bytes == content());
+    let stranger = grid.stranger.user(&grid.keys[0]);
+    let expired = grid.proxy("expired", 2020..2021);
+    let future = grid.proxy("future", 2040..2048);
+    let foreign = grid.certificate("foreign", &stranger);
+    let causes: [(Wallet, &[&str]); 5] = [
+        (wallet(None), &["is not there", "X509_USER_PROXY", "voms-proxy-init"]),
+        (wallet(Some(&expired)), &["expired", " ago", "voms-proxy-init"]),
+        (wallet(Some(&future)), &["not valid yet", "the clock may be wrong"]),
+        (wallet(Some(&foreign)), &["does not know the authority", "/CN=Another CA"]),
+        (grid.wallet(Some(&proxy), "strangers"), &["not trusted: ", "/CN=The CA", "X509_CERT_DIR"]),
+    ];
+    for (wallet, words) in causes {
+        let error = read_by_remote(wallet, "localhost", server.port).await.unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Unauthenticated, "{error}");
+        let text = error.to_string();
+        for word in words {
+            assert!(text.contains(word), "{word:?}: {text}");
+        }
+        assert!(!text.contains("PRIVATE"));
+    }
+    // The server's name, not the user's certificate, is what is wrong.
+    let host = grid.authority.host("other.example.org", &["other.example.org"], &grid.keys[0]);
+    let Some(other) = Xrootd::start(&grid, "other", &host) else { return };
+    let error = read_by_remote(wallet(Some(&proxy)), "localhost", other.port).await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("the certificate of localhost is for other.example.org"), "{text}");
+    assert!(!text.contains("voms-proxy-init"), "{text}");
 }
