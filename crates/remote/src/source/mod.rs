@@ -27,6 +27,7 @@ mod identity;
 pub mod local;
 pub mod network;
 pub mod one_shot;
+mod pelican;
 pub mod servers;
 mod spool;
 pub mod tls;

@@ -157,7 +157,23 @@ async fn described(
     config: &Config,
     network: Arc<dyn Network>,
 ) -> Result<FileLocations> {
-    let part = FileEnd::Head(metalink::BYTES_MAX);
+    let document = document(url, metalink::BYTES_MAX, config, network).await?;
+    let metalink =
+        Metalink::parse(&document, url).map_err(|error| error.with_url(url.to_string()))?;
+    Ok(metalink.into())
+}
+
+/// A short document, up to so many bytes of it.
+///
+/// # Errors
+/// Whatever keeps it from being read.
+pub async fn document(
+    url: &Address,
+    bytes_max: u64,
+    config: &Config,
+    network: Arc<dyn Network>,
+) -> Result<Vec<u8>> {
+    let part = FileEnd::Head(bytes_max);
     let question = |file| Command::Open { request: REQUEST, file, part };
     let (_, events) = ask(url, config, network, question).await?;
     let mut document = Vec::new();
@@ -169,9 +185,7 @@ async fn described(
             document.extend_from_slice(&bytes);
         }
     }
-    let metalink =
-        Metalink::parse(&document, url).map_err(|error| error.with_url(url.to_string()))?;
-    Ok(metalink.into())
+    Ok(document)
 }
 
 /// Another server that has a file, by opening it at a redirector, with the hosts that have

@@ -6,15 +6,16 @@ use super::Server;
 use super::http::HttpServer;
 use super::local::LocalServer;
 use super::network::Network;
+use super::pelican::PelicanServer;
 use super::xrootd::XrootdServer;
 use crate::address::{Address, Scheme};
 use crate::config::Config;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 /// The server that a file's address names.
 ///
 /// # Errors
-/// `Unsupported` for schemes that this version does not speak.
+/// `InvalidArgument` for an address, or settings, that name no server.
 pub fn server_for(
     url: &Address,
     config: &Config,
@@ -25,12 +26,7 @@ pub fn server_for(
         Scheme::Http | Scheme::Https | Scheme::S3 => {
             Ok(Arc::new(HttpServer::new(url, config, network)?))
         }
+        Scheme::Pelican => Ok(Arc::new(PelicanServer::new(url, config, network)?)),
         Scheme::Root | Scheme::Roots => Ok(Arc::new(XrootdServer::new(url, config, network)?)),
-        // Its director is asked first.
-        encrypted @ Scheme::Pelican => {
-            let what = format!("{} is not supported by this version", encrypted.name());
-            let error = Error::new(ErrorKind::Unsupported, what).with_url(url.to_string());
-            Err(error.with_advice("use root:// or http:// where the server has it"))
-        }
     }
 }

@@ -13,6 +13,7 @@ mod http_server;
 mod https;
 mod names;
 mod peers;
+mod pelican;
 mod protected;
 mod replaced;
 mod s3;

@@ -31,7 +31,7 @@ const ASKING_KEYS: [&str; 6] =
 pub struct Access {
     wallet: Wallet,
     is_encrypted: bool,
-    is_named: bool,
+    is_named: AtomicBool,
     has_password: bool,
     is_insecure: bool,
     has_warned: AtomicBool,
@@ -65,9 +65,9 @@ impl Access {
         let has_password = url.to_http().is_some_and(|url| !url.username().is_empty());
         Access {
             wallet: config.wallet.clone(),
-            is_encrypted: url.scheme() == Scheme::Https,
+            is_encrypted: matches!(url.scheme(), Scheme::Https | Scheme::Pelican),
             // Of S3 its own keys, which are no concern of a connection.
-            is_named: url.is_named() && url.scheme() == Scheme::Https,
+            is_named: AtomicBool::new(url.is_named() && url.scheme() == Scheme::Https),
             has_password,
             is_insecure: config.insecure,
             has_warned: AtomicBool::new(false),
@@ -77,6 +77,12 @@ impl Access {
 
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted
+    }
+
+    /// From now on the server is shown what the caller has: it wants it, and the caller has named
+    /// it. False where it has been so.
+    pub fn entrust(&self) -> bool {
+        self.is_encrypted && !self.is_named.swap(true, Ordering::Relaxed)
     }
 
     /// What the report is to say of a server that could be any: once.
@@ -103,7 +109,7 @@ impl Access {
         let mut shown = Introduction::default();
         if self.has_password {
             shown.what = What::Password;
-        } else if self.is_named {
+        } else if self.is_named.load(Ordering::Relaxed) {
             self.choose(&mut shown)?;
         }
         let trust = Trust::of(self.wallet.surroundings());
@@ -210,7 +216,7 @@ impl Access {
             ),
             What::Token(token) => of_token(token, url, now),
             What::Certificate(identity) => of_certificate(identity, now),
-            What::Nothing if !self.is_named => {
+            What::Nothing if !self.is_named.load(Ordering::Relaxed) => {
                 let sent = "nothing was shown, since another server has named this one";
                 (sent.into(), "name it in the address yourself, if you trust it".into())
             }

@@ -15,6 +15,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::address::NoBody;
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
+use super::director::{entrusted, explained};
 use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, RemainingRanges};
@@ -32,7 +33,7 @@ const DRAIN_BYTES_MAX: u64 = 256 << 10;
 pub enum Next {
     /// Another round, or the end.
     Again,
-    /// The same once more: the bucket is somewhere else.
+    /// The same once more: the bucket is somewhere else, or the director wants to know who asks.
     Moved,
     /// The server sends the whole file: here it is.
     Spool(Response<Incoming>),
@@ -191,6 +192,7 @@ impl Exchange<'_> {
             }
             Ok(Head::Redirected(location)) => {
                 let to = job.url().led_to(&location, Way::Redirect)?;
+                let to = entrusted(job.url(), to, response.headers());
                 self.note_plain(job.url(), &to);
                 self.discard(job.url(), response).await?;
                 Err(Stop::Redirected(Box::new(to)))
@@ -200,7 +202,13 @@ impl Exchange<'_> {
                 let text = "the server has not got the bytes and does not say the file's size";
                 self.refused(job, ask, status, Error::new(ErrorKind::Io, text))
             }
+            Err(_) if self.may_show_director(job, status) => {
+                self.discard(job.url(), response).await?;
+                self.transport.leave().await;
+                Ok(Next::Moved)
+            }
             Err(error) => {
+                let error = explained(error, job.url());
                 let error =
                     self.server.access.explain(error, status, response.headers(), job.url());
                 self.discard(job.url(), response).await?;

@@ -5,6 +5,7 @@ use hyper::header::{HeaderMap, LINK};
 
 use super::answer::{Head, judge};
 use super::digest;
+use super::director::entrusted;
 use super::exchange::Exchange;
 use super::job::{Job, Outcome};
 use crate::address::{Address, Way};
@@ -29,11 +30,12 @@ impl Exchange<'_> {
         let request = self.server.get(job.url(), Some("bytes=0-0"))?;
         let response = self.ask(job, &request).await?;
         let mut locations = locations(job.url(), response.headers());
-        let judged = judge(&response);
+        let (judged, headers) = (judge(&response), response.headers().clone());
         self.discard(job.url(), response).await?;
         if let Head::Redirected(location) = judged?
             && let Ok(url) = job.url().led_to(&location, Way::Redirect)
         {
+            let url = entrusted(job.url(), url, &headers);
             locations.insert(0, FileLocation { url, role: Role::Server });
         }
         self.driver.send(ConnectionEvent::Located { request: job.request, locations });
@@ -60,7 +62,11 @@ pub fn locations(from: &Address, headers: &HeaderMap) -> Vec<FileLocation> {
     let mut found: Vec<(u32, FileLocation)> =
         lines.flat_map(Links).filter_map(|link| link.place(from)).take(LINKS_MAX).collect();
     found.sort_by_key(|(priority, _)| *priority);
-    found.into_iter().map(|(_, place)| place).collect()
+    let entrust = |place: FileLocation| FileLocation {
+        url: entrusted(from, place.url, headers),
+        role: place.role,
+    };
+    found.into_iter().map(|(_, place)| entrust(place)).collect()
 }
 
 /// The links of one line.

@@ -27,6 +27,7 @@ mod address;
 mod answer;
 mod connection;
 mod digest;
+mod director;
 mod exchange;
 mod job;
 mod link;

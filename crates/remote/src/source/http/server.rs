@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use hyper::{Request, StatusCode};
 use parking_lot::Mutex;
+use url::Url;
 
 use super::access::Access;
 use super::address::{self, NoBody};
+use super::director;
 use super::s3::{self, Bucket};
 use crate::address::{Address, Scheme};
 use crate::clock;
@@ -28,6 +30,8 @@ pub struct HttpServer {
     port: u16,
     /// Where the server is one of S3.
     pub(super) bucket: Option<Bucket>,
+    /// Where it is the director of a federation.
+    director: Option<Url>,
     pub(super) http2: bool,
     pub(super) access: Arc<Access>,
     pub(super) config: Config,
@@ -75,6 +79,34 @@ impl HttpServer {
             }
             _ => return Err(wrong()),
         };
+        Ok(Self::at(url, (name, host, port), bucket, None, (config, network)))
+    }
+
+    /// The director of the federation that an address names; nothing is sent yet.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a director without a host.
+    pub fn director(
+        url: &Address,
+        director: Url,
+        config: &Config,
+        network: Arc<dyn Network>,
+    ) -> Result<Self> {
+        let place = director.host_str().map(str::to_owned).zip(director.port_or_known_default());
+        let (host, port) = place.ok_or_else(|| {
+            Error::new(ErrorKind::InvalidArgument, "the federation's director has no host")
+        })?;
+        let name = format!("director {host}:{port}");
+        Ok(Self::at(url, (name, host, port), None, Some(director), (config, network)))
+    }
+
+    fn at(
+        url: &Address,
+        (name, host, port): (String, String, u16),
+        bucket: Option<Bucket>,
+        director: Option<Url>,
+        (config, network): (&Config, Arc<dyn Network>),
+    ) -> Self {
         // Whether a server within TLS speaks it, is not asked: hardly one of the field does.
         let http2 = config.http2 && url.scheme() == Scheme::Http;
         let traits = ServerTraits {
@@ -90,11 +122,12 @@ impl HttpServer {
             checksums: false,
             one_range: false,
         };
-        Ok(HttpServer {
+        HttpServer {
             name,
             host,
             port,
             bucket,
+            director,
             http2,
             access: Arc::new(Access::new(url, config)),
             config: config.clone(),
@@ -106,7 +139,7 @@ impl HttpServer {
                 failures_of_several: 0,
                 files: BTreeMap::new(),
             }),
-        })
+        }
     }
 
     /// A request for these ranges of a file, or for all of it.
@@ -114,9 +147,10 @@ impl HttpServer {
     /// # Errors
     /// `InvalidArgument` where the address cannot be put into a request.
     pub(super) fn get(&self, url: &Address, range: Option<&str>) -> Result<Request<NoBody>> {
-        match &self.bucket {
-            Some(bucket) => bucket.get(url, range, self.http2, clock::seconds_since_1970()),
-            None => address::get(url, range, self.http2),
+        match (&self.bucket, &self.director) {
+            (Some(bucket), _) => bucket.get(url, range, self.http2, clock::seconds_since_1970()),
+            (None, Some(director)) => director::get(director, url, range, self.http2),
+            (None, None) => address::get(url, range, self.http2),
         }
     }
 

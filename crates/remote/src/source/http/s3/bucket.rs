@@ -1,13 +1,14 @@
 //! A bucket as requests for it need it: its place, which a server may correct once, and the keys.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use credentials::{S3Keys, S3Settings, Unusable, Wallet};
 use hyper::header::{AUTHORIZATION, DATE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Request, StatusCode};
 use parking_lot::Mutex;
 use secrecy::ExposeSecret;
+use tokio::time::Instant;
 
 use super::explain::{Asked, Shown, explain, is_elsewhere};
 use super::place::{Configured, Place};
