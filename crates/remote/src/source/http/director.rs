@@ -1,13 +1,11 @@
-//! The director of a federation (Pelican), as a server of HTTP: it redirects to a cache of the file,
-//! names further ones (`Link`), and says whether they want a token.
+//! The director of a federation (Pelican), as a server of HTTP: it redirects to a cache of the
+//! file, names further ones (`Link`), and says whether they want a token.
 
 use hyper::header::{HeaderMap, HeaderName};
 use hyper::{Request, StatusCode};
 use url::{Position, Url};
 
 use super::address::{NoBody, anonymous};
-use super::exchange::Exchange;
-use super::job::Job;
 use crate::address::{Address, Scheme};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -65,14 +63,10 @@ fn requires_token(headers: &HeaderMap) -> bool {
     })
 }
 
-impl Exchange<'_> {
-    /// Whether the director itself wants to know who asks, and now may: the same is to be asked
-    /// again, once, on a connection that says it.
-    pub fn may_show_director(&self, job: &Job, status: StatusCode) -> bool {
-        matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
-            && job.url().scheme() == Scheme::Pelican
-            && self.server.access.entrust()
-    }
+/// Whether a refusal is of who asks, where that has not been said yet.
+pub fn asks_who(url: &Address, status: StatusCode) -> bool {
+    let is_asked = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    is_asked && url.scheme() == Scheme::Pelican
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::address::NoBody;
 use super::answer::{Head, file_info, judge, may_be_any_range, may_be_their_number};
-use super::director::{entrusted, explained};
+use super::director::{asks_who, entrusted, explained};
 use super::job::{Ask, Form, Job, Outcome, Question, Stop};
 use super::multipart::{Item, Multipart};
 use super::range::{ContentRange, RemainingRanges};
@@ -202,7 +202,8 @@ impl Exchange<'_> {
                 let text = "the server has not got the bytes and does not say the file's size";
                 self.refused(job, ask, status, Error::new(ErrorKind::Io, text))
             }
-            Err(_) if self.may_show_director(job, status) => {
+            // On a connection that says it.
+            Err(_) if asks_who(job.url(), status) && self.server.access.entrust() => {
                 self.discard(job.url(), response).await?;
                 self.transport.leave().await;
                 Ok(Next::Moved)
