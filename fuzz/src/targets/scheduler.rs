@@ -236,7 +236,7 @@ impl World {
             // All of it, and the end.
             self.deliver(0, 4);
         }
-        assert!(self.wants.is_empty(), "waited for in vain: {:?}", self.wants);
+        assert!(self.wants.is_empty(), "never answered: {:?}", self.wants);
         assert_eq!(self.scheduler.snapshot().memory_bytes, 0, "memory is never given back");
     }
 }

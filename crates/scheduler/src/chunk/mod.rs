@@ -56,7 +56,7 @@ pub(crate) struct Chunk {
     pub waiters: Vec<Waiter>,
     /// Part of an open: kept without waiters.
     pub held: bool,
-    /// How often these bytes have been sent for in vain.
+    /// How many requests for these bytes have failed.
     pub attempts: u32,
 }
 

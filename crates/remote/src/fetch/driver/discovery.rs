@@ -262,7 +262,7 @@ impl Driver {
             // That there is no other is no news.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
-                let text = format!("{origin} was asked for other servers in vain: {error}");
+                let text = format!("{origin} was asked for other servers and named none: {error}");
                 self.trace.note(Some(id.0), text);
             }
         }

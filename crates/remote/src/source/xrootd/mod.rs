@@ -56,7 +56,7 @@ pub struct XrootdServer {
     encryption: Mutex<Option<&'static str>>,
     /// TLS that began without waiting for the server's consent has come to nothing.
     loses_hello: AtomicBool,
-    /// The user has been told that the server is not asked for proof.
+    /// The note that the server is not asked for proof has been sent.
     has_warned: AtomicBool,
     network: Arc<dyn Network>,
     /// What the server allows, as its connections have learnt it.

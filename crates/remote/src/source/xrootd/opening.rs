@@ -106,7 +106,7 @@ impl XrootdServer {
         made.await.map_err(|error| Error::new(ErrorKind::Io, error.to_string()))?
     }
 
-    /// The credential that the user has, as far as a look at files tells, for a server of which
+    /// The credential that the user has, as far as a look at files shows, for a server of which
     /// nothing is known.
     async fn at_hand(&self) -> Option<Method> {
         let may = |method: &Method| self.config.authentication.contains(method);

@@ -142,7 +142,7 @@ async fn what_is_wrong_with_a_token_is_said() {
     assert_eq!(elsewhere.kind(), ErrorKind::PermissionDenied);
     let text = elsewhere.to_string();
     assert!(text.contains("a token of ada") && text.contains("read:/other"), "{text}");
-    // Signed by someone else: the server's words, and nothing of the token.
+    // Signed by another issuer: the server's words, and nothing of the token.
     let forged = Bed::new().token("read:/", 3600);
     let text = said(Some(&forged)).await.to_string();
     assert!(text.contains("ztn: "), "{text}");

@@ -79,7 +79,7 @@ async fn a_token_that_expires_in_mid_read_is_read_again_from_its_file() {
     read_pieces(&config, port, renew).await.unwrap();
     assert_eq!(*door.shown.lock(), [TOKEN, NEW_TOKEN]);
 
-    // Where nobody renews it, the read ends with the server's reason.
+    // Where it is not renewed, the read ends with the server's reason.
     let door = self::door(Door { expires: Some((4, NEW_TOKEN)), ..Door::default() });
     let port = door.open(&bed).await;
     let config = bed.user(Some(TOKEN));
