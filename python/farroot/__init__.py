@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._config import config
 from ._core import __version__
+from ._credentials import Credential, credentials, with_credentials
 from ._places import ChainFile
 from ._progress import Progress
 from ._registry import register, unregister
@@ -113,6 +114,7 @@ __all__ = [
     "ConnectionFailedError",
     "Copied",
     "CorruptError",
+    "Credential",
     "Directory",
     "Error",
     "Field",
@@ -160,6 +162,7 @@ __all__ = [
     "concatenate",
     "config",
     "copy",
+    "credentials",
     "exceptions",
     "iterate",
     "num_entries",
@@ -168,6 +171,7 @@ __all__ = [
     "report",
     "reporting",
     "unregister",
+    "with_credentials",
 ]
 
 

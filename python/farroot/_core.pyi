@@ -51,6 +51,7 @@ __all__ = [
     "chain",
     "configure",
     "copy",
+    "credentials_found",
     "formula_functions",
     "is_glob",
     "main",
@@ -65,6 +66,7 @@ __all__ = [
     "split_tree",
     "strings",
     "timeline",
+    "with_access",
 ]
 
 @final
@@ -618,6 +620,21 @@ def copy(
     verify: bool,
     progress: CopyProgress | None,
 ) -> list[tuple[str, Path, int, int, str | None] | Error]: ...
+def credentials_found() -> list[str]:
+    """Where credentials are looked for and what is there, a line of JSON a place."""
+
+def with_access(
+    address: str,
+    token: str | None,
+    token_file: str | None,
+    proxy: str | None,
+    ccache: str | None,
+    s3_profile: str | None,
+    order: list[str] | None,
+    insecure: bool,
+) -> str:
+    """An address with what its caller says about credentials."""
+
 def configure(**settings: Any) -> dict[str, Any]: ...
 
 @final

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 from uuid import UUID
 
 from . import _core, _html
 from ._addresses import Address, split
 from ._classes import make
+from ._credentials import with_access
 from ._filters import Filter, predicate
 from ._kinds import as_table, makes, open_table
 from ._process import Live, NothingToClose
@@ -60,24 +61,54 @@ class Record(NamedTuple):
 
 
 @overload
-def open(path: os.PathLike[str] | Mapping[Any, None]) -> File: ...  # noqa: A001
+def open(  # noqa: A001
+    path: os.PathLike[str] | Mapping[Any, None],
+    *,
+    token: str | os.PathLike[str] | None = ...,
+    proxy: str | os.PathLike[str] | None = ...,
+    ticket_cache: str | None = ...,
+    s3_profile: str | None = ...,
+    auth: str | Iterable[str] | None = ...,
+    insecure: bool = ...,
+) -> File: ...
 
 
 @overload
-def open(path: str | Mapping[Any, str | None]) -> File | Tree | RNTuple | Any: ...  # noqa: A001
+def open(  # noqa: A001
+    path: str | Mapping[Any, str | None],
+    *,
+    token: str | os.PathLike[str] | None = ...,
+    proxy: str | os.PathLike[str] | None = ...,
+    ticket_cache: str | None = ...,
+    s3_profile: str | None = ...,
+    auth: str | Iterable[str] | None = ...,
+    insecure: bool = ...,
+) -> File | Tree | RNTuple | Any: ...
 
 
 @taken
 def open(  # noqa: A001
     path: Address | Mapping[Any, str | None],
+    *,
+    token: str | os.PathLike[str] | None = None,
+    proxy: str | os.PathLike[str] | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | Iterable[str] | None = None,
+    insecure: bool = False,
 ) -> Any:
     """Opens a file, or something in it.
+
+    Credentials that are not named are looked for in the usual places:
+    :func:`farroot.credentials` lists them.
 
     Args:
         path: A URL (``root://``, ``http://``, ``https://``, ``file://``) or a local path,
             with ``:object/path`` after it for something in the file; several URLs of the same
             file, with ``|`` between them, are read from at the same time; a path-like object,
             which is never split; or a dict of one file and the path in it.
+        token, proxy, ticket_cache, s3_profile, auth, insecure: As for
+            :func:`farroot.with_credentials`.
 
     Returns:
         A :class:`File`; with a path in it, the :class:`Tree`, :class:`RNTuple`,
@@ -88,6 +119,9 @@ def open(  # noqa: A001
         KeyInFileError: nothing of that name in the file.
     """
     url, within = split(path)
+    named = (token, proxy, ticket_cache, s3_profile, auth)
+    if insecure or any(one is not None for one in named):
+        url = with_access(url, *named, insecure)
     if within is None:
         return File(url)
     try:

@@ -8,6 +8,7 @@ mod column_info;
 mod columns;
 mod command;
 mod copy;
+mod credentials;
 mod cut;
 mod error;
 mod file;
@@ -42,6 +43,8 @@ mod _core {
     use super::command::main;
     #[pymodule_export]
     use super::copy::{CopyProgress, copy};
+    #[pymodule_export]
+    use super::credentials::{credentials_found, with_access};
     #[pymodule_export]
     use super::file::{Contents, File, is_glob, matching, open_file, open_table, split_tree};
     #[pymodule_export]

@@ -147,7 +147,9 @@ impl Address {
             (true, _) => Some(Arc::from("")),
             (false, _) => Some(self.meant.clone().unwrap_or_else(|| self.origin().into())),
         };
-        Ok(to.meant_for(meant))
+        // A file that names another server does not give that one what was meant for its own.
+        let is_own = way != Way::Mention || self.origin() == to.origin();
+        Ok(to.meant_for(meant).under(if is_own { &self.access } else { &None }))
     }
 }
 

@@ -7,6 +7,7 @@
 //! from outside ([`Address::led_to`], in [`follow`]), and an address from outside may not lead
 //! everywhere.
 
+mod access;
 mod follow;
 mod pelican;
 mod s3;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use url::{ParseError, Url};
 
+pub use access::CallAccess;
 pub use follow::Way;
 pub use s3::Object;
 pub use written::{join, parse, split_tree};
@@ -134,6 +136,9 @@ pub struct Address {
     /// Of one that comes from outside: the origin that the caller has named. What the caller has
     /// to show is for that one alone.
     meant: Option<Arc<str>>,
+    /// What the caller said about credentials, and the text with it.
+    access: Option<Arc<CallAccess>>,
+    whole: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -154,7 +159,8 @@ impl Address {
     /// # Errors
     /// `InvalidArgument` for what is neither, `Unsupported` for schemes that are not read.
     pub fn parse(text: &str) -> Result<Self> {
-        let address = Self::read(text)?;
+        let (bare, access) = access::split(text)?;
+        let address = Self::read(&bare)?.under(&access);
         let is_http = matches!(address.target, Target::Http(_) | Target::Pelican(_));
         if is_http && text.contains('#') && address.is_named() {
             // Never sent (RFC 9110, section 4.2.4): another file would be read than the one meant.
@@ -208,7 +214,7 @@ impl Address {
     }
 
     fn of(text: String, target: Target) -> Self {
-        Address { text, target, meant: None }
+        Address { text, target, meant: None, access: None, whole: None }
     }
 
     /// A local path, which is shown as it is given.
@@ -232,7 +238,7 @@ impl Address {
 
     /// As it was written, secrets included: to be opened again, not to be shown.
     pub fn as_str(&self) -> &str {
-        &self.text
+        self.whole.as_deref().unwrap_or(&self.text)
     }
 
     /// How the file is asked for.
@@ -350,7 +356,7 @@ impl Address {
                 Self::pelican(url)
             }
         };
-        there.meant_for(self.meant.clone())
+        there.meant_for(self.meant.clone()).under(&self.access)
     }
 
     /// The place without what it says of the one who asks: user, password and query.
@@ -358,8 +364,12 @@ impl Address {
     pub fn anonymous(&self) -> Self {
         let there = match &self.target {
             // A version is another content, for all who ask.
-            Target::Local(_) | Target::S3(_) => self.clone(),
-            Target::Pelican(_) => self.with_query(None),
+            Target::Local(_) | Target::S3(_) => Self::of(self.text.clone(), self.target.clone()),
+            Target::Pelican(url) => {
+                let mut url = url.clone();
+                url.set_query(None);
+                Self::pelican(url)
+            }
             Target::Xrootd(url) => {
                 Self::xrootd(xrootd::url::Url { user: None, cgi: None, ..url.clone() })
             }
@@ -404,7 +414,7 @@ impl Address {
                 Ok(if is_http { Self::http(beside) } else { Self::pelican(beside) })
             }
         }?;
-        Ok(there.meant_for(self.meant.clone()))
+        Ok(there.meant_for(self.meant.clone()).under(&self.access))
     }
 
     /// What of this name is in this directory of an XRootD server, or in what S3 has for one, as
@@ -417,7 +427,7 @@ impl Address {
             let slash = if object.key.is_empty() || object.key.ends_with('/') { "" } else { "/" };
             let child = Self::s3(object.with_key(format!("{}{slash}{name}", object.key)));
             return match Self::read(&child.text) {
-                Ok(same) if same == child => Ok(child),
+                Ok(same) if same == child => Ok(child.under(&self.access)),
                 _ => {
                     let what = "an address cannot name an object of this key";
                     let error = Error::new(ErrorKind::Unsupported, what).with_url(child.text);
@@ -437,7 +447,7 @@ impl Address {
         let path = format!("{}/{name}", url.path.trim_end_matches('/'));
         let text = format!("{folder}{slash}{name}{query}");
         let child = Self::as_written(xrootd::url::Url { path, ..url.clone() }, text)?;
-        Ok(child.meant_for(self.meant.clone()))
+        Ok(child.meant_for(self.meant.clone()).under(&self.access))
     }
 
     /// An XRootD address with a name from outside, which has to be read as it is written.
@@ -472,7 +482,8 @@ impl Address {
             Target::Xrootd(url) if url.has_token() => "+token",
             _ => "",
         };
-        format!("{}://{user}@{host}:{port}{named}{token}", self.scheme().name())
+        let scheme = self.scheme().name();
+        format!("{scheme}://{user}@{host}:{port}{named}{token}{}", self.access_key())
     }
 
     /// Scheme, host and port: for whom a credential is (RFC 6454, section 4).
@@ -495,7 +506,8 @@ impl Address {
 
     /// For another origin. The text says so, too, since addresses in files are opened by it.
     fn meant_for(self, meant: Option<Arc<str>>) -> Self {
-        let mut address = Address { meant, ..self };
+        let access = self.access.clone();
+        let mut address = Address { meant, access: None, whole: None, ..self };
         if let Target::Http(_) = address.target {
             let plain = address.text.split(MEANT).next().unwrap_or_default().len();
             address.text.truncate(plain);
@@ -504,7 +516,7 @@ impl Address {
                 address.text.push_str(meant);
             }
         }
-        address
+        address.under(&access)
     }
 }
 
@@ -589,7 +601,7 @@ impl fmt::Debug for Address {
 
 impl PartialEq for Address {
     fn eq(&self, other: &Self) -> bool {
-        self.target == other.target
+        self.target == other.target && self.access_key() == other.access_key()
     }
 }
 

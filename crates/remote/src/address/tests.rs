@@ -30,7 +30,7 @@ fn secrets_are_not_shown() {
         ("http://host/f?access_token=abc", "http://host/f?access_token=..."),
         ("http://host/f?X-Amz-Signature=abc&x=1", "http://host/f?X-Amz-Signature=...&x=..."),
         ("http://host/f?abc", "http://host/f?..."),
-        ("root://host//f?xrd.wantprot=unix", "root://host//f?xrd.wantprot=unix"),
+        ("root://host//f?xrd.wantprot=unix&tried=ds1", "root://host//f?tried=ds1"),
         ("http://me:secret@host:81/a%20b?authz=secret", "http://me@host:81/a%20b?authz=..."),
     ] {
         assert_eq!(address(text).to_string(), shown);

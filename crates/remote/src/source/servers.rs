@@ -21,6 +21,8 @@ pub fn server_for(
     config: &Config,
     network: Arc<dyn Network>,
 ) -> Result<Arc<dyn Server>> {
+    let own = url.access().map(|access| access.apply(config));
+    let config = own.as_ref().unwrap_or(config);
     match url.scheme() {
         Scheme::Local => Ok(Arc::new(LocalServer::new())),
         Scheme::Http | Scheme::Https | Scheme::S3 => {

@@ -1,0 +1,132 @@
+"""What a user has to show to servers, and what one call names of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import _core
+from .errors import ArgumentTypeError
+
+
+class Credential(NamedTuple):
+    """A place where a credential is looked for, and what is in it. Nothing secret is here."""
+
+    #: ``token``, ``x509``, ``kerberos`` or ``s3``.
+    kind: str
+    #: A variable, a file, a ticket cache.
+    where: str
+    #: ``used``, ``second`` (another one goes before it), ``unwanted`` (its kind is not asked for),
+    #: ``absent`` or ``unusable``.
+    state: str
+    #: The state in words; of one that cannot be used, the cause.
+    verdict: str
+    #: What to type so that it can be used.
+    remedy: str | None
+    #: Whose it is: a subject, a principal, the name of an access key.
+    owner: str | None
+    #: How long it is still valid.
+    left: timedelta | None
+    #: The permissions of its file, as ``"600"``.
+    mode: str | None
+    #: Its file.
+    path: Path | None
+    #: Who issued it, what it allows, whether it has VOMS attributes.
+    notes: tuple[str, ...]
+
+
+def credentials() -> list[Credential]:
+    """Tokens, proxies, tickets and keys of this user, in the order in which they are looked at.
+
+    No server is asked. In a shell: ``farroot auth``.
+    """
+    return [_credential(json.loads(line)) for line in _core.credentials_found()]
+
+
+def _credential(found: dict[str, Any]) -> Credential:
+    left, path = found["seconds_left"], found["path"]
+    return Credential(
+        kind=found["kind"],
+        where=found["where"],
+        state=found["state"],
+        verdict=found["verdict"],
+        remedy=found["remedy"],
+        owner=found["owner"],
+        left=None if left is None else timedelta(seconds=left),
+        mode=found["mode"],
+        path=None if path is None else Path(path),
+        notes=tuple(found["notes"]),
+    )
+
+
+def with_credentials(
+    address: str,
+    *,
+    token: str | os.PathLike[str] | None = None,
+    proxy: str | os.PathLike[str] | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | Iterable[str] | None = None,
+    insecure: bool = False,
+) -> str:
+    """An address that is opened with these credentials, for all that takes addresses.
+
+    It can be pickled and sent to other processes: paths go along, and are read there. A token that
+    is given as text does not; in another process the address is refused.
+
+    Args:
+        address: A URL, or several with ``|`` between them; a tree may follow. A local path stays
+            as it is.
+        token: A bearer token; a path-like object is a file that has one, read anew for each
+            connection.
+        proxy: A file with an X.509 proxy, or with a certificate and its key.
+        ticket_cache: A cache of Kerberos tickets, as ``KRB5CCNAME`` names one.
+        s3_profile: A profile of the files in ``~/.aws``.
+        auth: The kinds that may be used, the first one first: ``token``, ``x509``, ``kerberos``,
+            ``s3``, ``unix``. By default those that are named here or, where none is, any.
+        insecure: Whether servers are believed to be who they say they are. Others can then read
+            and change what is read, and have the token that is sent.
+    """
+    url, tree = _core.split_tree(address)
+    url = with_access(url, token, proxy, ticket_cache, s3_profile, auth, insecure)
+    return url if tree is None else f"{url}:{tree}"
+
+
+def with_access(
+    url: str,
+    token: Any,
+    proxy: str | os.PathLike[str] | None,
+    ticket_cache: str | None,
+    s3_profile: str | None,
+    auth: str | Iterable[str] | None,
+    insecure: bool,
+) -> str:
+    """As :func:`with_credentials`, of an address that no tree follows."""
+    secret, token_file = None, None
+    if isinstance(token, str):
+        secret = token
+    elif isinstance(token, os.PathLike):
+        token_file = _absolute(token)
+    elif token is not None:
+        kind = type(token).__name__
+        raise ArgumentTypeError(f"token is a token or the path of a file that has one, not {kind}")
+    names = auth.replace(",", " ").split() if isinstance(auth, str) else auth
+    return _core.with_access(
+        url,
+        secret,
+        token_file,
+        _absolute(proxy),
+        ticket_cache,
+        s3_profile,
+        None if names is None else list(names),
+        insecure,
+    )
+
+
+def _absolute(path: str | os.PathLike[str] | None) -> str | None:
+    """For processes that run elsewhere."""
+    return None if path is None else os.path.abspath(os.path.expanduser(os.fspath(path)))

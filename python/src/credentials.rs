@@ -1,0 +1,45 @@
+//! What a user has to show to servers, and what one call names of it.
+
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use credentials::{Choice, TokenFrom};
+use engine::{Config, Error, ErrorKind};
+use pyo3::prelude::*;
+use remote::address::CallAccess;
+
+use crate::error::exception;
+
+/// An address with what its caller says about credentials. A token that is given as text stays in
+/// this process.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
+pub fn with_access(
+    py: Python<'_>,
+    address: &str,
+    token: Option<String>,
+    token_file: Option<PathBuf>,
+    proxy: Option<PathBuf>,
+    ccache: Option<String>,
+    s3_profile: Option<String>,
+    order: Option<Vec<String>>,
+    insecure: bool,
+) -> PyResult<String> {
+    let order = order.map(|names| names.iter().map(|name| name.parse()).collect());
+    let order = order
+        .transpose()
+        .map_err(|wrong: String| exception(py, &Error::new(ErrorKind::InvalidArgument, wrong)))?;
+    let token = token.map(|token| TokenFrom::Secret(token.into()));
+    let token = token.or(token_file.map(TokenFrom::File));
+    let choice = Choice { token, proxy, ccache, s3_profile, order };
+    Ok(CallAccess { choice, insecure }.attach(address))
+}
+
+/// Where credentials are looked for and what is there, a line of JSON a place.
+#[pyfunction]
+pub fn credentials_found(py: Python<'_>) -> PyResult<Vec<String>> {
+    let wallet = Config::from_env().map_err(|error| exception(py, &error))?.wallet;
+    // It may read files far away and ask the Kerberos library.
+    let found = py.detach(|| wallet.candidates(SystemTime::now()));
+    Ok(found.iter().map(|candidate| candidate.json().to_string()).collect())
+}
