@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use credentials::{Choice, TokenFrom};
 use engine::{Config, Error, ErrorKind};
 use pyo3::prelude::*;
-use remote::address::CallAccess;
+use remote::address::{self, CallAccess};
+use remote::credentials::{Choice, TokenFrom};
 
 use crate::error::exception;
 
@@ -32,7 +32,7 @@ pub fn with_access(
     let token = token.map(|token| TokenFrom::Secret(token.into()));
     let token = token.or(token_file.map(TokenFrom::File));
     let choice = Choice { token, proxy, ccache, s3_profile, order };
-    Ok(CallAccess { choice, insecure }.attach(address))
+    Ok(address::with_access(address, &CallAccess { choice, insecure }))
 }
 
 /// Where credentials are looked for and what is there, a line of JSON a place.

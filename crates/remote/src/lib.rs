@@ -30,6 +30,7 @@ use parking_lot::RwLock;
 pub use checksum::{Algorithm, Checksum, Hasher};
 pub use config::{Checksums, Config, parse_bytes};
 pub use copy::{Copied, CopyOptions, Progress};
+pub use credentials;
 pub use error::{Error, ErrorKind, Reader, Result};
 pub use home::expanded;
 pub use listing::Listed;

@@ -11,13 +11,11 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use credentials::{Choice, Kind, TokenFrom, Wallet};
+use credentials::{Choice, Kind, TokenFrom};
 use parking_lot::Mutex;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Address, MEANT, written};
-use crate::config::Config;
 use crate::error::{Error, ErrorKind, Result};
 
 const TOKEN: &str = "xrd.ztn";
@@ -26,6 +24,10 @@ const CACHE: &str = "xrd.k5ccname";
 const ORDER: &str = "xrd.wantprot";
 const PROFILE: &str = "farroot.s3_profile";
 const GIVEN: &str = "farroot.given";
+
+/// Behind the text of an address that another one led to: the origin that the caller has named. A
+/// fragment, so that it is never sent, and by which a caller could only give up what is theirs.
+pub(super) const MEANT: &str = "#named-by=";
 
 /// What a parameter's value may hold as it is.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
@@ -67,21 +69,13 @@ impl Unwritten {
 }
 
 impl CallAccess {
-    /// An address, or several with `|` between them, with what this says.
-    pub fn attach(&self, address: &str) -> String {
-        let parameters = self.parameters();
-        let parts = written::parts(address).into_iter().map(|part| with(part, &parameters));
-        let parts: Vec<String> = parts.collect();
-        written::join(parts.iter().map(String::as_str))
+    /// One address with what this says.
+    pub(super) fn attached(&self, address: &str) -> String {
+        with(address, &self.parameters())
     }
 
-    /// The settings of a connection for which this was said.
-    pub fn apply(&self, config: &Config) -> Config {
-        let wallet: Wallet = config.wallet.with(self.choice.clone());
-        Config { wallet, insecure: self.insecure, ..config.clone() }
-    }
-
-    fn parameters(&self) -> String {
+    /// What tells connections for which this was said from others.
+    pub(super) fn parameters(&self) -> String {
         let path = |path: &Path| path.to_string_lossy().into_owned();
         let Choice { token, proxy, ccache, s3_profile, order } = &self.choice;
         let (secret, file) = match token {
@@ -170,8 +164,7 @@ pub(super) fn split(text: &str) -> Result<(Cow<'_, str>, Option<Arc<CallAccess>>
     let mut rest = Vec::new();
     for parameter in query.split('&') {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let taken = access.take(name, value);
-        if !taken.map_err(|error| error.with_url(super::shown(text)))? {
+        if !access.take(name, value)? {
             rest.push(parameter);
         }
     }
@@ -185,29 +178,13 @@ pub(super) fn split(text: &str) -> Result<(Cow<'_, str>, Option<Arc<CallAccess>>
     Ok((bare.into(), Some(Arc::new(access))))
 }
 
-impl Address {
-    /// What the caller said about credentials.
-    pub fn access(&self) -> Option<&CallAccess> {
-        self.access.as_deref()
-    }
-
-    /// The same address, opened as another one was asked to be.
-    pub(super) fn under(mut self, access: &Option<Arc<CallAccess>>) -> Self {
-        if let Some(access) = access {
-            self.whole = Some(with(&self.text, &access.parameters()));
-            self.access = Some(access.clone());
-        }
-        self
-    }
-
-    /// What tells this one's connections from those of others to the same server.
-    pub(super) fn access_key(&self) -> String {
-        self.access.as_ref().map(|access| access.parameters()).unwrap_or_default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use secrecy::ExposeSecret;
+
+    use super::super::{Address, Way, parse, with_access};
     use super::*;
 
     fn access(token: Option<TokenFrom>) -> CallAccess {
@@ -223,7 +200,7 @@ mod tests {
     fn what_was_said_goes_with_the_address_and_not_to_the_server() {
         let said = access(Some(TokenFrom::File("/run/bt".into())));
         for url in ["root://h//f?x=1", "https://h/f", "roots://h//f?a&b=%26", "http://h/f?"] {
-            let address = Address::parse(&said.attach(url)).unwrap();
+            let address = Address::parse(&with_access(url, &said)).unwrap();
             let plain = Address::parse(url).unwrap();
             assert_eq!(
                 address.query().filter(|q| !q.is_empty()),
@@ -240,20 +217,17 @@ mod tests {
             assert_eq!(choice.ccache.as_deref(), Some("FILE:/tmp/cc"));
             assert_eq!(choice.order, Some(vec![Kind::X509, Kind::Token]));
         }
-        assert_eq!(said.attach("/tmp/f.root"), "/tmp/f.root");
-        let several = said.attach("root://a//f|https://b/f");
-        assert_eq!(
-            written::parse(&several).unwrap().iter().filter(|a| a.access().is_some()).count(),
-            2
-        );
+        assert_eq!(with_access("/tmp/f.root", &said), "/tmp/f.root");
+        let several = with_access("root://a//f|https://b/f", &said);
+        assert_eq!(parse(&several).unwrap().iter().filter(|a| a.access().is_some()).count(), 2);
     }
 
     #[test]
     fn a_token_is_not_in_the_address_and_means_nothing_elsewhere() {
         let said = access(Some(TokenFrom::Secret("marker-token".into())));
-        let text = said.attach("https://h/f");
+        let text = with_access("https://h/f", &said);
         assert!(!text.contains("marker"), "{text}");
-        assert_eq!(text, said.attach("https://h/f"));
+        assert_eq!(text, with_access("https://h/f", &said));
         let address = Address::parse(&text).unwrap();
         assert!(!format!("{address:?} {}", address.server_key()).contains("marker"));
         let token = address.access().unwrap().choice.token.as_ref();
@@ -268,18 +242,17 @@ mod tests {
     #[test]
     fn where_an_address_leads_takes_it_along_and_brings_none() {
         let said = CallAccess { insecure: true, ..CallAccess::default() };
-        let from = Address::parse(&said.attach("root://h//d/f?x=1")).unwrap();
-        let to =
-            from.led_to("root://g//d/f?xrd.ztn=/etc/token", super::super::Way::Redirect).unwrap();
+        let from = Address::parse(&with_access("root://h//d/f?x=1", &said)).unwrap();
+        let to = from.led_to("root://g//d/f?xrd.ztn=/etc/token", Way::Redirect).unwrap();
         assert!(to.access().unwrap().insecure && to.access().unwrap().choice.token.is_none());
         assert_eq!(to.query(), Some("xrd.ztn=/etc/token"));
         assert!(from.with_query(Some("y=2")).access().is_some());
         assert!(from.beside("g").unwrap().access().is_some());
         assert_eq!(from.child("g").unwrap().query(), Some("x=1"));
         assert!(from.child("g").unwrap().as_str().contains("farroot.given"));
-        let mention = from.led_to("root://g//other", super::super::Way::Mention).unwrap();
+        let mention = from.led_to("root://g//other", Way::Mention).unwrap();
         assert!(mention.access().is_none());
-        let friend = from.led_to("root://h//other", super::super::Way::Mention).unwrap();
+        let friend = from.led_to("root://h//other", Way::Mention).unwrap();
         assert!(friend.access().is_some());
         assert!(from.anonymous().access().is_none());
     }

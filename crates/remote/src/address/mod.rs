@@ -27,8 +27,9 @@ use url::{ParseError, Url};
 pub use access::CallAccess;
 pub use follow::Way;
 pub use s3::Object;
-pub use written::{join, parse, split_tree};
+pub use written::{join, parse, split_tree, with_access};
 
+use self::access::MEANT;
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
@@ -51,10 +52,6 @@ const SEGMENT: &AsciiSet = &CONTROLS
     .add(b'{')
     .add(b'|')
     .add(b'}');
-
-/// Behind the text of an address that another one led to: the origin that the caller has named. A
-/// fragment, so that it is never sent, and by which a caller could only give up what is theirs.
-const MEANT: &str = "#named-by=";
 
 /// Where a file is, at least one place, and what is known of it beforehand.
 #[derive(Debug, Clone, Default)]
@@ -159,7 +156,8 @@ impl Address {
     /// # Errors
     /// `InvalidArgument` for what is neither, `Unsupported` for schemes that are not read.
     pub fn parse(text: &str) -> Result<Self> {
-        let (bare, access) = access::split(text)?;
+        let split = access::split(text).map_err(|error| error.with_url(shown(text)));
+        let (bare, access) = split?;
         let address = Self::read(&bare)?.under(&access);
         let is_http = matches!(address.target, Target::Http(_) | Target::Pelican(_));
         if is_http && text.contains('#') && address.is_named() {
@@ -517,6 +515,27 @@ impl Address {
             }
         }
         address.under(&access)
+    }
+}
+
+impl Address {
+    /// What the caller said about credentials.
+    pub fn access(&self) -> Option<&CallAccess> {
+        self.access.as_deref()
+    }
+
+    /// The same address, opened as another one was asked to be.
+    pub(super) fn under(mut self, access: &Option<Arc<CallAccess>>) -> Self {
+        if let Some(access) = access {
+            self.whole = Some(access.attached(&self.text));
+            self.access = Some(access.clone());
+        }
+        self
+    }
+
+    /// What tells this one's connections from those of others to the same server.
+    pub(super) fn access_key(&self) -> String {
+        self.access.as_ref().map(|access| access.parameters()).unwrap_or_default()
     }
 }
 

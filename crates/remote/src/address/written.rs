@@ -1,6 +1,7 @@
 //! What callers write: one address or several of the same file, and `FILE:TREE`.
 
 use super::Address;
+use super::access::CallAccess;
 use crate::error::Result;
 
 /// What stands between several addresses of one file.
@@ -17,6 +18,12 @@ pub fn parse(address: &str) -> Result<Vec<Address>> {
 /// One address of several of the same file.
 pub fn join<'a>(addresses: impl Iterator<Item = &'a str>) -> String {
     addresses.collect::<Vec<_>>().join(&SEPARATOR.to_string())
+}
+
+/// An address, or several with `|` between them, with what a call says of credentials.
+pub fn with_access(address: &str, access: &CallAccess) -> String {
+    let each: Vec<String> = parts(address).into_iter().map(|one| access.attached(one)).collect();
+    join(each.iter().map(String::as_str))
 }
 
 /// A file's name may contain the separator, so it counts only within what has a URL in it, and

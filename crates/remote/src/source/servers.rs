@@ -1,5 +1,6 @@
 //! Which server an address names: the one place that knows every protocol.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Server;
@@ -12,6 +13,13 @@ use crate::address::{Address, Scheme};
 use crate::config::Config;
 use crate::error::Result;
 
+/// The configuration with what the caller said of credentials with this address.
+pub fn config_for<'a>(url: &Address, config: &'a Config) -> Cow<'a, Config> {
+    let Some(access) = url.access() else { return Cow::Borrowed(config) };
+    let wallet = config.wallet.with(access.choice.clone());
+    Cow::Owned(Config { wallet, insecure: access.insecure, ..config.clone() })
+}
+
 /// The server that a file's address names.
 ///
 /// # Errors
@@ -21,8 +29,7 @@ pub fn server_for(
     config: &Config,
     network: Arc<dyn Network>,
 ) -> Result<Arc<dyn Server>> {
-    let own = url.access().map(|access| access.apply(config));
-    let config = own.as_ref().unwrap_or(config);
+    let config = &*config_for(url, config);
     match url.scheme() {
         Scheme::Local => Ok(Arc::new(LocalServer::new())),
         Scheme::Http | Scheme::Https | Scheme::S3 => {
