@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 
 use crate::batch::columns;
 
-/// The exception that a predicate has raised, kept as it is for who reads.
+/// The exception that a predicate has raised, kept as it is for the reader.
 #[derive(Clone, Default)]
 pub struct Raised(Arc<Mutex<Option<PyErr>>>);
 

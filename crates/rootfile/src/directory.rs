@@ -175,7 +175,7 @@ fn check_rest(count: usize, content_len: u64, mut rest: Cursor<'_>) -> Result<()
     Ok(())
 }
 
-/// Names as messages tell them: the first twenty.
+/// Names as messages list them: the first twenty.
 pub fn listed(names: &[impl Borrow<str>]) -> String {
     const NAMES_MAX: usize = 20;
     let more = if names.len() > NAMES_MAX { ", …" } else { "" };

@@ -17,7 +17,7 @@ pub(crate) fn in_front(bytes: &[u8], len_min: usize) -> Option<String> {
     (zeros >= len_min).then(|| format!("{zeros} zeros instead of a record, {}", why()))
 }
 
-/// An error of decompressing these bytes, which tells where there are zeros among them.
+/// An error of decompressing these bytes, which says where there are zeros among them.
 pub(crate) fn noted(error: Error, compressed: &[u8]) -> Error {
     match amid(compressed) {
         Some(what) => error.noting(&what),

@@ -39,7 +39,7 @@ pub struct Needs {
     /// Likely to be asked for next: worth fetching in the same round trip, and nothing breaks
     /// where they are not.
     pub speculative: Vec<Range<u64>>,
-    /// No guess: who reads on asks for them next.
+    /// No guess: a reader that goes on asks for them next.
     pub next: Vec<Range<u64>>,
 }
 

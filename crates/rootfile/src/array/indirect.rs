@@ -107,7 +107,7 @@ pub(super) fn of_one_class(objects: Array) -> Array {
 /// Which of the alternatives holds what `like` does; a new one where none does.
 ///
 /// # Errors
-/// `LimitReached` for more alternatives than tags can tell.
+/// `LimitReached` for more alternatives than tags can number.
 pub(crate) fn alternative(contents: &mut Vec<Array>, like: &Array) -> Result<i8> {
     let known = contents.iter().position(|content| same_kind(content, like));
     let at = known.unwrap_or(contents.len());

@@ -6,7 +6,7 @@
 //! └──── first step ────┘                 └─────── second step ────────────┘
 //! ```
 //!
-//! The first step tells where the key list and the streamer infos are; the second one fetches both.
+//! The first step finds where the key list and the streamer infos are; the second one fetches both.
 //! ROOT writes a tree's own record last before them, when the file is closed, so the second step
 //! wishes for what lies in front of the key list too: with it, a tree needs no third step. Where
 //! earlier versions of a tree were deleted, the key list may have moved into a gap that they left,

@@ -193,7 +193,7 @@ impl Slot {
         (column, pages.map_or(&[], |pages| &pages.pages))
     }
 
-    /// Elements that entries need; `None` where only offsets can tell.
+    /// Elements that entries need; `None` where only offsets say how many.
     fn wanted(&self, entries: &Range<u64>) -> Result<Option<Range<u64>>> {
         let Some(per_entry) = self.per_entry else { return Ok(None) };
         let scaled = |entry: u64| {

@@ -39,7 +39,7 @@ pub(super) struct Footer {
 }
 
 impl Footer {
-    /// Opens the footer, which tells the cluster groups also where the header has not come.
+    /// Opens the footer, which has the cluster groups also where the header has not come.
     pub fn open(stored: &Bytes, length: u64) -> Result<Footer> {
         let envelope = Envelope::open(EnvelopeKind::Footer, stored, length)?;
         let mut reader = envelope.reader();

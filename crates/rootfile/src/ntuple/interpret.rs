@@ -22,7 +22,7 @@ pub(super) struct Slot {
     /// Columns by representation.
     pub columns: Vec<u32>,
     pub element: Element,
-    /// Elements of one entry; `None` inside of collections, where only offsets can tell.
+    /// Elements of one entry; `None` inside of collections, where only offsets say how many.
     pub per_entry: Option<u64>,
     /// Entries from before the column was added are zero.
     pub deferred: bool,

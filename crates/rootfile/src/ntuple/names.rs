@@ -82,7 +82,7 @@ impl Names {
                     above
                 })
                 .collect();
-            // What all have in common tells nothing apart.
+            // What all have in common distinguishes nothing.
             while let Some(first) = bases[0].first().copied() {
                 if !bases.iter().all(|each| each.first() == Some(&first)) {
                     break;

@@ -97,7 +97,7 @@ fn collection_name(
     Ok((Value::Text(name), bits))
 }
 
-/// `TBranchClones`, whose version tells nothing of the numbers in the middle of it.
+/// `TBranchClones`, whose version says nothing of the numbers in the middle of it.
 fn branch_clones(reader: &mut ObjectReader<'_>, cursor: &mut Cursor<'_>) -> Result<Vec<Value>> {
     /// Compression, sizes of baskets and offsets, how many baskets and which is written.
     const SETTINGS_LEN: usize = 20;

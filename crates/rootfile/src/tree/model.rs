@@ -68,7 +68,7 @@ pub struct Branch {
 /// What the branch's class says about its contents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BranchKind {
-    /// `TBranch`: leaves tell everything.
+    /// `TBranch`: its leaves say everything.
     Plain,
     /// `TBranchElement`.
     Element {
@@ -94,7 +94,7 @@ pub enum BranchKind {
     /// numbers are in a branch of their own (`fBranchCount`).
     Clones { class_name: String },
     /// `TBranchSTL`: a collection of pointers, with a branch below for each class of objects. Its
-    /// own baskets tell which of them each pointer is in.
+    /// own baskets say which of them each pointer is in.
     Pointers { class_name: String },
     /// Other classes, by name.
     Other { class: String },
@@ -143,7 +143,7 @@ pub enum LeafKind {
     Double32,
     /// TLeafC: a counted string
     Chars,
-    /// TLeafElement: the streamer element `id` of type `streamer_type` tells.
+    /// TLeafElement: the streamer element `id` of type `streamer_type` says.
     Element { id: i32, streamer_type: i32 },
     /// TLeafObject, which may name the class of each object.
     Object { named: bool },

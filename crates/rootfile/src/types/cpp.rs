@@ -3,7 +3,7 @@
 use super::names::regular;
 use crate::array::{ArrayParameter, Number};
 
-/// A type, as far as its name tells.
+/// A type, as far as its name says.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Type {
     Number(Number),

@@ -5,7 +5,7 @@
 pub const NEW_CLASS: u32 = 0xffff_ffff;
 /// Set in the tag of a class that was named before (ROOT: `kClassMask`).
 pub const CLASS_MASK: u32 = 0x8000_0000;
-/// Set in a byte count to tell it from a version (ROOT: `kByteCountMask`).
+/// Set in a byte count to distinguish it from a version (ROOT: `kByteCountMask`).
 pub const BYTE_COUNT: u32 = 0x4000_0000;
 /// Added to a position in the buffer to make a reference (ROOT: `kMapOffset`).
 pub const MAP_OFFSET: u32 = 2;

@@ -29,7 +29,7 @@ pub(crate) struct AccountedBatch {
     counted: LentMemory,
 }
 
-/// The maker's end.
+/// The output's end.
 pub(crate) struct BatchSender {
     /// Room for one batch: the next one is made when the one before has been taken.
     pub sender: mpsc::Sender<Result<AccountedBatch>>,
@@ -52,14 +52,14 @@ impl Batches {
         let (sender, receiver) = mpsc::channel(1);
         let waiting = Arc::new(Notify::new());
         let activity = Activity::begin(remote.trace(), Phase::Bytes, Some(remote.tag()));
-        let maker = BatchSender {
+        let output = BatchSender {
             sender: sender.clone(),
             waiting: waiting.clone(),
             activity: activity.clone(),
             recorded: None,
             fetcher: remote.fetcher().clone(),
         };
-        let made = tokio::spawn(make(maker));
+        let made = tokio::spawn(make(output));
         tokio::spawn(async move {
             let error = match made.await {
                 Ok(Ok(())) => return,
@@ -93,9 +93,9 @@ impl Batches {
         if self.receiver.is_empty() {
             self.waiting.notify_one();
         }
-        let parcel = self.receiver.recv().await;
+        let next = self.receiver.recv().await;
         self.in_use = None;
-        Some(parcel?.map(|AccountedBatch { batch, counted }| {
+        Some(next?.map(|AccountedBatch { batch, counted }| {
             self.in_use = Some(counted);
             batch
         }))
@@ -113,8 +113,8 @@ impl BatchSender {
         self.sender.capacity() == 0
     }
 
-    /// What is sent of a batch.
-    pub fn parcel(&self, batch: Batch) -> AccountedBatch {
+    /// A batch with what it takes of the memory budget.
+    pub fn accounted(&self, batch: Batch) -> AccountedBatch {
         let counted = self.fetcher.hand_out(batch.nbytes() as u64);
         AccountedBatch { batch, counted }
     }
@@ -122,13 +122,13 @@ impl BatchSender {
     /// Hands a batch over when the one before has been taken; false when the consumer is gone.
     pub async fn hand_over(&mut self, batch: Batch) -> bool {
         let Ok(slot) = self.sender.clone().reserve_owned().await else { return false };
-        self.tell(Phase::Joining);
-        slot.send(Ok(self.parcel(batch)));
+        self.waits_for(Phase::Joining);
+        slot.send(Ok(self.accounted(batch)));
         true
     }
 
-    /// Tells the report what the consumer waits for, if it does.
-    pub fn tell(&mut self, phase: Phase) {
+    /// Records what the consumer waits for, if it does, for the report.
+    pub fn waits_for(&mut self, phase: Phase) {
         if self.recorded.replace(phase) != Some(phase) {
             self.activity.enter(phase);
         }

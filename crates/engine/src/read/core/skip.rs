@@ -17,9 +17,9 @@ pub enum OnError {
 }
 
 impl OnError {
-    pub(crate) fn tell(&self, skipped: Skipped) {
-        if let OnError::Report(tell) = self {
-            tell(skipped);
+    pub(crate) fn report(&self, skipped: Skipped) {
+        if let OnError::Report(report) = self {
+            report(skipped);
         }
     }
 }

@@ -347,7 +347,7 @@ mod tests {
             assert_eq!(offsets.as_ptr(), shared.as_ptr());
             assert_eq!(&offsets[..], [0, 1, 3]);
         }
-        assert_eq!(Arc::strong_count(&shared), 1, "nobody has it any more");
+        assert_eq!(Arc::strong_count(&shared), 1, "nothing else holds it any more");
     }
 
     #[test]

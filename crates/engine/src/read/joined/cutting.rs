@@ -143,8 +143,8 @@ pub async fn start(
     let empty = deciding.empty_columns().map(|(_, array)| array).collect();
     let steps = starts.len().saturating_sub(1);
     let cutting = Cutting { table, predicate, shown, keys, kept, empty, starts, windows };
-    let batches = Batches::start(&remote, async move |maker: BatchSender| {
-        cutting.run(decided, listeners, readings, maker).await
+    let batches = Batches::start(&remote, async move |output: BatchSender| {
+        cutting.run(decided, listeners, readings, output).await
     });
     Ok(batches.in_steps(steps))
 }
@@ -185,14 +185,14 @@ impl Cutting {
         decided: Batches,
         listeners: Vec<Listener>,
         mut readings: Vec<Reading>,
-        mut maker: BatchSender,
+        mut output: BatchSender,
     ) -> Result<()> {
         let (ready, mut windows) = mpsc::unbounded_channel::<Window>();
-        let closed = maker.sender.clone();
+        let closed = output.sender.clone();
         let hand_out = async {
             for pair in self.starts.windows(2) {
-                let Ok(slot) = maker.sender.clone().reserve_owned().await else { return Ok(()) };
-                maker.tell(Phase::Bytes);
+                let Ok(slot) = output.sender.clone().reserve_owned().await else { return Ok(()) };
+                output.waits_for(Phase::Bytes);
                 let first = self.windows.partition_point(|start| *start < pair[0]);
                 let last = self.windows.partition_point(|start| *start < pair[1]);
                 let mut parts = Vec::with_capacity(last - first);
@@ -206,8 +206,8 @@ impl Cutting {
                 }
                 let left = Left::of(parts, &self.empty)?;
                 let batch = self.batch(pair[0]..pair[1], left, &mut readings).await?;
-                maker.tell(Phase::Joining);
-                slot.send(Ok(maker.parcel(batch)));
+                output.waits_for(Phase::Joining);
+                slot.send(Ok(output.accounted(batch)));
             }
             Ok(())
         };
@@ -238,7 +238,7 @@ impl Cutting {
             let Ok(room) = room.clone().acquire_many_owned(bytes).await else { break };
             let entries = batch.entries.clone();
             let window = self.window(batch, room).await?;
-            listeners.iter().for_each(|listener| listener.tell(&entries, &window.runs));
+            listeners.iter().for_each(|listener| listener.send(&entries, &window.runs));
             if ready.send(window).is_err() {
                 break;
             }
@@ -272,7 +272,7 @@ impl Cutting {
         let predicate = self.predicate.clone();
         let file = self.table.file();
         file.decoders().run(file.remote().tag(), AT_ONCE, move |_| {
-            // Who does not wait any more has been dropped.
+            // A reader that does not wait any more has dropped its end.
             let _ = said.send(predicate.decide(batch));
         });
         let gone = || Error::new(ErrorKind::Cancelled, "the cut has gone without an answer");
@@ -345,14 +345,14 @@ impl Left {
 
 impl Listener {
     /// Of these entries of the table some runs are left.
-    fn tell(&self, entries: &Range<u64>, runs: &[Range<u64>]) {
+    fn send(&self, entries: &Range<u64>, runs: &[Range<u64>]) {
         if entries.start >= self.entries_covered {
             return;
         }
         let there = entries.start..entries.end.min(self.entries_covered);
         let own = |entry: u64| entry.checked_add_signed(self.entry_offset).unwrap_or(0);
         let own = |run: Range<u64>| own(run.start)..own(run.end);
-        // Who does not listen any more has been dropped.
+        // A pipeline that has ended has dropped its end.
         let _ = self.runs.send(cut::within(runs, &there).map(own).collect());
     }
 }

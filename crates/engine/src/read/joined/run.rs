@@ -42,13 +42,13 @@ pub async fn start(joined: &Joined, starts: Vec<u64>, rank: ReadPriority) -> Res
     let shown = joined.columns.iter().map(|column| column.name.clone()).zip(places).collect();
     let steps = starts.len().saturating_sub(1);
     let run = Run { readings, keys, shown, starts };
-    let batches = Batches::start(joined.file().remote(), |maker| run.run(maker));
+    let batches = Batches::start(joined.file().remote(), |output| run.run(output));
     Ok(batches.in_steps(steps))
 }
 
 impl Reading {
     /// Begins to read in batches that begin at `starts`, whose last is the end: all entries or, of
-    /// windows, what is told.
+    /// windows, of each only the entries that survive it.
     pub async fn begin(
         joined: &Joined,
         part: &JoinedTable,
@@ -129,19 +129,19 @@ impl Reading {
 }
 
 impl Run {
-    async fn run(self, maker: BatchSender) -> Result<()> {
-        let closed = maker.sender.clone();
+    async fn run(self, output: BatchSender) -> Result<()> {
+        let closed = output.sender.clone();
         tokio::select! {
-            done = self.hand_out(maker) => done,
+            done = self.hand_out(output) => done,
             () = closed.closed() => Ok(()),
         }
     }
 
-    async fn hand_out(mut self, mut maker: BatchSender) -> Result<()> {
+    async fn hand_out(mut self, mut output: BatchSender) -> Result<()> {
         let starts = std::mem::take(&mut self.starts);
         for pair in starts.windows(2) {
-            let Ok(slot) = maker.sender.clone().reserve_owned().await else { return Ok(()) };
-            maker.tell(Phase::Bytes);
+            let Ok(slot) = output.sender.clone().reserve_owned().await else { return Ok(()) };
+            output.waits_for(Phase::Bytes);
             let entries = pair[0]..pair[1];
             let mut read = self.columns_of(&entries).await?;
             let (mut columns, left_out) = (Vec::with_capacity(self.shown.len()), Vec::new());
@@ -152,7 +152,7 @@ impl Run {
                 let array = if again { array.clone() } else { std::mem::replace(array, rest) };
                 columns.push((name.clone(), array));
             }
-            slot.send(Ok(maker.parcel(Batch { entries, survivors: None, columns, left_out })));
+            slot.send(Ok(output.accounted(Batch { entries, survivors: None, columns, left_out })));
         }
         Ok(())
     }

@@ -31,7 +31,8 @@ impl<T: Send + 'static> Ahead<T> {
         self.tasks.push_back((activity, tokio::spawn(async move { ahead.ahead(work).await })));
     }
 
-    /// The result of the oldest; `None` where there is none. Who stops waiting can come again.
+    /// The result of the oldest; `None` where there is none. A caller that stops waiting can wait
+    /// again.
     pub async fn next(&mut self) -> Option<Result<T>> {
         let (activity, task) = self.tasks.front_mut()?;
         let waiting = activity.waiting();

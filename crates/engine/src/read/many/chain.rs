@@ -356,7 +356,7 @@ impl ChainColumns {
         let (session, remote) =
             (self.chain.inner.session.clone(), self.lead.file().remote().clone());
         let empty: Vec<(String, Array)> = self.lead.empty();
-        Batches::start(&remote, async move |mut maker: BatchSender| {
+        Batches::start(&remote, async move |mut output: BatchSender| {
             let survivors = scan.cut.is_some().then(Vec::new);
             let (columns, left_out) = (Vec::new(), Vec::new());
             let mut whole = Whole { entries, survivors, columns, empty, left_out };
@@ -366,12 +366,12 @@ impl ChainColumns {
                 let batch = shifted(part.batch, firsts[part.file]);
                 if step == Step::Whole {
                     whole.add(batch);
-                } else if !maker.hand_over(batch).await {
+                } else if !output.hand_over(batch).await {
                     return Ok(());
                 }
             }
             if step == Step::Whole && !whole.entries.is_empty() {
-                maker.hand_over(whole.joined()?).await;
+                output.hand_over(whole.joined()?).await;
             }
             Ok(())
         })

@@ -262,7 +262,7 @@ impl ScanBatches {
                 }
             }
             match self.opening.next().await? {
-                Ok(Begun::Failed(skipped)) => self.scan.on_error.tell(skipped),
+                Ok(Begun::Failed(skipped)) => self.scan.on_error.report(skipped),
                 Ok(Begun::Started(mut started)) => {
                     self.pace.opened(started.opening_took, started.metadata_bytes);
                     started.turn = self.session.remote().trace().now();
@@ -359,7 +359,7 @@ impl Started {
             _ => Ok(None),
         };
         let end = step.ok().flatten().map_or(self.left.end, |step| step.end);
-        scan.on_error.tell(Skipped {
+        scan.on_error.report(Skipped {
             file: self.file,
             url: self.url.clone(),
             path: Some(self.selected.path().to_owned()),

@@ -260,7 +260,7 @@ impl RNTuple {
     }
 
     /// Reads in batches that begin at `starts`, whose last is the end: all entries or, of windows,
-    /// what is told.
+    /// of each only the entries that survive it.
     pub(super) async fn start_at(
         &self,
         columns: Vec<FieldColumn>,

@@ -289,7 +289,7 @@ impl Tree {
     }
 
     /// Reads in batches that begin at `starts`, whose last is the end: all entries or, of windows,
-    /// what is told.
+    /// of each only the entries that survive it.
     pub(super) fn start_at(
         &self,
         columns: Vec<Column>,

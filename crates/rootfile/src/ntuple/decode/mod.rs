@@ -15,7 +15,7 @@ use crate::codec::Codecs;
 use crate::error::{Error, Result};
 use crate::memory;
 
-/// Decompressed bytes of one page; ROOT writes pages of at most 1 MiB unless told otherwise.
+/// Decompressed bytes of one page; ROOT writes pages of at most 1 MiB unless configured otherwise.
 const PAGE_LEN_MAX: u64 = 1 << 30;
 
 /// Decoded elements of a column.

@@ -35,7 +35,7 @@ impl Interpretation {
     ///
     /// # Errors
     /// `Corrupt` where the bytes are not what the branch says, `Unsupported` for objects streamed
-    /// in ways that only the bytes tell. The column is then of no further use.
+    /// in ways that only the bytes show. The column is then of no further use.
     ///
     /// # Panics
     /// Where `column` is of another type.

@@ -147,8 +147,8 @@ fn one_part(
             base(record, (*version, *is_object), order, bytes, fields, target)?;
         }
         Part::Base { at: None, version, record, is_object } => {
-            let mut nobody = record.empty();
-            let (_, fields) = record_of(&mut nobody);
+            let mut scratch = record.empty();
+            let (_, fields) = record_of(&mut scratch);
             let written = (*version, *is_object);
             bytes.aside(|bytes| base(record, written, order, bytes, fields, order.count()))?;
         }

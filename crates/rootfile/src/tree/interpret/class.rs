@@ -135,7 +135,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// The key or value of a map where that is an enumeration, of which only its pair tells.
+    /// The key or value of a map where that is an enumeration, of which only its pair says so.
     fn number_in(&self, pair: &str, element: &str, kind: &Type) -> Result<Option<Layout>> {
         let (Type::Class(name), Some(info)) = (kind, self.classes.info(pair, None)) else {
             return Ok(None);
@@ -235,7 +235,7 @@ impl<'a> Compiler<'a> {
         Ok(record)
     }
 
-    /// Compiles a class, and tells whether it would be the same within any other.
+    /// Compiles a class, and returns whether it would be the same within any other.
     fn compiled(&mut self, class: &str, info: Option<&StreamerInfo>) -> Result<(Record, bool)> {
         if self.repeated > REPEATED_MAX {
             return Err(Error::limit(format!("class {class} leads back to itself too often")));

@@ -5,7 +5,7 @@
 //! bulk decoding is won: the same `float[]` comes bare (counted leaves), after ten bytes
 //! (`std::vector`), or after one (pointers). Decoding itself is in `tree/decode`.
 //!
-//! One file per kind of branch: `plain.rs` (TBranch, where leaves tell all), `element.rs`
+//! One file per kind of branch: `plain.rs` (TBranch, where leaves say all), `element.rs`
 //! (TBranchElement); `class.rs` looks into streamer info.
 
 mod basic;

@@ -1,4 +1,4 @@
-//! TBranch: the leaves tell everything.
+//! TBranch: the leaves say everything.
 
 use std::sync::Arc;
 

@@ -185,6 +185,6 @@ fn a_branch_that_begins_late_has_baskets_without_bytes() {
     assert_eq!(places(7).collect::<Vec<_>>(), [0..7]);
     let all = [0..NOTHING_LEN, NOTHING_LEN..NOTHING_LEN + 1];
     assert_eq!(places(NOTHING_LEN + 1).collect::<Vec<_>>(), all);
-    // No file is so long; then the entries have no basket, which who reads them is told.
+    // No file is so long; then the entries have no basket, which is an error for their reader.
     assert_eq!(places(u64::MAX).count(), 0);
 }

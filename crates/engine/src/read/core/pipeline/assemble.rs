@@ -15,7 +15,7 @@ use crate::read::core::cut;
 use remote::Result;
 
 impl<S: Source> Pipeline<S> {
-    pub(super) fn batch(&mut self, number: usize, maker: &BatchSender) -> Result<AccountedBatch> {
+    pub(super) fn batch(&mut self, number: usize, output: &BatchSender) -> Result<AccountedBatch> {
         self.leave_out(number)?;
         let entries = self.plan.batches[number].entries.clone();
         let survivors = self.survivors_of(number);
@@ -32,14 +32,14 @@ impl<S: Source> Pipeline<S> {
         let left_out = self.left_out.all();
         let batch = Batch { entries, survivors, columns, left_out };
         // It counts as handed out before what it was made of ceases to count.
-        let parcel = maker.parcel(batch);
+        let accounted = output.accounted(batch);
         for at in items {
             if self.plan.items[at].batches.end == number + 1 && self.slots[at].dependents.is_empty()
             {
                 self.slots[at].state = State::Gone;
             }
         }
-        Ok(parcel)
+        Ok(accounted)
     }
 
     /// What has survived of the items of a batch, column by column.

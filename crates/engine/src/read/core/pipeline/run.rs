@@ -77,7 +77,7 @@ pub fn start<S: Source>(
     decision: Option<Decision>,
 ) -> Batches {
     let (remote, steps) = (job.remote.clone(), plan.batches.len());
-    let batches = Batches::start(&remote, |maker| {
+    let batches = Batches::start(&remote, |output| {
         let (done, work) = mpsc::unbounded_channel();
         let (columns, predicate, feed) = match decision {
             None => (None, None, None),
@@ -91,7 +91,7 @@ pub fn start<S: Source>(
             columns.map(|columns| Undecided::new(columns, predicate, &plan, urgent, pipe_bytes));
         let mut pipeline = Pipeline::new(job, source, plan, undecided, done);
         let at_hand = pipeline.begin();
-        async { pipeline.run(at_hand?, work, feed, maker).await }
+        async { pipeline.run(at_hand?, work, feed, output).await }
     });
     batches.in_steps(steps)
 }
@@ -161,14 +161,14 @@ impl<S: Source> Pipeline<S> {
         at_hand: AtHand,
         mut work: mpsc::UnboundedReceiver<Work>,
         mut feed: Option<SurvivorFeed>,
-        mut maker: BatchSender,
+        mut output: BatchSender,
     ) -> Result<()> {
         for (at, bytes) in at_hand {
             self.complete(at, bytes, Vec::new());
         }
         while self.next < self.plan.batches.len() {
             self.ask_ahead();
-            maker.tell(self.waits_for(maker.is_handing_over()));
+            output.waits_for(self.waits_for(output.is_handing_over()));
             tokio::select! {
                 biased;
                 Some(work) = work.recv() => self.work_done(work)?,
@@ -177,11 +177,11 @@ impl<S: Source> Pipeline<S> {
                     // Who decides has failed, and says so itself.
                     None => return Ok(()),
                 },
-                slot = maker.sender.reserve(), if self.is_complete(self.next) => {
+                slot = output.sender.reserve(), if self.is_complete(self.next) => {
                     let Ok(slot) = slot else { return Ok(()) };
                     // Assembled only now: until it can be handed out, what a batch is made of
                     // counts against the budget.
-                    slot.send(Ok(self.batch(self.next, &maker)?));
+                    slot.send(Ok(self.batch(self.next, &output)?));
                     self.next += 1;
                 }
                 delivery = self.wants.next(), if self.open > 0 => {
@@ -190,8 +190,8 @@ impl<S: Source> Pipeline<S> {
                     self.open -= 1;
                     self.come(delivery.index, delivery.bytes, delivery.reservation);
                 }
-                () = maker.waiting.notified() => self.wait_for(self.next + 1),
-                () = maker.sender.closed() => return Ok(()),
+                () = output.waiting.notified() => self.wait_for(self.next + 1),
+                () = output.sender.closed() => return Ok(()),
             }
         }
         Ok(())

@@ -153,8 +153,8 @@ fn members(
                 fields.extend(at.map(|at| (first + at, fill)));
             }
             Part::Base { at, version, record, is_object } => {
-                let mut nobody = Vec::new();
-                let fields = if at.is_some() { &mut *fields } else { &mut nobody };
+                let mut scratch = Vec::new();
+                let fields = if at.is_some() { &mut *fields } else { &mut scratch };
                 let members = members(record, first + at.unwrap_or(0), fields, slots)?;
                 let found = record.version(*version, 0).or_else(|| record.versions.first());
                 // Where collections are written member by member, nothing says which version it is.

@@ -262,7 +262,7 @@ fn objects_in_objects_of_any_class_have_an_end() {
     assert_eq!(depth, 64);
 }
 
-/// The same class with members and without is told apart: one was once read as the other.
+/// The same class with members and without are two classes: one was once read as the other.
 #[test]
 fn objects_within_themselves_and_others_of_their_class() {
     let classes = rings();
