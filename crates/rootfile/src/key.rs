@@ -41,7 +41,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Reads one key. Lengths that contradict each other are left to the reader of the record, so that
+    /// Reads one key. Lengths that contradict each other are left to readers of records, so that
     /// one bad key does not hide the others of its directory.
     ///
     /// # Errors

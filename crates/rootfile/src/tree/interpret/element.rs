@@ -256,7 +256,7 @@ impl Fields<'_> {
             matches!(&layout, Layout::List(list) if list.parameter == Some(ArrayParameter::Bitset));
         let mut run = Interpretation::new(name, self.arrayed(layout, &dimensions), Entry::Run);
         if are_bits {
-            // Files of ROOT 6.08 have such branches without a byte: how many there are then decides.
+            // Files of ROOT 6.08 have such branches without a byte: their number then decides.
             run.counter = self.branch.parent;
         }
         Ok(run)
