@@ -181,6 +181,22 @@ fn a_login_refused_in_clear_is_repeated_inside_tls_on_the_same_connection() {
 }
 
 #[test]
+fn a_request_refused_in_clear_means_another_connection_inside_tls() {
+    let server = served(ServedTls::Offered, "");
+    let (mut pair, _) = session(config(Tls::NotOffered), Profile::default(), server);
+    pair.world.special = Box::new(|server, tag, request| {
+        let is_open = matches!(request, Request::Open(_));
+        if is_open {
+            server.answer_error(tag, ErrorCode::TLS_REQUIRED, "file access requires TLS");
+        }
+        is_open
+    });
+    pair.settle();
+    assert_eq!(failure(&pair), (SessionError::TlsRequired, HowToRetry::Careful));
+    assert!(pair.client.profile().insists_on_tls);
+}
+
+#[test]
 fn a_server_that_has_lost_its_tls_is_asked_again_without_an_early_hello() {
     let early = ClientConfig { early_hello: true, ..config(Tls::Wanted) };
     let (mut pair, _) = session(early, Profile::default(), served(ServedTls::None, ""));

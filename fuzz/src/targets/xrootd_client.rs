@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use bytes::Bytes;
+use xrootd::auth::{Credential, Method};
 use xrootd::client::{Client, ClientConfig, Event, FileId, RequestId};
 use xrootd::header::Handle;
 use xrootd::message::Request;
@@ -33,7 +34,8 @@ struct Session {
 
 impl Session {
     fn new() -> Self {
-        let config = ClientConfig::new("user", "fuzz", 1);
+        let mut config = ClientConfig::new("user", "fuzz", 1);
+        config.authentication.extend([Method::Ztn, Method::Krb5, Method::Gsi]);
         let mut client = Client::new(config, Profile::default(), Start::Burst);
         let now = Duration::ZERO;
         let (a, open_a) = client.open(now, "/a", OpenOptions::FOR_READING);
@@ -72,6 +74,15 @@ impl Session {
                 | Event::Failed { request, .. }
                 | Event::Redirected { request, .. } => {
                     assert!(self.open.remove(&request), "{request:?} is answered twice");
+                }
+                Event::CredentialWanted { method: Method::Ztn, .. } => {
+                    self.client.provide(self.now, Credential::Ztn("a.b.c".into()));
+                }
+                Event::CredentialWanted { method: Method::Krb5, .. } => {
+                    self.client.provide(self.now, Credential::Krb5(vec![0x6e, 0].into()));
+                }
+                Event::CredentialWanted { method, .. } => {
+                    self.client.lack(self.now, &method, "there is none".to_owned());
                 }
                 _ => {}
             }

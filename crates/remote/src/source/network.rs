@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,6 +23,11 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 pub trait Network: Send + Sync + 'static {
     /// Connects, trying every address the name has.
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>>;
+
+    /// The address that a name was last reached at, where that is known.
+    fn reached(&self, _host: &str, _port: u16) -> Option<IpAddr> {
+        None
+    }
 }
 
 /// A stream that counts what comes in.
@@ -115,6 +120,10 @@ impl Tcp {
 }
 
 impl Network for Tcp {
+    fn reached(&self, host: &str, port: u16) -> Option<IpAddr> {
+        self.preferred.lock().get(&(host.to_owned(), port)).map(SocketAddr::ip)
+    }
+
     fn connect(&self, host: &str, port: u16) -> BoxFuture<'static, io::Result<Box<dyn Stream>>> {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let tcp = self.clone();

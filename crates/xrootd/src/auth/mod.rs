@@ -113,6 +113,8 @@ pub struct Skipped {
     /// The protocol's name.
     pub name: String,
     pub why: String,
+    /// The server has seen a credential and refused it.
+    pub by_server: bool,
 }
 
 impl fmt::Display for Skipped {

@@ -212,7 +212,11 @@ impl Client {
                 return self.burst_refused();
             }
         }
-        self.skip_current(error.to_string());
+        if let Some(Current { method, .. }) = self.authenticating.current.take() {
+            let (name, why) = (method.name().to_owned(), error.to_string());
+            self.authenticating.skipped.push(Skipped { name, why, by_server: true });
+        }
+        self.go_on();
     }
 
     /// The server meets what came before the authentication with an error and closes.
@@ -240,7 +244,8 @@ impl Client {
                     true => "is excluded by what was asked for",
                     false => "is not spoken here",
                 };
-                self.authenticating.skipped.push(Skipped { name, why: why.to_owned() });
+                let (why, by_server) = (why.to_owned(), false);
+                self.authenticating.skipped.push(Skipped { name, why, by_server });
             }
         }
     }
@@ -326,6 +331,7 @@ impl Client {
     }
 
     fn skip(&mut self, method: &Method, why: String) {
-        self.authenticating.skipped.push(Skipped { name: method.name().to_owned(), why });
+        let (name, by_server) = (method.name().to_owned(), false);
+        self.authenticating.skipped.push(Skipped { name, why, by_server });
     }
 }

@@ -60,7 +60,7 @@ impl XrootdServer {
                 }
                 session.lost_file(request);
                 if let Some((request, file)) = session.finish_with_file(request) {
-                    link.send(match redirected(&file.url, &target) {
+                    link.send(match redirected(&file.url, &self.by_name(target)) {
                         Ok(url) => ConnectionEvent::Redirected { request, url },
                         Err(error) => ConnectionEvent::Failed { request, error },
                     });

@@ -1,5 +1,7 @@
 //! Errors of connections and of servers as those of this crate, with who was asked.
 
+use std::sync::atomic::Ordering;
+
 use credentials::{Claims, Token};
 use xrootd::client::HowToRetry;
 use xrootd::error::{ErrorCode, RequestError, SessionError};
@@ -8,6 +10,9 @@ use super::XrootdServer;
 use super::session::Session;
 use crate::error::{Error, ErrorKind};
 use crate::source::tls::{self, Failure};
+
+/// Credentials that a server refuses one after the other, until that is believed.
+const REFUSALS_MAX: usize = 3;
 
 /// How a session was logged in.
 pub struct Login {
@@ -52,6 +57,18 @@ impl XrootdServer {
         let by = session.client.authenticated_by();
         let skipped = session.client.skipped().iter().map(ToString::to_string).collect();
         *self.login.lock() = Some(Login { by, skipped });
+        self.refusals.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether a refused login may be a slip: beside others, or after some that were accepted.
+    fn may_be_a_slip(&self, error: &SessionError) -> bool {
+        let SessionError::NoAuthentication { skipped, .. } = error else { return false };
+        if !skipped.iter().any(|skipped| skipped.by_server) {
+            return false;
+        }
+        let before = self.refusals.fetch_add(1, Ordering::Relaxed);
+        let has_others = self.alive.load(Ordering::Relaxed) > 1 || self.login.lock().is_some();
+        has_others && before + 1 < REFUSALS_MAX
     }
 
     pub(super) fn session_error(&self, error: &SessionError, retry: HowToRetry) -> Error {
@@ -73,7 +90,11 @@ impl XrootdServer {
             }
         }
         Error::new(kind, self.with_user(kind, text))
-            .retryable(self.may_recover(error) || !matches!(retry, HowToRetry::No))
+            .retryable(
+                self.may_recover(error)
+                    || !matches!(retry, HowToRetry::No)
+                    || self.may_be_a_slip(error),
+            )
             .with_source(&*self.name)
     }
 

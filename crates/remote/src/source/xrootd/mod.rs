@@ -13,7 +13,7 @@ mod remembered;
 mod session;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use credentials::Wallet;
@@ -52,6 +52,10 @@ pub struct XrootdServer {
     wallet: Wallet,
     /// How the latest session was logged in, for errors.
     login: Mutex<Option<Login>>,
+    /// Connections there are, up or not.
+    alive: AtomicUsize,
+    /// Logins in a row that the server has refused for their credential.
+    refusals: AtomicUsize,
     /// The version of TLS of the latest connection inside it.
     encryption: Mutex<Option<&'static str>>,
     /// TLS that began without waiting for the server's consent has come to nothing.
@@ -94,6 +98,8 @@ impl XrootdServer {
             insecure: config.insecure,
             wallet: config.wallet.clone(),
             login: Mutex::default(),
+            alive: AtomicUsize::new(0),
+            refusals: AtomicUsize::new(0),
             encryption: Mutex::default(),
             loses_hello: AtomicBool::new(false),
             has_warned: AtomicBool::new(false),
@@ -178,7 +184,9 @@ impl Server for XrootdServer {
 
     fn run(self: Arc<Self>, mut link: DriverLink) -> BoxFuture<'static, ()> {
         Box::pin(async move {
+            self.alive.fetch_add(1, Ordering::Relaxed);
             let error = self.converse(&mut link).await.err();
+            self.alive.fetch_sub(1, Ordering::Relaxed);
             link.send(ConnectionEvent::Disconnected { error });
         })
     }

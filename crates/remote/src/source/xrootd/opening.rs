@@ -92,7 +92,10 @@ impl XrootdServer {
             Tls::NotOffered => None,
             _ => Some(self.tls_config().await?),
         };
-        let ready = self.ready_ahead(&config, &profile).await;
+        let mut ready = self.ready_ahead(&config, &profile).await;
+        if let Some(method) = &config.unasked {
+            ready.push(self.fetch(method.clone(), String::new()).await);
+        }
         Ok(Opening { config, profile, careful, tls, ready })
     }
 

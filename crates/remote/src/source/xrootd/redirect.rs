@@ -1,10 +1,27 @@
 //! Where a file is after a redirection.
 
+use core::net::IpAddr;
+
 use xrootd::response::Redirect;
 
-use super::parts;
+use super::{XrootdServer, parts};
 use crate::address::{Address, Way};
 use crate::error::{Error, ErrorKind, Result};
+
+impl XrootdServer {
+    /// A target that is named by the number of this very machine keeps its name: certificates are
+    /// for names.
+    pub(super) fn by_name(&self, mut target: Redirect) -> Redirect {
+        let here = self.network.reached(&self.host, self.port);
+        if here.is_some() && target.host.parse::<IpAddr>().ok() == here {
+            target.host.clone_from(&self.host);
+            if let Some(url) = &mut target.url {
+                url.host.clone_from(&self.host);
+            }
+        }
+        target
+    }
+}
 
 /// The target's host with the file's own path, unless the
 /// target is a whole address.

@@ -40,7 +40,7 @@ pub struct Door {
     /// What comes right behind kXR_protocol never gets to TLS, as in dCache.
     pub loses_hello: bool,
     /// Where files are.
-    pub sends_to: Option<u16>,
+    pub sends_to: Option<(&'static str, u16)>,
     pub connections: AtomicUsize,
     pub reads: AtomicUsize,
     /// The tokens that were shown.
@@ -182,8 +182,8 @@ impl Visit {
                 }
             }
             Request::Open(_) => match self.door.sends_to {
-                Some(port) => {
-                    let there = Redirect::to_host("localhost", port, None);
+                Some((host, port)) => {
+                    let there = Redirect::to_host(host, port, None);
                     self.server.answer_redirect(tag, &there);
                 }
                 None => self.server.answer_open(tag, Handle::from_slot(0), Some(&info)),

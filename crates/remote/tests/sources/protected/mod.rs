@@ -7,6 +7,9 @@ mod kerberos;
 mod relay;
 mod stories;
 
+use std::fs;
+use std::path::Path;
+
 use farroot_remote::{Config, Error, ErrorKind, Remote};
 
 use super::over_tcp;
@@ -50,6 +53,16 @@ async fn read_with(remote: &Remote, address: &str, relay: &Relay) -> Result<usiz
     Ok(round_trips)
 }
 
+/// All that is in the files of a folder.
+fn contents_below(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let contents = entries.map(|path| match path.is_dir() {
+        true => contents_below(&path),
+        false => String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned(),
+    });
+    contents.collect()
+}
+
 fn address(scheme: &str, relay: &Relay) -> String {
     format!("{scheme}://localhost:{}//store/a.bin", relay.port)
 }
@@ -67,6 +80,12 @@ async fn a_token_is_shown_inside_tls_in_four_round_trips_and_three_when_the_serv
             assert!(!relay.saw(token.as_bytes()) && !relay.saw(&token.as_bytes()[..40]));
             assert!(!relay.saw(&content()[..100]), "the file is inside TLS, too");
         }
+    }
+    // What is remembered is what the server said, and nothing of the user.
+    let notes = contents_below(&bed.path("store"));
+    assert!(notes.contains("&P=ztn"), "{notes}");
+    for part in token.split('.') {
+        assert!(!notes.contains(part), "{notes}");
     }
 }
 

@@ -103,7 +103,7 @@ async fn a_connection_that_is_refused_beside_others_harms_no_read() {
 async fn a_server_that_another_sends_to_is_asked_what_it_wants_itself() {
     let bed = Bed::new();
     let there = door(Door::default());
-    let sends_to = Some(there.open(&bed).await);
+    let sends_to = Some(("localhost", there.open(&bed).await));
     let here = Door { tls: ServedTls::None, security: "&P=unix", sends_to, ..Door::default() };
     let here = Arc::new(here);
     let relay = Relay::to(here.open(&bed).await).await;
@@ -112,6 +112,24 @@ async fn a_server_that_another_sends_to_is_asked_what_it_wants_itself() {
     assert!(here.shown.lock().is_empty(), "a token where none was asked for");
     assert_eq!(*there.shown.lock(), [TOKEN]);
     assert!(!relay.saw(b"MARKER"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_named_by_its_number_is_verified_by_its_name() {
+    let bed = Bed::new();
+    let there = door(Door::default());
+    let sends_to = Some(("127.0.0.1", there.open(&bed).await));
+    let here = door(Door { sends_to, ..Door::default() });
+    let port = here.open(&bed).await;
+    read_pieces(&bed.user(Some(TOKEN)), port, |_| ()).await.unwrap();
+    assert_eq!(there.shown.lock()[0], TOKEN);
+
+    // Another machine has only its number, which no certificate is for.
+    let sends_to = Some(("127.0.0.2", port));
+    let here = door(Door { sends_to, ..Door::default() });
+    let port = here.open(&bed).await;
+    let error = read_pieces(&bed.user(Some(TOKEN)), port, |_| ()).await.unwrap_err();
+    assert!(error.to_string().contains("127.0.0.2"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
