@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ::serve::{Config, Limits, Server, Shape};
+use ::serve::{Config, Limits, Protection, Server, Shape};
 use clap::Args;
 
 use crate::outcome::Outcome;
@@ -13,7 +13,7 @@ use crate::units::{parse_rate, parse_time};
 
 /// Serve the files below a folder over XRootD and HTTP, read-only
 ///
-/// Anyone who can connect may read. With --rtt, --rate or --flow-rate the server seems far away:
+/// Anyone who can connect may read, unless --token or --users says who. With --rtt, --rate or --flow-rate the server seems far away:
 /// bytes arrive later and no faster, requests that are sent together are still answered together,
 /// and a new connection pays one more round trip. There is no slow start and no loss.
 ///
@@ -44,6 +44,15 @@ pub struct ServeArguments {
     /// Serve files and folders whose names begin with a dot, too
     #[arg(long)]
     hidden: bool,
+    /// Certificate (with those that lead to its authority) and key, PEM: https:// and roots://
+    #[arg(long, num_args = 2, value_names = ["CERT", "KEY"])]
+    tls: Vec<PathBuf>,
+    /// A file with bearer tokens, one a line: who shows one may read; needs --tls
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    token: Option<PathBuf>,
+    /// A file with user:password on each line, for HTTP; needs --tls
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    users: Option<PathBuf>,
     /// Connections in all
     #[arg(long, default_value_t = Limits::default().connections)]
     connections: usize,
@@ -105,8 +114,11 @@ pub fn run(arguments: ServeArguments) -> Outcome {
     let ServeArguments { dir, port, http_port, address, rtt, rate, flow_rate, hidden, .. } =
         arguments;
     let ServeArguments { connections, connections_per_address, files, .. } = arguments;
+    let ServeArguments { tls, token, users, .. } = arguments;
+    let tls = <[PathBuf; 2]>::try_from(tls).ok().map(|[certificate, key]| (certificate, key));
     let config = Config {
         hidden,
+        protection: Protection { tls, tokens: token, users },
         limits: Limits { connections, connections_per_address, files, ..Limits::default() },
         address,
         port,

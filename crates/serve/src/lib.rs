@@ -1,10 +1,12 @@
 //! An XRootD and HTTP server over local files, read-only, as far away as wished: `farroot serve`.
 //!
 //! Both protocols are spoken on one port: XRootD's handshake begins with a zero byte, which HTTP
-//! never does. For tests, demonstrations and small private use: there is no authentication.
+//! never does; TLS begins with a 22. For tests, demonstrations and small private use: protection is
+//! a list of tokens, or of users with their passwords (see [`Protection`]).
 
 mod clients;
 mod files;
+mod guard;
 mod http;
 mod limits;
 mod memory;
@@ -25,9 +27,11 @@ use tokio::sync::Semaphore;
 
 use self::clients::{Client, Clients};
 use self::files::Files;
+use self::guard::{Entry, Guard};
 use self::shaped::Link;
 use self::stream::{Stream, Watched};
 
+pub use self::guard::Protection;
 pub use self::limits::Limits;
 pub use self::shaped::Shape;
 
@@ -40,6 +44,8 @@ const NOT_SENT_BYTES_MAX: u32 = 256 << 10;
 const REFUSALS_MAX: usize = 32;
 /// How long that takes at most.
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
+/// The first byte of TLS: a record of the handshake (RFC 8446, section 5.1).
+const TLS_BEGINS: u8 = 22;
 const REFUSAL: &str =
     "this server has no place for another connection: try again later, or with fewer connections";
 
@@ -57,6 +63,7 @@ pub struct Config {
     pub shape: Shape,
     /// Whether files and folders whose names begin with a dot are served.
     pub hidden: bool,
+    pub protection: Protection,
     /// Lowered to what the process's file descriptors allow.
     pub limits: Limits,
 }
@@ -71,6 +78,7 @@ impl Config {
             http_port: None,
             shape: Shape::default(),
             hidden: false,
+            protection: Protection::default(),
             limits: Limits::default(),
         }
     }
@@ -81,6 +89,7 @@ impl Config {
 pub struct Server {
     address: SocketAddr,
     http_address: SocketAddr,
+    has_tls: bool,
     runtime: Option<Runtime>,
 }
 
@@ -99,6 +108,8 @@ impl Server {
     pub fn start(config: Config) -> io::Result<Self> {
         let limits = config.limits.within(limits::descriptors());
         let files = Files::new(&config.folder, config.hidden, limits.threads)?;
+        let guard = Guard::new(&config.protection)?;
+        let has_tls = guard.has_tls();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .thread_name("serve")
             .max_blocking_threads(limits.threads)
@@ -111,6 +122,7 @@ impl Server {
         let http_address = extra.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
         let shared = Arc::new(Shared {
             files,
+            guard,
             link: Link::new(config.shape),
             shape: config.shape,
             clients: Clients::new(limits),
@@ -120,7 +132,7 @@ impl Server {
         for listener in [Some(listener), extra].into_iter().flatten() {
             runtime.spawn(accept(listener, shared.clone()));
         }
-        Ok(Server { address, http_address, runtime: Some(runtime) })
+        Ok(Server { address, http_address, has_tls, runtime: Some(runtime) })
     }
 
     /// Where it listens.
@@ -128,14 +140,16 @@ impl Server {
         self.address
     }
 
-    /// `root://127.0.0.1:1094//`, to which a path may be added.
+    /// `root://127.0.0.1:1094//`, or with TLS `roots://`, to which a path may be added.
     pub fn root_url(&self) -> String {
-        format!("root://{}//", reachable(self.address))
+        let scheme = if self.has_tls { "roots" } else { "root" };
+        format!("{scheme}://{}//", reachable(self.address))
     }
 
-    /// `http://127.0.0.1:1094/`, to which a path may be added.
+    /// `http://127.0.0.1:1094/`, or with TLS `https://`, to which a path may be added.
     pub fn http_url(&self) -> String {
-        format!("http://{}/", reachable(self.http_address))
+        let scheme = if self.has_tls { "https" } else { "http" };
+        format!("{scheme}://{}/", reachable(self.http_address))
     }
 }
 
@@ -164,6 +178,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 /// What all connections share.
 struct Shared {
     files: Files,
+    guard: Guard,
     link: Arc<Link>,
     shape: Shape,
     clients: Arc<Clients>,
@@ -226,13 +241,24 @@ impl Shared {
         // Where this client has found the server, and others will.
         let Ok(here) = stream.local_addr() else { return };
         let client = Arc::new(client);
-        let files = self.files.clone();
+        let (files, guard) = (self.files.clone(), self.guard.clone());
         let serve = async {
             let (stream, first) = self.distant(stream).await;
             let stream = Watched::new(stream, client.clone());
             match first {
-                Some(0) => xrootd::serve(stream, files, client.clone(), here).await,
-                Some(_) => http::serve(stream, files, client.clone()).await,
+                Some(0) => {
+                    let stream = Box::new(stream);
+                    xrootd::serve(stream, files, guard, client.clone(), here).await;
+                }
+                Some(TLS_BEGINS) if guard.has_tls() => {
+                    if let Ok(stream) = guard.within(stream).await {
+                        http::serve(stream, files, Entry::Guarded(guard), client.clone()).await;
+                    }
+                }
+                Some(_) => {
+                    let entry = if guard.is_open() { Entry::Open } else { Entry::Closed };
+                    http::serve(stream, files, entry, client.clone()).await;
+                }
                 None => {}
             }
         };

@@ -24,6 +24,7 @@ use self::listing::{Names, percent_decoded};
 use self::range::RangeRequest;
 use super::files::{Files, Opened, Stat};
 use crate::clients::Client;
+use crate::guard::Entry;
 
 /// Seconds after which a refused client may try again.
 const RETRY_SECONDS: &str = "10";
@@ -33,16 +34,25 @@ const BUFFER_BYTES_MIN: usize = 8 << 10;
 type Answer = Response<Body>;
 
 /// Serves one connection until it ends.
-pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, files: Files, client: Arc<Client>) {
+pub async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    files: Files,
+    entry: Entry,
+    client: Arc<Client>,
+) {
     let buffer_bytes = client.limits().request_bytes.max(BUFFER_BYTES_MIN);
     let serving = Arc::new(Serving { files, client });
-    let service = service_fn(move |request| {
-        let serving = serving.clone();
+    let entry = Arc::new(entry);
+    let service = service_fn(move |request: Request<_>| {
+        let (serving, entry) = (serving.clone(), entry.clone());
         async move {
             // Requests that are sent together are answered one by one, as their answers are taken.
             serving.client.moves().await;
             serving.client.works();
-            Ok::<_, Infallible>(answer(&serving, &request).await)
+            Ok::<_, Infallible>(match turned_away(&serving, &entry, request.headers()) {
+                Some(answer) => answer,
+                None => answer(&serving, &request).await,
+            })
         }
     });
     // Nothing is kept for later writes: what an answer has in memory is counted until the socket
@@ -52,6 +62,23 @@ pub async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, files: Files, cl
         .serve_connection(TokioIo::new(stream), service);
     // A client that goes away in the middle is the client's affair.
     let _ = connection.await;
+}
+
+/// The answer to who may not read.
+fn turned_away(serving: &Arc<Serving>, entry: &Entry, headers: &HeaderMap) -> Option<Answer> {
+    match entry {
+        Entry::Open => None,
+        Entry::Guarded(guard) if guard.lets_in(headers) => None,
+        Entry::Guarded(guard) => {
+            let mut answer = plain(serving, StatusCode::UNAUTHORIZED, "say who you are\n");
+            for challenge in guard.challenges() {
+                let value = HeaderValue::from_static(challenge);
+                answer.headers_mut().append(header::WWW_AUTHENTICATE, value);
+            }
+            Some(answer)
+        }
+        Entry::Closed => Some(plain(serving, StatusCode::FORBIDDEN, "to be read by https\n")),
+    }
 }
 
 /// Answers a client beyond the limits with 503, whatever it asks for.

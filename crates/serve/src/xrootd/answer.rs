@@ -5,6 +5,7 @@ use std::io;
 
 use remote::{Algorithm, Checksum};
 use xrootd::error::ErrorCode;
+use xrootd::message::auth::Auth;
 use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::locate::Location;
 use xrootd::message::open::OpenOptions;
@@ -54,6 +55,15 @@ impl Connection {
                 None => self.not_open(tag),
             },
             Request::Readv(readv) => self.take_up_readv(tag, readv),
+            Request::Auth(auth) => {
+                match token_of(&auth).is_some_and(|token| self.guard.knows(token)) {
+                    true => self.server.answer_done(tag),
+                    false => {
+                        let text = "this token may not read here";
+                        self.server.answer_error(tag, ErrorCode::AUTH_FAILED, text);
+                    }
+                }
+            }
             Request::Close(close) => match self.release(close.handle) {
                 true => self.server.answer_done(tag),
                 false => self.not_open(tag),
@@ -300,4 +310,12 @@ async fn checksum(path: &str, files: &Files, client: &Client) -> io::Result<Chec
 fn algorithm_of(query: &str) -> Option<Algorithm> {
     let kind = query.split(['?', '&']).find_map(|part| part.strip_prefix("cks.type="));
     kind.map_or(Some(Algorithm::Adler32), |kind| kind.parse().ok())
+}
+
+/// The token of a `ztn` credential: the protocol's name, a version, `T`, two bytes, the length with
+/// the NUL at the end, the token.
+fn token_of(auth: &Auth) -> Option<&[u8]> {
+    let token = auth.credential.strip_prefix(b"ztn\0\0T\0\0")?;
+    let (length, token) = token.split_first_chunk::<2>()?;
+    token.get(..usize::from(u16::from_be_bytes(*length)).checked_sub(1)?)
 }

@@ -24,13 +24,15 @@ use xrootd::header::Handle;
 use xrootd::message::Request;
 use xrootd::message::login::SessionId;
 use xrootd::message::protocol::ServerFlags;
-use xrootd::server::{Served, Server, ServerConfig, Tag};
+use xrootd::server::{Served, ServedTls, Server, ServerConfig, Tag};
 
 use self::answer::Outcome;
 use self::lane::Lane;
 use self::read::Job;
 use super::files::{Files, Opened};
 use crate::clients::Client;
+use crate::guard::Guard;
+use crate::stream::{Preceded, Stream};
 
 /// Parts of answers that are read at the same time for one connection.
 const STEPS_MAX: usize = 2;
@@ -38,17 +40,20 @@ const STEPS_MAX: usize = 2;
 const LOOKUPS_MAX: usize = 4;
 /// Bytes of answers that wait to be sent before no further part is read.
 const UNSENT_BYTES_MAX: usize = 1 << 20;
+/// The longest token that is looked at.
+const TOKEN_BYTES_MAX: usize = 4096;
 const RECEIVE_BYTES: usize = 16 << 10;
 
 /// Serves one connection until it ends. `address` is where clients find this server.
 pub async fn serve(
-    stream: impl AsyncRead + AsyncWrite + Unpin,
+    stream: Box<dyn Stream>,
     files: Files,
+    guard: Guard,
     client: Arc<Client>,
     address: SocketAddr,
 ) {
     // How a connection ended concerns its client only, which knows.
-    let _ = Connection::new(files, client, address).run(stream).await;
+    let _ = Connection::new(files, guard, client, address).run(stream).await;
 }
 
 /// Refuses every request of a client beyond the limits, until it hangs up.
@@ -86,8 +91,11 @@ struct Connection {
     server: Server,
     started: Instant,
     files: Files,
+    guard: Guard,
     client: Arc<Client>,
     address: SocketAddr,
+    /// What has come behind the wish for TLS, which begins there.
+    tls: Option<Bytes>,
     /// By handle; the lowest free place is taken first, as clients may guess.
     opened: Vec<Option<Opened>>,
     /// Requests behind an open that is under way.
@@ -103,19 +111,29 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(files: Files, client: Arc<Client>, address: SocketAddr) -> Self {
+    fn new(files: Files, guard: Guard, client: Arc<Client>, address: SocketAddr) -> Self {
         let limits = client.limits();
         let mut config = ServerConfig::data_server(new_session());
         config.flags = config.flags | ServerFlags::CHECKSUMMED_PAGES;
         config.requests_max = limits.requests;
         config.request_bytes_max = u32::try_from(limits.request_bytes).unwrap_or(u32::MAX);
         config.waiting_bytes_max = limits.request_bytes as u64;
+        config.tls = match (guard.has_tls(), guard.is_open()) {
+            (false, _) => ServedTls::None,
+            (true, true) => ServedTls::Offered,
+            (true, false) => ServedTls::Demanded,
+        };
+        if !guard.is_open() {
+            config.security = format!("&P=ztn,0:{TOKEN_BYTES_MAX}:");
+        }
         Connection {
             server: Server::new(config),
             started: Instant::now(),
             files,
+            guard,
             client,
             address,
+            tls: None,
             opened: Vec::new(),
             queue: VecDeque::new(),
             opening: false,
@@ -128,11 +146,18 @@ impl Connection {
         }
     }
 
-    async fn run(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+    async fn run(mut self, stream: Box<dyn Stream>) -> io::Result<()> {
         let (mut source, mut sink) = tokio::io::split(stream);
         let mut received = BytesMut::new();
         loop {
             self.advance()?;
+            if let Some(rest) = self.tls.take() {
+                for bytes in self.unsent.drain(..) {
+                    sink.write_all(&bytes).await?;
+                }
+                let stream = Preceded { rest, stream: source.unsplit(sink) };
+                (source, sink) = tokio::io::split(self.guard.within(stream).await?);
+            }
             let may_take = self.server.wants_bytes()
                 && self.unsent_bytes() < self.client.limits().answer_bytes;
             let slices = first_slices(&self.unsent);
@@ -163,8 +188,7 @@ impl Connection {
         while let Some(served) = self.server.poll_event() {
             match served {
                 Served::Login(_) => self.client.works(),
-                // It is not offered.
-                Served::StartTls { .. } => return Err(io::ErrorKind::Unsupported.into()),
+                Served::StartTls { rest } => self.tls = Some(rest),
                 Served::Request { tag, request } => self.queue.push_back((tag, request)),
             }
         }

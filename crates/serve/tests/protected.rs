@@ -1,0 +1,108 @@
+//! A protected server in one command, read by farroot's own client.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use credentials::{Choice, Surroundings, TokenFrom, Wallet};
+use farroot_serve::{Config, Protection, Server};
+use futures::StreamExt;
+use rcgen::{CertificateParams, KeyPair};
+use remote::fetch::{Urgency, Want};
+use remote::source::network::Tcp;
+use remote::{Error, ErrorKind, Remote};
+
+const CONTENT: &[u8] = b"0123456789";
+
+fn start(folder: &Path, tokens: bool, users: bool) -> Server {
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+    let certificate = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let files = folder.join("files");
+    std::fs::create_dir_all(&files).unwrap();
+    std::fs::write(files.join("f.root"), CONTENT).unwrap();
+    let protection = Protection {
+        tls: Some((write("cert.pem", &certificate.pem()), write("key.pem", &key.serialize_pem()))),
+        tokens: tokens.then(|| write("tokens", "# of tests\nmarker-token\n")),
+        users: users.then(|| write("users", "ada:marker-password\n")),
+    };
+    Server::start(Config { protection, ..Config::new(files) }).unwrap()
+}
+
+fn read(folder: &Path, url: &str, token: Option<&str>) -> Result<Vec<u8>, Error> {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(read_within(folder, url, token))
+}
+
+async fn read_within(folder: &Path, url: &str, token: Option<&str>) -> Result<Vec<u8>, Error> {
+    let certificate = folder.join("cert.pem");
+    let variables = [("SSL_CERT_FILE", certificate.to_str().unwrap())];
+    let token = token.map(|token| TokenFrom::Secret(token.into()));
+    let mut surroundings = Surroundings::new(u32::MAX, None, variables);
+    surroundings.temporary = Some(folder.to_owned());
+    let wallet = Wallet::new(surroundings, Choice { token, ..Choice::default() });
+    let config = remote::Config { wallet, ..remote::Config::default() };
+    let network = Arc::new(Tcp::new(config.connect_timeout));
+    let remote = Remote::start(config, network);
+    let file = remote.open_bytes(url).await?;
+    let want = Want { range: 0..10, cost: 10, urgency: Urgency::Demand, order: 0 };
+    Ok(file.want(vec![want]).next().await.expect("one want")?.bytes.to_vec())
+}
+
+#[test]
+fn both_protocols_are_spoken_within_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), false, false);
+    assert!(server.root_url().starts_with("roots://"));
+    assert!(server.http_url().starts_with("https://"));
+    for url in [server.http_url(), server.root_url()] {
+        let bytes = read(folder.path(), &format!("{url}f.root"), None);
+        assert_eq!(bytes.expect(&url), CONTENT);
+    }
+    // Without protection what is not encrypted is served, too.
+    for url in [server.http_url(), server.root_url()] {
+        let plain = url.replacen("s://", "://", 1);
+        let bytes = read(folder.path(), &format!("{plain}f.root"), None);
+        assert_eq!(bytes.expect(&plain), CONTENT);
+    }
+}
+
+#[test]
+fn a_token_of_the_list_may_read_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), true, false);
+    for url in [server.http_url(), server.root_url()] {
+        let url = format!("{url}f.root");
+        let bytes = read(folder.path(), &url, Some("marker-token"));
+        assert_eq!(bytes.expect(&url), CONTENT);
+        for token in [Some("marker-other"), Some("marker-toke"), None] {
+            let error = read(folder.path(), &url, token).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Unauthenticated, "{error}");
+            assert!(!error.to_string().contains("marker"), "{error}");
+        }
+    }
+    let plain = server.http_url().replacen("https", "http", 1);
+    let error = read(folder.path(), &format!("{plain}f.root"), None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied, "{error}");
+    assert!(error.to_string().contains("write https://"), "{error}");
+}
+
+#[test]
+fn a_user_with_a_password_may_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = start(folder.path(), false, true);
+    let url =
+        |user: &str| format!("{}f.root", server.http_url().replacen("//", &format!("//{user}"), 1));
+    let bytes = read(folder.path(), &url("ada:marker-password@"), None);
+    assert_eq!(bytes.unwrap(), CONTENT);
+    for user in ["ada:marker@", "marker-password@", ""] {
+        let error = read(folder.path(), &url(user), None).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unauthenticated, "{error}");
+        assert!(error.to_string().contains("it wants Basic"), "{error}");
+        assert!(!error.to_string().contains("ada:"), "{error}");
+    }
+}
