@@ -13,9 +13,10 @@ use crate::units::{parse_rate, parse_time};
 
 /// Serve the files below a folder over XRootD and HTTP, read-only
 ///
-/// Anyone who can connect may read, unless --token or --users says who. With --rtt, --rate or --flow-rate the server seems far away:
-/// bytes arrive later and no faster, requests that are sent together are still answered together,
-/// and a new connection pays one more round trip. There is no slow start and no loss.
+/// Anyone who can connect may read, unless --token or --users says who. With --rtt, --rate or
+/// --flow-rate the server seems far away: bytes arrive later and no faster, requests that are sent
+/// together are still answered together, and a new connection pays one more round trip. There is no
+/// slow start and no loss.
 ///
 /// No client keeps others out, or takes memory by not reading: --help has the limits.
 #[derive(Debug, Args)]

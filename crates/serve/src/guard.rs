@@ -44,7 +44,7 @@ struct Wanted {
 }
 
 /// Who may read over one connection of HTTP.
-pub enum Entry {
+pub enum HttpEntry {
     Open,
     /// Within TLS: who shows what is wanted.
     Guarded(Guard),

@@ -27,7 +27,7 @@ use tokio::sync::Semaphore;
 
 use self::clients::{Client, Clients};
 use self::files::Files;
-use self::guard::{Entry, Guard};
+use self::guard::{Guard, HttpEntry};
 use self::shaped::Link;
 use self::stream::{Stream, Watched};
 
@@ -252,11 +252,11 @@ impl Shared {
                 }
                 Some(TLS_BEGINS) if guard.has_tls() => {
                     if let Ok(stream) = guard.within(stream).await {
-                        http::serve(stream, files, Entry::Guarded(guard), client.clone()).await;
+                        http::serve(stream, files, HttpEntry::Guarded(guard), client.clone()).await;
                     }
                 }
                 Some(_) => {
-                    let entry = if guard.is_open() { Entry::Open } else { Entry::Closed };
+                    let entry = if guard.is_open() { HttpEntry::Open } else { HttpEntry::Closed };
                     http::serve(stream, files, entry, client.clone()).await;
                 }
                 None => {}

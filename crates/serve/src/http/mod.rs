@@ -24,7 +24,7 @@ use self::listing::{Names, percent_decoded};
 use self::range::RangeRequest;
 use super::files::{Files, Opened, Stat};
 use crate::clients::Client;
-use crate::guard::Entry;
+use crate::guard::HttpEntry;
 
 /// Seconds after which a refused client may try again.
 const RETRY_SECONDS: &str = "10";
@@ -37,7 +37,7 @@ type Answer = Response<Body>;
 pub async fn serve(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     files: Files,
-    entry: Entry,
+    entry: HttpEntry,
     client: Arc<Client>,
 ) {
     let buffer_bytes = client.limits().request_bytes.max(BUFFER_BYTES_MIN);
@@ -65,11 +65,11 @@ pub async fn serve(
 }
 
 /// The answer to who may not read.
-fn turned_away(serving: &Arc<Serving>, entry: &Entry, headers: &HeaderMap) -> Option<Answer> {
+fn turned_away(serving: &Arc<Serving>, entry: &HttpEntry, headers: &HeaderMap) -> Option<Answer> {
     match entry {
-        Entry::Open => None,
-        Entry::Guarded(guard) if guard.lets_in(headers) => None,
-        Entry::Guarded(guard) => {
+        HttpEntry::Open => None,
+        HttpEntry::Guarded(guard) if guard.lets_in(headers) => None,
+        HttpEntry::Guarded(guard) => {
             let mut answer = plain(serving, StatusCode::UNAUTHORIZED, "say who you are\n");
             for challenge in guard.challenges() {
                 let value = HeaderValue::from_static(challenge);
@@ -77,7 +77,7 @@ fn turned_away(serving: &Arc<Serving>, entry: &Entry, headers: &HeaderMap) -> Op
             }
             Some(answer)
         }
-        Entry::Closed => Some(plain(serving, StatusCode::FORBIDDEN, "to be read by https\n")),
+        HttpEntry::Closed => Some(plain(serving, StatusCode::FORBIDDEN, "to be read by https\n")),
     }
 }
 
