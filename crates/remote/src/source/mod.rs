@@ -263,6 +263,12 @@ pub trait Server: Send + Sync + 'static {
     /// What is known of the server before it has been asked.
     fn traits(&self) -> ServerTraits;
 
+    /// How the last connection was encrypted, as whom it was logged in, and which offers of the
+    /// server were not used and why, in one line; `None` where there is nothing of this to say.
+    fn introduction(&self) -> Option<String> {
+        None
+    }
+
     /// Runs one connection until its commands end or it fails.
     fn run(self: Arc<Self>, link: DriverLink) -> BoxFuture<'static, ()>;
 }

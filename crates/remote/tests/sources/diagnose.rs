@@ -10,10 +10,15 @@ use farroot_remote::source::network::Tcp;
 use farroot_remote::{Config, Remote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::http_server::{Say, scripted};
+use super::http_server::{Say, scripted, scripted_within};
+use super::secured::{Authority, token};
 
 async fn examine(url: &str) -> Vec<Finding> {
-    let config = Config { silence_timeout: Duration::from_millis(300), ..Config::default() };
+    examine_with(url, Config::default()).await
+}
+
+async fn examine_with(url: &str, config: Config) -> Vec<Finding> {
+    let config = Config { silence_timeout: Duration::from_millis(300), ..config };
     let network = Arc::new(Tcp::new(Duration::from_secs(5)));
     Remote::start(config, network).examine(&Address::parse(url).unwrap()).await.0
 }
@@ -94,4 +99,66 @@ async fn a_server_that_brings_little_is_slow_and_not_waited_for() {
     let last = findings.last().unwrap();
     assert!(last.step == Step::Read && !last.is_fault, "{findings:?}");
     assert!(last.text.starts_with("only ") && last.text.ends_with("within 0.3 s"), "{last:?}");
+}
+
+/// A server within TLS that refuses all, and says what time it is.
+async fn refusing(authority: &Authority, date: &'static str) -> url::Url {
+    scripted_within(Some(authority.server()), move |_, _, _| {
+        Say::Stay(format!("HTTP/1.1 403 Forbidden\r\nDate: {date}\r\nContent-Length: 0\r\n\r\n"))
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_protected_server_credential_tls_and_clock_are_looked_at() {
+    let authority = Authority::new();
+    let url = refusing(&authority, "Tue, 14 Nov 2023 22:13:20 GMT").await.join("store/f").unwrap();
+    let claims = r#"{"sub":"ada","scope":"storage.read:/cms","jti":"marker","exp":4102444800}"#;
+    let shown = token(claims);
+    let findings = examine_with(url.as_str(), authority.with_token(&shown)).await;
+    let steps: Vec<Step> = findings.iter().map(|finding| finding.step).collect();
+    let (last, before) = findings.split_last().unwrap();
+    let first = &before[0];
+    assert_eq!((first.step, &*first.place), (Step::Credentials, "the argument of the call"));
+    assert!(first.text.starts_with("token of ada, "), "{first:?}");
+    assert!(first.text.ends_with("left; allows storage.read:/cms"), "{first:?}");
+    let of = |step| before.iter().find(|finding| finding.step == step).expect("a step");
+    let tls = of(Step::Tls);
+    assert!(tls.text.starts_with("TLS 1.3; a certificate of "), "{tls:?}");
+    let clock = of(Step::Clock);
+    assert!(clock.text.ends_with("ahead of the server's"), "{clock:?}");
+    assert!(clock.advice.as_ref().unwrap().contains("clocks is wrong"), "{clock:?}");
+    assert!(last.is_fault && last.step == Step::Open, "{steps:?}");
+    assert!(last.text.contains("it was shown the token in the argument of the call"), "{last:?}");
+    assert!(last.advice.as_ref().unwrap().contains("another scope"), "{last:?}");
+    assert!(!format!("{findings:?}").contains(&shown));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_nobody_vouches_for_is_refused_at_tls() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let url = refusing(&other, "today").await.join("f").unwrap();
+    let findings = examine_with(url.as_str(), authority.with_token("marker-token")).await;
+    let last = findings.last().unwrap();
+    assert!(last.is_fault && last.step == Step::Tls, "{findings:?}");
+    assert!(last.text.contains("certificate") && last.advice.is_some(), "{last:?}");
+    assert!(!format!("{findings:?}").contains("marker"), "{findings:?}");
+    // Asked for in this call, it is believed, and said so.
+    let insecure = farroot_remote::address::CallAccess { insecure: true, ..Default::default() };
+    let url = farroot_remote::address::with_access(url.as_str(), &insecure);
+    let findings = examine_with(&url, authority.config(Default::default())).await;
+    let tls = findings.iter().find(|finding| finding.step == Step::Tls).unwrap();
+    assert!(!tls.is_fault && tls.text.contains("INSECURE"), "{tls:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_has_expired_is_named_with_what_to_type() {
+    let authority = Authority::new();
+    let url = refusing(&authority, "today").await.join("f").unwrap();
+    let config = authority.with_token(&token(r#"{"exp":1700000000}"#));
+    let findings = examine_with(url.as_str(), config).await;
+    let first = &findings[0];
+    assert_eq!(first.step, Step::Credentials);
+    assert!(first.text.starts_with("token: expired "), "{first:?}");
+    assert!(first.advice.as_ref().unwrap().contains("htgettoken"), "{first:?}");
 }

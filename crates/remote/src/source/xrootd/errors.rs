@@ -116,6 +116,24 @@ impl XrootdServer {
         }
     }
 
+    /// How the last connection was encrypted, and as whom it was logged in.
+    pub(super) fn introduced(&self) -> String {
+        let encryption = match *self.encryption.lock() {
+            Some(version) => format!("within {version}"),
+            None => "not encrypted".to_owned(),
+        };
+        let login = self.login.lock();
+        let Some(Login { by, skipped }) = login.as_ref() else { return encryption };
+        let by = match by {
+            Some(by) => format!("logged in by {by} as {}", self.whom(by).trim_end_matches(',')),
+            None => format!("no proof was wanted of user {:?}", self.config.user),
+        };
+        match skipped.is_empty() {
+            true => format!("{encryption}; {by}"),
+            false => format!("{encryption}; {by}; not used: {}", skipped.join("; ")),
+        }
+    }
+
     /// Who the server takes a client for.
     fn whom(&self, by: &str) -> String {
         match by {

@@ -182,6 +182,10 @@ impl Server for XrootdServer {
         }
     }
 
+    fn introduction(&self) -> Option<String> {
+        Some(self.introduced())
+    }
+
     fn run(self: Arc<Self>, mut link: DriverLink) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             self.alive.fetch_add(1, Ordering::Relaxed);

@@ -4,6 +4,8 @@
 //! Each has an end, whatever the server does: a connection after the configured time for
 //! connecting, any other step after the configured time of silence.
 
+mod protected;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,10 +40,16 @@ const REDIRECTIONS_MAX: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
+    /// What the user has to show.
+    Credentials,
     /// The host's name becomes addresses.
     Name,
     /// A TCP connection to one of them.
     Connect,
+    /// Keys are agreed on, and the server's certificate is verified.
+    Tls,
+    /// This machine's clock, by the server's.
+    Clock,
     /// The protocol's greeting and login.
     Login,
     /// The file is found.
@@ -57,8 +65,11 @@ pub enum Step {
 impl Step {
     pub fn name(self) -> &'static str {
         match self {
+            Step::Credentials => "credentials",
             Step::Name => "name",
             Step::Connect => "connect",
+            Step::Tls => "tls",
+            Step::Clock => "clock",
             Step::Login => "login",
             Step::Open => "open",
             Step::Read => "read",
@@ -91,6 +102,7 @@ pub async fn examine(
 ) -> (Vec<Finding>, bool) {
     let mut findings = Vec::new();
     let mut at = url.clone();
+    protected::credentials(url, config, &mut findings).await;
     for _ in 0..REDIRECTIONS_MAX {
         let is_reachable = match (at.host(), at.port()) {
             (Some(host), Some(port)) => {
@@ -98,7 +110,7 @@ pub async fn examine(
             }
             _ => true,
         };
-        if !is_reachable {
+        if !is_reachable || !protected::encryption(&at, config, network, &mut findings).await {
             break;
         }
         match converse(&at, config, network, &mut findings).await {
@@ -263,7 +275,8 @@ impl Visit {
         let (request, file) = (RequestTag(step as u64), self.file.clone());
         let size = self.info.size;
         match step {
-            Step::Name | Step::Connect | Step::Login | Step::File => {}
+            Step::Credentials | Step::Name | Step::Connect | Step::Tls | Step::Clock => {}
+            Step::Login | Step::File => {}
             Step::Open => self.order(Command::Open { request, file, part: FileEnd::Head(1) }),
             Step::Read => {
                 let segments = vec![0..size.min(READ_BYTES)];
@@ -308,7 +321,8 @@ impl Visit {
                         (_, true) => "the server answers, and offers checksums of what it sends",
                         (_, false) => "the server answers",
                     };
-                    return Ok(Passed::On(text.into()));
+                    let login = self.server.introduction().map(|login| format!("; {login}"));
+                    return Ok(Passed::On(text.to_owned() + &login.unwrap_or_default()));
                 }
                 ConnectionEvent::Opened { info, .. } => self.info = info,
                 ConnectionEvent::Data { bytes: more, .. } => {
@@ -382,11 +396,20 @@ pub fn fault(step: Step, place: &str, seconds: f64, text: String, advice: String
 }
 
 fn failed(step: Step, place: &str, seconds: f64, error: &Error) -> Finding {
-    let advice = match (error.kind(), step) {
+    let known = match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::Unauthenticated => error.advice(),
+        ErrorKind::Connection if step == Step::Tls => error.advice(),
+        _ => None,
+    };
+    let advice = known.unwrap_or(match (error.kind(), step) {
         (ErrorKind::NotFound, _) => "is the path right? in root:// addresses it begins with //",
-        (ErrorKind::PermissionDenied, _) => "the server knows who asks and refuses: ask the site",
+        (ErrorKind::PermissionDenied, _) => {
+            "the server refuses whom it takes this for: farroot auth lists what you have to show; \
+             else ask the site"
+        }
         (ErrorKind::Unauthenticated, _) => {
-            "the server wants a credential that farroot cannot give: try another door of the site"
+            "make a proxy (voms-proxy-init -voms YOUR_VO -rfc), get a ticket (kinit USER@REALM) or \
+             fetch a token (htgettoken), as the site has it; farroot auth lists what is there"
         }
         (ErrorKind::Unsupported, _) => "use an address without encryption where the site has one",
         (ErrorKind::TimedOut, Step::Login) => {
@@ -401,6 +424,6 @@ fn failed(step: Step, place: &str, seconds: f64, error: &Error) -> Finding {
         (ErrorKind::Connection, _) => "the server has given up: try again, or another replica",
         (ErrorKind::InvalidArgument, _) => "name a file, not a directory",
         _ => "the server or its disk has failed: try another replica, and tell the site",
-    };
+    });
     fault(step, place, seconds, error.message().to_owned(), advice.to_owned())
 }
