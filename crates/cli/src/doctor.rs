@@ -10,8 +10,8 @@ use crate::outcome::Outcome;
 use crate::reading::with_engine;
 use crate::table::{lines_of_json, table, text};
 
-/// Find out what is wrong, or slow, on the way to a file: credentials, name, connection, TLS, clock,
-/// login, open, read, several ranges, and whether the file is whole
+/// Find out what is wrong, or slow, on the way to a file: credentials, name, connection, TLS,
+/// clock, login, open, read, several ranges, and whether the file is whole
 #[derive(Debug, Args)]
 pub struct DoctorArguments {
     /// A URL (root://, http://) or a path; of 'URL1|URL2', each
