@@ -255,9 +255,10 @@ class ColumnRequest:
 
 @final
 class Decision:
-    """What decides about entries: columns, and a function of them."""
+    """What decides about entries: columns, and a function of them or a formula that the engine
+    computes."""
 
-    def __new__(cls, columns: Sequence[ColumnRequest], function: Mask) -> Decision: ...
+    def __new__(cls, columns: Sequence[ColumnRequest], function: Mask | Formula) -> Decision: ...
 
 @final
 class Formula:
@@ -270,9 +271,9 @@ class Formula:
 
     @property
     def operations(self) -> list[Operation]: ...
-    @property
-    def is_computed(self) -> bool:
-        """Whether it is more than the name of a column, or a constant."""
+    def only_compares(self, are_bools: Sequence[bool]) -> bool:
+        """Whether the engine decides by it exactly as NumPy does: it only compares columns of one
+        number an entry, of which some are true and false."""
 
 @final
 class Operation:

@@ -49,6 +49,12 @@ _OPERATORS: dict[tuple[str, int], Callable[..., Any]] = {
 }
 
 
+#: Types of one number an entry with which the engine compares as NumPy does.
+_PLAIN = frozenset(
+    ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64")
+)
+
+
 @functools.cache
 def functions() -> dict[str, Callable[..., Any]]:
     """What the functions of formulas do."""
@@ -138,6 +144,15 @@ class Cut:
     def keys(self) -> list[Hashable]:
         """What the engine calls them."""
         return [leaf.key for leaf in self.leaves()]
+
+    def decides(self) -> _core.Formula | _core.Mask:
+        """What the engine asks: the formula itself where it means there what it means here."""
+        meant = self.formula.meant
+        shapes = [None if isinstance(each, Formula) else each.shape for each in meant]
+        if len(self.keys) < len(meant) or not _PLAIN.issuperset(shapes):
+            return self.mask
+        only_compares = self.formula.core.only_compares([shape == "bool" for shape in shapes])
+        return self.formula.core if only_compares else self.mask
 
     def mask(self, columns: list[Column], entries: int) -> NDArray[np.bool_]:
         """Which entries stay, from the columns in the order of `keys`."""

@@ -106,7 +106,7 @@ class Selection:
         if self.cut is None:
             return _core.Request(columns)
         deciding = [leaf.request() for leaf in self.cut.leaves()]
-        return _core.Request(columns, _core.Decision(deciding, self.cut.mask))
+        return _core.Request(columns, _core.Decision(deciding, self.cut.decides()))
 
     @property
     def leaves_with_cut(self) -> list[Leaf]:

@@ -91,16 +91,20 @@ class Leaf:
             self.info.address, optional=optional, as_bytes=as_bytes, keep=self.keep
         )
 
+    @cached_property
+    def shape(self) -> str | None:
+        """The type of an entry in Awkward's spelling; None where farroot cannot decode it."""
+        if self.decoder is not None:
+            return None
+        try:
+            return self.info.datashape(self.keep)
+        except UnsupportedError:
+            return None
+
     @property
     def is_readable(self) -> bool:
         """Whether this version can read it, as far as its type tells."""
-        if self.decoder is not None:
-            return True
-        try:
-            self.info.datashape(self.keep)
-        except UnsupportedError:
-            return False
-        return True
+        return self.decoder is not None or self.shape is not None
 
 
 @dataclass(frozen=True)

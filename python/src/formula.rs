@@ -1,18 +1,18 @@
 //! Formulas: read by the engine, computed in Python on arrays of any shape.
 
+use std::sync::Arc;
+
 use engine::Operation as Step;
 use pyo3::prelude::*;
 
 use crate::error::exception;
 
 /// An expression over columns.
-#[pyclass(frozen, get_all, module = "farroot._core")]
+#[pyclass(frozen, module = "farroot._core")]
 pub struct Formula {
-    /// Names of its columns, each once.
-    columns: Vec<String>,
+    pub formula: Arc<engine::Formula>,
+    #[pyo3(get)]
     operations: Vec<Py<Operation>>,
-    /// Whether it is more than the name of a column, or a constant.
-    is_computed: bool,
 }
 
 /// A step in computing a formula on a stack of values.
@@ -32,11 +32,20 @@ impl Formula {
     fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
         let formula = engine::Formula::parse(text).map_err(|error| exception(py, &error))?;
         let operations = formula.operations().into_iter().map(|step| operation(py, step));
-        Ok(Formula {
-            operations: operations.collect::<PyResult<_>>()?,
-            is_computed: formula.is_computed(),
-            columns: formula.columns,
-        })
+        let operations = operations.collect::<PyResult<_>>()?;
+        Ok(Formula { formula: Arc::new(formula), operations })
+    }
+
+    /// Names of its columns, each once.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.formula.columns.clone()
+    }
+
+    /// Whether the engine decides by it exactly as NumPy does: it only compares columns of one
+    /// number an entry, of which some are true and false.
+    fn only_compares(&self, are_bools: Vec<bool>) -> bool {
+        self.formula.only_compares(&are_bools)
     }
 }
 

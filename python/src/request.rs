@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 use crate::cut::{Raised, cut};
 use crate::error::exception;
+use crate::formula::Formula;
 use crate::runtime::invalid;
 
 /// A branch or a field, and how it is wanted.
@@ -25,7 +26,8 @@ impl ColumnRequest {
     }
 }
 
-/// What decides about entries: columns, and a function of them.
+/// What decides about entries: columns, and a function of them or a formula that the engine
+/// computes.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Decision {
     columns: Vec<Py<ColumnRequest>>,
@@ -66,7 +68,12 @@ impl Request {
     pub fn cut(&self, py: Python<'_>) -> (Option<Cut>, Raised) {
         let Some(decision) = &self.decision else { return (None, Raised::default()) };
         let Decision { columns, function } = decision.get();
-        let (cut, raised) = cut(py, columns.iter().map(chosen).collect(), function);
+        let columns = columns.iter().map(chosen).collect();
+        if let Ok(formula) = function.bind(py).cast::<Formula>() {
+            let predicate = formula.get().formula.clone();
+            return (Some(Cut { columns, predicate }), Raised::default());
+        }
+        let (cut, raised) = cut(py, columns, function);
         (Some(cut), raised)
     }
 }

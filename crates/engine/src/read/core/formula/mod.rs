@@ -104,6 +104,15 @@ impl Formula {
         matches!(self.root, Node::Apply(..)) || self.text.contains('(')
     }
 
+    /// Whether it only compares columns of one number an entry, and joins what comes of it: then it
+    /// has the same value here as in NumPy. The types of numbers are not computed with, and none
+    /// overflows.
+    ///
+    /// `are_bools` says of each column whether it holds true and false.
+    pub fn only_compares(&self, are_bools: &[bool]) -> bool {
+        self.root.compared(are_bools) == Some(Compared::Bools)
+    }
+
     /// How it is computed, step by step.
     pub fn operations(&self) -> Vec<Operation> {
         let mut operations = Vec::new();
@@ -121,7 +130,40 @@ impl Formula {
     }
 }
 
+/// What a node gives that only compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    Bools,
+    Numbers,
+    /// A number that floats of 64 bits have exactly.
+    Constant,
+}
+
 impl Node {
+    /// What it gives, where it only compares.
+    fn compared(&self, are_bools: &[bool]) -> Option<Compared> {
+        use Compared::{Bools, Constant, Numbers};
+        match self {
+            Node::Int(value) => (*value <= 1 << f64::MANTISSA_DIGITS).then_some(Constant),
+            Node::Float(_) => Some(Constant),
+            Node::Column(column) => Some(if *are_bools.get(*column)? { Bools } else { Numbers }),
+            Node::Apply(operator, arguments) => {
+                let parts = arguments.iter().map(|part| part.compared(are_bools));
+                let parts = parts.collect::<Option<Vec<_>>>()?;
+                match (*operator, &parts[..]) {
+                    ("-" | "+", [Constant]) => Some(Constant),
+                    ("~", [Bools]) | ("&" | "|" | "==" | "!=", [Bools, Bools]) => Some(Bools),
+                    (
+                        "<" | "<=" | ">" | ">=" | "==" | "!=",
+                        [Numbers, Numbers | Constant] | [Constant, Numbers],
+                    ) => Some(Bools),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
     fn append_to(&self, operations: &mut Vec<Operation>) {
         let operation = match self {
             Node::Int(value) => Operation::Int(*value),
@@ -419,6 +461,29 @@ mod tests {
         ] {
             let error = Cut::parse(text).expect_err(text).to_string();
             assert!(error.contains(why), "{error} lacks {why:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_compares_is_told_from_what_computes() {
+        for (text, only_compares) in [
+            ("(n > 1) & ~(x <= -2.5) | ok", true),
+            ("ok", true),
+            ("ok != (n == x)", true),
+            ("n", false),
+            // Of integers it is another number in NumPy, and refused here.
+            ("~n > 1", false),
+            ("(n & 1) == 1", false),
+            ("n + 1 > 2", false),
+            ("-n > 2", false),
+            ("ok == 1", false),
+            ("2 > 1", false),
+            ("abs(x) > 1", false),
+            ("n > 9007199254740993", false),
+        ] {
+            let formula = Formula::parse(text).expect(text);
+            let are_bools: Vec<bool> = formula.columns.iter().map(|name| name == "ok").collect();
+            assert_eq!(formula.only_compares(&are_bools), only_compares, "{text}");
         }
     }
 
