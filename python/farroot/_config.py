@@ -33,6 +33,11 @@ def config(
     checksums: str | None = None,
     user: str | None = None,
     http2: bool | None = None,
+    token_file: str | None = None,
+    x509_proxy: str | None = None,
+    ticket_cache: str | None = None,
+    s3_profile: str | None = None,
+    auth: str | None = None,
 ) -> dict[str, Any]:
     """Changes settings of this process, and returns all of them.
 
@@ -72,6 +77,12 @@ def config(
             read where it cannot be; ``"never"``. What comes damaged is asked for again.
         user: The name sent at login.
         http2: Whether HTTP/2 is spoken without TLS to ``http`` servers.
+        token_file: A file with a bearer token, in place of the usual ones.
+        x509_proxy: A file with an X.509 proxy, or with a certificate and its key.
+        ticket_cache: A cache of Kerberos tickets, as ``KRB5CCNAME`` names one.
+        s3_profile: A profile of the files in ``~/.aws``.
+        auth: The kinds of credentials that may be used, the first one first, as
+            ``"token,x509"``.
 
     Raises:
         InvalidArgumentError: for a value that makes no sense, and for what cannot be changed any

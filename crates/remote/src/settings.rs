@@ -12,6 +12,7 @@ use crate::config::{Checksums, Config, parse_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::home::expanded;
 use crate::report::size;
+use credentials::{Choice, TokenFrom};
 use strsim::levenshtein;
 
 /// One setting.
@@ -39,6 +40,8 @@ enum Field {
     Checksums(fn(&mut Config) -> &mut Checksums),
     Text(fn(&mut Config) -> &mut String),
     Folder(fn(&mut Config) -> &mut Option<PathBuf>),
+    /// Which credential is used: what it takes, and how it is read and written. Empty: any.
+    Credential(&'static str, fn(&Choice) -> String, fn(&mut Choice, &str) -> Option<()>),
 }
 
 /// A setting's value.
@@ -91,7 +94,7 @@ const fn live(name: &'static str, field: Field, what: &'static str) -> Setting {
 }
 
 /// All settings, in the order in which they are shown.
-pub static SETTINGS: [Setting; 21] = [
+pub static SETTINGS: [Setting; 26] = [
     live(
         "memory",
         Field::Bytes(|config| &mut config.memory_bytes_max, 1000),
@@ -204,7 +207,84 @@ pub static SETTINGS: [Setting; 21] = [
         Field::Switch(|config| &mut config.http2),
         "Whether HTTP/2 is spoken without TLS, from the first byte, to `http` servers.",
     ),
+    live(
+        "token_file",
+        Field::Credential(FILE, token_file, |choice, text| {
+            choice.token = Some(TokenFrom::File(whole(Path::new(text))?));
+            Some(())
+        }),
+        "A file with a bearer token, in place of the usual ones ([at my site](at-my-site.md)).",
+    ),
+    live(
+        "x509_proxy",
+        Field::Credential(
+            FILE,
+            |choice| path_shown(choice.proxy.as_deref()),
+            |choice, text| {
+                choice.proxy = Some(whole(Path::new(text))?);
+                Some(())
+            },
+        ),
+        "A file with an X.509 proxy, or with a certificate and its key, in place of the usual ones.",
+    ),
+    live(
+        "ticket_cache",
+        Field::Credential(
+            "a name as `KRB5CCNAME` has it",
+            |choice| choice.ccache.clone().unwrap_or_default(),
+            |choice, text| {
+                choice.ccache = Some(text.to_owned());
+                Some(())
+            },
+        ),
+        "The cache of Kerberos tickets, in place of the usual one.",
+    ),
+    live(
+        "s3_profile",
+        Field::Credential(
+            "a name",
+            |choice| choice.s3_profile.clone().unwrap_or_default(),
+            |choice, text| {
+                choice.s3_profile = Some(text.to_owned());
+                Some(())
+            },
+        ),
+        "The profile of the files in `~/.aws`.",
+    ),
+    live(
+        "auth",
+        Field::Credential(
+            "of `token`, `x509`, `kerberos`, `s3`, `unix` some, with commas",
+            order,
+            |choice, text| {
+                let names = text.split([',', ' ']).filter(|name| !name.is_empty());
+                choice.order =
+                    Some(names.map(str::parse).collect::<std::result::Result<_, _>>().ok()?);
+                Some(())
+            },
+        ),
+        "The kinds of credentials that may be used, the first one first, in place of the server's order and \
+         `XrdSecPROTOCOL`.",
+    ),
 ];
+
+const FILE: &str = "an absolute path, or one that begins with `~/`";
+
+fn path_shown(path: Option<&Path>) -> String {
+    path.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn token_file(choice: &Choice) -> String {
+    match &choice.token {
+        Some(TokenFrom::File(path)) => path_shown(Some(path)),
+        Some(TokenFrom::Secret(_)) | None => String::new(),
+    }
+}
+
+fn order(choice: &Choice) -> String {
+    let names = choice.order.iter().flatten().map(|kind| kind.name());
+    names.collect::<Vec<_>>().join(",")
+}
 
 impl Setting {
     /// The setting of a name, as Python spells it.
@@ -234,7 +314,7 @@ impl Setting {
             Field::Count(..) | Field::Threads(..) => Kind::Count,
             Field::Seconds(..) => Kind::Seconds,
             Field::Switch(_) => Kind::Switch,
-            Field::Checksums(_) | Field::Text(_) => Kind::Text,
+            Field::Checksums(_) | Field::Text(_) | Field::Credential(..) => Kind::Text,
             Field::Folder(_) => Kind::Folder,
         }
     }
@@ -251,6 +331,7 @@ impl Setting {
             Field::Checksums(at) => Value::Text(at(&mut config).name().to_owned()),
             Field::Text(at) => Value::Text(at(&mut config).clone()),
             Field::Folder(at) => Value::Folder(at(&mut config).clone()),
+            Field::Credential(_, get, _) => Value::Text(get(config.wallet.choice())),
         }
     }
 
@@ -286,6 +367,13 @@ impl Setting {
             }
             (Field::Folder(at), Value::Folder(Some(path))) => {
                 *at(config) = Some(whole(path).ok_or_else(wrong)?);
+            }
+            (Field::Credential(_, _, put), Value::Text(text))
+                if !text.is_empty() && !text.contains(char::is_control) =>
+            {
+                let mut choice = config.wallet.choice().clone();
+                put(&mut choice, text).ok_or_else(wrong)?;
+                config.wallet = config.wallet.with(choice);
             }
             _ => return Err(wrong()),
         }
@@ -327,6 +415,7 @@ impl Setting {
             Field::Switch(_) => "`1` or `0`, `on` or `off`".to_owned(),
             Field::Checksums(_) => "`auto`, `always` or `never`".to_owned(),
             Field::Text(_) => "a text".to_owned(),
+            Field::Credential(takes, ..) => takes.to_owned(),
             Field::Folder(_) => "an absolute path, or one that begins with `~/`".to_owned(),
         }
     }
@@ -343,6 +432,7 @@ impl Setting {
             ("decode_threads", _) => "one a core".to_owned(),
             ("store_folder", _) => "`farroot` in the platform's cache folder".to_owned(),
             ("user", _) => "the user's".to_owned(),
+            _ if matches!(self.field, Field::Credential(..)) => "what is there".to_owned(),
             (_, Value::Number(bytes)) if bytes % (1 << 30) == 0 => format!("`{} GiB`", bytes >> 30),
             (_, Value::Number(bytes)) if self.kind() == Kind::Bytes => format!("`{}`", size(bytes)),
             (_, value) => format!("`{}`", shown(&value).trim_matches('"')),
@@ -467,6 +557,8 @@ mod tests {
             let text = match setting.name {
                 "checksums" => "always",
                 "http2" => "on",
+                "auth" => "x509,token",
+                "token_file" | "x509_proxy" => "/var/file",
                 _ if setting.kind() == Kind::Switch => "off",
                 _ if setting.kind() == Kind::Folder => "/var/cache",
                 // Below the defaults of both, which depend on each other.
@@ -521,6 +613,8 @@ mod tests {
             ("FARROOT_DISCOVERY", "sometimes"),
             ("FARROOT_CHECKSUMS", "sometimes"),
             ("FARROOT_USER", "a\u{1b}b"),
+            ("FARROOT_AUTH", "password"),
+            ("FARROOT_X509_PROXY", "proxy"),
         ] {
             let error = refused(name, value);
             assert!(

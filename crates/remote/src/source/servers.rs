@@ -12,11 +12,20 @@ use super::xrootd::XrootdServer;
 use crate::address::{Address, Scheme};
 use crate::config::Config;
 use crate::error::Result;
+use credentials::Choice;
 
 /// The configuration with what the caller said of credentials with this address.
 pub fn config_for<'a>(url: &Address, config: &'a Config) -> Cow<'a, Config> {
     let Some(access) = url.access() else { return Cow::Borrowed(config) };
-    let wallet = config.wallet.with(access.choice.clone());
+    // What the call names of who asks goes before all that the settings name.
+    let (said, set) = (access.choice.clone(), config.wallet.choice().clone());
+    let says_who = said.token.is_some()
+        || said.proxy.is_some()
+        || said.ccache.is_some()
+        || said.order.is_some();
+    let s3_profile = said.s3_profile.clone().or(set.s3_profile.clone());
+    let choice = if says_who { said } else { set };
+    let wallet = config.wallet.with(Choice { s3_profile, ..choice });
     Cow::Owned(Config { wallet, insecure: access.insecure, ..config.clone() })
 }
 
