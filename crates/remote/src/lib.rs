@@ -76,7 +76,7 @@ impl Remote {
 
     /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk
     /// also `**`. What is no pattern, or is itself a file, stands for itself. In the address of a
-    /// server `?` begins the query, and only XRootD servers list what they have.
+    /// server `?` begins the query, and only XRootD servers and S3 list what they have.
     ///
     /// # Errors
     /// `Unsupported` for a pattern on a server that lists nothing; what keeps a directory from

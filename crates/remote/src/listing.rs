@@ -54,7 +54,12 @@ impl Remote {
     /// Whether an address is that of a directory, as far as it shows without a request.
     pub fn is_directory(&self, address: &str) -> bool {
         match address.contains("://") {
-            true => address.split('?').next().is_some_and(|path| path.ends_with('/')),
+            true => match Address::parse(address) {
+                Ok(url) if url.to_s3().is_some() => {
+                    url.path().is_empty() || url.path().ends_with('/')
+                }
+                _ => address.split('?').next().is_some_and(|path| path.ends_with('/')),
+            },
             false => expanded(Path::new(address)).is_dir(),
         }
     }
@@ -83,4 +88,40 @@ fn on_disk(directory: &str) -> Result<Vec<Listed>> {
         });
     }
     Ok(listed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_directory_ends_with_a_slash_or_is_a_bucket() {
+        let remote = Remote::start(crate::Config::default(), std::sync::Arc::new(NoNetwork));
+        for (address, is) in [
+            ("root://h//d/", true),
+            ("root://h//d/?x=1", true),
+            ("root://h//f", false),
+            ("s3://bucket", true),
+            ("s3://bucket/", true),
+            ("s3://bucket/d/", true),
+            ("s3://bucket/f", false),
+        ] {
+            assert_eq!(remote.is_directory(address), is, "{address}");
+        }
+    }
+
+    struct NoNetwork;
+
+    impl crate::source::network::Network for NoNetwork {
+        fn connect(
+            &self,
+            _: &str,
+            _: u16,
+        ) -> futures::future::BoxFuture<
+            'static,
+            std::io::Result<Box<dyn crate::source::network::Stream>>,
+        > {
+            Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
+        }
+    }
 }

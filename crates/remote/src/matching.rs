@@ -27,7 +27,7 @@ const OPTIONS: MatchOptions = MatchOptions {
 
 /// The files that a pattern names, by name: with `*`, `?`, `[]` and `{a,b}`, on a local disk also
 /// `**`. What is no pattern, or is itself a file, stands for itself. In the address of a server `?`
-/// begins the query, and only directories of XRootD servers can be listed.
+/// begins the query, and only XRootD servers and S3 list what they have.
 pub(crate) async fn matching(
     pattern: &str,
     config: &Config,
