@@ -120,8 +120,11 @@ async fn discovered(
     let itself = federation.to_pelican().cloned();
     let itself = itself.ok_or_else(|| Error::new(ErrorKind::InvalidArgument, "no federation"))?;
     let place = place_of(&itself).unwrap_or_default();
+    // What any server may have said is no news for a call that verifies them.
+    let is_verified = !config.insecure;
     if let Some((since, director)) = KNOWN.lock().get(&place)
         && since.elapsed() < DOCUMENT_LASTS
+        && is_verified
     {
         return Ok(director.clone());
     }
@@ -141,7 +144,7 @@ async fn discovered(
     let director = read(&text.await.map_err(unknown)?, federation, itself).map_err(unknown)?;
     let mut known = KNOWN.lock();
     known.retain(|_, (since, _)| since.elapsed() < DOCUMENT_LASTS);
-    if known.len() < FEDERATIONS_MAX {
+    if is_verified && known.len() < FEDERATIONS_MAX {
         known.insert(place, (Instant::now(), director.clone()));
     }
     Ok(director)
