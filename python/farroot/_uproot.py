@@ -55,7 +55,7 @@ ARGUMENTS = {
         "farroot.register(typename, dtype_or_function) says how a class is read", is_refused=True
     ),
     "decompression_executor": Word(_THREADS),
-    "handler": Word("the address says how a file is read: root://, http://, file:// or a path"),
+    "handler": Word("the address says how a file is read: root://, https://, s3:// or a path"),
     "http_max_header_bytes": Word("headers are bounded by farroot itself", defaults=(21784,)),
     "interpretation_executor": Word(_THREADS),
     "interpretation": Word("a field is read as its type says", is_refused=True),
@@ -90,7 +90,7 @@ ARGUMENTS = {
 _WRITES = "farroot reads and does not write: uproot writes, and farroot reads what it has written"
 _COMPRESSION = f"it is for writing: {_WRITES}"
 _DASK = "farroot.iterate(files) reads in steps; tasks of Dask can call tree.arrays(entry_start=...)"
-_SOURCES = "the address says how a file is read: root://, http://, file:// or a path"
+_SOURCES = "the address says how a file is read: root://, https://, s3:// or a path"
 _CACHES = "arrays and objects are yours to keep; farroot.config(memory=...) bounds reading ahead"
 _TYPES = 'tree["branch"].typename and .interpretation say what a branch holds'
 _CLASSES = "classes are read as the file describes them; farroot.register(typename, ...) adds to it"

@@ -103,7 +103,7 @@ def open(  # noqa: A001
     :func:`farroot.credentials` lists them.
 
     Args:
-        path: A URL (``root://``, ``http://``, ``https://``, ``file://``) or a local path,
+        path: A URL (``root://``, ``https://``, ``s3://``, ``osdf://``, ...) or a local path,
             with ``:object/path`` after it for something in the file; several URLs of the same
             file, with ``|`` between them, are read from at the same time; a path-like object,
             which is never split; or a dict of one file and the path in it.

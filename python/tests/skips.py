@@ -43,3 +43,12 @@ def need_xrootd() -> str:
     if program is None:
         pytest.skip("XROOTD IS NOT INSTALLED: not tested against a real server")
     return program
+
+
+def need_versitygw() -> str:
+    """A server of S3 that verifies signatures; skips without it."""
+    built = REPOSITORY / "build" / "s3" / "versitygw"
+    program = str(built) if built.exists() else shutil.which("versitygw")
+    if program is None:
+        pytest.skip("VERSITYGW IS NOT HERE: not tested against a real S3 (.ci/ensure-s3 builds it)")
+    return program

@@ -51,6 +51,15 @@ impl Authority {
         (vec![certificate.der().clone()], PrivateKeyDer::Pkcs8(key.serialize_der().into()))
     }
 
+    /// A certificate of this machine and its key, as files for a server of others.
+    pub fn host_files(&self) -> (PathBuf, PathBuf) {
+        let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(names).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        (self.secret("host.pem", &certificate.pem()), self.secret("host.key", &key.serialize_pem()))
+    }
+
     /// A server of this machine, which asks for nothing.
     pub fn server(&self) -> TlsAcceptor {
         let (chain, key) = self.host();

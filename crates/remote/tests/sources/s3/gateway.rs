@@ -17,6 +17,7 @@ use secrecy::ExposeSecret;
 use crate::conformance;
 use crate::http::server;
 use crate::peers::{Process, free_port, start};
+use crate::secured::Authority;
 use crate::talk::{Talk, file};
 use crate::{lay_out, over_tcp};
 
@@ -25,6 +26,8 @@ const SECRET: &str = "marker-of-the-secret/key+";
 const REGION: &str = "eu-test-7";
 
 struct Gateway {
+    scheme: &'static str,
+    authority: Option<Authority>,
     _process: Process,
     port: u16,
     /// The bucket `bucket`.
@@ -35,6 +38,10 @@ struct Gateway {
 impl Gateway {
     /// Serves a folder; `None`, loudly, where there is no versitygw.
     fn start() -> Option<Self> {
+        Self::start_as(None)
+    }
+
+    fn start_as(authority: Option<Authority>) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let bucket = folder.path().join("data/bucket");
         fs::create_dir_all(&bucket).unwrap();
@@ -43,22 +50,29 @@ impl Gateway {
         let program = if built.exists() { built } else { "versitygw".into() };
         let port = free_port();
         let mut command = Command::new(program);
+        if let Some(authority) = &authority {
+            let (certificate, key) = authority.host_files();
+            command.arg("--cert").arg(certificate).arg("--key").arg(key);
+        }
         command
             .args(["--quiet", "--access", KEY, "--secret", SECRET, "--region", REGION])
             .args(["--port", &format!("127.0.0.1:{port}"), "--keep-alive", "posix", "--nometa"])
             .arg(folder.path().join("data"));
         let process = start(&mut command, Some(port))?;
-        Some(Gateway { _process: process, port, bucket, _folder: folder })
+        let scheme = if authority.is_some() { "https" } else { "http" };
+        Some(Gateway { scheme, authority, _process: process, port, bucket, _folder: folder })
     }
 
     fn endpoint(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("{}://127.0.0.1:{}", self.scheme, self.port)
     }
 
     /// With these keys, from this region.
     fn config(&self, keys: Option<(&str, &str)>, region: Option<&str>) -> Config {
         let endpoint = self.endpoint();
         let mut variables = vec![("AWS_ENDPOINT_URL_S3", &*endpoint)];
+        let authorities = self.authority.as_ref().map(|authority| authority.path().join("ca.pem"));
+        variables.extend(authorities.iter().map(|path| ("SSL_CERT_FILE", path.to_str().unwrap())));
         variables.extend(region.map(|region| ("AWS_REGION", region)));
         if let Some((key, secret)) = keys {
             variables.extend([("AWS_ACCESS_KEY_ID", key), ("AWS_SECRET_ACCESS_KEY", secret)]);
@@ -79,6 +93,13 @@ fn url(key: &str) -> Address {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn signed_requests_keep_the_rules() {
     let Some(gateway) = Gateway::start() else { return };
+    let config = gateway.config(Some((KEY, SECRET)), Some(REGION));
+    conformance::check(server(&url(""), &config), url).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn signed_requests_within_tls_keep_the_rules() {
+    let Some(gateway) = Gateway::start_as(Some(Authority::new())) else { return };
     let config = gateway.config(Some((KEY, SECRET)), Some(REGION));
     conformance::check(server(&url(""), &config), url).await;
 }

@@ -1,0 +1,136 @@
+"""Reading from a server of S3 that verifies signatures, and what of the keys is seen meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import farroot
+
+from .skips import need_versitygw
+
+KEY = "AKIDMARKER"
+SECRET = "marker-of-the-secret"
+# What a signature has, and what is nobody's to see.
+MARKERS = ("marker-of", KEY, "AWS4-HMAC", "Signature=", "aws4_request")
+
+SCRIPT = """
+import logging, pickle, sys
+import farroot
+
+logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
+logging.getLogger("farroot").setLevel(logging.DEBUG)
+url, picture = sys.argv[1:]
+file = farroot.open(url)
+tree = file["events"]
+print("SUM", int(tree["int32"].array(library="np").sum()), tree.num_entries)
+print(repr(file), repr(tree), tree.report(), farroot.config, farroot.credentials())
+tree.timeline(picture)
+print(pickle.dumps(file))
+for batch in farroot.iterate(url.rsplit("/", 1)[0] + "/*.root:events", ["int32"]):
+    print("BATCH", len(batch))
+for wrong in (url + "x", url.replace("bucket", "elsewhere")):
+    try:
+        farroot.open(wrong)
+    except farroot.FarrootError as error:
+        print("ERROR", type(error).__name__, error)
+"""
+
+
+@pytest.fixture(scope="module")
+def gateway(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment in which ``s3://bucket/d/a.root`` is the file of the other tests."""
+    program = need_versitygw()
+    folder = tmp_path_factory.mktemp("s3")
+    (folder / "bucket" / "d").mkdir(parents=True)
+    shutil.copy(made, folder / "bucket" / "d" / "a.root")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [program, "--quiet", "--access", KEY, "--secret", SECRET]
+    command += ["--port", f"127.0.0.1:{port}", "posix", "--nometa", str(folder)]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=quiet, stderr=quiet) as process:
+        try:
+            for _ in range(200):
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.05)
+            kept = {name: value for name, value in os.environ.items() if "AWS" not in name}
+            yield kept | {
+                "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{port}",
+                "AWS_ACCESS_KEY_ID": KEY,
+                "AWS_SECRET_ACCESS_KEY": SECRET,
+            }
+        finally:
+            process.kill()
+
+
+def run(environment: dict[str, str], *command: str) -> str:
+    """What a command says, of itself and of what is wrong."""
+    done = subprocess.run(
+        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=120
+    )
+    return done.stdout + done.stderr
+
+
+def test_a_tree_is_read_and_no_secret_is_seen(gateway, made, tmp_path):
+    picture, store = tmp_path / "read.svg", tmp_path / "store"
+    environment = gateway | {"FARROOT_STORE_FOLDER": str(store)}
+    said = run(environment, "-c", SCRIPT, "s3://bucket/d/a.root", str(picture))
+    with farroot.open(made) as file:
+        values = file["events"]["int32"].array(library="np")
+    assert f"SUM {values.sum()} {len(values)}" in said, said
+    assert "BATCH" in said, said
+    assert "ERROR NotFoundError" in said, said
+    kept = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert picture in kept
+    assert len(kept) > 1, "nothing was remembered"
+    seen = [("what is said", said.encode())] + [(path.name, path.read_bytes()) for path in kept]
+    for where, content in seen:
+        for marker in MARKERS:
+            assert marker.encode() not in content, f"{marker} in {where}"
+
+
+def test_a_shell_lists_and_copies(gateway, made, tmp_path):
+    assert "d" in run(gateway, "-m", "farroot", "ls", "s3://bucket").split()
+    assert "a.root" in run(gateway, "-m", "farroot", "ls", "s3://bucket/d/")
+    said = run(gateway, "-m", "farroot", "cp", "s3://bucket/d/*.root", str(tmp_path))
+    assert (tmp_path / "a.root").read_bytes() == made.read_bytes(), said
+    wrong = gateway | {"AWS_SECRET_ACCESS_KEY": "marker-of-another"}
+    for verb in ("ls", "doctor"):
+        said = run(wrong, "-m", "farroot", verb, "s3://bucket/d/a.root")
+        assert "the secret key of the variable AWS_ACCESS_KEY_ID" in said
+        for marker in MARKERS:
+            assert marker not in said, said
+
+
+def test_a_profile_is_named_by_the_call(gateway, tmp_path):
+    endpoint = gateway["AWS_ENDPOINT_URL_S3"]
+    (tmp_path / ".aws").mkdir()
+    keys = tmp_path / ".aws" / "credentials"
+    keys.write_text(f"[mine]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n")
+    keys.chmod(0o600)
+    (tmp_path / ".aws" / "config").write_text(f"[profile mine]\nendpoint_url = {endpoint}\n")
+    kept = {name: value for name, value in gateway.items() if "AWS" not in name}
+    environment = kept | {"HOME": str(tmp_path)}
+    script = "import sys, farroot; print(farroot.open(sys.argv[1], s3_profile='mine').keys())"
+    said = run(environment, "-c", script, "s3://bucket/d/a.root")
+    assert "events" in said, said
+
+
+def test_an_address_with_keys_in_it_is_refused():
+    with pytest.raises(farroot.InvalidArgumentError, match="AWS_ACCESS_KEY_ID") as caught:
+        farroot.open(f"s3://{KEY}:{SECRET}@bucket/f.root")
+    assert SECRET not in str(caught.value)
+    with pytest.raises(farroot.InvalidArgumentError, match=r"write pelican://fed/f\.root"):
+        farroot.open("pelican:///fed/f.root")
