@@ -32,7 +32,7 @@ url, picture = sys.argv[1:]
 file = farroot.open(url)
 tree = file["events"]
 print("SUM", int(tree["int32"].array(library="np").sum()), tree.num_entries)
-print(repr(file), repr(tree), tree.report(), farroot.config, farroot.credentials())
+print(repr(file), repr(tree), tree.report(), farroot.config)
 tree.timeline(picture)
 print(pickle.dumps(file))
 for batch in farroot.iterate(url.rsplit("/", 1)[0] + "/*.root:events", ["int32"]):
@@ -40,7 +40,7 @@ for batch in farroot.iterate(url.rsplit("/", 1)[0] + "/*.root:events", ["int32"]
 for wrong in (url + "x", url.replace("bucket", "elsewhere")):
     try:
         farroot.open(wrong)
-    except farroot.FarrootError as error:
+    except farroot.NotFoundError as error:
         print("ERROR", type(error).__name__, error)
 """
 
@@ -83,9 +83,11 @@ def run(environment: dict[str, str], *command: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_tree_is_read_and_no_secret_is_seen(gateway, made, tmp_path):
+def test_a_tree_is_read_and_no_secret_is_seen(
+    gateway: dict[str, str], made: Path, tmp_path: Path
+) -> None:
     picture, store = tmp_path / "read.svg", tmp_path / "store"
-    environment = gateway | {"FARROOT_STORE_FOLDER": str(store)}
+    environment = gateway | {"FARROOT_STORE": "10 MB", "FARROOT_STORE_FOLDER": str(store)}
     said = run(environment, "-c", SCRIPT, "s3://bucket/d/a.root", str(picture))
     with farroot.open(made) as file:
         values = file["events"]["int32"].array(library="np")
@@ -101,7 +103,7 @@ def test_a_tree_is_read_and_no_secret_is_seen(gateway, made, tmp_path):
             assert marker.encode() not in content, f"{marker} in {where}"
 
 
-def test_a_shell_lists_and_copies(gateway, made, tmp_path):
+def test_a_shell_lists_and_copies(gateway: dict[str, str], made: Path, tmp_path: Path) -> None:
     assert "d" in run(gateway, "-m", "farroot", "ls", "s3://bucket").split()
     assert "a.root" in run(gateway, "-m", "farroot", "ls", "s3://bucket/d/")
     said = run(gateway, "-m", "farroot", "cp", "s3://bucket/d/*.root", str(tmp_path))
@@ -114,7 +116,7 @@ def test_a_shell_lists_and_copies(gateway, made, tmp_path):
             assert marker not in said, said
 
 
-def test_a_profile_is_named_by_the_call(gateway, tmp_path):
+def test_a_profile_is_named_by_the_call(gateway: dict[str, str], tmp_path: Path) -> None:
     endpoint = gateway["AWS_ENDPOINT_URL_S3"]
     (tmp_path / ".aws").mkdir()
     keys = tmp_path / ".aws" / "credentials"
@@ -128,7 +130,7 @@ def test_a_profile_is_named_by_the_call(gateway, tmp_path):
     assert "events" in said, said
 
 
-def test_an_address_with_keys_in_it_is_refused():
+def test_an_address_with_keys_in_it_is_refused() -> None:
     with pytest.raises(farroot.InvalidArgumentError, match="AWS_ACCESS_KEY_ID") as caught:
         farroot.open(f"s3://{KEY}:{SECRET}@bucket/f.root")
     assert SECRET not in str(caught.value)
