@@ -11,8 +11,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use credentials::{Choice, Surroundings, Wallet};
 use farroot_remote::Config;
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-    PublicKeyData, SigningKey,
+    BasicConstraints, CertificateParams, CustomExtension, DistinguishedName, DnType, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, PublicKeyData, SigningKey,
 };
 
 use super::super::peers::{Process, free_port, own_by_daemon, running_as_root, start};
@@ -70,6 +70,42 @@ impl Bed {
         params.distinguished_name.push(DnType::CommonName, "a host");
         let certificate = params.signed_by(&key, &self.authority).unwrap();
         (certificate.pem(), key.serialize_pem())
+    }
+
+    /// A user's certificate with its key, in one file.
+    pub fn certificate(&self) -> PathBuf {
+        let (params, key) = self.ada();
+        let certificate = params.signed_by(&key, &self.authority).unwrap();
+        let path = self.path("user.pem");
+        private(&path, format!("{}{}", certificate.pem(), key.serialize_pem()).as_bytes());
+        path
+    }
+
+    /// A proxy of a user (RFC 3820), as tools write it: proxy, key, the user's certificate.
+    pub fn proxy(&self) -> PathBuf {
+        let (user, key) = self.ada();
+        let signed = user.signed_by(&key, &self.authority).unwrap();
+        let mut proxy = user.clone();
+        proxy.distinguished_name.push(DnType::CustomDnType(vec![2, 5, 4, 3]), "12345678");
+        // proxyCertInfo { policy { id-ppl-inheritAll } }
+        let info = vec![0x30, 12, 0x30, 10, 6, 8, 0x2b, 6, 1, 5, 5, 7, 21, 1];
+        let mut extension = CustomExtension::from_oid_content(&[1, 3, 6, 1, 5, 5, 7, 1, 14], info);
+        extension.set_criticality(true);
+        proxy.custom_extensions.push(extension);
+        let own = KeyPair::generate().unwrap();
+        let proxy = proxy.signed_by(&own, &Issuer::new(user, key)).unwrap();
+        let path = self.path("proxy.pem");
+        let text = [proxy.pem(), own.serialize_pem(), signed.pem()].concat();
+        private(&path, text.as_bytes());
+        path
+    }
+
+    fn ada(&self) -> (CertificateParams, KeyPair) {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.distinguished_name = DistinguishedName::new();
+        params.distinguished_name.push(DnType::CommonName, "Ada Lovelace");
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        (params, KeyPair::generate().unwrap())
     }
 
     /// A running xrootd; none, loudly, where there is no such program.

@@ -6,6 +6,7 @@ mod door;
 mod kerberos;
 mod relay;
 mod stories;
+mod web;
 
 use std::fs;
 use std::path::Path;
