@@ -116,7 +116,7 @@ impl Nginx {
         let own = format!("ssl_certificate {path}/host.pem; ssl_certificate_key {path}/host.key;");
         let [asks, token, old, other, plain] = ports;
         let configuration = format!(
-            "daemon off; pid {path}/pid; error_log {path}/error.log info; worker_processes 1;\n\
+            "daemon off; master_process off; pid {path}/pid; error_log {path}/error.log info; worker_processes 1;\n\
              user root; events {{}} http {{ log_format shown '$server_port $uri \
              [$http_authorization]'; access_log {path}/shown.log shown; root {all}/data;\n\
              client_body_temp_path {path}/b; proxy_temp_path {path}/p; fastcgi_temp_path {path}/f;\
