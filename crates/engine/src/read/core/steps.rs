@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use remote::{Error, ErrorKind, Result};
+
 /// Decoded bytes of the deciding columns in a window: some baskets, so that survivors of a large
 /// batch are sent for long before all of it is decided, and few enough calls of the predicate.
 const WINDOW_BYTES: f64 = 2e6;
@@ -25,6 +27,17 @@ impl ReadPriority {
         let entry = entry.checked_add_signed(self.ahead.saturating_neg()).unwrap_or(0);
         (self.order << 32) + entry.min(u64::from(u32::MAX))
     }
+}
+
+/// # Errors
+/// `InvalidArgument` for a first entry behind the last.
+pub(crate) fn forwards(entries: &Range<u64>) -> Result<()> {
+    let Range { start, end } = entries;
+    if start <= end {
+        return Ok(());
+    }
+    let what = format!("entry_start ({start}) is greater than entry_stop ({end})");
+    Err(Error::new(ErrorKind::InvalidArgument, what))
 }
 
 /// How many entries come at a time.
@@ -51,6 +64,7 @@ impl Step {
     }
 }
 
+/// First entries of the windows in which a cut is decided, of batches that begin at `batches`,
 /// and, last, the end.
 pub(crate) fn windows_starts(batches: &[u64], bytes_per_entry: f64) -> Vec<u64> {
     let step = ((WINDOW_BYTES / bytes_per_entry.max(1e-3)) as u64).max(1);

@@ -23,7 +23,7 @@ use crate::read::core::pipeline::plan::Plan;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::ColumnRequest;
 use crate::read::core::select::is_glob;
-use crate::read::core::steps::{ReadPriority, Step, with_borders};
+use crate::read::core::steps::{ReadPriority, Step, forwards, with_borders};
 use crate::read::file::File;
 pub use attributes::AttributeSet;
 use pages::{Fields, Shares};
@@ -192,7 +192,7 @@ impl RNTuple {
     /// What reading would fetch.
     ///
     /// # Errors
-    /// `InvalidArgument` for entries that run backwards; those of reading page lists.
+    /// `InvalidArgument` for a first entry behind the last; those of reading page lists.
     pub async fn plan(
         &self,
         columns: &[FieldColumn],
@@ -319,10 +319,7 @@ impl RNTuple {
 
     /// Those of the entries that there are.
     pub(super) fn covered(&self, entries: Range<u64>) -> Result<Range<u64>> {
-        if entries.start > entries.end {
-            let what = format!("entries {} to {} run backwards", entries.start, entries.end);
-            return Err(Error::new(ErrorKind::InvalidArgument, what));
-        }
+        forwards(&entries)?;
         let end = entries.end.min(self.num_entries());
         Ok(entries.start.min(end)..end)
     }

@@ -21,11 +21,11 @@ use crate::read::core::friends::FriendList;
 use crate::read::core::pipeline::{self, Decision, Job};
 use crate::read::core::request::ColumnRequest;
 use crate::read::core::select::Names;
-use crate::read::core::steps::{ReadPriority, Step};
+use crate::read::core::steps::{ReadPriority, Step, forwards};
 use crate::read::file::File;
 use baskets::Baskets;
 use plan::TreePlan;
-use remote::{Error, ErrorKind, Result};
+use remote::{Error, Result};
 
 type Interpreted = rootfile::Result<Arc<Interpretation>>;
 
@@ -223,7 +223,7 @@ impl Tree {
 
     /// What reading would fetch.
     pub fn plan(&self, columns: &[Column], entries: Range<u64>, step: Step) -> Result<TreePlan> {
-        self.forwards(&entries)?;
+        forwards(&entries)?;
         plan::in_steps(&self.inner.tree, columns, entries, step)
             .map_err(|error| error.with_url(self.inner.file.url()))
     }
@@ -277,7 +277,7 @@ impl Tree {
             None => self.plan(&read, entries, step)?,
             Some(_) => {
                 let decides: Vec<bool> = (0..read.len()).map(|at| deciding.contains(&at)).collect();
-                self.forwards(&entries)?;
+                forwards(&entries)?;
                 plan::with_cut(&self.inner.tree, &read, &decides, entries, step)
                     .map_err(|error| error.with_url(self.inner.file.url()))?
             }
@@ -328,16 +328,6 @@ impl Tree {
             columns: read.into_iter().map(Arc::new).collect(),
             counting: Default::default(),
         }
-    }
-
-    fn forwards(&self, entries: &Range<u64>) -> Result<()> {
-        if entries.start > entries.end {
-            return Err(Error::new(
-                ErrorKind::InvalidArgument,
-                format!("entries {} to {} run backwards", entries.start, entries.end),
-            ));
-        }
-        Ok(())
     }
 
     /// Reads columns for a range of entries (cut to those there are), all at once.
