@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::{FriendLocation, OnError, Place, ScanRequest};
+use engine::{FriendLocation, OnError, ScanRequest};
 use parking_lot::Mutex;
 use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
@@ -85,18 +85,18 @@ impl TableLocation {
 
 impl TableLocation {
     /// The same as the engine has it.
-    pub fn place(&self, py: Python<'_>) -> PyResult<Place> {
+    pub fn place(&self, py: Python<'_>) -> PyResult<engine::TableLocation> {
         let open = self.table.as_ref().map(|table| table.get().table(py).cloned()).transpose()?;
         let friend = |(name, place): &(String, Py<TableLocation>)| {
             Ok(FriendLocation::new(name, place.get().place(py)?))
         };
-        Ok(Place {
+        Ok(engine::TableLocation {
             url: self.url.clone(),
             path: self.path.clone(),
             open,
             entries: self.entries.map(|(start, stop)| start..stop),
             friends: self.friends.iter().map(friend).collect::<PyResult<_>>()?,
-            ..Place::default()
+            ..engine::TableLocation::default()
         })
     }
 }
@@ -145,8 +145,10 @@ impl Opens {
 /// Opens many trees and RNTuples side by side, in the order of their places.
 #[pyfunction]
 pub fn open_tables(py: Python<'_>, places: Vec<(String, Option<String>)>) -> PyResult<Opens> {
-    let places =
-        places.into_iter().map(|(url, path)| Place { url, path, ..Place::default() }).collect();
+    let places = places
+        .into_iter()
+        .map(|(url, path)| engine::TableLocation { url, path, ..engine::TableLocation::default() })
+        .collect();
     let opens = engine(py)?.open_tables(places);
     Ok(Opens { opens: Owned::new(Mutex::new(opens)) })
 }

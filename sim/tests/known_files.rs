@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{ColumnSpec, Config, Engine, ErrorKind, OnError, Place, Result, ScanRequest, Step};
+use engine::{
+    ColumnSpec, Config, Engine, ErrorKind, OnError, Result, ScanRequest, Step, TableLocation,
+};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::Behaviour;
@@ -44,7 +46,8 @@ async fn read(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
 async fn read_at_once(world: &World, store: &Path, url: &str) -> Result<(f64, String)> {
     let engine = engine(world, store)?;
     let started = tokio::time::Instant::now();
-    let place = Place { url: url.into(), path: Some("Events".into()), ..Place::default() };
+    let place =
+        TableLocation { url: url.into(), path: Some("Events".into()), ..TableLocation::default() };
     let scan = ScanRequest {
         wanted: ColumnSpec::Named(columns()),
         entries: 0..u64::MAX,

@@ -1,7 +1,9 @@
 //! Columns that the caller has not named, and of which only the data show that they cannot be read.
 
 use bytes::Bytes;
-use engine::{Batch, ColumnSpec, Cut, Engine, Error, ErrorKind, OnError, Place, ScanRequest, Step};
+use engine::{
+    Batch, ColumnSpec, Cut, Engine, Error, ErrorKind, OnError, ScanRequest, Step, TableLocation,
+};
 use farroot_sim::{engine_beside, numbered};
 
 const FILE: &[u8] = include_bytes!("../testdata/small_nano.root");
@@ -39,7 +41,7 @@ async fn read(
     wanted: &str,
     cut: Option<&str>,
 ) -> Result<Vec<Batch>, Error> {
-    let place = |file| Place { url: numbered(file), ..Place::default() };
+    let place = |file| TableLocation { url: numbered(file), ..TableLocation::default() };
     let scan = ScanRequest {
         wanted: ColumnSpec::Named(vec![wanted.to_owned()]),
         entries: 0..u64::MAX,

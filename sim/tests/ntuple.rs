@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{
-    Array, Batch, ColumnRequest, ColumnSpec, Columns, Config, Cut, Engine, Numbers, OnError, Place,
-    RNTupleColumns, ScanRequest, Step,
+    Array, Batch, ColumnRequest, ColumnSpec, Columns, Config, Cut, Engine, Numbers, OnError,
+    RNTupleColumns, ScanRequest, Step, TableLocation,
 };
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
@@ -139,8 +139,11 @@ fn a_known_file_is_read_when_the_server_answers() {
         for _ in 0..2 {
             let engine = Engine::within(&config, Arc::new(world.clone())).expect("no threads");
             let started = tokio::time::Instant::now();
-            let place =
-                Place { url: XROOTD.into(), path: Some("Events".into()), ..Place::default() };
+            let place = TableLocation {
+                url: XROOTD.into(),
+                path: Some("Events".into()),
+                ..TableLocation::default()
+            };
             let wanted = ColumnSpec::Named(columns());
             let scan = ScanRequest {
                 wanted,
@@ -244,8 +247,10 @@ async fn many_files(files: usize) -> (f64, String) {
     let all = paths.map(|path| (path, FILE.into())).collect();
     xrootd_host::serve(accepted, Arc::new(all), Behaviour::default());
     let engine = farroot_sim::engine(&world);
-    let place =
-        |number| Place { url: format!("root://server:1094//{number}.root"), ..Place::default() };
+    let place = |number| TableLocation {
+        url: format!("root://server:1094//{number}.root"),
+        ..TableLocation::default()
+    };
     let keep = Some(vec!["Muon_pt".into()]);
     let (optional, as_bytes) = (false, false);
     let wanted = ColumnSpec::Requested(vec![ColumnRequest {

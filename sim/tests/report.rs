@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use engine::{ColumnSpec, OnError, Place, ScanRequest, Step};
+use engine::{ColumnSpec, OnError, ScanRequest, Step, TableLocation};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::Behaviour;
@@ -160,10 +160,10 @@ fn files_opened_ahead_cost_their_caller_nothing() {
         let files = files.map(|(path, content)| (path.to_owned(), content.into()));
         xrootd_host::serve(accepted, std::sync::Arc::new(files.into()), Behaviour::default());
         let engine = farroot_sim::engine(&world);
-        let place = |name: &str| Place {
+        let place = |name: &str| TableLocation {
             url: format!("root://server:1094//{name}.root"),
             path: Some("Events".into()),
-            ..Place::default()
+            ..TableLocation::default()
         };
         let (wanted, step) = (ColumnSpec::Named(columns()), Step::Whole);
         let scan =

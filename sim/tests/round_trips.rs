@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::{Place, Step};
+use engine::{Step, TableLocation};
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
 use farroot_sim::xrootd_host::Behaviour;
@@ -112,10 +112,10 @@ fn many_files_are_opened_side_by_side_on_few_connections() {
         let files = names.iter().map(|name| (name.clone(), Bytes::from_static(FILE))).collect();
         xrootd_host::serve(accepted, Arc::new(files), Behaviour::default());
         let engine = farroot_sim::engine(&world);
-        let place = |name: &String| Place {
+        let place = |name: &String| TableLocation {
             url: format!("root://server:1094/{name}"),
             path: Some("Events".into()),
-            ..Place::default()
+            ..TableLocation::default()
         };
         let started = tokio::time::Instant::now();
         let mut opens = engine.open_tables(names.iter().map(place).collect());
@@ -142,10 +142,10 @@ fn over_http_files_of_a_series_take_two_questions_each() {
         let files = names.iter().map(|name| (name.clone(), Bytes::from_static(FILE))).collect();
         http_host::serve(world.host("server", 80, Link::delay(RTT)), Arc::new(files));
         let engine = farroot_sim::engine(&world);
-        let place = |name: &String| Place {
+        let place = |name: &String| TableLocation {
             url: format!("http://server{name}"),
             path: Some("Events".into()),
-            ..Place::default()
+            ..TableLocation::default()
         };
         let started = tokio::time::Instant::now();
         let mut opens = engine.open_tables(names.iter().map(place).collect());

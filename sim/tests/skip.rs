@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use engine::{
-    ColumnRequest, ColumnSpec, Engine, Error, ErrorKind, OnError, Place, RNTuple, ScanBatch,
-    ScanRequest, Skipped, Step, Tree,
+    ColumnRequest, ColumnSpec, Engine, Error, ErrorKind, OnError, RNTuple, ScanBatch, ScanRequest,
+    Skipped, Step, TableLocation, Tree,
 };
 use farroot_sim::{engine_beside, numbered};
 use parking_lot::Mutex;
@@ -60,7 +60,8 @@ async fn read(
         true => OnError::Report(Arc::new(move |one| reported.lock().push(one))),
         false => OnError::Raise,
     };
-    let place = |file| Place { url: numbered(file), path: None, ..Place::default() };
+    let place =
+        |file| TableLocation { url: numbered(file), path: None, ..TableLocation::default() };
     let scan = ScanRequest {
         wanted: ColumnSpec::Named(vec![column.to_owned()]),
         entries: 0..u64::MAX,
@@ -156,7 +157,7 @@ fn a_mistake_of_the_callers_is_never_left_out() {
             cut: None,
             on_error: OnError::Report(Arc::new(|skipped| panic!("{skipped:?}"))),
         };
-        let place = Place { url: numbered(0), path: None, ..Place::default() };
+        let place = TableLocation { url: numbered(0), path: None, ..TableLocation::default() };
         let part = engine.scan(vec![place], scan).next().await.expect("an answer");
         assert_eq!(part.unwrap_err().kind(), ErrorKind::InvalidArgument);
     });

@@ -18,7 +18,7 @@ use crate::read::file::{File, Speculation};
 use crate::read::inspect::examine::examine;
 use crate::read::many::chain::{self, Chain};
 use crate::read::many::opener::Opener;
-use crate::read::many::scan::{OpenAhead, Place, ScanBatches, ScanRequest};
+use crate::read::many::scan::{OpenAhead, ScanBatches, ScanRequest, TableLocation};
 use crate::read::open::friends;
 use crate::read::open::objects::{Content, Contents, content_in};
 use crate::read::open::resolve::{ResolvedColumn, resolve};
@@ -143,7 +143,7 @@ impl Engine {
     }
 
     /// Opens many trees and RNTuples side by side, as many at a time as the configuration says.
-    pub fn open_tables(&self, places: Vec<Place>) -> OpenAhead {
+    pub fn open_tables(&self, places: Vec<TableLocation>) -> OpenAhead {
         OpenAhead::new(self.inner.session.clone(), places)
     }
 
@@ -160,7 +160,7 @@ impl Engine {
     ///
     /// # Errors
     /// `InvalidArgument` where there is none; of the first of them that cannot be opened.
-    pub async fn chain(&self, places: Vec<Place>) -> Result<Chain> {
+    pub async fn chain(&self, places: Vec<TableLocation>) -> Result<Chain> {
         chain::of_places(&self.inner.session, places).await
     }
 
@@ -173,7 +173,7 @@ impl Engine {
     }
 
     /// Reads many trees or RNTuples as one, in steps.
-    pub fn scan(&self, places: Vec<Place>, scan: ScanRequest) -> ScanBatches {
+    pub fn scan(&self, places: Vec<TableLocation>, scan: ScanRequest) -> ScanBatches {
         ScanBatches::new(self.inner.session.clone(), places, scan)
     }
 

@@ -36,7 +36,9 @@ pub use read::inspect::exercise::{Exercise, Form, Outcome};
 pub use read::inspect::map::Record;
 pub use read::joined::{Joined, JoinedColumn};
 pub use read::many::chain::{Chain, ChainColumns};
-pub use read::many::scan::{FriendLocation, OpenAhead, Place, ScanBatch, ScanBatches, ScanRequest};
+pub use read::many::scan::{
+    FriendLocation, OpenAhead, ScanBatch, ScanBatches, ScanRequest, TableLocation,
+};
 pub use read::ntuple::{AttributeSet, FieldColumn, RNTuple, columns::RNTupleColumns};
 pub use read::open::objects::{Content, Contents};
 pub use read::open::resolve::{ResolvedColumn, first_table};

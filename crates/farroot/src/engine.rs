@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ::engine::Place;
+use ::engine::TableLocation;
 use remote::address::split_tree;
 use remote::report::Report;
 use remote::{Config, Copied, CopyOptions, Progress, Result};
@@ -75,7 +75,11 @@ impl Engine {
     ) -> Scan {
         let place = |address: A| {
             let (url, path) = split_tree(address.as_ref());
-            Place { url: url.to_owned(), path: path.map(str::to_owned), ..Place::default() }
+            TableLocation {
+                url: url.to_owned(),
+                path: path.map(str::to_owned),
+                ..TableLocation::default()
+            }
         };
         Scan::new(&self.inner, addresses.into_iter().map(place).collect(), options)
     }

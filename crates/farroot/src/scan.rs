@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use engine::{
-    ColumnSpec, Cut, Engine, OnError, Place, ScanBatch, ScanBatches, ScanRequest, Skipped, Step,
+    ColumnSpec, Cut, Engine, OnError, ScanBatch, ScanBatches, ScanRequest, Skipped, Step,
+    TableLocation,
 };
 use futures::stream::{self, BoxStream, Stream, StreamExt};
 use remote::Result;
@@ -89,7 +90,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn new(engine: &Engine, places: Vec<Place>, options: ScanOptions) -> Self {
+    pub(crate) fn new(engine: &Engine, places: Vec<TableLocation>, options: ScanOptions) -> Self {
         let batches = engine.scan(places, options.into_request());
         let next = async |(engine, mut batches): (Engine, ScanBatches)| {
             let batch = on_threads_of(&engine, batches.next()).await?;

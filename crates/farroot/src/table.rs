@@ -3,7 +3,7 @@
 use std::ops::RangeBounds;
 use std::sync::Arc;
 
-use engine::{Batch, ColumnSpec, Engine, Place};
+use engine::{Batch, ColumnSpec, Engine, TableLocation};
 use remote::Result;
 
 use crate::scan::{Scan, ScanOptions, half_open, named};
@@ -79,11 +79,11 @@ impl Table {
 
     /// Reads it in steps: the next ones are fetched while the caller works on this one.
     pub fn scan(&self, options: ScanOptions) -> Scan {
-        let place = Place {
+        let place = TableLocation {
             url: self.url().to_owned(),
             path: Some(self.path().to_owned()),
             open: Some(self.inner.clone()),
-            ..Place::default()
+            ..TableLocation::default()
         };
         Scan::new(&self.engine, vec![place], options)
     }

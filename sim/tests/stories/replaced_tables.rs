@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use engine::{
-    ColumnSpec, Config, Engine, Error, ErrorKind, OnError, Place, ScanBatch, ScanRequest, Skipped,
-    Step,
+    ColumnSpec, Config, Engine, Error, ErrorKind, OnError, ScanBatch, ScanRequest, Skipped, Step,
+    TableLocation,
 };
 use farroot_sim::link::Link;
 use farroot_sim::network::World;
@@ -53,7 +53,7 @@ async fn read(
     url: impl Fn(usize) -> String,
     on_error: OnError,
 ) -> Vec<Result<ScanBatch, Error>> {
-    let place = |file| Place { url: url(file), ..Place::default() };
+    let place = |file| TableLocation { url: url(file), ..TableLocation::default() };
     let mut parts = engine.scan((0..FILES).map(place).collect(), scan(on_error));
     let mut all = Vec::new();
     while let Some(part) = parts.next().await {

@@ -9,7 +9,7 @@ use rootfile::Array;
 use rootfile::tree::ChainElement;
 
 use super::opener::Opener;
-use super::scan::{FriendLocation, OpenAhead, Place, ScanBatches, ScanRequest};
+use super::scan::{FriendLocation, OpenAhead, ScanBatches, ScanRequest, TableLocation};
 use crate::located::unlocated;
 use crate::read::core::batches::{BatchSender, Batches};
 use crate::read::core::columns::optional;
@@ -45,7 +45,7 @@ struct Inner {
     aliases: Vec<(String, String)>,
     friends: FriendList,
     /// The tables, those that are open with themselves.
-    links: Vec<Place>,
+    links: Vec<TableLocation>,
     /// First entries of the tables and, last, the end.
     starts: Vec<u64>,
     /// The first of the tables, which says what columns there are.
@@ -64,7 +64,7 @@ pub struct ChainColumns {
 }
 
 /// Tables of many files as one: [`Engine::chain`](crate::Engine::chain).
-pub(crate) async fn of_places(session: &Session, places: Vec<Place>) -> Result<Chain> {
+pub(crate) async fn of_places(session: &Session, places: Vec<TableLocation>) -> Result<Chain> {
     let Some(first) = places.first() else {
         return Err(Error::new(ErrorKind::InvalidArgument, "a chain of no files"));
     };
@@ -95,10 +95,10 @@ async fn linked(
     name: &str,
     aliases: Vec<(String, String)>,
     friends: FriendList,
-    mut links: Vec<Place>,
+    mut links: Vec<TableLocation>,
 ) -> Result<Chain> {
     // The first one says what columns there are.
-    let wanted = |(at, place): &(usize, &Place)| *at == 0 || place.count.is_none();
+    let wanted = |(at, place): &(usize, &TableLocation)| *at == 0 || place.count.is_none();
     let unknown: Vec<usize> = links.iter().enumerate().filter(wanted).map(|(at, _)| at).collect();
     let mut opens =
         OpenAhead::new(session.clone(), unknown.iter().map(|at| links[*at].clone()).collect());
@@ -119,7 +119,7 @@ async fn linked(
 }
 
 /// Where the tables of a chain are that a file at `own` holds.
-fn places(own: &Address, links: &[ChainElement]) -> Result<Vec<Place>> {
+fn places(own: &Address, links: &[ChainElement]) -> Result<Vec<TableLocation>> {
     let mut named: BTreeMap<String, &str> = BTreeMap::new();
     let mut places = Vec::with_capacity(links.len());
     for link in links {
@@ -131,7 +131,7 @@ fn places(own: &Address, links: &[ChainElement]) -> Result<Vec<Place>> {
             return Err(error.with_advice(format!("both would be {url}")));
         }
         let (path, count) = (Some(link.tree.clone()), link.entries);
-        places.push(Place { url, path, count, ..Place::default() });
+        places.push(TableLocation { url, path, count, ..TableLocation::default() });
     }
     Ok(places)
 }
@@ -142,7 +142,7 @@ impl Chain {
         name: &str,
         aliases: Vec<(String, String)>,
         friends: FriendList,
-        links: Vec<Place>,
+        links: Vec<TableLocation>,
         lead: Arc<dyn Table>,
     ) -> Self {
         let mut starts = vec![0u64];
@@ -158,7 +158,7 @@ impl Chain {
     pub(crate) fn of_one(session: &Session, table: &Arc<dyn Table>) -> Self {
         let (url, path) = (table.file().url().to_owned(), Some(table.path().to_owned()));
         let (open, count) = (Some(table.clone()), Some(table.num_entries()));
-        let links = vec![Place { url, path, open, count, ..Place::default() }];
+        let links = vec![TableLocation { url, path, open, count, ..TableLocation::default() }];
         let friends = FriendList::default();
         Chain::new(session, table.path(), Vec::new(), friends, links, table.clone())
     }
@@ -261,7 +261,7 @@ impl ChainColumns {
     }
 
     /// The tables with some of the entries, each with its friends, and their first entries.
-    pub(crate) fn places(&self, entries: &Range<u64>) -> Vec<(u64, Place)> {
+    pub(crate) fn places(&self, entries: &Range<u64>) -> Vec<(u64, TableLocation)> {
         let Inner { links, starts, .. } = &*self.chain.inner;
         let of_friends = self.friends.iter().flat_map(|friend| {
             let chain = friend.table.downcast_ref::<Chain>();
@@ -277,7 +277,7 @@ impl ChainColumns {
             let first = starts[at];
             let friends = self.friends.iter().map(|friend| self.placed(friend, first, pair[0]));
             let entries = Some(pair[0] - first..pair[1] - first);
-            (first, Place { entries, friends: friends.collect(), ..links[at].clone() })
+            (first, TableLocation { entries, friends: friends.collect(), ..links[at].clone() })
         };
         borders.windows(2).map(place).collect()
     }
@@ -288,7 +288,8 @@ impl ChainColumns {
         let lacks = friend.lacks_entries(self.chain.num_entries());
         let opened = |table: &Arc<dyn Table>, entry_offset: i64| {
             let url = table.file().url().to_owned();
-            let place = Place { url, open: Some(table.clone()), ..Place::default() };
+            let place =
+                TableLocation { url, open: Some(table.clone()), ..TableLocation::default() };
             FriendLocation { name: name.clone(), place, entry_offset, lacks }
         };
         let Some(chain) = friend.table.downcast_ref::<Chain>() else {
@@ -318,7 +319,7 @@ impl ChainColumns {
     }
 
     /// The same columns of one of the tables.
-    fn of_table<'a>(&'a self, place: &'a Place) -> BoxFuture<'a, Result<Box<dyn Columns>>> {
+    fn of_table<'a>(&'a self, place: &'a TableLocation) -> BoxFuture<'a, Result<Box<dyn Columns>>> {
         Box::pin(async move {
             let (table, friends) = place.open_with_friends(&self.chain.inner.session).await?;
             let wanted = ColumnSpec::Requested(self.chosen.clone());
@@ -327,7 +328,7 @@ impl ChainColumns {
     }
 
     /// Goes through one of the tables without reading columns that are never touched.
-    pub(crate) async fn lazy(&self, place: Place, step: Step) -> Result<LazyBatches> {
+    pub(crate) async fn lazy(&self, place: TableLocation, step: Step) -> Result<LazyBatches> {
         let columns = self.of_table(&place).await?;
         columns.lazy_batches(place.entries.unwrap_or(0..u64::MAX), step).await
     }
@@ -335,7 +336,7 @@ impl ChainColumns {
     /// What reading entries would fetch of each table.
     async fn all_outlines(&self, entries: Range<u64>) -> Result<Vec<ReadFootprint>> {
         let places = self.places(&self.within(entries));
-        let footprints = async |(_, place): &(u64, Place)| {
+        let footprints = async |(_, place): &(u64, TableLocation)| {
             let columns = self.of_table(place).await?;
             columns.footprints(place.entries.clone().unwrap_or(0..u64::MAX)).await
         };
@@ -345,7 +346,8 @@ impl ChainColumns {
     /// Reads in steps, none of which reaches over the end of a file; whole, all at once.
     fn read_in_steps(&self, cut: Option<&Cut>, entries: Range<u64>, step: Step) -> Batches {
         let entries = self.within(entries);
-        let (firsts, places): (Vec<u64>, Vec<Place>) = self.places(&entries).into_iter().unzip();
+        let (firsts, places): (Vec<u64>, Vec<TableLocation>) =
+            self.places(&entries).into_iter().unzip();
         let scan = ScanRequest {
             wanted: ColumnSpec::Requested(self.chosen.clone()),
             entries: 0..u64::MAX,
@@ -500,7 +502,7 @@ impl Columns for ChainColumns {
 struct LazyChain {
     columns: ChainColumns,
     /// Those to come, with the first entries of their tables.
-    left: VecDeque<(u64, Place)>,
+    left: VecDeque<(u64, TableLocation)>,
     step: Step,
     present: Option<(u64, Box<LazyBatches>)>,
 }

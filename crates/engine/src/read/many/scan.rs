@@ -26,7 +26,7 @@ use remote::{Error, ErrorKind, Result};
 
 /// One tree or RNTuple in one file.
 #[derive(Clone, Default)]
-pub struct Place {
+pub struct TableLocation {
     pub url: String,
     /// Path of the table; `None` takes the only one there is.
     pub path: Option<String>,
@@ -45,7 +45,7 @@ pub struct Place {
 pub struct FriendLocation {
     /// What comes before the dot in `friend.branch`.
     pub name: String,
-    pub place: Place,
+    pub place: TableLocation,
     /// Number of its entry that belongs to the first of the table.
     pub(crate) entry_offset: i64,
     /// It is one of several that are read one after the other, of which some lack entries.
@@ -54,12 +54,12 @@ pub struct FriendLocation {
 
 impl FriendLocation {
     /// A table whose entries belong to those of the one that it is placed beside.
-    pub fn new(name: &str, place: Place) -> Self {
+    pub fn new(name: &str, place: TableLocation) -> Self {
         FriendLocation { name: name.to_owned(), place, entry_offset: 0, lacks: false }
     }
 }
 
-impl Place {
+impl TableLocation {
     fn entries(&self, scan: &ScanRequest) -> Range<u64> {
         self.entries.clone().unwrap_or_else(|| scan.entries.clone())
     }
@@ -157,13 +157,13 @@ impl Deref for ScanBatch {
 /// Many tables, opened side by side, in the order of their places.
 pub struct OpenAhead {
     session: Session,
-    places: VecDeque<Place>,
+    places: VecDeque<TableLocation>,
     opening: Ahead<Arc<dyn Table>>,
     hints: MetadataHints,
 }
 
 impl OpenAhead {
-    pub(crate) fn new(session: Session, places: Vec<Place>) -> Self {
+    pub(crate) fn new(session: Session, places: Vec<TableLocation>) -> Self {
         let hints = MetadataHints::default();
         OpenAhead { session, places: places.into(), opening: Ahead::new(), hints }
     }
@@ -193,7 +193,7 @@ impl OpenAhead {
 /// Batches of many files, in the order of the files.
 pub struct ScanBatches {
     session: Session,
-    places: VecDeque<(usize, Place)>,
+    places: VecDeque<(usize, TableLocation)>,
     scan: ScanRequest,
     opening: Ahead<Begun>,
     present: Option<Started>,
@@ -227,7 +227,7 @@ struct Started {
 }
 
 impl ScanBatches {
-    pub(crate) fn new(session: Session, places: Vec<Place>, scan: ScanRequest) -> Self {
+    pub(crate) fn new(session: Session, places: Vec<TableLocation>, scan: ScanRequest) -> Self {
         let hints = MetadataHints::read(places.len());
         let places = places.into_iter().enumerate().collect();
         let (opening, pace) = (Ahead::new(), Pace::default());
@@ -401,7 +401,7 @@ fn without(mut batch: Batch, left_out: &mut Option<Vec<SkippedColumn>>) -> Resul
 async fn begin(
     session: Session,
     file: usize,
-    place: Place,
+    place: TableLocation,
     scan: ScanRequest,
     urgent: bool,
     hints: &MetadataHints,
@@ -420,7 +420,7 @@ async fn begin(
 async fn start(
     session: Session,
     file: usize,
-    place: Place,
+    place: TableLocation,
     scan: ScanRequest,
     urgent: bool,
     hints: &MetadataHints,
@@ -468,7 +468,7 @@ async fn start(
 /// for together with the open. Nothing is handed on unless the file is the one that was remembered.
 async fn start_speculatively(
     session: &Session,
-    place: &Place,
+    place: &TableLocation,
     scan: &ScanRequest,
     rank: ReadPriority,
 ) -> Result<Option<(Box<dyn Columns>, Batches)>> {
@@ -487,7 +487,7 @@ async fn read(
     session: &Session,
     table: &Arc<dyn Table>,
     friends: &[Friend],
-    place: &Place,
+    place: &TableLocation,
     scan: &ScanRequest,
     rank: ReadPriority,
 ) -> Result<(Box<dyn Columns>, Batches)> {
