@@ -48,6 +48,8 @@ pub struct XrootdServer {
     is_encrypted: bool,
     /// The address has a token in it, which belongs inside TLS.
     asks_tls: bool,
+    /// The caller has named it; otherwise another server has.
+    is_named: bool,
     insecure: bool,
     wallet: Wallet,
     /// How the latest session was logged in, for errors.
@@ -95,6 +97,7 @@ impl XrootdServer {
             name,
             is_encrypted,
             asks_tls: parsed.has_token(),
+            is_named: url.is_named(),
             insecure: config.insecure,
             wallet: config.wallet.clone(),
             login: Mutex::default(),

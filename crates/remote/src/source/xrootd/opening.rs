@@ -66,19 +66,18 @@ impl XrootdServer {
     pub(super) async fn prepare(&self) -> Result<Opening> {
         let profile = self.profile.lock().clone();
         let mut config = self.config.clone();
-        let mut careful = false;
         let unknown = profile.authentication == Authentication::Unknown;
-        if unknown {
-            config.unasked = self.at_hand().await;
-            careful = match config.unasked {
-                Some(Method::Ztn) => false,
-                Some(_) => true,
-                None => self.may_have_ticket(),
-            };
-        }
+        let at_hand = if unknown { self.at_hand().await } else { None };
+        // A token goes unasked to servers that the caller has named, and to no others.
+        config.unasked = at_hand.clone().filter(|method| *method != Method::Ztn || self.is_named);
+        let careful = match (&at_hand, &config.unasked) {
+            (Some(Method::Ztn), Some(_)) => false,
+            (Some(_), _) => true,
+            (None, _) => unknown && self.may_have_ticket(),
+        };
         let wants_token = match &profile.authentication {
             Authentication::Needed(offered) => offers(offered).iter().any(|o| o.name == "ztn"),
-            _ => config.unasked == Some(Method::Ztn),
+            _ => at_hand == Some(Method::Ztn),
         };
         config.tls = match self.is_encrypted {
             true => Tls::Required,
