@@ -1,6 +1,7 @@
 //! Debian's xrootd with TLS and with tokens, on certificates and by an issuer made here.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +16,7 @@ use rcgen::{
     KeyPair, KeyUsagePurpose, PublicKeyData, SigningKey,
 };
 
-use super::super::peers::{Process, free_port, own_by_daemon, running_as_root, start};
+use super::super::peers::{Process, own_by_daemon, running_as_root, start};
 
 const ISSUER: &str = "https://localhost:9443/issuer";
 
@@ -125,7 +126,7 @@ impl Bed {
         let (certificate, key) = self.host(&["localhost"]);
         fs::write(own.join("host.pem"), certificate).unwrap();
         private(&own.join("host.key"), key.as_bytes());
-        let port = free_port();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let (at, all) = (own.display(), self.folder.path().display());
         let config = format!(
             "xrd.port {port}\nall.export /store\noss.localroot {all}/data\n\
