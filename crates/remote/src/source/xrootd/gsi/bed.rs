@@ -144,7 +144,7 @@ impl Grid {
         Some(grid)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
@@ -207,8 +207,9 @@ impl Drop for Xrootd {
 }
 
 impl Xrootd {
-    /// One that shows this certificate; none, loudly, where xrootd is missing.
-    pub fn start(grid: &Grid, name: &str, host: &Party) -> Option<Xrootd> {
+    /// One that shows this certificate; none, loudly, where xrootd is missing. Within TLS, too,
+    /// where that is said, and then for all clients.
+    pub fn start(grid: &Grid, name: &str, host: &Party, tls: bool) -> Option<Xrootd> {
         let program = installed("xrootd")?;
         let folder = grid.path(name);
         fs::create_dir_all(folder.join("data/store")).unwrap();
@@ -219,13 +220,20 @@ impl Xrootd {
         fs::write(folder.join("gridmap"), "\"/C=XX/O=Farroot/CN=Ada Lovelace\" ada\n").unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let (at, trusted) = (folder.display(), grid.path("certificates"));
+        let tls = match tls {
+            true => format!(
+                "xrd.tls {at}/host.pem {at}/host.key\nxrd.tlsca certdir {}\nxrootd.tls all\n",
+                trusted.display()
+            ),
+            false => String::new(),
+        };
         let config = format!(
             "xrd.port {port}\nxrd.allow host localhost\nxrd.allow host 127.0.0.1\n\
              all.export /store\noss.localroot {at}/data\nall.adminpath {at}\nall.pidpath {at}\n\
              xrootd.seclib libXrdSec.so\n\
              sec.protparm gsi -certdir:{} -cert:{at}/host.pem -key:{at}/host.key\n\
              sec.protparm gsi -crl:0 -ca:1 -gridmap:{at}/gridmap -gmapopt:trymap,usedn\n\
-             sec.protocol gsi\nsec.protbind * only gsi\n",
+             sec.protocol gsi\nsec.protbind * only gsi\n{tls}",
             trusted.display()
         );
         fs::write(folder.join("xrootd.cfg"), config).unwrap();

@@ -14,10 +14,15 @@ use xrootd::error::SessionError;
 use xrootd::message::open::OpenOptions;
 use xrootd::profile::Profile;
 
+use self::relay::Relay;
 use super::bed::{Grid, Party, Xrootd, content};
 use super::*;
 use crate::source::network::Tcp;
 use crate::{Config, Remote};
+
+#[path = "../../../../tests/sources/protected/relay.rs"]
+#[allow(dead_code, reason = "it is that of the tests of other protocols")]
+mod relay;
 
 /// What came of reading the file.
 struct Told {
@@ -106,7 +111,7 @@ fn converse(mut client: Client, socket: &mut TcpStream, wallet: &Wallet, host: &
 fn bed() -> Option<(Grid, Xrootd)> {
     let grid = Grid::new()?;
     let host = grid.authority.host("localhost", &["localhost", "127.0.0.1"], &grid.keys[0]);
-    let server = Xrootd::start(&grid, "server", &host)?;
+    let server = Xrootd::start(&grid, "server", &host, false)?;
     Some((grid, server))
 }
 
@@ -151,7 +156,7 @@ fn a_server_that_is_not_believed_gets_nothing() {
 fn certificates_of_hosts_without_alternative_names_go_by_their_subject() {
     let Some(grid) = Grid::new() else { return };
     let host = grid.authority.host("localhost", &[], &grid.keys[0]);
-    let Some(server) = Xrootd::start(&grid, "server", &host) else { return };
+    let Some(server) = Xrootd::start(&grid, "server", &host, false) else { return };
     let proxy = grid.proxy("proxy", 2020..2048);
     let wallet = grid.wallet(Some(&proxy), "certificates");
     let told = read(&wallet, "localhost", server.port, Profile::default());
@@ -277,6 +282,51 @@ async fn read_by_remote(wallet: Wallet, host: &str, port: u16) -> crate::Result<
     Ok(pieces.into_iter().flat_map(|(_, bytes)| bytes.to_vec()).collect())
 }
 
+/// Opens the file as a process of its own would, which remembers what others have learnt, and
+/// gives the round trips to the first byte.
+async fn round_trips(grid: &Grid, wallet: &Wallet, scheme: &str, relay: &Relay) -> usize {
+    let store_folder = Some(grid.path("store"));
+    let config = Config {
+        wallet: wallet.clone(),
+        store_folder,
+        connections_initial: 1,
+        connections_max: 1,
+        ..Config::default()
+    };
+    let network = Arc::new(Tcp::new(config.connect_timeout));
+    relay.clear();
+    let address = format!("{scheme}://localhost:{}//store/a.bin", relay.port);
+    let file = Remote::start(config, network).open_bytes(&address).await.unwrap();
+    let trips = relay.round_trips();
+    assert_eq!(relay.connections(), 1, "nothing was tried twice");
+    let pieces = file.fetch(&[0..content().len() as u64]).await.unwrap();
+    let bytes: Vec<u8> = pieces.into_iter().flat_map(|(_, bytes)| bytes.to_vec()).collect();
+    assert!(bytes == content());
+    trips
+}
+
+/// That of TCP, one with the login and the first message, one with the certificate, open and read.
+/// TLS has one more, and another one where the server is not known to take its beginning at once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_byte_comes_after_three_round_trips_and_four_within_tls() {
+    let Some((grid, server)) = bed() else { return };
+    let wallet = grid.wallet(Some(&grid.proxy("proxy", 2020..2048)), "certificates");
+    let relay = Relay::to(server.port).await;
+    for trips in [3, 3] {
+        assert_eq!(round_trips(&grid, &wallet, "root", &relay).await, trips);
+        let of_user = grid.user.pem.lines().nth(5).unwrap();
+        assert!(relay.saw(b"-----BEGIN CERTIFICATE-----"), "the server's");
+        assert!(!relay.saw(of_user.as_bytes()), "the user's is encrypted");
+    }
+    let host = grid.authority.host("localhost", &["localhost"], &grid.keys[0]);
+    let Some(server) = Xrootd::start(&grid, "encrypted", &host, true) else { return };
+    let relay = Relay::to(server.port).await;
+    for trips in [5, 4] {
+        assert_eq!(round_trips(&grid, &wallet, "roots", &relay).await, trips);
+        assert!(!relay.saw(b"-----BEGIN CERTIFICATE-----"), "all is within TLS");
+    }
+}
+
 /// Each cause of a login that fails is named, with what helps.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn users_are_told_what_is_wrong_and_what_helps() {
@@ -307,7 +357,7 @@ async fn users_are_told_what_is_wrong_and_what_helps() {
     }
     // The server's name, not the user's certificate, is what is wrong.
     let host = grid.authority.host("other.example.org", &["other.example.org"], &grid.keys[0]);
-    let Some(other) = Xrootd::start(&grid, "other", &host) else { return };
+    let Some(other) = Xrootd::start(&grid, "other", &host, false) else { return };
     let error = read_by_remote(wallet(Some(&proxy)), "localhost", other.port).await.unwrap_err();
     let text = error.to_string();
     assert!(text.contains("the certificate of localhost is for other.example.org"), "{text}");
