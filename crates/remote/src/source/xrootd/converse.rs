@@ -4,13 +4,14 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures::future::{BoxFuture, OptionFuture};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
 use xrootd::client::{Client, Event};
-use xrootd::profile::Start;
+use xrootd::profile::{Authentication, Start};
 
 use super::XrootdServer;
 use super::opening::{Opening, Ready};
@@ -24,6 +25,9 @@ use crate::source::{ConnectionEvent, DriverLink};
 /// What one read of the socket takes at the most: several packets a call, and little enough that
 /// a basket seldom lies across two.
 const READ_BYTES: usize = 256 << 10;
+
+/// How long connections beside the first leave the server to its login.
+const FIRST_LOGIN_TIME: Duration = Duration::from_secs(2);
 
 /// The stream of a connection, and what is on its way.
 struct Wire {
@@ -73,6 +77,14 @@ impl XrootdServer {
             }
         };
         link.send(ConnectionEvent::Reached);
+        let mut opening = opening;
+        if early.commands.is_empty() && opening.is_costly() {
+            if !self.wait(&mut early, link).await {
+                return Ok(());
+            }
+            opening.profile = self.profile.lock().clone();
+            opening.careful &= opening.profile.authentication == Authentication::Unknown;
+        }
         let Opening { config, profile, careful, tls, ready } = opening;
         let start = match careful {
             true => Start::Careful,
@@ -94,6 +106,21 @@ impl XrootdServer {
             return outcome.map_err(|error| error.retryable(true));
         }
         outcome
+    }
+
+    /// Waits for the server's first login, or for something to ask; false if nothing will be.
+    async fn wait(&self, early: &mut Early, link: &mut DriverLink) -> bool {
+        let mut up = self.is_up.subscribe();
+        tokio::select! {
+            biased;
+            command = link.commands.recv() => match command {
+                Some(command) => early.take(command, link),
+                None => return false,
+            },
+            _ = up.wait_for(|up| *up) => {}
+            () = tokio::time::sleep(FIRST_LOGIN_TIME) => {}
+        }
+        true
     }
 
     /// Passes bytes on to the end, first in clear and then within TLS if it comes to that.
@@ -242,6 +269,7 @@ impl XrootdServer {
                     }
                 }
                 Event::SessionUp { .. } => {
+                    self.is_up.send_replace(true);
                     self.learn(session);
                     self.note_login(session);
                     link.send(ConnectionEvent::Connected);

@@ -19,6 +19,7 @@ use std::time::Duration;
 use credentials::Wallet;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
+use tokio::sync::watch;
 use xrootd::client::ClientConfig;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 
@@ -69,6 +70,8 @@ pub struct XrootdServer {
     profile: Mutex<Profile>,
     remembered: Remembered,
     pages: Arc<Pages>,
+    /// A session has come up.
+    is_up: watch::Sender<bool>,
     /// A connection has sent everything at once, which shows how the server takes it.
     has_burst: AtomicBool,
     /// It answers opens without saying what the file is.
@@ -113,6 +116,7 @@ impl XrootdServer {
             profile: Mutex::new(profile),
             remembered,
             pages,
+            is_up: watch::Sender::new(false),
             has_burst: AtomicBool::new(false),
             opens_say_nothing: Arc::default(),
             asked_limits: AtomicBool::new(false),

@@ -31,6 +31,15 @@ pub struct Opening {
     pub ready: Vec<Ready>,
 }
 
+impl Opening {
+    /// A login by gsi takes a tenth of a second of a server's processor, for xrootd 5 makes up a
+    /// prime each time. Sixteen at once would hold up the one with the first question.
+    pub fn is_costly(&self) -> bool {
+        let of_gsi = |ready: &Ready| ready.method == Method::Gsi && ready.outcome.is_ok();
+        self.config.unasked == Some(Method::Gsi) || self.ready.iter().any(of_gsi)
+    }
+}
+
 /// A credential, or why there is none and what helps, for people.
 pub type Outcome = std::result::Result<Credential, String>;
 
