@@ -3,6 +3,7 @@
 
 mod bed;
 mod door;
+mod examined;
 mod kerberos;
 mod relay;
 mod stories;
