@@ -145,12 +145,6 @@ def test_files_from_before_root_3(made: Path, tmp_path: Path) -> None:
         farroot.open(path)
 
 
-@pytest.mark.parametrize("scheme", ["roots", "xroots"])
-def test_encrypted_links(scheme: str) -> None:
-    with pytest.raises(farroot.UnsupportedError, match=f"{scheme}.*(http://|root://)"):
-        farroot.open(f"{scheme}://127.0.0.1//f.root")
-
-
 def test_servers_that_want_to_know_who_asks() -> None:
     class Refusing(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -318,8 +318,12 @@ async fn a_server_of_no_known_authority_is_not_asked() {
 // ---- addresses for one connection --------------------------------------------------------------
 
 /// A door and a pool as dCache has them: the pool serves an address on the connection on which it
-/// was first used, and sends other connections back to the door.
-async fn dcache(authority: &Authority, within: bool) -> (url::Url, Arc<Mutex<Vec<String>>>) {
+/// was first used, so many times, and sends other connections back to the door.
+async fn dcache(
+    authority: &Authority,
+    within: bool,
+    uses: usize,
+) -> (url::Url, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let door = Arc::<Mutex<Option<url::Url>>>::default();
     let (back, used) = (door.clone(), Mutex::new(std::collections::BTreeMap::new()));
@@ -331,7 +335,10 @@ async fn dcache(authority: &Authority, within: bool) -> (url::Url, Arc<Mutex<Vec
         assert!(header(head, "authorization").is_none(), "{head}");
         log.lock().push(format!("pool {connection}"));
         let key = path(head).split("dcache-http-uuid=").nth(1).unwrap().to_owned();
-        if *used.lock().entry(key).or_insert(connection) != connection {
+        let mut used = used.lock();
+        let (first, count) = used.entry(key).or_insert((connection, 0));
+        *count += 1;
+        if *first != connection || *count > uses {
             let door = back.lock().clone().unwrap();
             return sent_to(door.join("large.bin?dcache-http-ref=pool").unwrap().as_str());
         }
@@ -387,8 +394,8 @@ async fn each_connection_asks_a_door_for_its_own_pool() {
         conformance::files().into_iter().find(|(name, _)| *name == "large.bin").unwrap().1;
     let content: Vec<u8> = content.iter().map(|byte| byte % 26 + b'a').collect();
     let authority = Authority::new();
-    for within in [true, false] {
-        let (door, asked) = dcache(&authority, within).await;
+    for (within, uses) in [(true, usize::MAX), (false, usize::MAX), (true, 1)] {
+        let (door, asked) = dcache(&authority, within, uses).await;
         let config = Config { connections_initial: 8, ..authority.with_token("marker-token") };
         let remote = over_tcp(config);
         let file = remote.open_bytes(door.join("large.bin").unwrap().as_str()).await.unwrap();
@@ -414,6 +421,8 @@ async fn each_connection_asks_a_door_for_its_own_pool() {
             asked.iter().filter(|entry| *entry != "door").collect();
         assert!(pools.len() > 1, "{pools:?}");
         assert_eq!(doors, pools.len(), "each connection asks for its own address, once");
+        let refusals = asked.len() - doors - pools.len();
+        assert!(uses > 1 || refusals > 0, "no address was used up");
         let report = remote.report();
         assert_eq!(report.requests as usize, asked.len(), "{report}");
     }
