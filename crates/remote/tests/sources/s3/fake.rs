@@ -274,6 +274,17 @@ async fn a_listing_that_does_not_end_is_an_error() {
         let error = over_tcp(config(&endpoint)).list("s3://bucket/d/").await.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
     }
+    // With another token each time, and nothing in it.
+    let endpoint = scripted(|number, _| {
+        let page = format!(
+            "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>{number}\
+             </NextContinuationToken></ListBucketResult>"
+        );
+        answer("200 OK", &[], &page)
+    })
+    .await;
+    let error = over_tcp(config(&endpoint)).list("s3://bucket/d/").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LimitReached, "{error}");
     // Names that lead elsewhere are none.
     let page = "<ListBucketResult><Contents><Key>../f</Key></Contents><Contents><Key>d/g/h</Key>\
                 </Contents><Contents><Key>d/f</Key></Contents></ListBucketResult>";

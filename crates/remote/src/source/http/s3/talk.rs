@@ -24,6 +24,9 @@ const REFUSAL_BYTES_MAX: u64 = 64 << 10;
 const PAGE_BYTES_MAX: u64 = 16 << 20;
 /// Names of one "directory" beyond which it is not listed further.
 const NAMES_MAX: usize = 1_000_000;
+/// The same of the bytes of names, and of pages, which may be empty.
+const NAMES_BYTES_MAX: u64 = 256 << 20;
+const PAGES_MAX: u32 = 5000;
 
 impl Exchange<'_> {
     /// Whether an answer is a refusal with a document of S3.
@@ -128,6 +131,7 @@ impl Exchange<'_> {
         };
         let _turn = self.transport.turn().await?;
         let (mut names, mut token) = (Vec::new(), None::<String>);
+        let (mut pages, mut bytes) = (0u32, 0u64);
         loop {
             job.stop_if_cancelled()?;
             let request =
@@ -148,8 +152,9 @@ impl Exchange<'_> {
             self.driver
                 .send(ConnectionEvent::Progress { request: job.request, bytes: come as u64 });
             names.extend(page.names_below(&prefix));
-            if names.len() > NAMES_MAX {
-                let text = format!("more than {NAMES_MAX} names");
+            (pages, bytes) = (pages + 1, bytes + come as u64);
+            if names.len() > NAMES_MAX || bytes > NAMES_BYTES_MAX || pages > PAGES_MAX {
+                let text = format!("more than {} names are listed here", names.len());
                 let error = Error::new(ErrorKind::LimitReached, text);
                 return Err(error.with_advice("name a directory with fewer, or the files").into());
             }
