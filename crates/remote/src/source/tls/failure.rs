@@ -93,7 +93,19 @@ impl Failure {
         match (why, stage) {
             (Why::Tls(TlsError::AlertReceived(alert)), _) => self.of_alert(*alert),
             (Why::Tls(error), _) => self.of_tls(error),
-            (Why::Cut | Why::Io(_), Stage::FirstRead) if self.0.is_asked => self.of_refusal(None),
+            (Why::Cut | Why::Io(_), Stage::FirstRead) if self.0.is_asked => {
+                // Mostly a refusal comes with an alert; and servers end connections that are idle.
+                let shown = match &self.0.shown {
+                    Some(subject) => format!("the certificate of {subject:?} was shown"),
+                    None => "none was shown".into(),
+                };
+                let what = format!(
+                    "{host} closed the connection right after the handshake, in which it had \
+                     asked for a certificate; {shown}"
+                );
+                Error::new(ErrorKind::Connection, what)
+                    .with_advice("if it stays so, the server may not take this user")
+            }
             (Why::Cut | Why::Io(_), Stage::Handshake) => {
                 let how = match why {
                     Why::Io(kind) => format!("was cut ({kind})"),
@@ -151,8 +163,8 @@ impl Failure {
             | A::CertificateUnknown
             | A::UnknownCA
             | A::AccessDenied
-            | A::CertificateRequired => self.of_refusal(Some(alert)),
-            A::HandshakeFailure if self.0.is_asked => self.of_refusal(Some(alert)),
+            | A::CertificateRequired => self.of_refusal(alert),
+            A::HandshakeFailure if self.0.is_asked => self.of_refusal(alert),
             A::ProtocolVersion => failed(format!(
                 "{host} speaks older versions of TLS only than 1.2, which are broken"
             )),
@@ -166,25 +178,21 @@ impl Failure {
     }
 
     /// The server does not take the client's certificate, or wants one.
-    fn of_refusal(&self, alert: Option<AlertDescription>) -> Error {
+    fn of_refusal(&self, alert: AlertDescription) -> Error {
         let Inner { host, shown, .. } = &*self.0;
         let said = match alert {
-            Some(AlertDescription::CertificateExpired) => " and calls it expired",
-            Some(AlertDescription::CertificateRevoked) => " and calls it revoked",
-            Some(AlertDescription::UnknownCA) => ", whose authority it does not know",
-            Some(AlertDescription::UnsupportedCertificate) => " and does not support its kind",
-            Some(_) => "",
-            None => ": it closed the connection after it had seen it",
+            AlertDescription::CertificateExpired => " and calls it expired",
+            AlertDescription::CertificateRevoked => " and calls it revoked",
+            AlertDescription::UnknownCA => ", whose authority it does not know",
+            AlertDescription::UnsupportedCertificate => " and does not support its kind",
+            _ => "",
         };
         let what = match shown {
             Some(subject) => format!("{host} refuses the certificate of {subject:?}{said}"),
             None => format!("{host} wants a certificate of the user, and there was none to show"),
         };
         let advice = match (shown, alert) {
-            (
-                Some(_),
-                Some(AlertDescription::UnknownCA | AlertDescription::UnsupportedCertificate),
-            ) => {
+            (Some(_), AlertDescription::UnknownCA | AlertDescription::UnsupportedCertificate) => {
                 "the server may not take proxies, or not those of this authority: try a token, or \
                  the user's certificate itself"
             }

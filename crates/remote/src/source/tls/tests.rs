@@ -501,6 +501,23 @@ async fn a_certificate_that_is_refused_shows_at_the_first_read() {
     assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Unauthenticated, false));
 }
 
+/// A server that ends a connection before anything was asked need not have anything against the
+/// user: another connection may be served.
+#[tokio::test]
+async fn a_connection_that_is_ended_early_can_be_tried_again() {
+    let authority = Authority::new("Test CA");
+    let identity = proxy(&authority);
+    let config = client_config(&authority.trust(), Some(&identity), false).unwrap();
+    let acceptor =
+        TlsAcceptor::from(Arc::new(asking(&authority.host(), Arc::new(Anyone(Mutex::default())))));
+    let (near, far) = duplex(1 << 16);
+    tokio::spawn(async move { acceptor.accept(far).await.map(drop) });
+    let error = explain(&ask(near, &config).await.unwrap_err());
+    assert!(error.is_retryable());
+    let said = error.message();
+    assert!(said.ends_with("the certificate of \"/CN=Ada Lovelace\" was shown"), "{said}");
+}
+
 #[tokio::test]
 async fn a_session_that_is_cut_is_no_end() {
     let authority = Authority::new("Test CA");
