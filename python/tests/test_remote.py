@@ -30,7 +30,7 @@ def serving(folder: Path, *options: str) -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
-            address = re.match(r"root://([^/]+)//", process.stdout.readline())
+            address = re.match(r"roots?://([^/]+)//", process.stdout.readline())
             assert address is not None
             yield address.group(1)
         finally:
