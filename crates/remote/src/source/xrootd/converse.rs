@@ -100,12 +100,14 @@ impl XrootdServer {
         }
         early.commands.into_iter().for_each(|command| session.command(command, link));
         let outcome = self.carry_on(&mut wire, &mut session, ready, link).await;
-        if early_hello && !wire.is_encrypted() {
+        outcome.map_err(|error| {
+            if !early_hello || wire.is_encrypted() {
+                return error;
+            }
             // It may have been too early for this server: once more without.
             self.loses_hello.store(true, Ordering::Relaxed);
-            return outcome.map_err(|error| error.retryable(true));
-        }
-        outcome
+            error.retryable(true)
+        })
     }
 
     /// Waits for the server's first login, or for something to ask; false if nothing will be.
