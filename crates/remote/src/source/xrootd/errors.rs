@@ -66,7 +66,7 @@ impl XrootdServer {
         if !skipped.iter().any(|skipped| skipped.by_server) {
             return false;
         }
-        let before = self.refusals.fetch_add(1, Ordering::Relaxed);
+        let before = self.refusals.load(Ordering::Relaxed);
         let has_others = self.alive.load(Ordering::Relaxed) > 1 || self.login.lock().is_some();
         has_others && before + 1 < REFUSALS_MAX
     }
@@ -82,6 +82,10 @@ impl XrootdServer {
             SessionError::Refused { .. } => ErrorKind::PermissionDenied,
             _ => ErrorKind::Connection,
         };
+        let may_be_a_slip = self.may_be_a_slip(error);
+        if matches!(error, SessionError::NoAuthentication { .. }) {
+            self.refusals.fetch_add(1, Ordering::Relaxed);
+        }
         let mut text = error.to_string();
         if let SessionError::NoAuthentication { skipped, .. } = error {
             let of_gsi = skipped.iter().filter(|skipped| skipped.name == "gsi");
@@ -90,11 +94,7 @@ impl XrootdServer {
             }
         }
         Error::new(kind, self.with_user(kind, text))
-            .retryable(
-                self.may_recover(error)
-                    || !matches!(retry, HowToRetry::No)
-                    || self.may_be_a_slip(error),
-            )
+            .retryable(may_be_a_slip || self.may_recover(error) || retry != HowToRetry::No)
             .with_source(&*self.name)
     }
 
@@ -161,7 +161,9 @@ impl XrootdServer {
                 _ => ErrorKind::Io,
             };
             let retryable = match error {
-                RequestError::Session(error) => self.may_recover(error),
+                RequestError::Session(error) => {
+                    self.may_recover(error) || self.may_be_a_slip(error)
+                }
                 error => error.is_retryable(),
             };
             return Error::new(kind, error.to_string())
