@@ -4,7 +4,6 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures::future::{BoxFuture, OptionFuture};
@@ -14,6 +13,7 @@ use xrootd::client::{Client, Event};
 use xrootd::profile::{Authentication, Start};
 
 use super::XrootdServer;
+use super::logins::LoginTurn;
 use super::opening::{Opening, Ready};
 use super::session::{Early, Session};
 use crate::clock::sleep_until;
@@ -25,9 +25,6 @@ use crate::source::{ConnectionEvent, DriverLink};
 /// What one read of the socket takes at the most: several packets a call, and little enough that
 /// a basket seldom lies across two.
 const READ_BYTES: usize = 256 << 10;
-
-/// How long connections beside the first leave the server to its login.
-const FIRST_LOGIN_TIME: Duration = Duration::from_secs(2);
 
 /// The stream of a connection, and what is on its way.
 struct Wire {
@@ -46,6 +43,7 @@ struct Wire {
 struct Credentials {
     ready: Vec<Ready>,
     fetching: Option<BoxFuture<'static, Ready>>,
+    turn: Option<LoginTurn>,
 }
 
 /// Why bytes are no longer passed on as before.
@@ -78,10 +76,12 @@ impl XrootdServer {
         };
         link.send(ConnectionEvent::Reached);
         let mut opening = opening;
+        let mut turn = None;
         if early.commands.is_empty() && opening.is_costly() {
-            if !self.wait(&mut early, link).await {
-                return Ok(());
-            }
+            turn = match self.wait(&mut early, link).await {
+                Some(turn) => turn,
+                None => return Ok(()),
+            };
             opening.profile = self.profile.lock().clone();
             opening.careful &= opening.profile.authentication == Authentication::Unknown;
         }
@@ -99,7 +99,8 @@ impl XrootdServer {
             self.say_hello(&mut wire)?;
         }
         early.commands.into_iter().for_each(|command| session.command(command, link));
-        let outcome = self.carry_on(&mut wire, &mut session, ready, link).await;
+        let mut credentials = Credentials { ready, fetching: None, turn };
+        let outcome = self.carry_on(&mut wire, &mut session, &mut credentials, link).await;
         outcome.map_err(|error| {
             if !early_hello || wire.is_encrypted() {
                 return error;
@@ -110,19 +111,16 @@ impl XrootdServer {
         })
     }
 
-    /// Waits for the server's first login, or for something to ask; false if nothing will be.
-    async fn wait(&self, early: &mut Early, link: &mut DriverLink) -> bool {
-        let mut up = self.is_up.subscribe();
+    /// Waits for a turn to log in, or for something to ask. `None` if nothing will be asked.
+    async fn wait(&self, early: &mut Early, link: &mut DriverLink) -> Option<Option<LoginTurn>> {
         tokio::select! {
             biased;
-            command = link.commands.recv() => match command {
-                Some(command) => early.take(command, link),
-                None => return false,
-            },
-            _ = up.wait_for(|up| *up) => {}
-            () = tokio::time::sleep(FIRST_LOGIN_TIME) => {}
+            command = link.commands.recv() => {
+                early.take(command?, link);
+                Some(None)
+            }
+            turn = self.logins.turn() => Some(turn),
         }
-        true
     }
 
     /// Passes bytes on to the end, first in clear and then within TLS if it comes to that.
@@ -130,11 +128,10 @@ impl XrootdServer {
         &self,
         wire: &mut Wire,
         session: &mut Session,
-        ready: Vec<Ready>,
+        credentials: &mut Credentials,
         link: &mut DriverLink,
     ) -> Result<()> {
-        let mut credentials = Credentials { ready, fetching: None };
-        while let Turn::Tls(rest) = self.transfer(wire, session, &mut credentials, link).await? {
+        while let Turn::Tls(rest) = self.transfer(wire, session, credentials, link).await? {
             self.encrypt(wire, &rest).await?;
         }
         Ok(())
@@ -271,7 +268,8 @@ impl XrootdServer {
                     }
                 }
                 Event::SessionUp { .. } => {
-                    self.is_up.send_replace(true);
+                    self.logins.succeeded();
+                    credentials.turn = None;
                     self.learn(session);
                     self.note_login(session);
                     link.send(ConnectionEvent::Connected);

@@ -6,6 +6,7 @@ mod converse;
 mod errors;
 mod gsi;
 mod locate;
+mod logins;
 mod opening;
 mod pages;
 mod redirect;
@@ -19,11 +20,11 @@ use std::time::Duration;
 use credentials::Wallet;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::watch;
 use xrootd::client::ClientConfig;
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 
 use self::errors::Login;
+use self::logins::Logins;
 use self::pages::Pages;
 use self::remembered::Remembered;
 use self::session::Session;
@@ -70,8 +71,7 @@ pub struct XrootdServer {
     profile: Mutex<Profile>,
     remembered: Remembered,
     pages: Arc<Pages>,
-    /// A session has come up.
-    is_up: watch::Sender<bool>,
+    logins: Logins,
     /// A connection has sent everything at once, which shows how the server takes it.
     has_burst: AtomicBool,
     /// It answers opens without saying what the file is.
@@ -116,7 +116,7 @@ impl XrootdServer {
             profile: Mutex::new(profile),
             remembered,
             pages,
-            is_up: watch::Sender::new(false),
+            logins: Logins::new(),
             has_burst: AtomicBool::new(false),
             opens_say_nothing: Arc::default(),
             asked_limits: AtomicBool::new(false),

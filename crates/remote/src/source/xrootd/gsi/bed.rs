@@ -255,7 +255,7 @@ impl Xrootd {
             if log.contains("initialization completed") {
                 break;
             }
-            let late = begun.elapsed() > Duration::from_secs(30);
+            let late = begun.elapsed() > Duration::from_secs(90);
             assert!(!late && !log.contains("initialization failed."), "no xrootd: {log}");
             std::thread::sleep(Duration::from_millis(50));
         }
