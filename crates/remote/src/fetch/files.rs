@@ -78,6 +78,11 @@ impl FileState {
 
     /// A server has failed it, for this reason.
     pub fn remember(&mut self, server: &str, error: Error) {
+        // Of connections that fail side by side, one may only have been the first to try.
+        let is_final = |(name, known): &(String, Error)| name == server && !known.is_retryable();
+        if error.is_retryable() && self.errors.iter().any(is_final) {
+            return;
+        }
         let error = error.with_source(server);
         self.errors.retain(|(name, _)| name != server);
         self.errors.push((server.to_owned(), error));
@@ -245,5 +250,29 @@ impl Group {
             self.members[index].state = MemberState::Over;
             self.live -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use crate::fetch::ledger::Phase;
+    use crate::fetch::trace::Trace;
+
+    /// A proxy had expired, as one connection found. Another one had sent an open before its login
+    /// and failed later, with an error that said nothing of the proxy and advised another try.
+    #[test]
+    fn what_no_retry_helps_is_not_replaced_by_what_one_may_help() {
+        let trace = Trace::new(Clock::start());
+        let activity = Activity::begin(&trace, Phase::Opening, None);
+        let mut file = FileState::new(activity, oneshot::channel().0);
+        let expired = Error::new(ErrorKind::Unauthenticated, "the proxy has expired");
+        let first = Error::new(ErrorKind::Connection, "authentication first").retryable(true);
+        for error in [first.clone(), expired, first] {
+            file.remember("root://a", error);
+        }
+        let failure = file.failure().expect("an error");
+        assert_eq!(failure.kind(), ErrorKind::Unauthenticated, "{failure}");
     }
 }
