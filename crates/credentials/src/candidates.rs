@@ -18,7 +18,7 @@ pub struct Candidate {
     pub place: Place,
     /// Whether it would be used.
     pub state: State,
-    /// Whose it is: a subject, a principal, the name of an access key.
+    /// Whose it is: a subject, a principal, the end of an access key's name.
     pub owner: Option<String>,
     /// How long it is still valid.
     pub left: Option<Duration>,
@@ -244,7 +244,7 @@ fn s3_keys(surroundings: &Surroundings, choice: &Choice) -> Vec<Candidate> {
         Err(unusable) => candidate.state = State::Unusable(unusable),
         Ok(Some(keys)) => {
             candidate.state = State::Used;
-            candidate.owner = Some(keys.access_key);
+            candidate.owner = Some(keys.shown_name());
             if keys.session_token.is_some() {
                 candidate.notes.push("for a limited time".to_owned());
             }

@@ -24,6 +24,16 @@ pub struct S3Keys {
     pub mode: Option<u32>,
 }
 
+impl S3Keys {
+    /// The end of the access key's name, by which its user knows it, and no more: what is shown is
+    /// copied into mails and tickets.
+    pub fn shown_name(&self) -> String {
+        let letters = self.access_key.chars().count();
+        let hidden = letters.saturating_sub(4).max(letters.min(4));
+        format!("****{}", self.access_key.chars().skip(hidden).collect::<String>())
+    }
+}
+
 /// Where S3 is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct S3Settings {

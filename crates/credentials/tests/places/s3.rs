@@ -101,3 +101,15 @@ fn keys_that_cannot_be_used_say_why() {
     assert_eq!(open.reason, Reason::Mode(0o644));
     assert!(open.to_string().contains("chmod 600"), "{open}");
 }
+
+#[test]
+fn of_a_keys_name_the_end_is_shown() {
+    let home = home();
+    for (name, shown) in
+        [("AKIAIOSFODNN7EXAMPLE", "****MPLE"), ("ABCDEF", "****EF"), ("AB", "****")]
+    {
+        let variables = [("AWS_ACCESS_KEY_ID", name), ("AWS_SECRET_ACCESS_KEY", "secret")];
+        let keys = home.wallet(&variables).s3_keys().unwrap().unwrap();
+        assert_eq!(keys.shown_name(), shown);
+    }
+}
