@@ -1,4 +1,4 @@
-//! Opens a file, receives its first bytes, and prints how long that took.
+//! Opens a file, receives its first byte with that, and prints how long it took.
 //!
 //! `cargo run --release -p farroot-remote --example first_byte -- URL`
 
@@ -17,8 +17,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begun = Instant::now();
     let config = Config::from_env()?;
     let network = Arc::new(Tcp::new(config.connect_timeout));
-    let file = Remote::start(config, network).open_bytes(&address).await?;
-    let bytes = file.fetch(&[0..100]).await?;
+    let mut file = Remote::start(config, network).open_bytes(&address).await?;
+    let bytes = file.take_delivered();
     let time_s = begun.elapsed().as_secs_f64();
     assert!(!bytes.is_empty(), "an empty file");
     println!("{{\"time_s\": {time_s}}}");
