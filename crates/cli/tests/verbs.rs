@@ -516,7 +516,7 @@ fn auth_lists_what_would_be_shown_and_no_secret() {
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_farroot"));
         command.env_clear().env("HOME", folder.path()).env("KRB5CCNAME", "");
-        command.env("BEARER_TOKEN_FILE", &token).env("AWS_ACCESS_KEY_ID", "NAME");
+        command.env("BEARER_TOKEN_FILE", &token).env("AWS_ACCESS_KEY_ID", "AKIDNAME");
         command.env("AWS_SECRET_ACCESS_KEY", "marker-key").args(arguments);
         let output = command.output().expect("it runs");
         let said = [output.stdout, output.stderr].concat();
@@ -530,7 +530,7 @@ fn auth_lists_what_would_be_shown_and_no_secret() {
     let row = said.lines().find(|line| line.starts_with("token")).unwrap();
     assert!(row.contains("(from BEARER_TOKEN_FILE)") && row.contains("600"), "{row}");
     assert!(row.ends_with("used"), "{row}");
-    assert!(said.lines().any(|line| line.starts_with("s3") && line.contains("NAME")), "{said}");
+    assert!(said.lines().any(|line| line.starts_with("s3") && line.contains(" ****NAME")), "{said}");
     assert!(said.contains("servers are verified by"), "{said}");
     mode(0o644).unwrap();
     let (code, said) = run(&["auth"]);
