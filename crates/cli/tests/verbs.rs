@@ -530,7 +530,10 @@ fn auth_lists_what_would_be_shown_and_no_secret() {
     let row = said.lines().find(|line| line.starts_with("token")).unwrap();
     assert!(row.contains("(from BEARER_TOKEN_FILE)") && row.contains("600"), "{row}");
     assert!(row.ends_with("used"), "{row}");
-    assert!(said.lines().any(|line| line.starts_with("s3") && line.contains(" ****NAME")), "{said}");
+    assert!(
+        said.lines().any(|line| line.starts_with("s3") && line.contains(" ****NAME")),
+        "{said}"
+    );
     assert!(said.contains("servers are verified by"), "{said}");
     mode(0o644).unwrap();
     let (code, said) = run(&["auth"]);
