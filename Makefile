@@ -107,6 +107,13 @@ bench-sources: $(VENV)/.bench-ready ## several sources, and servers that die, st
 	$(MAKE) extension-release
 	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/sources.py
 
+bench-sites: $(VENV)/.bench-ready ## servers that want a credential: TLS, tokens, gsi, Kerberos
+	$(CARGO) build --release $(LOCKED) -p farroot-lab
+	$(CARGO) build --release $(LOCKED) -p farroot-remote --example first_byte
+	$(MAKE) extension-release
+	$(BIN)/python bench/data.py h42
+	FARROOT_PYTHON=$(BIN)/python $(BIN)/python bench/sites.py --record
+
 fuzz: ## how to fuzz for longer than `make test` does
 	@cat fuzz/README.md
 

@@ -26,9 +26,12 @@ from statistics import median
 
 import data
 import definitions
+import machine
+import record
 import run
 import sites_bed as bed
 
+ABOUT = "servers that want a credential, 100 ms away, 1 Gbit/s"
 INSIDE = "FARROOT_BENCH_SITES"
 EXAMPLE = run.BENCH.parent / "target" / "release" / "examples" / "first_byte"
 COLUMNS = ",".join(definitions.H42_COLUMNS)
@@ -70,12 +73,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--rtt", default="100ms")
+    parser.add_argument("--record", action="store_true", help="keep the figures in bench/record")
     parser.add_argument("--only", nargs="*", help="beginnings of the names of jobs")
     args = parser.parse_args()
     if INSIDE in os.environ:
         folder = Path(os.environ[INSIDE])
         with bed.kdc(folder) as has_ticket:
-            print(table(measured(rows(folder, has_ticket, args.only), args.runs)))
+            found = rows(folder, has_ticket, args.only)
+            lines, each = measured(found, args.runs, args.rtt)
+            print(table(lines))
+        if args.record:
+            facts = {"about": ABOUT, "congestion": "cubic", "machine": machine.facts()}
+            record.write(run.BENCH / "record" / "sites", facts, each, lines)
         return
     folder = Path(tempfile.mkdtemp(prefix="farroot-sites-"))
     try:
@@ -142,9 +151,10 @@ def whole_reads(folder: Path, token: dict[str, str]) -> Iterator[Row]:
         yield Row(job, peer, [run.python(), str(peers / f"{script}.py"), *words], environment)
 
 
-def measured(found: list[Row], runs: int) -> dict[tuple[str, str], list[float]]:
-    """Seconds of each. Peers alternate; every run is a process of its own."""
-    times: dict[tuple[str, str], list[float]] = {(row.job, row.peer): [] for row in found}
+def measured(found: list[Row], runs: int, rtt: str) -> tuple[list[dict], list[dict]]:
+    """A line for each job and peer, and one for each run. Peers alternate; every run is a process
+    of its own."""
+    each = []
     for number in range(runs + 1):
         for row in found:
             time.sleep(0.1)
@@ -156,22 +166,37 @@ def measured(found: list[Row], runs: int) -> dict[tuple[str, str], list[float]]:
                 timeout=120,
                 check=False,
             )
-            lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-            if done.returncode or not lines:
-                why = (done.stderr or done.stdout).strip().splitlines()[-3:]
-                print(f"{row.job}, {row.peer}: {why}", file=sys.stderr)
+            output = [line for line in done.stdout.splitlines() if line.startswith("{")]
+            one = {"link": rtt.replace("ms", " ms"), "job": row.job, "peer": row.peer}
+            if done.returncode or not output:
+                why = (done.stderr or done.stdout).strip().splitlines()[-1:]
+                one["failed"] = "".join(why)
+            else:
+                one["time_s"] = json.loads(output[-1])["time_s"]
             # The first round fills caches, and what farroot remembers.
-            elif number:
-                times[row.job, row.peer].append(json.loads(lines[-1])["time_s"])
-    return times
+            if number:
+                each.append({"run": number - 1, **one})
+    return [summary(row, each) for row in found], each
 
 
-def table(times: dict[tuple[str, str], list[float]]) -> str:
-    lines = ["| ms | peer | median | least | most |", "|---|---|---|---|---|"]
-    for (job, peer), each in times.items():
-        figures = [f"{1000 * f(each):.0f}" for f in (median, min, max)] if each else ["failed"] * 3
-        lines.append(f"| {job} | {peer} | {' | '.join(figures)} |")
-    return "\n".join(lines)
+def summary(row: Row, each: list[dict]) -> dict:
+    mine = [one for one in each if (one["job"], one["peer"]) == (row.job, row.peer)]
+    times = [one["time_s"] for one in mine if "time_s" in one]
+    line = {"link": mine[0]["link"], "job": row.job, "peer": row.peer, "runs": len(mine)}
+    if times:
+        line |= {"median": median(times), "min": min(times), "max": max(times)}
+    if failed := [one["failed"] for one in mine if "failed" in one]:
+        line |= {"failed": len(failed), "why": failed[0]}
+    return line
+
+
+def table(lines: list[dict]) -> str:
+    rows = ["| ms | peer | median | least | most |", "|---|---|---|---|---|"]
+    for line in lines:
+        figures = [f"{1000 * line[key]:.0f}" for key in ("median", "min", "max") if key in line]
+        cells = " | ".join(figures) or line["why"]
+        rows.append(f"| {line['job']} | {line['peer']} | {cells} |")
+    return "\n".join(rows)
 
 
 if __name__ == "__main__":

@@ -168,6 +168,15 @@ def jobs(question: Question) -> Rows:
     return rows
 
 
+def sites(question: Question) -> Rows:
+    """A line a job and peer, in milliseconds."""
+    rows = [["", "", "median, ms", "least", "most"]]
+    for line in record(question.records[0])["table"]:
+        figures = [f"{1000 * line[key]:.0f}" for key in ("median", "min", "max") if key in line]
+        rows.append([line["job"], shown(line["peer"]), *(figures or ["refuses", "", ""])])
+    return rows
+
+
 def memory(question: Question) -> Rows:
     rows = [["", "peak, MB", "without any data, MB", "time, s"]]
     for line in record(question.records[0])["table"]:
@@ -194,6 +203,7 @@ FORMS: dict[str, Callable[[Question], Rows]] = {
     "links": links,
     "records": records,
     "jobs": jobs,
+    "sites": sites,
     "memory": memory,
     "overhead": overhead,
 }
