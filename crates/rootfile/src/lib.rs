@@ -84,6 +84,7 @@ pub mod object;
 pub mod streamer;
 pub mod tree;
 pub mod types;
+pub mod write;
 
 pub use array::{Array, Numbers};
 pub use codec::Codecs;

@@ -29,6 +29,23 @@ impl Number {
         }
     }
 
+    /// The type of such numbers.
+    pub fn of(numbers: &Numbers) -> Number {
+        match numbers {
+            Numbers::Bool(_) => Number::Bool,
+            Numbers::I8(_) => Number::I8,
+            Numbers::I16(_) => Number::I16,
+            Numbers::I32(_) => Number::I32,
+            Numbers::I64(_) => Number::I64,
+            Numbers::U8(_) => Number::U8,
+            Numbers::U16(_) => Number::U16,
+            Numbers::U32(_) => Number::U32,
+            Numbers::U64(_) => Number::U64,
+            Numbers::F32(_) => Number::F32,
+            Numbers::F64(_) => Number::F64,
+        }
+    }
+
     /// No numbers of this type.
     pub fn empty(self) -> Numbers {
         match self {

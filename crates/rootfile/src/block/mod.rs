@@ -64,6 +64,20 @@ impl BlockHeader {
     }
 }
 
+/// The header of a block of so many bytes behind it.
+pub(crate) fn header(algorithm: Algorithm, stored: usize, content: usize) -> [u8; HEADER_LEN] {
+    let ([a, b], method) = match algorithm {
+        Algorithm::Zlib => (*b"ZL", 8),
+        Algorithm::Deflate => (*b"CS", 8),
+        Algorithm::Lzma => (*b"XZ", 0),
+        Algorithm::Lz4 => (*b"L4", 1),
+        Algorithm::Zstd => (*b"ZS", 1),
+    };
+    let [c0, c1, c2, _] = (stored as u32).to_le_bytes();
+    let [u0, u1, u2, _] = (content as u32).to_le_bytes();
+    [a, b, method, c0, c1, c2, u0, u1, u2]
+}
+
 /// The content of a record's payload: of length `uncompressed_len` (`fObjlen`), always.
 ///
 /// # Errors

@@ -22,3 +22,11 @@ pub fn decompress(source: &[u8], target: &mut [u8]) -> Result<usize> {
     lz4_flex::block::decompress_into(block, target)
         .map_err(|fault| Error::corrupt(format!("invalid LZ4 data: {fault}")))
 }
+
+/// Appends checksum and block (ROOT's level 1; `lz4_flex` has no others). It always fits.
+pub fn compress(source: &[u8], to: &mut Vec<u8>) -> bool {
+    let block = lz4_flex::block::compress(source);
+    to.extend_from_slice(&XxHash64::oneshot(0, &block).to_be_bytes());
+    to.extend_from_slice(&block);
+    true
+}

@@ -1,12 +1,19 @@
-//! Codecs: the compressed bytes of one block to exactly the bytes that its header announces.
+//! Codecs: the compressed bytes of one block to exactly the bytes that its header announces, and
+//! back.
 //!
 //! One file per algorithm, all of the same form: `decompress(…, source, target)` fills `target`
-//! to its last byte or fails. [`crate::block`] knows the headers; nothing here does.
+//! to its last byte or fails, `compress(…, source, to)` appends to `to`. [`crate::block`] knows the
+//! headers; nothing here does.
 
 mod lz4;
 mod lzma;
 mod zlib;
 mod zstd;
+
+pub(crate) use lz4::compress as compress_lz4;
+pub(crate) use lzma::compress as compress_lzma;
+pub(crate) use zlib::ZlibEncoder;
+pub(crate) use zstd::ZstdEncoder;
 
 use crate::error::{Error, Result};
 

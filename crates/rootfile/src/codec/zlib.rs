@@ -1,6 +1,6 @@
 //! zlib (RFC 1950) and bare deflate (RFC 1951) by libdeflate, whole blocks at a time.
 
-use libdeflater::{DecompressionError, Decompressor};
+use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 
 use crate::error::{Error, Result};
 
@@ -21,6 +21,29 @@ impl Zlib {
     pub fn decompress_raw(&mut self, source: &[u8], target: &mut [u8]) -> Result<usize> {
         let tables = self.tables.get_or_insert_with(Decompressor::new);
         tables.deflate_decompress(source, target).map_err(|fault| describe("deflate", fault))
+    }
+}
+
+/// libdeflate's compressor of the level that was used last.
+#[derive(Default)]
+pub struct ZlibEncoder {
+    tables: Option<(i32, Compressor)>,
+}
+
+impl ZlibEncoder {
+    /// Appends the stream; `false` where it would not be shorter than `source`.
+    pub fn compress(&mut self, level: i32, source: &[u8], to: &mut Vec<u8>) -> Result<bool> {
+        if self.tables.as_ref().is_none_or(|(made, _)| *made != level) {
+            let wrong = |_| Error::unsupported(format!("zlib of level {level}"));
+            self.tables =
+                Some((level, Compressor::new(CompressionLvl::new(level).map_err(wrong)?)));
+        }
+        let Some((_, tables)) = &mut self.tables else { return Ok(false) };
+        let start = to.len();
+        to.resize(start + source.len(), 0);
+        let written = tables.zlib_compress(source, &mut to[start..]).unwrap_or(0);
+        to.truncate(start + written);
+        Ok(written > 0)
     }
 }
 

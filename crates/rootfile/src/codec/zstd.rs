@@ -1,6 +1,6 @@
 //! Zstandard (RFC 8878). A context kept from block to block is 1.3 times as fast on small baskets.
 
-use zstd::bulk::Decompressor;
+use zstd::bulk::{Compressor, Decompressor};
 
 use crate::error::{Error, Result};
 
@@ -18,6 +18,34 @@ impl Zstd {
             None => self.context.insert(Decompressor::new().map_err(describe)?),
         };
         context.decompress_to_buffer(source, target).map_err(describe)
+    }
+}
+
+/// The compression context, and the level that was used last.
+#[derive(Default)]
+pub struct ZstdEncoder {
+    context: Option<(i32, Compressor<'static>)>,
+}
+
+impl ZstdEncoder {
+    /// Appends a frame; `false` where it would not be shorter than `source`.
+    pub fn compress(&mut self, level: i32, source: &[u8], to: &mut Vec<u8>) -> Result<bool> {
+        let failed = |fault| Error::limit(format!("zstd cannot compress: {fault}"));
+        let context = match &mut self.context {
+            Some((made, context)) if *made == level => context,
+            Some((made, context)) => {
+                context.set_compression_level(level).map_err(failed)?;
+                *made = level;
+                context
+            }
+            None => &mut self.context.insert((level, Compressor::new(level).map_err(failed)?)).1,
+        };
+        let start = to.len();
+        to.resize(start + source.len(), 0);
+        // Without room for a longer frame the library stops early.
+        let written = context.compress_to_buffer(source, &mut to[start..]).unwrap_or(0);
+        to.truncate(start + written);
+        Ok(written > 0)
     }
 }
 

@@ -1,0 +1,187 @@
+//! How a record's payload is compressed when it is written (ROOT: `R__zipMultipleAlgorithm`; read
+//! in [`crate::block`]).
+
+use crate::block::{self, HEADER_LEN};
+use crate::codec;
+use crate::error::{Error, Result};
+
+/// Content that one block can hold on either side.
+const BLOCK_LEN_MAX: usize = 0xff_ffff;
+/// ROOT does not try to compress less.
+const CONTENT_LEN_MIN: usize = 11;
+
+/// What compresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompressionAlgorithm {
+    Zlib,
+    Lzma,
+    Lz4,
+    Zstd,
+}
+
+/// CompressionAlgorithm and level of a file, a table or a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compression {
+    pub algorithm: CompressionAlgorithm,
+    /// ROOT's level, 1 to 9; 0 does not compress.
+    pub level: u8,
+    /// The level of the algorithm's library itself, in place of that which ROOT's level means.
+    pub exact: Option<i32>,
+}
+
+impl Compression {
+    /// No compression.
+    pub const NONE: Compression = Compression::new(CompressionAlgorithm::Zstd, 0);
+
+    /// Of ROOT's level, 0 to 9.
+    pub const fn new(algorithm: CompressionAlgorithm, level: u8) -> Self {
+        Compression { algorithm, level, exact: None }
+    }
+
+    /// Of ROOT's number, algorithm * 100 + level: 505 is ZSTD of level 5.
+    ///
+    /// # Errors
+    /// `Unsupported` for what ROOT does not write.
+    pub fn of_number(number: u32) -> Result<Self> {
+        let algorithm = match number / 100 {
+            0 | 1 => CompressionAlgorithm::Zlib,
+            2 => CompressionAlgorithm::Lzma,
+            4 => CompressionAlgorithm::Lz4,
+            5 => CompressionAlgorithm::Zstd,
+            _ => return Err(Error::unsupported(format!("compression {number}"))),
+        };
+        let level = (number % 100) as u8;
+        match level {
+            0..=9 => Ok(Compression::new(algorithm, level)),
+            _ => Err(Error::unsupported(format!("compression {number}: levels go from 0 to 9"))),
+        }
+    }
+
+    /// ROOT's number (`fCompress`).
+    pub fn number(self) -> u32 {
+        let algorithm = match self.algorithm {
+            _ if self.level == 0 => return 0,
+            CompressionAlgorithm::Zlib => 1,
+            CompressionAlgorithm::Lzma => 2,
+            CompressionAlgorithm::Lz4 => 4,
+            CompressionAlgorithm::Zstd => 5,
+        };
+        algorithm * 100 + u32::from(self.level)
+    }
+
+    /// The level of the algorithm's library (ROOT passes twice its own to ZSTD).
+    pub fn library_level(self) -> i32 {
+        self.exact.unwrap_or(match self.algorithm {
+            CompressionAlgorithm::Zstd => 2 * i32::from(self.level),
+            _ => i32::from(self.level),
+        })
+    }
+}
+
+/// What compression reuses from one block to the next: one per thread, owned by the caller.
+#[derive(Default)]
+pub struct Encoders {
+    zlib: codec::ZlibEncoder,
+    zstd: codec::ZstdEncoder,
+    /// Where a caller that encodes entries keeps its bytes before they are compressed.
+    pub(crate) scratch: Vec<u8>,
+}
+
+impl std::fmt::Debug for Encoders {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Encoders").field("scratch_bytes", &self.scratch.capacity()).finish()
+    }
+}
+
+impl Encoders {
+    /// Appends the payload of `content` to `to`: blocks or, where they would not be shorter, the
+    /// content itself. Readers tell by the length which it is.
+    ///
+    /// # Errors
+    /// `Limit` where a library fails, which it does for want of memory only.
+    pub fn compress(
+        &mut self,
+        compression: Compression,
+        content: &[u8],
+        to: &mut Vec<u8>,
+    ) -> Result<()> {
+        let start = to.len();
+        if compression.level > 0 && content.len() >= CONTENT_LEN_MIN {
+            for part in content.chunks(BLOCK_LEN_MAX) {
+                if !self.block(compression, part, to)? {
+                    to.truncate(start);
+                    break;
+                }
+            }
+        }
+        if to.len() == start || to.len() - start >= content.len() {
+            to.truncate(start);
+            to.extend_from_slice(content);
+        }
+        Ok(())
+    }
+
+    /// One block; `false` where it does not fit into one.
+    fn block(&mut self, compression: Compression, part: &[u8], to: &mut Vec<u8>) -> Result<bool> {
+        let header = to.len();
+        to.resize(header + HEADER_LEN, 0);
+        let level = compression.library_level();
+        let fits = match compression.algorithm {
+            CompressionAlgorithm::Zlib => self.zlib.compress(level, part, to)?,
+            CompressionAlgorithm::Lzma => codec::compress_lzma(level, part, to)?,
+            CompressionAlgorithm::Lz4 => codec::compress_lz4(part, to),
+            CompressionAlgorithm::Zstd => self.zstd.compress(level, part, to)?,
+        };
+        let stored = to.len() - header - HEADER_LEN;
+        if !fits || stored > BLOCK_LEN_MAX {
+            return Ok(false);
+        }
+        let written = block::header(compression.algorithm.into(), stored, part.len());
+        to[header..header + HEADER_LEN].copy_from_slice(&written);
+        Ok(true)
+    }
+}
+
+impl From<CompressionAlgorithm> for codec::Algorithm {
+    fn from(algorithm: CompressionAlgorithm) -> Self {
+        match algorithm {
+            CompressionAlgorithm::Zlib => codec::Algorithm::Zlib,
+            CompressionAlgorithm::Lzma => codec::Algorithm::Lzma,
+            CompressionAlgorithm::Lz4 => codec::Algorithm::Lz4,
+            CompressionAlgorithm::Zstd => codec::Algorithm::Zstd,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Codecs;
+
+    #[test]
+    fn what_is_compressed_is_decompressed() {
+        let text: Vec<u8> = (0..40_000u32).flat_map(|n| (n / 7).to_be_bytes()).collect();
+        let (mut encoders, mut codecs) = (Encoders::default(), Codecs::new());
+        for number in [0, 101, 109, 207, 401, 404, 501, 505, 509] {
+            let compression = Compression::of_number(number).unwrap();
+            assert_eq!(compression.number(), number);
+            for content in [&text[..], &text[..12], b"", b"short", &[7; 17 << 20]] {
+                let mut payload = b"before".to_vec();
+                encoders.compress(compression, content, &mut payload).unwrap();
+                let payload = &payload[6..];
+                assert!(payload.len() <= content.len());
+                let smaller = content.len() > 12 && number > 0;
+                assert_eq!(payload.len() < content.len(), smaller, "{number}");
+                let back = block::decompress(&mut codecs, payload, content.len()).unwrap();
+                assert!(back == content, "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_root_does_not_write() {
+        for number in [300, 510, 612, 1234] {
+            assert!(Compression::of_number(number).is_err(), "{number}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The directories of a file that is being written (ROOT: `TDirectoryFile`; read in
+//! [`crate::directory`]).
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::{BEGIN, DirectoryId, FileWriter, Slot, State, finished};
+use crate::error::{Error, Result};
+use crate::write::buffer::Buffer;
+use crate::write::key::{BIG, KeyHead, string_len, write_offset};
+
+/// Bytes of a directory's record behind its names, in both forms.
+const DIRECTORY_LEN: usize = 60;
+
+/// A directory, and the keys that it will list.
+#[derive(Debug)]
+pub(super) struct OpenDirectory {
+    pub name: String,
+    pub title: String,
+    pub mother: Option<DirectoryId>,
+    /// Of its record; 0 as long as it has no place.
+    pub offset: u64,
+    /// Bytes of the record in front of what is replaced (`fNbytesName`).
+    pub name_len: usize,
+    pub below: BTreeMap<String, DirectoryId>,
+    /// Keys of its records as they were written.
+    pub keys: Vec<Bytes>,
+    cycles: BTreeMap<String, u16>,
+}
+
+impl OpenDirectory {
+    fn new(name: &str, title: &str, mother: Option<DirectoryId>) -> Self {
+        OpenDirectory {
+            name: name.to_owned(),
+            title: title.to_owned(),
+            mother,
+            offset: 0,
+            name_len: 0,
+            below: BTreeMap::new(),
+            keys: Vec::new(),
+            cycles: BTreeMap::new(),
+        }
+    }
+
+    pub fn next_cycle(&mut self, name: &str) -> u16 {
+        let cycle = self.cycles.entry(name.to_owned()).or_default();
+        *cycle = cycle.saturating_add(1);
+        *cycle
+    }
+}
+
+impl FileWriter {
+    /// The directory at a path of names joined by `/`, which is made where it is not there.
+    ///
+    /// # Errors
+    /// `Unsupported` after [`FileWriter::close`].
+    pub fn directory(&mut self, path: &str) -> Result<DirectoryId> {
+        if self.state != State::Open {
+            return Err(finished());
+        }
+        let names = path.split('/').filter(|name| !name.is_empty());
+        Ok(names.fold(DirectoryId::TOP, |mother, name| {
+            if let Some(there) = self.directories[mother.0].below.get(name) {
+                return *there;
+            }
+            let made = DirectoryId(self.directories.len());
+            self.directories.push(OpenDirectory::new(name, name, Some(mother)));
+            self.directories[mother.0].below.insert(name.to_owned(), made);
+            self.slots.push_back(Slot::Directory(made));
+            made
+        }))
+    }
+
+    pub(super) fn add_top(&mut self) -> Result<()> {
+        let (name, title) = (self.options.name.clone(), self.options.title.clone());
+        self.directories.push(OpenDirectory::new(&name, &title, None));
+        self.directories[0].offset = BEGIN;
+        let head = KeyHead {
+            class: "TFile".into(),
+            datime: self.options.datime,
+            cycle: 1,
+            directory: 0,
+            extra: 0,
+            name,
+            title,
+        };
+        let mut names = Buffer::default();
+        names.string(&head.name);
+        names.string(&head.title);
+        let name_len = head.len(BEGIN) + names.len();
+        self.directories[0].name_len = name_len;
+        let content = (names.len() + DIRECTORY_LEN) as u64;
+        let mut record = Buffer::default();
+        head.write(&mut record, BEGIN, content, content).map_err(|e: Error| e.within("file"))?;
+        record.bytes(&names.into_vec());
+        record.bytes(&[0; DIRECTORY_LEN]);
+        self.emit(vec![record.into_vec().into()], true);
+        Ok(())
+    }
+
+    pub(super) fn place_directory(&mut self, id: DirectoryId) -> Result<()> {
+        let OpenDirectory { name, title, mother, .. } = &self.directories[id.0];
+        let (name, title) = (name.clone(), title.clone());
+        let mother = mother.unwrap_or(DirectoryId::TOP);
+        let head = KeyHead { title, ..self.key_head(mother, "TDirectory", &name) };
+        let len = DIRECTORY_LEN as u64;
+        let mut key = Buffer::default();
+        head.write(&mut key, self.end, len, len).map_err(|error| error.within(&name))?;
+        let directory = &mut self.directories[id.0];
+        (directory.offset, directory.name_len) = (self.end, key.len());
+        let key = Bytes::from(key.into_vec());
+        self.directories[mother.0].keys.push(key.clone());
+        self.emit(vec![key], false);
+        self.emit(vec![vec![0; DIRECTORY_LEN].into()], true);
+        Ok(())
+    }
+
+    /// What a directory's record says once its list of keys has a place.
+    pub(super) fn directory_content(&self, id: DirectoryId, keys: u64, keys_len: usize) -> Bytes {
+        let OpenDirectory { offset, name_len, mother, .. } = &self.directories[id.0];
+        let long = keys > BIG;
+        let mut content = Buffer::default();
+        content.u16(if long { 1005 } else { 5 });
+        content.u32(self.options.datime);
+        content.u32(self.options.datime);
+        content.u32(keys_len as u32);
+        content.u32(*name_len as u32);
+        let mother = mother.map_or(0, |mother| self.directories[mother.0].offset);
+        for place in [*offset, mother, keys] {
+            write_offset(&mut content, long, place);
+        }
+        content.u16(1);
+        content.bytes(&self.options.uuid.to_be_bytes());
+        // Room for the longer form.
+        let rest = DIRECTORY_LEN - content.len();
+        content.bytes(&[0; DIRECTORY_LEN][..rest]);
+        content.into_vec().into()
+    }
+
+    /// The list of a directory's keys, whose first byte goes to the end of the file: its length.
+    pub(super) fn place_keys(&mut self, id: DirectoryId) -> Result<usize> {
+        let directory = &self.directories[id.0];
+        let class = if id == DirectoryId::TOP { "TFile" } else { "TDirectory" };
+        let head = KeyHead {
+            class: class.into(),
+            name: directory.name.clone(),
+            title: directory.title.clone(),
+            datime: self.options.datime,
+            cycle: 1,
+            directory: directory.offset,
+            extra: 0,
+        };
+        let mut list = Buffer::default();
+        list.u32(directory.keys.len() as u32);
+        directory.keys.iter().for_each(|key| list.bytes(key));
+        let (len, start) = (list.len(), self.end);
+        self.place_record(id, head, list.into_vec(), len, false)?;
+        Ok((self.end - start) as usize)
+    }
+
+    /// Bytes of the top directory's names (`fNbytesName`).
+    pub(super) fn top_name_len(&self) -> u32 {
+        let OpenDirectory { name, title, name_len, .. } = &self.directories[0];
+        debug_assert!(*name_len > string_len(name) + string_len(title));
+        *name_len as u32
+    }
+}

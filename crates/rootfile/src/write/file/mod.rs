@@ -1,0 +1,320 @@
+//! A file that is written forward.
+
+mod directory;
+mod tail;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::buffer::Buffer;
+use super::compression::{Compression, Encoders};
+use super::infos::Infos;
+use super::key::KeyHead;
+use super::table::{Encoded, RecordPlace, TableWriter, Work, WritableObject};
+use crate::array::Array;
+use crate::error::{Error, Result};
+use directory::OpenDirectory;
+
+/// Where the top directory is (`fBEGIN`).
+pub(super) const BEGIN: u64 = 100;
+
+/// What a new file is called, and what is the same in all of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileOptions {
+    /// Its own name, without folders.
+    pub name: String,
+    pub title: String,
+    /// Of objects and, where they have no other, of tables.
+    pub compression: Compression,
+    /// The file's own number (`fUUID`).
+    pub uuid: u128,
+    /// When it is written, packed as ROOT does (`fDatime`).
+    pub datime: u32,
+}
+
+/// A directory of the file; [`DirectoryId::TOP`] is there from the beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirectoryId(usize);
+
+impl DirectoryId {
+    pub const TOP: DirectoryId = DirectoryId(0);
+}
+
+/// A table of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TableId(usize);
+
+/// Bytes, and where they go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// Where all earlier bytes end or, of the last few writes, before it.
+    pub offset: u64,
+    pub bytes: Bytes,
+    /// Bytes here will be replaced at the end, by as many: a place for offsets that are not known
+    /// yet.
+    pub is_replaced: bool,
+}
+
+/// A file that is being written (the loop is described in [`crate::write`]).
+pub struct FileWriter {
+    options: FileOptions,
+    directories: Vec<OpenDirectory>,
+    tables: Vec<OpenTable>,
+    infos: Infos,
+    encoders: Encoders,
+    /// What has no place yet, in the order of the file.
+    slots: VecDeque<Slot>,
+    /// The number of the first of them.
+    first: u64,
+    /// Offset behind all that has a place.
+    end: u64,
+    writes: VecDeque<Write>,
+    state: State,
+}
+
+struct OpenTable {
+    directory: DirectoryId,
+    name: String,
+    writer: Box<dyn TableWriter>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Closing,
+    Finished,
+}
+
+/// Something that is to get a place.
+enum Slot {
+    Directory(DirectoryId),
+    /// Work of a table.
+    Table {
+        table: TableId,
+        encoded: Option<Encoded>,
+    },
+    Object(NamedObject),
+}
+
+/// An object and what it is called.
+struct NamedObject {
+    directory: DirectoryId,
+    name: String,
+    object: Arc<dyn WritableObject>,
+    compression: Compression,
+}
+
+impl FileWriter {
+    /// A new file.
+    ///
+    /// # Errors
+    /// `Limit` for names of more than 64 kB.
+    pub fn new(options: FileOptions) -> Result<Self> {
+        let mut file = FileWriter {
+            options,
+            directories: Vec::new(),
+            tables: Vec::new(),
+            infos: Infos::default(),
+            encoders: Encoders::default(),
+            slots: VecDeque::new(),
+            first: 0,
+            end: 0,
+            writes: VecDeque::new(),
+            state: State::Open,
+        };
+        file.emit(vec![Bytes::from(vec![0; BEGIN as usize])], true);
+        file.add_top()?;
+        Ok(file)
+    }
+
+    /// Adds an object to a directory. Of several of one name a reader gets the last.
+    pub fn put(&mut self, directory: DirectoryId, name: &str, object: Arc<dyn WritableObject>) {
+        object.classes().into_iter().for_each(|class| self.infos.need(class));
+        let compression = match object.is_compressible() {
+            true => self.options.compression,
+            false => Compression::NONE,
+        };
+        let object = NamedObject { directory, name: name.to_owned(), object, compression };
+        self.slots.push_back(Slot::Object(object));
+    }
+
+    /// Adds a table to a directory.
+    pub fn add_table(
+        &mut self,
+        directory: DirectoryId,
+        name: &str,
+        writer: Box<dyn TableWriter>,
+    ) -> TableId {
+        self.tables.push(OpenTable { directory, name: name.to_owned(), writer });
+        TableId(self.tables.len() - 1)
+    }
+
+    /// Adds entries to a table.
+    ///
+    /// # Errors
+    /// As [`TableWriter::extend`].
+    pub fn extend(&mut self, table: TableId, columns: Vec<Arc<Array>>) -> Result<()> {
+        let OpenTable { name, writer, .. } = &mut self.tables[table.0];
+        writer.extend(columns).map_err(|error| error.within(name))
+    }
+
+    /// A table, for what its kind alone has.
+    pub fn table(&self, table: TableId) -> &dyn TableWriter {
+        &*self.tables[table.0].writer
+    }
+
+    /// There is nothing further to be written: what is left, the metadata and the replaced bytes
+    /// follow from `poll_work` and `poll_write`.
+    pub fn close(&mut self) {
+        self.tables.iter_mut().for_each(|table| table.writer.close());
+        self.state = State::Closing;
+    }
+
+    /// Whether all has been written.
+    pub fn is_finished(&self) -> bool {
+        self.state == State::Finished && self.writes.is_empty()
+    }
+
+    /// Bytes from the file's beginning to the end of what has a place.
+    pub fn len(&self) -> u64 {
+        self.end
+    }
+
+    /// Whether nothing has a place: never, as a file begins with its header.
+    pub fn is_empty(&self) -> bool {
+        self.end == 0
+    }
+
+    /// Bytes of entries that tables hold, and have given out no work for.
+    pub fn held_bytes(&self) -> usize {
+        self.tables.iter().map(|table| table.writer.held_bytes()).sum()
+    }
+
+    /// The next work, and the number under which its result comes back.
+    pub fn poll_work(&mut self) -> Option<(u64, Work)> {
+        for at in 0..self.tables.len() {
+            if let Some(work) = self.tables[at].writer.poll_work() {
+                let number = self.first + self.slots.len() as u64;
+                self.slots.push_back(Slot::Table { table: TableId(at), encoded: None });
+                return Some((number, work));
+            }
+        }
+        None
+    }
+
+    /// Takes the result of work.
+    ///
+    /// # Panics
+    /// For a number that is not out.
+    pub fn complete(&mut self, number: u64, result: Encoded) {
+        match &mut self.slots[(number - self.first) as usize] {
+            Slot::Table { encoded, .. } => *encoded = Some(result),
+            Slot::Directory(_) | Slot::Object(_) => panic!("number {number} is no work"),
+        }
+    }
+
+    /// The next bytes; `None` where results of work are lacking, or all has been written.
+    ///
+    /// # Errors
+    /// `Limit` where the format cannot hold as much. The file is then of no further use.
+    pub fn poll_write(&mut self) -> Result<Option<Write>> {
+        loop {
+            if let Some(write) = self.writes.pop_front() {
+                return Ok(Some(write));
+            }
+            if !self.place_next()? && !self.finish()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Gives the next slot its place, if its result is there.
+    fn place_next(&mut self) -> Result<bool> {
+        match self.slots.front() {
+            None | Some(Slot::Table { encoded: None, .. }) => return Ok(false),
+            Some(_) => {}
+        }
+        let Some(slot) = self.slots.pop_front() else { return Ok(false) };
+        self.first += 1;
+        match slot {
+            Slot::Directory(directory) => self.place_directory(directory)?,
+            Slot::Object(object) => self.place_object(&object)?,
+            Slot::Table { table, encoded } => {
+                let Some(encoded) = encoded else { return Ok(false) };
+                let place = self.place_in(self.tables[table.0].directory);
+                let OpenTable { name, writer, .. } = &mut self.tables[table.0];
+                let records = writer.place(encoded, place).map_err(|error| error.within(name))?;
+                self.emit(records, false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn place_in(&self, directory: DirectoryId) -> RecordPlace {
+        let directory = self.directories[directory.0].offset;
+        RecordPlace { offset: self.end, directory, datime: self.options.datime }
+    }
+
+    /// An object's record, and its line in the directory's list.
+    fn place_object(&mut self, named: &NamedObject) -> Result<()> {
+        let head = self.key_head(named.directory, named.object.class(), &named.name);
+        let head = KeyHead { title: named.object.title().to_owned(), ..head };
+        // References in the object count from its key, whose length is known only here.
+        let mut buffer = Buffer::behind_key(head.len(self.end));
+        named.object.write(&mut buffer);
+        let content = buffer.into_vec();
+        let mut payload = Vec::new();
+        self.encoders.compress(named.compression, &content, &mut payload)?;
+        self.place_record(named.directory, head, payload, content.len(), true)
+    }
+
+    /// The key of a record in a directory, listed under the next cycle of its name.
+    fn key_head(&mut self, directory: DirectoryId, class: &str, name: &str) -> KeyHead {
+        let place = self.place_in(directory);
+        KeyHead {
+            class: class.to_owned(),
+            name: name.to_owned(),
+            title: String::new(),
+            datime: place.datime,
+            cycle: self.directories[directory.0].next_cycle(name),
+            directory: place.directory,
+            extra: 0,
+        }
+    }
+
+    fn place_record(
+        &mut self,
+        directory: DirectoryId,
+        head: KeyHead,
+        payload: Vec<u8>,
+        content_len: usize,
+        is_listed: bool,
+    ) -> Result<()> {
+        let mut key = Buffer::default();
+        let (stored, content) = (payload.len() as u64, content_len as u64);
+        head.write(&mut key, self.end, stored, content).map_err(|e| e.within(&head.name))?;
+        let key = Bytes::from(key.into_vec());
+        if is_listed {
+            self.directories[directory.0].keys.push(key.clone());
+        }
+        self.emit(vec![key, payload.into()], false);
+        Ok(())
+    }
+
+    fn emit(&mut self, parts: Vec<Bytes>, is_replaced: bool) {
+        for bytes in parts {
+            let offset = self.end;
+            self.end += bytes.len() as u64;
+            self.writes.push_back(Write { offset, bytes, is_replaced });
+        }
+    }
+}
+
+/// That a file cannot be changed any more.
+fn finished() -> Error {
+    Error::unsupported("the file has been closed")
+}

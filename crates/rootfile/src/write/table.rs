@@ -1,0 +1,125 @@
+//! What a file asks of a table that is written into it, and what it gives out to threads.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::buffer::Buffer;
+use super::compression::Encoders;
+use crate::array::Array;
+use crate::error::Result;
+
+/// A run of entries of one column that is to be turned into compressed bytes.
+pub struct Work {
+    /// Bytes before compression, about: what the caller holds in memory for it.
+    pub content_len: usize,
+    pub encode: Box<dyn Encode>,
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Work").field("content_len", &self.content_len).finish_non_exhaustive()
+    }
+}
+
+/// What a thread does.
+pub trait Encode: Send {
+    /// # Errors
+    /// `Limit` where a record or a count would be too large for the format.
+    fn encode(self: Box<Self>, encoders: &mut Encoders) -> Result<Encoded>;
+}
+
+/// The result of work.
+pub struct Encoded {
+    /// What is stored: compressed, without a key.
+    pub bytes: Vec<u8>,
+    /// Bytes before compression (`fObjlen`).
+    pub content_len: usize,
+    /// What the table that gave out the work remembers of it, in a type of its own.
+    pub facts: Box<dyn Any + Send>,
+}
+
+impl fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Encoded").field("bytes", &self.bytes.len()).finish_non_exhaustive()
+    }
+}
+
+/// Where a record goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordPlace {
+    /// Of its first byte in the file.
+    pub offset: u64,
+    /// Of the directory that its table is in (`fSeekPdir`).
+    pub directory: u64,
+    /// What its key says about the time (`fDatime`).
+    pub datime: u32,
+}
+
+/// The last records of a table.
+pub struct Finished {
+    /// Records that no directory lists, with their keys, from the place on that was given.
+    pub records: Vec<u8>,
+    /// The object that the directory lists.
+    pub object: Arc<dyn WritableObject>,
+}
+
+/// An object that a directory can list.
+pub trait WritableObject: Send + Sync {
+    fn class(&self) -> &str;
+
+    fn title(&self) -> &str;
+
+    /// The classes whose streamer infos a reader needs; those of their bases and members come
+    /// along.
+    fn classes(&self) -> Vec<&str>;
+
+    /// Appends the object as it is before compression. Of one object it must do the same each
+    /// time.
+    fn write(&self, to: &mut Buffer);
+
+    /// Whether it may be compressed: an RNTuple's anchor may not.
+    fn is_compressible(&self) -> bool {
+        true
+    }
+}
+
+/// A table that entries are added to: a tree or an RNTuple.
+///
+/// What it writes follows from the entries, in their order, alone. It may wait for the results of
+/// its earlier work, which come in the order in which the work was given out.
+pub trait TableWriter: Send {
+    /// Takes entries: an array a column, in the columns' order and of equal length. They are held
+    /// until they are encoded.
+    ///
+    /// # Errors
+    /// `Unsupported` for arrays of other types or lengths; nothing is then taken.
+    fn extend(&mut self, columns: Vec<Arc<Array>>) -> Result<()>;
+
+    /// There are no further entries.
+    fn close(&mut self);
+
+    /// The next work; `None` where entries or results of earlier work are lacking.
+    fn poll_work(&mut self) -> Option<Work>;
+
+    /// Takes the result of the oldest work that is out, and gives the bytes that go to the place:
+    /// records with their keys, one after the other; none of results that are not stored.
+    ///
+    /// # Errors
+    /// `Limit` where the format cannot hold as much.
+    fn place(&mut self, encoded: Encoded, place: RecordPlace) -> Result<Vec<Bytes>>;
+
+    /// The last records, after all work has been placed.
+    ///
+    /// # Errors
+    /// As [`TableWriter::place`].
+    fn finish(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Finished>;
+
+    /// Entries that it has taken.
+    fn entries(&self) -> u64;
+
+    /// Bytes of the entries that it holds, and has given out no work for.
+    fn held_bytes(&self) -> usize;
+}
