@@ -33,6 +33,7 @@ FILES = {
     "flat100-none": ("recompressed", "Events", (0, 50_000)),
     "nested": ("nested", "Events", (500_000, 50_000)),
     "ntuple100": ("ntuple100", "Events", (500_000, 50_000)),
+    "write100": ("write100", "Events", (100_000, 25_000)),
     "wide": ("wide", "Events", (2_000, 200)),
     "objects": ("objects", None, (200, 10_000_000)),
     "histograms": ("histograms", None, (100, 100)),

@@ -151,6 +151,25 @@ SPLIT_COLUMNS = tuple(
 )
 H42_COLUMNS = ("nrun", "edep", "rawtr")
 
+
+def writers(*rows: tuple[str, str, str]) -> tuple[Peer, ...]:
+    """Peers that write from memory: name, script, and options in one text."""
+    return tuple(
+        Peer(name, script, "local", tuple(options.split())) for name, script, options in rows
+    )
+
+
+def skims(cut: str, scheme: str = "root") -> tuple[Peer, ...]:
+    words = ("--cut", cut) if cut else ()
+    two = ("--threads", "2")
+    return (
+        Peer("ROOT RDataFrame Snapshot", "root_skim", scheme, words),
+        Peer("ROOT RDataFrame Snapshot, 2 threads", "root_skim", scheme, words + two),
+        Peer("uproot", "uproot_skim", scheme, words),
+        Peer("farroot", "farroot_skim", scheme, words),
+    )
+
+
 EXPERIMENTS = {
     "roundtrips": Experiment(
         about="(time at 240 ms - time at 0) / 240 ms: URL to the first 20,000 entries of 3 columns",
@@ -425,4 +444,114 @@ EXPERIMENTS = {
             Peer("numpy alone", "import_package", "none", ("numpy",), is_bound=True),
         ),
     ),
+    "write": Experiment(
+        about="60 branches of vector<float>, 40 of float, 100,000 entries, ZSTD 505, one thread",
+        file="write100",
+        peers=writers(
+            ("ROOT TTree", "root_write", "--as tree"),
+            ("uproot mktree, its ZSTD(5)", "uproot_write", "--as tree"),
+            ("farroot TTree of vectors", "farroot_write", "--as tree"),
+            ("farroot TTree, counted", "farroot_write", "--as tree --jagged counter"),
+            (
+                "farroot TTree, counted, library's 5",
+                "farroot_write",
+                "--as tree --jagged counter --level 5",
+            ),
+            ("ROOT RNTuple", "root_write", "--as ntuple"),
+            ("uproot mkrntuple, its ZSTD(5)", "uproot_write", "--as ntuple"),
+            ("farroot RNTuple", "farroot_write", "--as ntuple"),
+            ("farroot RNTuple, library's 5", "farroot_write", "--as ntuple --level 5"),
+        ),
+        figure="cpu_s",
+    ),
+    "write-none": Experiment(
+        about="the same, not compressed",
+        file="write100",
+        peers=writers(
+            ("ROOT TTree", "root_write", "--as tree --compression 0"),
+            ("uproot mktree", "uproot_write", "--as tree --level 0"),
+            ("farroot TTree of vectors", "farroot_write", "--as tree --compression 0"),
+            ("ROOT RNTuple", "root_write", "--as ntuple --compression 0"),
+            ("uproot mkrntuple", "uproot_write", "--as ntuple --level 0"),
+            ("farroot RNTuple", "farroot_write", "--as ntuple --compression 0"),
+        ),
+    ),
+    "write-threads": Experiment(
+        about="the same, ZSTD 505, two threads",
+        file="write100",
+        peers=writers(
+            ("ROOT TTree, implicit threads", "root_write", "--as tree --threads 2"),
+            ("ROOT TBufferMerger", "root_write", "--as merger --threads 2"),
+            ("farroot TTree, one thread", "farroot_write", "--as tree"),
+            ("farroot TTree", "farroot_write", "--as tree --threads 2"),
+            ("ROOT RNTuple, implicit threads", "root_write", "--as ntuple --threads 2"),
+            ("ROOT RNTupleParallelWriter", "root_write", "--as parallel --threads 2"),
+            ("farroot RNTuple, one thread", "farroot_write", "--as ntuple"),
+            ("farroot RNTuple", "farroot_write", "--as ntuple --threads 2"),
+        ),
+    ),
+    "write-buffers": Experiment(
+        about="CMS's experiment of 2017: buffers, flush and basket sizes; two threads",
+        file="write100",
+        peers=writers(
+            (
+                "ROOT, 15 MB flush, 16 kB baskets",
+                "root_write",
+                "--as tree --flush 15000000 --basket 16384",
+            ),
+            (
+                "ROOT, 134 MB flush, 16 kB",
+                "root_write",
+                "--as tree --flush 134000000 --basket 16384",
+            ),
+            (
+                "ROOT, 134 MB flush, 64 kB",
+                "root_write",
+                "--as tree --flush 134000000 --basket 65536",
+            ),
+            (
+                "TBufferMerger, 5,000 entries, 16 kB",
+                "root_write",
+                "--as merger --threads 2 --every 5000 --basket 16384",
+            ),
+            (
+                "TBufferMerger, 25,000 entries, 16 kB",
+                "root_write",
+                "--as merger --threads 2 --basket 16384",
+            ),
+            (
+                "TBufferMerger, 50,000 entries, 64 kB",
+                "root_write",
+                "--as merger --threads 2 --every 50000 --basket 65536",
+            ),
+            ("farroot, one extend", "farroot_write", "--as tree --threads 2"),
+            ("farroot, 20 extends", "farroot_write", "--as tree --threads 2 --extends 20"),
+            ("farroot, 1,000 extends", "farroot_write", "--as tree --threads 2 --extends 1000"),
+        ),
+    ),
+    "merge": Experiment(
+        about="8 files of 110 MB into one on a local disk",
+        file="write100",
+        copies=8,
+        peers=(
+            Peer("hadd -ff", "hadd", "local", ("--flags=-ff",)),
+            Peer("hadd, default", "hadd", "local", ("--flags=-f",)),
+            Peer("farroot merge", "farroot_merge", "local"),
+            Peer("cat", "hadd", "local", ("--cat",), is_bound=True),
+        ),
+    ),
+    **{
+        f"skim-{name}": Experiment(
+            about=f"skim of 110 MB at 100 ms and 1 Gbit/s to a local file, {about}",
+            file="write100",
+            links=(Link(100),),
+            peers=skims(cut),
+        )
+        for name, about, cut in (
+            ("all", "all entries", ""),
+            ("half", "half of the entries", "f0 > 0"),
+            ("percent", "1 % of the entries", "f0 > 93"),
+            ("nothing", "no entry", "f0 > 1e6"),
+        )
+    },
 }

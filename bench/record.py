@@ -9,7 +9,12 @@ from statistics import median
 
 from definitions import Experiment, Peer
 
-SHOWN = {"time_s": (1.0, "s"), "peak_bytes": (1e-6, "MB"), "round_trips": (1.0, "round trips")}
+SHOWN = {
+    "time_s": (1.0, "s"),
+    "peak_bytes": (1e-6, "MB"),
+    "round_trips": (1.0, "round trips"),
+    "cpu_s": (1.0, "s of CPU"),
+}
 
 
 def table(
@@ -48,6 +53,7 @@ def summary(peer: Peer, link: str, rows: list[dict], figure: str) -> dict:
         for extra in (
             "time_s",
             "cpu_s",
+            "file_bytes",
             "link_bytes",
             "connections",
             "idle_bytes",

@@ -7,6 +7,7 @@ after. Bytes and connections are those that crossed the lab's link: the same mea
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -33,9 +34,10 @@ def arguments(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
     return args
 
 
-def many_files() -> argparse.Namespace:
+def many_files(*more: tuple[str, dict[str, Any]]) -> argparse.Namespace:
     """The job of many files: `urls` of the sample, and by what its time is to be multiplied."""
     args = arguments(
+        *more,
         ("--files", {"type": int, "required": True}),
         ("--sample", {"type": int, "help": "so many of the files stand for all"}),
         ("--threads", {"type": int, "default": 1}),
@@ -150,3 +152,43 @@ def run_with_work(args: argparse.Namespace, iterate: Callable[..., Any]) -> None
         return entries
 
     run(job, lambda entries: {"entries": entries})
+
+
+def columns_in_memory(args: argparse.Namespace) -> dict[str, Any]:
+    """All columns of the job's file as Awkward arrays by name, packed, for a writer."""
+    import awkward as ak
+    import uproot
+
+    with uproot.open(args.url) as file:
+        arrays = file[args.tree].arrays(library="ak")
+    return {name: ak.to_packed(arrays[name]) for name in arrays.fields}
+
+
+def parts(arrays: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """The same entries in so many parts of nearly equal length."""
+    length = len(next(iter(arrays.values())))
+    borders = [length * at // count for at in range(count + 1)]
+    return [
+        {name: array[start:stop] for name, array in arrays.items()}
+        for start, stop in itertools.pairwise(borders)
+    ]
+
+
+def written(target: Path, folder: tempfile.TemporaryDirectory[str]) -> dict[str, Any]:
+    """What is in a file that was written, by uproot: entries, numbers, and the file's own bytes."""
+    import uproot
+
+    file_bytes = target.stat().st_size
+    with uproot.open(target) as file:
+        names = [f"{kind}{at}" for kind, many in (("v", 60), ("f", 40)) for at in range(many)]
+        answer = awkward_answer(file["Events"].arrays(names, library="ak"))
+    folder.cleanup()
+    return answer | {"file_bytes": file_bytes}
+
+
+def entries_in(target: Path, tree: str) -> dict[str, Any]:
+    """How many entries a file has got, by uproot."""
+    import uproot
+
+    with uproot.open(target) as file:
+        return {"entries": int(file[tree].num_entries)}

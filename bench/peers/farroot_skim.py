@@ -1,0 +1,22 @@
+"""farroot: `farroot.skim` of the entries that pass a cut, to a local disk."""
+
+import tempfile
+from pathlib import Path
+
+import clock
+import farroot
+
+args = clock.arguments(("--cut", {"default": None}), ("--threads", {"type": int}))
+folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
+target = Path(folder.name) / "skimmed.root"
+
+
+def job():
+    farroot.skim({args.url: args.tree}, target, cut=args.cut or None)
+
+
+def answer(_):
+    return {"file_bytes": target.stat().st_size} | clock.entries_in(target, args.tree)
+
+
+clock.run(job, answer)

@@ -1,0 +1,34 @@
+"""farroot: writes what write100.root holds, from memory."""
+
+import tempfile
+from pathlib import Path
+
+import clock
+import farroot
+
+args = clock.arguments(
+    ("--as", {"dest": "form", "choices": ("tree", "ntuple")}),
+    ("--jagged", {"choices": ("vector", "counter"), "default": "vector"}),
+    ("--compression", {"type": int, "default": 505}),
+    ("--level", {"type": int, "help": "the library's own level of ZSTD"}),
+    ("--threads", {"type": int, "default": 1}),
+    ("--extends", {"type": int, "default": 1}),
+)
+arrays = clock.columns_in_memory(args)
+folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
+target = Path(folder.name) / "written.root"
+
+
+def job():
+    compression = args.compression if args.level is None else farroot.ZSTD(args.level)
+    with farroot.recreate(target, compression=compression, threads=args.threads) as file:
+        types = {name: array.type.content for name, array in arrays.items()}
+        if args.form == "tree":
+            table = file.mktree("Events", types, jagged=args.jagged)
+        else:
+            table = file.mkrntuple("Events", types)
+        for part in clock.parts(arrays, args.extends):
+            table.extend(part)
+
+
+clock.run(job, lambda _: clock.written(target, folder))

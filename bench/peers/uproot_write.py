@@ -1,0 +1,28 @@
+"""uproot: writes what write100.root holds, from memory; `--threads` is always one."""
+
+import tempfile
+from pathlib import Path
+
+import clock
+import uproot
+
+args = clock.arguments(
+    ("--as", {"dest": "form", "choices": ("tree", "ntuple")}),
+    ("--level", {"type": int, "default": 5}),
+    ("--extends", {"type": int, "default": 1}),
+)
+arrays = clock.columns_in_memory(args)
+folder = tempfile.TemporaryDirectory(prefix="farroot-bench-")
+target = Path(folder.name) / "written.root"
+
+
+def job():
+    compression = uproot.ZSTD(args.level) if args.level else None
+    with uproot.recreate(target, compression=compression) as file:
+        make = file.mktree if args.form == "tree" else file.mkrntuple
+        table = make("Events", {name: array.type.content for name, array in arrays.items()})
+        for part in clock.parts(arrays, args.extends):
+            table.extend(part)
+
+
+clock.run(job, lambda _: clock.written(target, folder))
