@@ -27,6 +27,7 @@ pub mod compression;
 pub mod file;
 pub mod infos;
 pub mod key;
+pub mod rows;
 pub mod schema;
 pub mod table;
 

@@ -91,6 +91,9 @@ pub trait WritableObject: Send + Sync {
 /// What it writes follows from the entries, in their order, alone. It may wait for the results of
 /// its earlier work, which come in the order in which the work was given out.
 pub trait TableWriter: Send {
+    /// What its directory calls it. It comes before all else.
+    fn named(&mut self, name: &str);
+
     /// Takes entries: an array a column, in the columns' order and of equal length. They are held
     /// until they are encoded.
     ///

@@ -147,8 +147,9 @@ impl FileWriter {
         &mut self,
         directory: DirectoryId,
         name: &str,
-        writer: Box<dyn TableWriter>,
+        mut writer: Box<dyn TableWriter>,
     ) -> TableId {
+        writer.named(name);
         self.tables.push(OpenTable { directory, name: name.to_owned(), writer });
         TableId(self.tables.len() - 1)
     }
