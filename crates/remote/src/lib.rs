@@ -18,6 +18,7 @@ mod matching;
 mod metalink;
 pub mod report;
 pub mod settings;
+pub mod sink;
 #[allow(missing_docs, reason = "open for its tests, which speak to connections as the driver does")]
 pub mod source;
 pub mod store;
@@ -36,6 +37,7 @@ pub use home::expanded;
 pub use listing::Listed;
 pub use metalink::is_metalink;
 pub use scheduler::LinkModel;
+pub use sink::{CreateOptions, Upload, Written};
 
 use address::{Address, FileLocations};
 use fetch::activity::Activity;

@@ -1,0 +1,407 @@
+//! Files of this machine: written beside their name, and renamed when they are whole.
+//!
+//! What is written is gathered and goes to the disk in runs of some MiB, by a thread on which
+//! blocking is allowed, one run at a time. While it writes one, the next is gathered.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tempfile::TempPath;
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::{Content, CreateOptions, Sink, Written};
+use crate::checksum::Algorithm;
+use crate::error::{Error, ErrorKind, Result};
+
+/// Gathered before it is written: large enough for any disk to be as fast as it can.
+const RUN_BYTES: usize = 4 << 20;
+/// Pieces of one system call (Linux: `UIO_MAXIOV`).
+const PIECES_MAX: usize = 1024;
+/// Letters of chance in the temporary name.
+const CHANCE_LEN: usize = 8;
+/// Bytes of the name that the temporary one repeats: with the rest it is within the 255 that file
+/// systems take.
+const NAME_LEN_MAX: usize = 200;
+
+/// A file that is being written.
+pub struct LocalFile {
+    disk: Arc<Disk>,
+    gathered: Vec<(u64, Bytes)>,
+    gathered_bytes: usize,
+    /// The run that the thread writes.
+    running: Option<JoinHandle<io::Result<()>>>,
+    /// Bytes that have been handed to the system.
+    written: u64,
+}
+
+/// What the thread has of it.
+struct Disk {
+    file: File,
+    /// What an error names.
+    target: PathBuf,
+    place: Mutex<Place>,
+}
+
+/// Where it is, and how it ends.
+enum Place {
+    /// Beside its name.
+    Beside { part: TempPath, overwrite: bool },
+    /// Under its name, which goes where it is abandoned.
+    Under(TempPath),
+    /// In a file that was there with so many bytes.
+    Behind { before: u64, replaced: bool },
+    /// Whole, or given up: nothing is written any more.
+    Over,
+}
+
+/// Begins a file.
+pub async fn create(target: PathBuf, options: CreateOptions) -> Result<LocalFile> {
+    blocking(move || create_at(&target, options)).await
+}
+
+/// Opens a file to write behind its end; also says where that is.
+pub async fn append_to(target: PathBuf) -> Result<(LocalFile, u64)> {
+    blocking(move || open_at(target)).await
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let ended = |error| Error::new(ErrorKind::Io, format!("the disk's thread ended: {error}"));
+    spawn_blocking(work).await.map_err(ended)?
+}
+
+fn create_at(target: &Path, options: CreateOptions) -> Result<LocalFile> {
+    let target = resolved(target)?;
+    let mode = check_there(&target, options)?;
+    let (file, place) = match options.in_place {
+        true => {
+            let open = File::options().write(true).create(true).truncate(false).open(&target);
+            let file = open.map_err(|error| cannot_begin(&target, &error))?;
+            lock(&file)?;
+            file.set_len(0).map_err(|error| cannot_begin(&target, &error))?;
+            let path = TempPath::try_from_path(&target);
+            (file, Place::Under(path.map_err(|error| cannot_begin(&target, &error))?))
+        }
+        false => {
+            let (file, part) = beside(&target)?;
+            if let Some(mode) = mode {
+                // Where that is refused, it is as the umask says.
+                let _ = file.set_permissions(mode);
+            }
+            (file, Place::Beside { part, overwrite: options.overwrite })
+        }
+    };
+    Ok(LocalFile::of(file, target, place))
+}
+
+fn open_at(target: PathBuf) -> Result<(LocalFile, u64)> {
+    let there = fs::metadata(&target).map_err(|error| Error::from_io(&error))?;
+    check_regular(&there)?;
+    let open = File::options().write(true).open(&target);
+    let file = open.map_err(|error| cannot_begin(&target, &error))?;
+    lock(&file)?;
+    // Asked again: the writer that had it may have made it longer.
+    let before = file.metadata().map_err(|error| cannot_begin(&target, &error))?.len();
+    Ok((LocalFile::of(file, target, Place::Behind { before, replaced: false }), before))
+}
+
+/// The file that a name means, as `cp` has it: that which a symbolic link leads to.
+fn resolved(target: &Path) -> Result<PathBuf> {
+    let target = std::path::absolute(target).map_err(|error| cannot_begin(target, &error))?;
+    match fs::symlink_metadata(&target) {
+        Ok(there) if there.is_symlink() => fs::canonicalize(&target).map_err(|_| {
+            let text = "the target is a symbolic link that leads nowhere";
+            Error::new(ErrorKind::InvalidArgument, text).with_advice("remove it first")
+        }),
+        _ => Ok(target),
+    }
+}
+
+/// Whether a file may be made; the permissions of the one that it replaces.
+fn check_there(target: &Path, options: CreateOptions) -> Result<Option<fs::Permissions>> {
+    let Ok(there) = fs::metadata(target) else { return Ok(None) };
+    check_regular(&there)?;
+    if !options.overwrite {
+        return Err(is_there());
+    }
+    // A file that its owner has protected is not replaced, and neither is one that is written to.
+    let open = File::options().write(true).open(target);
+    lock(&open.map_err(|error| cannot_begin(target, &error))?)?;
+    Ok(Some(there.permissions()))
+}
+
+fn check_regular(there: &fs::Metadata) -> Result<()> {
+    let wrong = |kind, text| Err(Error::new(kind, text));
+    match () {
+        () if there.is_dir() => wrong(ErrorKind::InvalidArgument, "the target is a directory"),
+        () if !there.is_file() => {
+            wrong(ErrorKind::Unsupported, "the target is a device or a pipe, not a file")
+        }
+        () => Ok(()),
+    }
+}
+
+fn is_there() -> Error {
+    Error::new(ErrorKind::InvalidArgument, "the target is there already")
+        .with_advice_for("-f replaces it", "overwrite=True replaces it")
+}
+
+/// Some network file systems have no locks; there the last writer's file stays.
+fn lock(file: &File) -> Result<()> {
+    match file.try_lock() {
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(is_written()),
+    }
+}
+
+fn is_written() -> Error {
+    Error::new(ErrorKind::InvalidArgument, "another writer has this file")
+        .with_advice("wait until it is done, or write to another name")
+}
+
+/// A new file beside the target, `.NAME.CHANCE.part`, locked. What writers that have ended left of
+/// the same name is removed.
+fn beside(target: &Path) -> Result<(File, TempPath)> {
+    let wrong = |error: &io::Error| cannot_begin(target, error);
+    let nameless = || Error::new(ErrorKind::InvalidArgument, "the target has no name");
+    let (folder, name) = target.parent().zip(target.file_name()).ok_or_else(nameless)?;
+    let name = name.as_bytes();
+    let mut prefix = OsString::from(".");
+    prefix.push(OsStr::from_bytes(&name[..name.len().min(NAME_LEN_MAX)]));
+    prefix.push(".");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".part").rand_bytes(CHANCE_LEN);
+    loop {
+        let new = |path: &Path| File::options().write(true).create_new(true).open(path);
+        let (file, part) =
+            builder.make_in(folder, new).map_err(|error| wrong(&error))?.into_parts();
+        // Another writer may take it for one that was left, until it is locked.
+        let is_ours = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        if is_ours && file.metadata().map_err(|error| wrong(&error))?.nlink() > 0 {
+            remove_left(folder, &prefix, &part)?;
+            return Ok((file, part));
+        }
+    }
+}
+
+/// Removes what writers of the same name have left that have ended.
+fn remove_left(folder: &Path, prefix: &OsStr, ours: &Path) -> Result<()> {
+    // Folders may be written to that cannot be listed.
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    let is_part = |name: &OsStr| {
+        let rest = name.as_bytes().strip_prefix(prefix.as_bytes());
+        let chance = rest.and_then(|rest| rest.strip_suffix(b".part"));
+        chance.is_some_and(|c| c.len() == CHANCE_LEN && c.iter().all(u8::is_ascii_alphanumeric))
+    };
+    for entry in entries.flatten() {
+        if !is_part(&entry.file_name()) || Some(&*entry.file_name()) == ours.file_name() {
+            continue;
+        }
+        let Ok(other) = File::options().write(true).open(entry.path()) else { continue };
+        match other.try_lock() {
+            Ok(()) => drop(fs::remove_file(entry.path())),
+            Err(TryLockError::WouldBlock) => return Err(is_written()),
+            Err(TryLockError::Error(_)) => {}
+        }
+    }
+    Ok(())
+}
+
+impl LocalFile {
+    fn of(file: File, target: PathBuf, place: Place) -> Self {
+        LocalFile {
+            disk: Arc::new(Disk { file, target, place: Mutex::new(place) }),
+            gathered: Vec::new(),
+            gathered_bytes: 0,
+            running: None,
+            written: 0,
+        }
+    }
+
+    /// Hands what is gathered to the thread, once it has written the run before.
+    async fn flush(&mut self) -> Result<()> {
+        self.wait().await?;
+        if !self.gathered.is_empty() {
+            let (disk, pieces) = (self.disk.clone(), std::mem::take(&mut self.gathered));
+            self.written += std::mem::take(&mut self.gathered_bytes) as u64;
+            self.running = Some(spawn_blocking(move || disk.write(&pieces)));
+        }
+        Ok(())
+    }
+
+    async fn wait(&mut self) -> Result<()> {
+        let Some(running) = &mut self.running else { return Ok(()) };
+        let done = running.await;
+        self.running = None;
+        let done = done.unwrap_or_else(|error| Err(io::Error::other(error)));
+        done.map_err(|error| self.disk.failed(&error, self.written))
+    }
+
+    /// Waits for all writes, then does something on the thread.
+    async fn after_all<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&Disk) -> io::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.flush().await?;
+        self.wait().await?;
+        let (disk, written) = (self.disk.clone(), self.written);
+        blocking(move || work(&disk).map_err(|error| disk.failed(&error, written))).await
+    }
+}
+
+impl Sink for LocalFile {
+    fn write(&mut self, offset: u64, bytes: Bytes, _: bool) -> BoxFuture<'_, Result<()>> {
+        self.gathered_bytes += bytes.len();
+        self.gathered.push((offset, bytes));
+        async move {
+            match self.gathered_bytes >= RUN_BYTES {
+                true => self.flush().await,
+                false => Ok(()),
+            }
+        }
+        .boxed()
+    }
+
+    fn sync(&mut self) -> BoxFuture<'_, Result<()>> {
+        self.after_all(|disk| disk.file.sync_all()).boxed()
+    }
+
+    fn finish(mut self: Box<Self>, content: Content) -> BoxFuture<'static, Result<Written>> {
+        async move {
+            self.after_all(|disk| disk.file.sync_all()).await?;
+            let disk = self.disk.clone();
+            blocking(move || disk.give_name()).await?;
+            let address = self.disk.target.to_string_lossy().into_owned();
+            let checksum = content.checksum(Algorithm::Adler32);
+            Ok(Written { address, size: content.len(), checksum })
+        }
+        .boxed()
+    }
+
+    fn abandon(self: Box<Self>) -> BoxFuture<'static, ()> {
+        let disk = self.disk.clone();
+        async move { drop(spawn_blocking(move || disk.give_up()).await) }.boxed()
+    }
+}
+
+impl Drop for LocalFile {
+    fn drop(&mut self) {
+        self.disk.give_up();
+    }
+}
+
+impl Disk {
+    /// Writes pieces at their places: as one what lies together.
+    fn write(&self, pieces: &[(u64, Bytes)]) -> io::Result<()> {
+        // Held, so that no run is written to what is given up meanwhile.
+        let mut place = self.place.lock();
+        let follows =
+            |one: &(u64, Bytes), next: &(u64, Bytes)| one.0 + one.1.len() as u64 == next.0;
+        for run in pieces.chunk_by(follows) {
+            match &mut *place {
+                Place::Over => return Ok(()),
+                Place::Behind { before, replaced } => *replaced |= run[0].0 < *before,
+                Place::Beside { .. } | Place::Under(_) => {}
+            }
+            (&self.file).seek(SeekFrom::Start(run[0].0))?;
+            for some in run.chunks(PIECES_MAX) {
+                write_all(&self.file, some.iter().map(|(_, bytes)| IoSlice::new(bytes)).collect())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a whole file its name.
+    fn give_name(&self) -> Result<()> {
+        match std::mem::replace(&mut *self.place.lock(), Place::Over) {
+            Place::Beside { part, overwrite } => {
+                let named = match overwrite {
+                    true => part.persist(&self.target),
+                    false => part.persist_noclobber(&self.target),
+                };
+                named.map_err(|error| match error.error.kind() {
+                    io::ErrorKind::AlreadyExists => is_there(),
+                    _ => cannot_begin(&self.target, &error.error),
+                })?;
+                let folder = self.target.parent().map(File::open);
+                // Not all file systems sync folders.
+                let _ = folder.and_then(io::Result::ok).map(|folder| folder.sync_all());
+            }
+            Place::Under(path) => drop(path.keep()),
+            Place::Behind { .. } | Place::Over => {}
+        }
+        Ok(())
+    }
+
+    /// Leaves what was there before. It waits for a run that is being written.
+    fn give_up(&self) {
+        match std::mem::replace(&mut *self.place.lock(), Place::Over) {
+            Place::Behind { before, replaced: false } => drop(self.file.set_len(before)),
+            // A temporary name goes when it is dropped.
+            Place::Beside { .. } | Place::Under(_) | Place::Behind { .. } | Place::Over => {}
+        }
+    }
+
+    fn failed(&self, error: &io::Error, written: u64) -> Error {
+        let (text, advice) = match error.kind() {
+            io::ErrorKind::StorageFull => {
+                ("the disk is full", "free some room, or write elsewhere")
+            }
+            io::ErrorKind::QuotaExceeded => {
+                ("the quota is used up", "remove some files, or write elsewhere")
+            }
+            io::ErrorKind::FileTooLarge => {
+                ("a file may not become as large", "see ulimit -f, or write elsewhere")
+            }
+            _ => return cannot_begin(&self.target, error),
+        };
+        let text = format!("{text}: {written} bytes were written");
+        let error = Error::new(ErrorKind::Io, text).with_advice(advice);
+        error.with_url(self.target.to_string_lossy())
+    }
+}
+
+fn write_all(mut file: &File, mut pieces: Vec<IoSlice<'_>>) -> io::Result<()> {
+    let mut left = &mut pieces[..];
+    // Empty pieces at the front are not written.
+    IoSlice::advance_slices(&mut left, 0);
+    while !left.is_empty() {
+        match file.write_vectored(left) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => IoSlice::advance_slices(&mut left, count),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Of a target, also "no such file" is no missing source.
+fn cannot_begin(target: &Path, error: &io::Error) -> Error {
+    let known = Error::from_io(error);
+    let url = target.to_string_lossy();
+    let wrong = |kind, text: &str| Error::new(kind, text).with_url(&*url);
+    match known.kind() {
+        ErrorKind::NotFound => {
+            let error = wrong(ErrorKind::InvalidArgument, "the target's directory is not there");
+            error.with_advice("make it first")
+        }
+        ErrorKind::PermissionDenied => {
+            wrong(ErrorKind::PermissionDenied, "the target may not be written to")
+        }
+        _ => wrong(ErrorKind::Io, &format!("cannot be written: {}", known.message())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::*;
+use crate::sink::Upload;
+
+const NEW: CreateOptions = CreateOptions { overwrite: false, in_place: false, size: None };
+const OVER: CreateOptions = CreateOptions { overwrite: true, ..NEW };
+
+/// Names in a folder, in their order.
+fn names(folder: &Path) -> Vec<String> {
+    let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let mut names: Vec<String> = fs::read_dir(folder).unwrap().map(name).collect();
+    names.sort();
+    names
+}
+
+fn upload(sink: LocalFile, before: u64) -> Upload {
+    Upload::new(sink.disk.target.to_string_lossy().into_owned(), Box::new(sink), before)
+}
+
+async fn begin(target: &Path, options: CreateOptions) -> Result<Upload> {
+    Ok(upload(create(target.to_owned(), options).await?, 0))
+}
+
+/// Writes ten times 1 MB, of which the first 100 bytes are replaced.
+async fn fill(upload: &mut Upload) -> Vec<u8> {
+    let mut file = vec![0; 100];
+    upload.write(0, Bytes::from_static(&[0; 100]), true).await.unwrap();
+    for part in 0..10u8 {
+        let bytes: Bytes = (0..1_000_000u32).map(|at| (at % 251) as u8 ^ part).collect();
+        upload.write(file.len() as u64, bytes.slice(..7), false).await.unwrap();
+        upload.write(file.len() as u64 + 7, Bytes::new(), false).await.unwrap();
+        upload.write(file.len() as u64 + 7, bytes.slice(7..), false).await.unwrap();
+        file.extend_from_slice(&bytes);
+    }
+    upload.write(20, Bytes::from_static(&[9; 60]), false).await.unwrap();
+    file[20..80].fill(9);
+    file
+}
+
+#[tokio::test]
+async fn a_file_has_its_name_when_it_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let mut upload = begin(&target, NEW).await.unwrap();
+    let bytes = fill(&mut upload).await;
+    upload.sync().await.unwrap();
+    let [part] = &names(folder.path())[..] else { panic!("one file") };
+    assert!(part.starts_with(".f.root.") && part.ends_with(".part"), "{part}");
+    let written = upload.finish().await.unwrap();
+    assert_eq!(names(folder.path()), ["f.root"]);
+    assert!(fs::read(&target).unwrap() == bytes);
+    let file = File::open(&target).unwrap();
+    let sum = crate::checksum::of_file(&file, Algorithm::Adler32).unwrap();
+    assert_eq!((written.size, written.checksum), (bytes.len() as u64, Some(sum)));
+    // As any new file.
+    fs::write(folder.path().join("other"), "").unwrap();
+    let mode = |name: &str| fs::metadata(folder.path().join(name)).unwrap().mode();
+    assert_eq!(mode("f.root"), mode("other"));
+}
+
+#[tokio::test]
+async fn what_is_given_up_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    for options in [NEW, CreateOptions { in_place: true, ..NEW }] {
+        let target = folder.path().join("f.root");
+        let mut first = begin(&target, options).await.unwrap();
+        fill(&mut first).await;
+        drop(first);
+        assert_eq!(names(folder.path()), [""; 0]);
+        let mut second = begin(&target, options).await.unwrap();
+        fill(&mut second).await;
+        second.abandon().await;
+        assert_eq!(names(folder.path()), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_there_stays_until_the_new_file_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    fs::write(&target, "old").unwrap();
+    fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+    let refused = begin(&target, NEW).await.unwrap_err();
+    assert!(refused.to_string().contains("is there already"), "{refused}");
+    let mut upload = begin(&target, OVER).await.unwrap();
+    let bytes = fill(&mut upload).await;
+    assert_eq!(fs::read(&target).unwrap(), b"old");
+    upload.finish().await.unwrap();
+    assert!(fs::read(&target).unwrap() == bytes);
+    assert_eq!(fs::metadata(&target).unwrap().mode() & 0o777, 0o640);
+}
+
+#[tokio::test]
+async fn a_file_that_appears_meanwhile_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let upload = begin(&target, NEW).await.unwrap();
+    fs::write(&target, "theirs").unwrap();
+    let error = upload.finish().await.unwrap_err();
+    assert!(error.to_string().contains("is there already"), "{error}");
+    assert_eq!(fs::read(&target).unwrap(), b"theirs");
+    assert_eq!(names(folder.path()), ["f.root"]);
+}
+
+#[tokio::test]
+async fn one_writer_has_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let first = begin(&target, NEW).await.unwrap();
+    let second = begin(&target, OVER).await.unwrap_err();
+    assert!(second.to_string().contains("another writer"), "{second}");
+    // Another name that only looks like it.
+    begin(&folder.path().join("f"), NEW).await.unwrap().abandon().await;
+    first.finish().await.unwrap();
+    let update = append_to(target.clone()).await.unwrap();
+    for error in [begin(&target, OVER).await.err(), append_to(target.clone()).await.err()] {
+        assert!(error.unwrap().to_string().contains("another writer"));
+    }
+    drop(update);
+    // What a writer that was killed has left.
+    fs::write(folder.path().join(".f.root.aB3dE6gH.part"), "left").unwrap();
+    fs::write(folder.path().join(".f.root.notes.part"), "mine").unwrap();
+    begin(&target, OVER).await.unwrap().finish().await.unwrap();
+    assert_eq!(names(folder.path()), [".f.root.notes.part", "f.root"]);
+}
+
+#[tokio::test]
+async fn links_are_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, link) = (folder.path().join("d/f.root"), folder.path().join("link"));
+    fs::create_dir(folder.path().join("d")).unwrap();
+    symlink(&target, &link).unwrap();
+    let error = begin(&link, OVER).await.unwrap_err();
+    assert!(error.to_string().contains("leads nowhere"), "{error}");
+    fs::write(&target, "old").unwrap();
+    begin(&link, OVER).await.unwrap().finish().await.unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::read(&target).unwrap(), b"");
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_target_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), "").unwrap();
+    for (target, why) in [
+        (folder.path().to_owned(), "is a directory"),
+        (folder.path().join("none/f"), "directory is not there; in"),
+        (folder.path().join("file/f"), "cannot be written"),
+        ("/dev/null".into(), "a device or a pipe"),
+    ] {
+        for options in [OVER, CreateOptions { in_place: true, ..OVER }] {
+            let error = begin(&target, options).await.unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+        }
+    }
+    let missing = append_to(folder.path().join("none")).await.err().unwrap();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+    let long = folder.path().join("é".repeat(127));
+    begin(&long, NEW).await.unwrap().finish().await.unwrap();
+    assert!(long.exists());
+}
+
+#[tokio::test]
+async fn an_update_that_replaced_nothing_is_undone() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("f.root");
+    let open = async || {
+        let (sink, before) = append_to(target.clone()).await.unwrap();
+        assert_eq!(before, 10);
+        upload(sink, before)
+    };
+    fs::write(&target, [1; 10]).unwrap();
+    let mut update = open().await;
+    update.write(10, Bytes::from_static(&[2; 5]), false).await.unwrap();
+    update.sync().await.unwrap();
+    assert_eq!(fs::read(&target).unwrap().len(), 15);
+    drop(update);
+    assert_eq!(fs::read(&target).unwrap(), [1; 10]);
+    let mut update = open().await;
+    update.write(10, Bytes::from_static(&[2; 5]), false).await.unwrap();
+    update.write(2, Bytes::from_static(&[3; 2]), false).await.unwrap();
+    update.sync().await.unwrap();
+    drop(update);
+    assert_eq!(
+        fs::read(&target).unwrap(),
+        b"\x01\x01\x03\x03\x01\x01\x01\x01\x01\x01\x02\x02\x02\x02\x02"
+    );
+}
+
+/// A disk that fails, as one that is full does: nothing can be written to a file that is open for
+/// reading.
+#[tokio::test]
+async fn an_error_of_the_disk_comes_with_a_later_write_and_removes_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".f.root.part");
+    fs::write(&path, "").unwrap();
+    let place = Place::Beside { part: TempPath::try_from_path(&path).unwrap(), overwrite: true };
+    let file = File::open(&path).unwrap();
+    let mut upload = upload(LocalFile::of(file, folder.path().join("f.root"), place), 0);
+    let piece = Bytes::from(vec![0; RUN_BYTES / 2]);
+    let mut error = None;
+    for at in 0..6 {
+        let written = upload.write(at * piece.len() as u64, piece.clone(), false).await;
+        error = error.or(written.err());
+    }
+    assert!(error.clone().unwrap().to_string().starts_with("cannot be written: "), "{error:?}");
+    assert_eq!(names(folder.path()), [""; 0], "at once");
+    assert_eq!(upload.finish().await.err(), error);
+}
+
+#[test]
+fn errors_of_disks_say_what_helps() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place::Behind { before: 0, replaced: false };
+    let disk = Disk {
+        file: File::create(folder.path().join("f")).unwrap(),
+        target: "/d/f".into(),
+        place: Mutex::new(place),
+    };
+    for (code, why) in [
+        (libc::ENOSPC, "the disk is full: 17 bytes were written; in /d/f; free some room"),
+        (libc::EDQUOT, "the quota is used up: 17 bytes were written; in /d/f; remove some files"),
+        (libc::EFBIG, "a file may not become as large: 17 bytes were written; in /d/f; see ulimit"),
+        (libc::EIO, "cannot be written: Input/output error (os error 5); in /d/f"),
+    ] {
+        let error = disk.failed(&io::Error::from_raw_os_error(code), 17);
+        assert!(error.to_string().starts_with(why), "{error}");
+    }
+}

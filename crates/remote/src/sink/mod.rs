@@ -1,0 +1,239 @@
+//! Where bytes go: files that are written forward, and get their name when they are whole.
+//!
+//! A [`Sink`] is one file at one place that is being written; [`Upload`] holds one and keeps the
+//! rules that are the same for all:
+//!
+//! 1. Each write begins where the one before it ended, or lies within bytes that were announced as
+//!    such that are replaced later. Those come last.
+//! 2. Under the file's name there is nothing, or what was there before, until all is there.
+//! 3. The first error is what every later call gets; nothing of the file is then kept.
+
+mod content;
+mod local;
+
+use std::fmt;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+
+use crate::Remote;
+use crate::address::{self, Address};
+use crate::checksum::Checksum;
+use crate::error::{Error, ErrorKind, Result};
+use crate::fetch::trace::Trace;
+
+pub use content::Content;
+
+/// How a file is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CreateOptions {
+    /// Replaces a file that is there already.
+    pub overwrite: bool,
+    /// Writes under the final name from the beginning, for places that take no other: what was
+    /// there before is lost at once.
+    pub in_place: bool,
+    /// Bytes that the file will have, where that is known: a server may keep room for them.
+    pub size: Option<u64>,
+}
+
+/// A file that is written, and has its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Without secrets.
+    pub address: String,
+    /// Bytes.
+    pub size: u64,
+    /// Of all its bytes; `None` where only a part of them was written.
+    pub checksum: Option<Checksum>,
+}
+
+/// One file at one place.
+pub trait Sink: Send {
+    /// Takes bytes for that place: behind all earlier ones or, at the end, over bytes that came
+    /// with `is_replaced`. Returns when more can be taken, not when the bytes are safe.
+    fn write(&mut self, offset: u64, bytes: Bytes, is_replaced: bool) -> BoxFuture<'_, Result<()>>;
+
+    /// Waits until all bytes so far are safe: no crash of a machine can lose them, nor put later
+    /// ones before them.
+    fn sync(&mut self) -> BoxFuture<'_, Result<()>>;
+
+    /// Makes all bytes safe, compares them where the place has checksums, and gives the file its
+    /// name.
+    fn finish(self: Box<Self>, content: Content) -> BoxFuture<'static, Result<Written>>;
+
+    /// Leaves nothing of the file behind; of one that was there before, the state before.
+    fn abandon(self: Box<Self>) -> BoxFuture<'static, ()>;
+}
+
+/// A file that is being written. Dropped without `finish` it is abandoned, and a note says so.
+pub struct Upload {
+    address: String,
+    content: Content,
+    /// Absent while a call is under way, after an error, and after a call that was given up.
+    sink: Option<Box<dyn Sink>>,
+    failed: Option<Error>,
+    trace: Option<Trace>,
+}
+
+impl Upload {
+    /// Of an address without secrets, of whose file so many bytes are there already.
+    pub fn new(address: String, sink: Box<dyn Sink>, before: u64) -> Self {
+        let content = Content::behind(before);
+        Upload { address, content, sink: Some(sink), failed: None, trace: None }
+    }
+
+    /// The file's address, without secrets.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Bytes of the file so far.
+    pub fn len(&self) -> u64 {
+        self.content.len()
+    }
+
+    /// Whether the file has no bytes so far.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes bytes for a place: behind all earlier ones or, at the end, over bytes that came with
+    /// `is_replaced` or were there before. Returns when more can be taken, not when the bytes are
+    /// safe.
+    ///
+    /// # Errors
+    /// Why the file cannot be written: the first error, once there was one. `InvalidArgument` for
+    /// another place.
+    pub async fn write(&mut self, offset: u64, bytes: Bytes, is_replaced: bool) -> Result<()> {
+        let sink = self.take()?;
+        match self.content.add(offset, &bytes, is_replaced) {
+            Ok(()) => {}
+            Err(error) => return self.fail(sink, error).await,
+        }
+        self.go_on(sink, async |sink| sink.write(offset, bytes, is_replaced).await).await
+    }
+
+    /// Waits until all bytes so far are safe.
+    ///
+    /// # Errors
+    /// As [`Upload::write`].
+    pub async fn sync(&mut self) -> Result<()> {
+        let sink = self.take()?;
+        self.go_on(sink, async |sink| sink.sync().await).await
+    }
+
+    /// Makes all bytes safe and gives the file its name.
+    ///
+    /// # Errors
+    /// As [`Upload::write`]; nothing of the file is then there.
+    pub async fn finish(mut self) -> Result<Written> {
+        let sink = self.take()?;
+        let content = std::mem::take(&mut self.content);
+        sink.finish(content).await.map_err(|error| error.with_url(&*self.address))
+    }
+
+    /// Leaves nothing of the file behind.
+    pub async fn abandon(mut self) {
+        if let Some(sink) = self.sink.take() {
+            sink.abandon().await;
+        }
+    }
+
+    fn take(&mut self) -> Result<Box<dyn Sink>> {
+        self.sink.take().ok_or_else(|| self.failed.clone().unwrap_or_else(|| self.given_up()))
+    }
+
+    /// The sink is back in its place only where the call went well and to its end.
+    async fn go_on(
+        &mut self,
+        mut sink: Box<dyn Sink>,
+        call: impl AsyncFnOnce(&mut dyn Sink) -> Result<()>,
+    ) -> Result<()> {
+        match call(&mut *sink).await {
+            Ok(()) => self.sink = Some(sink),
+            Err(error) => return self.fail(sink, error).await,
+        }
+        Ok(())
+    }
+
+    async fn fail(&mut self, sink: Box<dyn Sink>, error: Error) -> Result<()> {
+        let error = error.with_url(&*self.address);
+        self.failed = Some(error.clone());
+        sink.abandon().await;
+        Err(error)
+    }
+
+    fn given_up(&self) -> Error {
+        Error::new(ErrorKind::Cancelled, "writing was given up").with_url(&*self.address)
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        if let (Some(trace), Some(_)) = (&self.trace, &self.sink) {
+            let address = &self.address;
+            trace.note(None, format!("warning: {address} was not finished: nothing is kept of it"));
+        }
+    }
+}
+
+impl fmt::Debug for Upload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upload").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Remote {
+    /// Begins a file at an address. Under its name there is nothing, or what was there before,
+    /// until [`Upload::finish`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` for several addresses, where a file is there that may not be replaced, and
+    /// where another writer has it; `Unsupported` for places that cannot be written to; why it
+    /// cannot be made.
+    pub async fn create(&self, address: &str, options: CreateOptions) -> Result<Upload> {
+        let url = only(address)?;
+        let Some(path) = url.to_local() else { return Err(not_written(&url)) };
+        let sink = local::create(path.to_owned(), options).await;
+        let sink = sink.map_err(|error| error.with_url(url.to_string()))?;
+        Ok(self.upload(&url, Box::new(sink), 0))
+    }
+
+    /// Opens a file that is there, to write behind its end and then over what is there. What is
+    /// behind its end goes where that is given up before anything was replaced.
+    ///
+    /// # Errors
+    /// `NotFound`; else as [`Remote::create`].
+    pub async fn append_to(&self, address: &str) -> Result<Upload> {
+        let url = only(address)?;
+        let Some(path) = url.to_local() else { return Err(not_written(&url)) };
+        let opened = local::append_to(path.to_owned()).await;
+        let (sink, before) = opened.map_err(|error| error.with_url(url.to_string()))?;
+        Ok(self.upload(&url, Box::new(sink), before))
+    }
+
+    fn upload(&self, url: &Address, sink: Box<dyn Sink>, before: u64) -> Upload {
+        let mut upload = Upload::new(url.to_string(), sink, before);
+        upload.trace = Some(self.trace().clone());
+        upload
+    }
+}
+
+fn only(address: &str) -> Result<Address> {
+    match <[Address; 1]>::try_from(address::parse(address)?) {
+        Ok([url]) => Ok(url),
+        Err(_) => {
+            let error = Error::new(ErrorKind::InvalidArgument, "a file is written to one address");
+            Err(error.with_url(address).with_advice("copy it from there to the others"))
+        }
+    }
+}
+
+fn not_written(url: &Address) -> Error {
+    let text = format!("this version cannot write to {}:// addresses", url.scheme().name());
+    let error = Error::new(ErrorKind::Unsupported, text).with_url(url.to_string());
+    error.with_advice("write to a local disk, and copy the file")
+}
+
+#[cfg(test)]
+mod tests;
