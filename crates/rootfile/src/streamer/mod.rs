@@ -54,6 +54,23 @@ pub struct StreamerElement {
     /// Type of the items of a collection, one of [`code`](crate::types::code) where they are
     /// numbers (`fCtype`).
     pub item_code: i32,
+    /// What only those look at who write the element again.
+    pub rest: ElementRest,
+}
+
+/// What a streamer element says that reading objects does not need.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ElementRest {
+    /// Bits of the element's `TObject`: whether its title has a range (`kHasRange`).
+    pub bits: u32,
+    /// `sizeof` on the machine that wrote it (`fSize`).
+    pub size: i32,
+    /// Checksum of the base class (`fBaseCheckSum`, which lies in `fMaxIndex[1]`).
+    pub base_checksum: u32,
+    /// Version of the class that counts this member's elements (`fCountVersion`).
+    pub count_version: i32,
+    /// Which collection of the standard library it is (`fSTLtype`).
+    pub collection: i32,
 }
 
 /// Position of a class in [`Streamers`].

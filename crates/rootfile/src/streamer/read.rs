@@ -3,9 +3,12 @@
 use crate::error::{Error, Result};
 use crate::object::{ObjectRef, Objects, Value};
 
-use super::{StreamerElement, StreamerInfo, Streamers};
+use super::{ElementRest, StreamerElement, StreamerInfo, Streamers};
 use crate::array::Numbers;
 use crate::types::code;
+
+/// Bit of an element whose title has a range (`TStreamerElement::kHasRange`).
+const HAS_RANGE: u32 = 1 << 6;
 
 impl Streamers {
     /// Understands the list of streamer infos of a file, read by [`crate::object::read_object`]
@@ -70,6 +73,28 @@ fn element(object: ObjectRef<'_>) -> Result<StreamerElement> {
         count_name: text_if(counted, "fCountName")?,
         count_class: text_if(counted, "fCountClass")?,
         item_code: object.int("fCtype").unwrap_or(0) as i32,
+        rest: rest(object, is_base),
         class,
     })
+}
+
+/// What an element may lack: older versions of its class have less.
+fn rest(object: ObjectRef<'_>, is_base: bool) -> ElementRest {
+    let int = |name| object.int(name).unwrap_or(0);
+    // Version 3 of the class says by a factor what a bit says since.
+    let range = match object.member("fFactor") {
+        Some(Value::Float(factor)) if *factor > 0.0 => HAS_RANGE,
+        _ => 0,
+    };
+    let base_checksum = match object.member("fMaxIndex") {
+        Some(Value::Numbers(Numbers::I32(all))) if is_base => all.get(1).copied().unwrap_or(0),
+        _ => 0,
+    };
+    ElementRest {
+        bits: int("fBits") as u32 | range,
+        size: int("fSize") as i32,
+        base_checksum: base_checksum as u32,
+        count_version: int("fCountVersion") as i32,
+        collection: int("fSTLtype") as i32,
+    }
 }

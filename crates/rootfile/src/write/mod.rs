@@ -34,6 +34,7 @@ pub mod table;
 pub use buffer::Buffer;
 pub use compression::{Compression, CompressionAlgorithm, Encoders};
 pub use file::{DirectoryId, FileOptions, FileWriter, TableId, Write};
+pub use infos::Infos;
 pub use key::KeyHead;
 pub use schema::{EntryType, TableColumn};
 pub use table::{Encode, Encoded, Finished, RecordPlace, TableWriter, Work, WritableObject};

@@ -168,6 +168,12 @@ impl FileWriter {
         &*self.tables[table.0].writer
     }
 
+    /// The streamer infos of the file, for classes that no object of it names: those of records
+    /// that are copied from other files.
+    pub fn infos(&mut self) -> &mut Infos {
+        &mut self.infos
+    }
+
     /// There is nothing further to be written: what is left, the metadata and the replaced bytes
     /// follow from `poll_work` and `poll_write`.
     pub fn close(&mut self) {
