@@ -24,8 +24,8 @@ pub(super) struct OpenDirectory {
     /// Bytes of the record in front of what is replaced (`fNbytesName`).
     pub name_len: usize,
     pub below: BTreeMap<String, DirectoryId>,
-    /// Keys of its records as they were written.
-    pub keys: Vec<Bytes>,
+    /// Names and keys of its records as they were written, in the order of the list.
+    pub keys: Vec<(String, Bytes)>,
     cycles: BTreeMap<String, u16>,
 }
 
@@ -47,6 +47,14 @@ impl OpenDirectory {
         let cycle = self.cycles.entry(name.to_owned()).or_default();
         *cycle = cycle.saturating_add(1);
         *cycle
+    }
+
+    /// Lists a record. ROOT takes the first key of a name for the newest: a further one goes in
+    /// front of those that are there (`TDirectoryFile::AppendKey`).
+    pub fn list(&mut self, name: &str, cycle: u16, key: Bytes) {
+        let same = || self.keys.iter().position(|(known, _)| known == name);
+        let place = if cycle > 1 { same() } else { None };
+        self.keys.insert(place.unwrap_or(self.keys.len()), (name.to_owned(), key));
     }
 }
 
@@ -110,7 +118,7 @@ impl FileWriter {
         let directory = &mut self.directories[id.0];
         (directory.offset, directory.name_len) = (self.end, key.len());
         let key = Bytes::from(key.into_vec());
-        self.directories[mother.0].keys.push(key.clone());
+        self.directories[mother.0].list(&head.name, head.cycle, key.clone());
         self.emit(vec![key], false);
         self.emit(vec![vec![0; DIRECTORY_LEN].into()], true);
         Ok(())
@@ -153,7 +161,7 @@ impl FileWriter {
         };
         let mut list = Buffer::default();
         list.u32(directory.keys.len() as u32);
-        directory.keys.iter().for_each(|key| list.bytes(key));
+        directory.keys.iter().for_each(|(_, key)| list.bytes(key));
         let (len, start) = (list.len(), self.end);
         self.place_record(id, head, list.into_vec(), len, false)?;
         Ok((self.end - start) as usize)

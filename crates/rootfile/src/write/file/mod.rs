@@ -306,7 +306,7 @@ impl FileWriter {
         head.write(&mut key, self.end, stored, content).map_err(|e| e.within(&head.name))?;
         let key = Bytes::from(key.into_vec());
         if is_listed {
-            self.directories[directory.0].keys.push(key.clone());
+            self.directories[directory.0].list(&head.name, head.cycle, key.clone());
         }
         self.emit(vec![key, payload.into()], false);
         Ok(())
