@@ -2,8 +2,8 @@
 
     python3 capture.py PORT AUTH_PORT
 
-PORT serves a folder /store with numbers.bin (10,000 bytes, byte i is i % 251) and dir/{a.txt,b c.txt}, and asks
-for no authentication; AUTH_PORT serves the same and asks for `unix`. Recorded from xrootd 5.5.3.
+PORT serves a folder /store with numbers.bin (10,000 bytes, byte i is i % 251) and dir/{a.txt,b c.txt}, may be
+written to and asks for no authentication; AUTH_PORT serves the same and asks for `unix`. Recorded from xrootd 5.5.3.
 
 The samples gsi.* are of a session of xrdfs 5.5.3 with an xrootd 5.5.3 that wants gsi, both with certificates made for
 it: the first message of the client, what the server answered, the key of the server's certificate, and its prime.
@@ -73,6 +73,35 @@ def session(port):
     return connection, connection.ask(LOGIN)[8:24]
 
 
+def crc32c(data):
+    remainder = 0xFFFFFFFF
+    for byte in data:
+        remainder ^= byte
+        for _ in range(8):
+            remainder = remainder >> 1 ^ (0x82F63B78 if remainder & 1 else 0)
+    return remainder ^ 0xFFFFFFFF
+
+
+def record_changes(c):
+    """What changes files; the folder /store has to be writable."""
+    c.record("mkdir", frame(3008, struct.pack(">B13xH", 1, 0o755), b"/store/new/below"))
+    c.ask(frame(3010, struct.pack(">HH", 0o644, 0x128), b"/store/new/written.bin"))
+    c.record("write", frame(3019, struct.pack(">4sq", HANDLE, 0), b"abcdefgh"))
+    # Two pages, of which the second is damaged: the answer names it.
+    pages = [bytes(6), b"page two"]
+    sums = [crc32c(pages[0]), crc32c(pages[1]) ^ 1]
+    data = b"".join(struct.pack(">I", s) + page for s, page in zip(sums, pages))
+    c.record("pgwrite", frame(3026, struct.pack(">4sqBB", HANDLE, 4090, 0, 0), data))
+    again = struct.pack(">I", sums[1] ^ 1) + pages[1]
+    c.ask(frame(3026, struct.pack(">4sqBB", HANDLE, 4096, 0, 1), again))
+    c.record("sync", frame(3016, HANDLE))
+    c.record("truncate", frame(3028, struct.pack(">4sq", HANDLE, 4100)))
+    c.ask(frame(3003, HANDLE))
+    paths = [b"/store/new/written.bin", b"/store/new/moved.bin"]
+    c.record("mv", frame(3009, struct.pack(">14xH", len(paths[0])), b" ".join(paths)))
+    c.record("rm", frame(3014, b"", paths[1]))
+
+
 def main():
     port, auth_port = int(sys.argv[1]), int(sys.argv[2])
     c = Connection(port)
@@ -90,6 +119,7 @@ def main():
     c.record("query", frame(3001, struct.pack(">H", 7), b"readv_ior_max readv_iov_max sitename nonsense"))
     c.record("dirlist", frame(3004, bytes(15) + b"\2", b"/store/dir"))
     c.record("locate", frame(3027, b"", b"/store/numbers.bin"))
+    record_changes(c)
     gone, ident = session(port)
     gone.socket.close()
     time.sleep(0.5)

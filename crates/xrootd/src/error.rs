@@ -30,9 +30,11 @@ pub enum ProtocolError {
     StrangeRecord { offset: u64 },
     #[error("a vector read was answered without {missing} of its segments")]
     MissingRecords { missing: usize },
-    #[error("a checksummed read was answered with a part that was not asked for (offset {offset})")]
+    #[error(
+        "a checksummed request was answered with a part that was not asked for (offset {offset})"
+    )]
     StrangePart { offset: u64 },
-    #[error("a checksummed read was answered without checksums")]
+    #[error("a checksummed request was answered without checksums")]
     Unchecked,
     #[error("{status} does not answer {request}")]
     UnexpectedStatus { status: &'static str, request: &'static str },
@@ -158,6 +160,13 @@ pub enum Misuse {
     TooManySegments,
     #[error("a vector read with a segment longer than the server allows")]
     SegmentTooLong,
+    #[error(
+        "a write of more than {} bytes, or beyond the largest offset",
+        crate::client::WRITE_BYTES_MAX
+    )]
+    WriteTooLarge,
+    #[error("a write of no bytes")]
+    EmptyWrite,
     #[error("a path that is empty, too long or contains a control character")]
     BadPath,
 }
@@ -178,6 +187,8 @@ pub enum RequestError {
     StrangeRedirect(DecodeError),
     #[error("the server asked to wait longer than {} s in all", .0.as_secs())]
     WaitedTooLong(Duration),
+    #[error("what was sent arrived damaged again and again")]
+    AlwaysDamaged,
     #[error(transparent)]
     Misuse(#[from] Misuse),
 }
@@ -189,7 +200,9 @@ impl RequestError {
             RequestError::Server(error) => error.code.is_retryable(),
             RequestError::Session(error) => error.is_retryable(),
             RequestError::TimedOut | RequestError::WaitedTooLong(_) => true,
-            RequestError::StrangeRedirect(_) | RequestError::Misuse(_) => false,
+            RequestError::AlwaysDamaged
+            | RequestError::StrangeRedirect(_)
+            | RequestError::Misuse(_) => false,
         }
     }
 }

@@ -32,6 +32,30 @@ pub fn encode(offset: u64, mut bytes: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Reads all pages of what is written at `offset`: the bytes, and which of them, page by page, came
+/// otherwise than their checksums say. None where the last page would have no byte, or the range
+/// would end behind the largest offset.
+pub fn decode(offset: u64, mut wire: &[u8]) -> Option<(Vec<u8>, Vec<Range<u64>>)> {
+    let (mut bytes, mut damaged) = (Vec::with_capacity(wire.len()), Vec::new());
+    offset.checked_add(wire.len() as u64)?;
+    let mut at = offset;
+    while !wire.is_empty() {
+        let (checksum, rest) = wire.split_first_chunk::<{ CHECKSUM_BYTES as usize }>()?;
+        let length = rest.len().min(page_at(at) as usize);
+        let (page, rest) = rest.split_at(length);
+        if page.is_empty() {
+            return None;
+        }
+        let end = at + length as u64;
+        if crc32c::crc32c(page) != u32::from_be_bytes(*checksum) {
+            damaged.push(at..end);
+        }
+        bytes.extend_from_slice(page);
+        (at, wire) = (end, rest);
+    }
+    Some((bytes, damaged))
+}
+
 /// How many bytes of the file a part holds that begins at `offset` and takes `wire` bytes; none
 /// where it would end within a checksum.
 pub fn data_bytes(offset: u64, wire: u32) -> Option<u32> {
@@ -214,6 +238,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn pages_that_are_written_are_read_with_the_damaged_ones_named() {
+        for range in RANGES {
+            let wire = encode(range.start, &contents(range.clone()));
+            let bytes = contents(range.clone());
+            assert_eq!(decode(range.start, &wire), Some((bytes.clone(), Vec::new())), "{range:?}");
+            let mut wrong = wire.clone();
+            wrong[4] ^= 1;
+            let (got, damaged) = decode(range.start, &wrong).unwrap();
+            assert_eq!(got.len(), bytes.len());
+            let end = (range.start + page_at(range.start)).min(range.end);
+            assert_eq!(damaged, std::slice::from_ref(&(range.start..end)));
+            for cut in 0..wire.len().min(9000) {
+                // Cut within a checksum, or right behind it, nothing is read.
+                let part = decode(range.start, &wire[..cut]).map(|(bytes, _)| bytes.len() as u32);
+                assert_eq!(part, data_bytes(range.start, cut as u32), "{range:?} {cut}");
+            }
+        }
+        assert_eq!(decode(u64::MAX, &[0; 5]), None);
     }
 
     #[test]

@@ -18,6 +18,8 @@ use farroot_xrootd::profile::{Authentication, Profile, Start};
 use farroot_xrootd::response::Redirect;
 use farroot_xrootd::server::{Served, Server, ServerConfig};
 
+/// The request that heads of parts answer here.
+const PGREAD: u16 = 3030;
 const NOW: Duration = Duration::from_secs(1);
 
 // The client numbers its streams from 1.
@@ -205,7 +207,7 @@ fn after_checked(said: &[u8], cancelled: bool) -> (Result<(), ProtocolError>, Ve
 fn part(offset: u64, bytes: &[u8], last: bool) -> Vec<u8> {
     let pages = farroot_xrootd::pages::encode(offset, bytes);
     let (stream, length) = (StreamId(READ + 1), pages.len() as u32);
-    let head = PartHead { stream, last, offset, length }.encode();
+    let head = PartHead { stream, last, offset, length }.encode(PGREAD);
     [frame(READ + 1, Status::Status, &head), pages].concat()
 }
 
@@ -230,7 +232,7 @@ fn checksummed_reads_with_strange_parts() {
     assert!(matches!(after_checked(&wrong, false).0, Err(ProtocolError::Malformed(_))));
     let mut other = part(100, &[5; 10], true);
     let head = PartHead { stream: StreamId(9), last: true, offset: 100, length: 14 };
-    other[8..32].copy_from_slice(&head.encode());
+    other[8..32].copy_from_slice(&head.encode(PGREAD));
     let error = ProtocolError::UnknownStream(StreamId(9));
     assert_eq!(after_checked(&other, false).0, Err(error));
     // Parts of an answer whose request was given up are passed over, whatever they hold.

@@ -36,6 +36,9 @@ fn curious() -> Client {
     client.dirlist(NOW, "/", DirlistOptions::WITH_STAT);
     client.query_config(NOW, &["readv_iov_max", "nonsense"]);
     client.ping(NOW);
+    client.pgwrite(NOW, a, 4_000, Bytes::from_static(&[7; 5_000]));
+    client.sync(NOW, a);
+    client.rm(NOW, "/b");
     client
 }
 
@@ -116,10 +119,10 @@ proptest! {
         let seen = joined(&mut client);
         let over = matches!(seen.last(), Some(Event::SessionFailed { .. }));
         prop_assert!(over);
-        // Eleven requests, each with one end.
+        // Fourteen requests, each with one end.
         let ends = seen.iter().filter_map(end_of).collect::<Vec<_>>();
         let distinct = ends.iter().collect::<std::collections::BTreeSet<_>>();
-        prop_assert_eq!((ends.len(), distinct.len()), (11, 11));
+        prop_assert_eq!((ends.len(), distinct.len()), (14, 14));
     }
 
     #[test]

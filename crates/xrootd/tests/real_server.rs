@@ -494,3 +494,149 @@ fn a_credential_that_is_not_wanted_does_no_harm() {
     assert_eq!(wire.flights, 1);
     assert_eq!(wire.client.profile().authentication, Authentication::NotNeeded);
 }
+
+#[test]
+fn writing() {
+    let Some(server) = Xrootd::start("writing", "") else { return };
+    a_small_file_is_written_in_one_flight(&server);
+    a_file_that_is_there_is_not_written_over(&server);
+    what_left_in_any_order_makes_the_file(&server);
+    a_second_writer_is_refused(&server);
+    an_upload_that_is_cut_leaves_a_file_that_is_held(&server);
+}
+
+const NEW: OpenOptions = OpenOptions(
+    OpenOptions::NEW.0
+        | OpenOptions::UPDATE.0
+        | OpenOptions::MAKE_PATH.0
+        | OpenOptions::PERSIST_ON_CLOSE.0,
+);
+
+impl Wire {
+    /// What a change or a close ends with.
+    fn end(&mut self, wanted: RequestId) -> Result<Answer, ErrorCode> {
+        let event = self.until(|event| match event {
+            Event::Answer { request, .. } | Event::Failed { request, .. } => *request == wanted,
+            _ => false,
+        });
+        match event {
+            Event::Answer { answer, .. } => Ok(answer),
+            Event::Failed { error: RequestError::Server(error), .. } => Err(error.code),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn open_to_write(&mut self, path: &str, options: OpenOptions) -> (FileId, RequestId) {
+        let now = self.now();
+        self.client.open_to_write(now, path, options, 0o644)
+    }
+}
+
+impl Xrootd {
+    fn bytes(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.folder.join("data").join(&path[1..])).unwrap()
+    }
+}
+
+fn a_small_file_is_written_in_one_flight(server: &Xrootd) {
+    let path = "/store/new/folder/small.bin";
+    let bytes: bytes::Bytes = (0..100_000).map(byte).collect();
+    let mut wire = server.burst();
+    let (file, _) = wire.open_to_write(path, NEW);
+    let now = wire.now();
+    let checked = wire.client.pgwrite(now, file, 0, bytes.slice(..60_001));
+    let plain = wire.client.write(now, file, 60_001, bytes.slice(60_001..));
+    let sync = wire.client.sync(now, file);
+    for request in [checked, plain, sync] {
+        assert_eq!(wire.end(request), Ok(Answer::Changed));
+    }
+    assert_eq!(wire.flights, 1, "everything left at once");
+    let now = wire.now();
+    let close = wire.client.close(now, file);
+    let checksum = wire.client.query_checksum(now, path);
+    assert_eq!(wire.end(close), Ok(Answer::Closed));
+    let Ok(Answer::Text(text)) = wire.end(checksum) else { panic!("no checksum") };
+    assert!(text.starts_with("adler32 "), "{text}");
+    assert_eq!(wire.flights, 2);
+    assert_eq!(server.bytes(path), bytes);
+    let now = wire.now();
+    let (moved, other) = ("/store/new/folder/moved.bin", "/store/numbers.bin");
+    let mv = wire.client.mv(now, path, moved);
+    let rm = wire.client.rm(now, moved);
+    let mkdir = wire.client.mkdir(now, "/store/a/b", 0o755);
+    let missing = wire.client.mv(now, "/store/missing", other);
+    assert_eq!(wire.end(mv), Ok(Answer::Changed));
+    assert_eq!(wire.end(rm), Ok(Answer::Changed));
+    assert_eq!(wire.end(mkdir), Ok(Answer::Changed));
+    assert_eq!(wire.end(missing), Err(ErrorCode::NOT_FOUND));
+}
+
+fn a_file_that_is_there_is_not_written_over(server: &Xrootd) {
+    let mut wire = server.burst();
+    let (file, open) = wire.open_to_write(NUMBERS, NEW);
+    let now = wire.now();
+    let write = wire.client.write(now, file, 0, bytes::Bytes::from_static(b"over"));
+    assert_eq!(wire.end(open), Err(ErrorCode::ITEM_EXISTS));
+    assert_eq!(wire.end(write), Err(ErrorCode::ITEM_EXISTS));
+    assert_eq!(server.bytes(NUMBERS)[..4], [0, 1, 2, 3]);
+}
+
+fn what_left_in_any_order_makes_the_file(server: &Xrootd) {
+    let path = "/store/order.bin";
+    let bytes: bytes::Bytes = (0..5_000_000).map(byte).collect();
+    let mut wire = server.burst();
+    let (file, _) = wire.open_to_write(path, NEW);
+    let now = wire.now();
+    let parts = [3_000_001..5_000_000, 0..3, 1_000_000..3_000_001, 3..1_000_000];
+    let sent = parts.map(|part: std::ops::Range<usize>| {
+        wire.client.pgwrite(now, file, part.start as u64, bytes.slice(part))
+    });
+    let longer = wire.client.write(now, file, 5_000_000, bytes::Bytes::from_static(b"tail"));
+    let truncate = wire.client.truncate(now, file, 5_000_000);
+    for request in sent.into_iter().chain([longer, truncate]) {
+        assert_eq!(wire.end(request), Ok(Answer::Changed));
+    }
+    let now = wire.now();
+    let close = wire.client.close(now, file);
+    assert_eq!(wire.end(close), Ok(Answer::Closed));
+    assert_eq!(server.bytes(path), bytes);
+}
+
+fn a_second_writer_is_refused(server: &Xrootd) {
+    let (mut first, mut second) = (server.burst(), server.burst());
+    let update = OpenOptions::UPDATE;
+    let (file, _) = first.open_to_write(NUMBERS, update);
+    let now = first.now();
+    let sync = first.client.sync(now, file);
+    assert_eq!(first.end(sync), Ok(Answer::Changed));
+    let (_, open) = second.open_to_write(NUMBERS, update);
+    assert_eq!(second.end(open), Err(ErrorCode::FILE_LOCKED));
+}
+
+/// The connection is lost amid an upload: the file is held for its writer, who opens it again and
+/// goes on.
+fn an_upload_that_is_cut_leaves_a_file_that_is_held(server: &Xrootd) {
+    let path = "/store/cut.bin";
+    let mut wire = server.burst();
+    let (file, _) = wire.open_to_write(path, NEW);
+    let now = wire.now();
+    let write = wire.client.write(now, file, 0, bytes::Bytes::from_static(b"first "));
+    assert_eq!(wire.end(write), Ok(Answer::Changed));
+    let session = wire.client.session_id().expect("a session");
+    drop(wire);
+    let mut wire = server.burst();
+    let now = wire.now();
+    wire.client.endsess(now, session);
+    let again = OpenOptions::UPDATE | OpenOptions::PERSIST_ON_CLOSE | OpenOptions::RETSTAT;
+    let (file, open) = wire.open_to_write(path, again);
+    let now = wire.now();
+    let write = wire.client.write(now, file, 6, bytes::Bytes::from_static(b"second"));
+    assert_eq!(wire.end(write), Ok(Answer::Changed));
+    let opened = wire.until(|event| matches!(event, Event::Opened { .. }));
+    let Event::Opened { request, stat: Some(stat), .. } = opened else { panic!("{opened:?}") };
+    assert_eq!((request, stat.size), (open, 6));
+    let now = wire.now();
+    let close = wire.client.close(now, file);
+    assert_eq!(wire.end(close), Ok(Answer::Closed));
+    assert_eq!(server.bytes(path), b"first second");
+}

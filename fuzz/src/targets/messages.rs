@@ -6,8 +6,8 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use xrootd::header::{RequestHeader, StreamId};
 use xrootd::message::{
-    Auth, Bind, Close, Dirlist, Endsess, Locate, Login, Message, Open, Pgread, Ping, Protocol,
-    Query, Read, Readv, Request, Stat,
+    Auth, Bind, Close, Dirlist, Endsess, Locate, Login, Message, Mkdir, Mv, Open, Pgread, Pgwrite,
+    Ping, Protocol, Query, Read, Readv, Request, Rm, Stat, Sync, Truncate, Write,
 };
 use xrootd::response::Redirect;
 use xrootd::url::Url;
@@ -31,14 +31,21 @@ pub fn run(data: &[u8]) {
     answer::<Endsess>(&body);
     answer::<Locate>(&body);
     answer::<Login>(&body);
+    answer::<Mkdir>(&body);
+    answer::<Mv>(&body);
     answer::<Open>(&body);
     answer::<Pgread>(&body);
+    answer::<Pgwrite>(&body);
     answer::<Ping>(&body);
     answer::<Protocol>(&body);
     answer::<Query>(&body);
     answer::<Read>(&body);
     answer::<Readv>(&body);
+    answer::<Rm>(&body);
     answer::<Stat>(&body);
+    answer::<Sync>(&body);
+    answer::<Truncate>(&body);
+    answer::<Write>(&body);
     if let Ok(redirect) = Redirect::decode(data) {
         let original = Url::parse("root://host//path?a=b").expect("a URL");
         let _ = redirect.follow(&original);

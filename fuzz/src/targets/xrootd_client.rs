@@ -7,12 +7,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use xrootd::auth::{Credential, Method};
 use xrootd::client::{Client, ClientConfig, Event, FileId, RequestId};
+use xrootd::error::ErrorCode;
 use xrootd::header::Handle;
 use xrootd::message::Request;
 use xrootd::message::dirlist::DirlistOptions;
 use xrootd::message::login::SessionId;
 use xrootd::message::open::OpenOptions;
 use xrootd::message::stat::{StatFlags, StatInfo};
+use xrootd::pages;
 use xrootd::profile::{Profile, Start};
 use xrootd::server::{Served, Server, ServerConfig};
 
@@ -45,13 +47,26 @@ impl Session {
         let readv = client.readv(now, &vector);
         let pages = client.pgread(now, a, 300..9000, true);
         let list = client.dirlist(now, "/", DirlistOptions::WITH_STAT);
+        let options = OpenOptions::NEW | OpenOptions::MAKE_PATH;
+        let (c, open_c) = client.open_to_write(now, "/c", options, 0o644);
+        let changes = [
+            open_c,
+            client.write(now, c, 0, Bytes::from_static(b"abc")),
+            client.pgwrite(now, c, 4000, Bytes::from_static(&[7; 9000])),
+            client.sync(now, c),
+            client.truncate(now, c, 5),
+            client.mkdir(now, "/d", 0o755),
+            client.mv(now, "/d", "/e"),
+            client.rm(now, "/e"),
+        ];
         let others = [
             client.stat(now, "/a"),
             client.query_config(now, &["readv_iov_max"]),
             client.ping(now),
             client.close(now, b),
         ];
-        let open = others.into_iter().chain([open_a, open_b, read, readv, pages, list]).collect();
+        let reads = [open_a, open_b, read, readv, pages, list];
+        let open = others.into_iter().chain(reads).chain(changes).collect();
         let owed = BTreeMap::from([
             (read, vec![(a, 10..200)]),
             (pages, vec![(a, 300..9000)]),
@@ -118,10 +133,17 @@ pub fn run(data: &[u8]) {
     assert!(session.open.is_empty(), "never answered: {:?}", session.open);
 }
 
+/// A server to which may be written.
+pub(super) fn writable() -> ServerConfig {
+    let mut config = ServerConfig::data_server(SessionId([7; 16]));
+    config.write_bytes_max = 64 << 10;
+    config
+}
+
 /// What a server sends to a [`Session`]; and what that has sent.
 pub(super) fn conversation() -> (Vec<u8>, Vec<u8>) {
     let mut session = Session::new();
-    let mut server = Server::new(ServerConfig::data_server(SessionId([7; 16])));
+    let mut server = Server::new(writable());
     let (mut to_client, mut to_server) = (Vec::new(), Vec::new());
     loop {
         let mut quiet = true;
@@ -176,6 +198,16 @@ pub(super) fn answer(
             let offset = read.offset.saturating_add(first as u64);
             server.answer_pages(tag, offset, &vec![0; length - first], false);
         }
+        Request::Pgwrite(write) => match pages::decode(write.offset, &write.pages) {
+            // The first page was not as it should be, unless it is sent again.
+            Some((bytes, _)) if write.flags == 0 => {
+                let length = (4096 - write.offset % 4096).min(bytes.len() as u64);
+                let page = write.offset..write.offset + length;
+                server.answer_pgwrite(tag, write.offset, std::slice::from_ref(&page));
+            }
+            Some((_, damaged)) => server.answer_pgwrite(tag, write.offset, &damaged),
+            None => server.answer_error(tag, ErrorCode::ARG_INVALID, "no pages"),
+        },
         Request::Readv(readv) => {
             let records: Vec<_> = (readv.segments.iter())
                 .map(|s| (s.handle, s.offset, Bytes::from(vec![0; s.length.min(1000) as usize])))

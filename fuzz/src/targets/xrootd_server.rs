@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use xrootd::header::{ResponseHeader, Status};
-use xrootd::message::login::SessionId;
 use xrootd::message::pgread::PartHead;
-use xrootd::server::{Served, Server, ServerConfig};
+use xrootd::message::{Message, Pgread, Pgwrite};
+use xrootd::server::{Served, Server};
 
 use super::{pieces, xrootd_client};
 use crate::Target;
@@ -15,7 +15,7 @@ pub const TARGET: Target =
     Target { name: "xrootd_server", run, seeds, rounds: 10_000, memory: (2 << 20, 4096) };
 
 pub fn run(data: &[u8]) {
-    let mut server = Server::new(ServerConfig::data_server(SessionId([7; 16])));
+    let mut server = Server::new(xrootd_client::writable());
     let (mut sent, mut opened) = (Vec::new(), 0);
     for piece in pieces(data) {
         let taken = server.handle_bytes(Duration::ZERO, Bytes::copy_from_slice(piece));
@@ -42,7 +42,8 @@ fn check_frames(mut sent: &[u8]) {
         let (body, behind) = rest.split_at_checked(header.length as usize).expect("our own length");
         sent = behind;
         if header.status == Status::Status {
-            let head = PartHead::decode(body).expect("our own head of a part");
+            let head = [Pgread::CODE, Pgwrite::CODE].map(|code| PartHead::decode(code, body).ok());
+            let head = head.into_iter().flatten().next().expect("our own head of a part");
             sent = behind.get(head.length as usize..).expect("our own pages");
         }
     }

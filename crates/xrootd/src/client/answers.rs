@@ -11,7 +11,9 @@ use crate::frame::Piece;
 use crate::header::{ResponseHeader, Status, StreamId};
 use crate::message::pgread::PartHead;
 use crate::message::query::{QueryKind, config_values};
-use crate::message::{Close, Dirlist, Endsess, Locate, Message, Open, Ping, Query, Request, Stat};
+use crate::message::{
+    Close, Dirlist, Endsess, Locate, Message, Open, Pgread, Pgwrite, Ping, Query, Request, Stat,
+};
 use crate::response::{Attention, Redirect, decode_wait};
 use crate::states::{ClientState, ClientStep};
 
@@ -61,12 +63,19 @@ impl Client {
             _ => None,
         };
         let request = task.as_ref().map_or("nothing", |task| task.what.name());
+        let writes = request == Pgwrite::NAME;
         let parts = task.and_then(|task| task.receiving.as_mut()?.parts());
-        if parts.is_none() && owner != Owner::None {
+        if parts.is_none() && !writes && owner != Owner::None {
             let status = status_name(Status::Status);
             return Err(ProtocolError::UnexpectedStatus { status, request });
         }
-        let head = PartHead::decode(body)?;
+        let head = match owner {
+            // Of what was given up it is not known which it was.
+            Owner::None => PartHead::decode(Pgread::CODE, body)
+                .or_else(|_| PartHead::decode(Pgwrite::CODE, body))?,
+            _ if writes => PartHead::decode(Pgwrite::CODE, body)?,
+            _ => PartHead::decode(Pgread::CODE, body)?,
+        };
         if head.stream != stream {
             return Err(ProtocolError::UnknownStream(head.stream));
         }
@@ -120,6 +129,7 @@ impl Client {
         if let Owner::Request(id) = self.streams.owner(stream)? {
             self.machine.step(ClientStep::RequestAnswered)?;
             self.receive(id, &mut bytes, complete)?;
+            self.take_bad_pages(id, &bytes, complete)?;
         }
         if complete {
             self.streams.release(stream);
@@ -330,6 +340,11 @@ impl Client {
         }
         match self.tasks.get(&id).map(|task| &task.what) {
             Some(What::Fetch { .. }) => self.fetch_refused(id, error),
+            Some(What::Change { .. }) => self.change_refused(id, error),
+            Some(&What::Close { file }) if self.files.writes(file) => {
+                self.files.remove(file);
+                self.fail(id, error.into());
+            }
             // A file that the server does not have open, a session it does not know: what was
             // wanted is so.
             Some(&What::Close { file }) => {
@@ -366,6 +381,7 @@ impl Client {
                 self.learn(&answer);
                 self.answer(id, answer);
             }
+            What::Change { .. } => self.changed(id, None)?,
             // The answers to reads are data and never kept whole.
             What::Fetch { .. } => {}
         }
@@ -399,6 +415,7 @@ fn plain_answer(request: &Request, body: &Bytes) -> Result<Answer, ProtocolError
             Endsess::decode_answer(body)?;
             Answer::SessionEnded
         }
+        Request::Mv(_) | Request::Rm(_) | Request::Mkdir(_) => Answer::Changed,
         _ => {
             Ping::decode_answer(body)?;
             Answer::Pong
@@ -413,6 +430,7 @@ impl What {
             What::Fetch { how: ReadKind::Plain, .. } => crate::message::Read::NAME,
             What::Fetch { how: ReadKind::Vector, .. } => crate::message::Readv::NAME,
             What::Fetch { how: ReadKind::Checked { .. }, .. } => crate::message::Pgread::NAME,
+            What::Change { change, .. } => change.name(),
             What::Close { .. } => Close::NAME,
             What::Plain(request) => request.name(),
         }

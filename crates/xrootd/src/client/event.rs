@@ -126,6 +126,8 @@ pub enum Answer {
     Entries(Vec<Entry>),
     Locations(Vec<Location>),
     Pong,
+    /// A file, or a path, is changed as was asked.
+    Changed,
     Closed,
     SessionEnded,
 }

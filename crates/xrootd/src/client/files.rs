@@ -42,6 +42,8 @@ pub struct File {
     pub speculative: Vec<RequestId>,
     /// A close that waits for the open.
     pub close: Option<RequestId>,
+    /// It was opened for writing.
+    pub writes: bool,
 }
 
 /// Whether a guess came true.
@@ -77,7 +79,7 @@ impl Files {
     }
 
     /// A new file, not yet asked for.
-    pub fn add(&mut self) -> FileId {
+    pub fn add(&mut self, writes: bool) -> FileId {
         let id = FileId(self.next);
         self.next = self.next.wrapping_add(1);
         let file = File {
@@ -86,6 +88,7 @@ impl Files {
             waiting: Vec::new(),
             speculative: Vec::new(),
             close: None,
+            writes,
         };
         self.table.insert(id, file);
         id
@@ -97,6 +100,17 @@ impl Files {
 
     pub fn get_mut(&mut self, id: FileId) -> Option<&mut File> {
         self.table.get_mut(&id)
+    }
+
+    /// Whether a guessed handle of this file can name no other: it is the only one that the
+    /// session has had.
+    pub fn is_alone(&self, id: FileId) -> bool {
+        self.used.is_empty() && self.table.len() == 1 && self.table.contains_key(&id)
+    }
+
+    /// Whether a file was opened for writing.
+    pub fn writes(&self, id: FileId) -> bool {
+        self.table.get(&id).is_some_and(|file| file.writes)
     }
 
     /// The open leaves: the file is thought to get the lowest free slot. The handle is guessed
@@ -211,7 +225,7 @@ mod tests {
     fn files_opened_together_are_guessed_one_slot_after_the_other() {
         let mut files = Files::new();
         let mut order = HandleOrder::Unknown;
-        let ids = [files.add(), files.add(), files.add()];
+        let ids = [files.add(false), files.add(false), files.add(false)];
         for id in ids {
             files.opening(id, order, false);
         }
@@ -221,11 +235,11 @@ mod tests {
             assert_eq!(files.opened(id, handle, None, &mut order), HandleGuess::Right);
         }
         assert_eq!(order, HandleOrder::LittleEndian);
-        let next = files.add();
+        let next = files.add(false);
         files.opening(next, order, false);
         assert_eq!(guess(&files, next), Some(Handle::from_slot(3)));
         files.closing(ids[1]);
-        let again = files.add();
+        let again = files.add(false);
         files.opening(again, order, false);
         assert_eq!(guess(&files, again), None, "its handle will have stood for another file");
         let verdict = files.opened(again, Handle::from_slot(1), None, &mut order);
@@ -235,18 +249,18 @@ mod tests {
     #[test]
     fn a_strange_handle_is_learnt_from_only_if_all_went_as_foreseen() {
         let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
-        let (lost, found) = (files.add(), files.add());
+        let (lost, found) = (files.add(false), files.add(false));
         files.opening(lost, order, false);
         files.opening(found, order, false);
         files.unguess(lost);
         let verdict = files.opened(found, Handle::from_slot(0), None, &mut order);
         assert_eq!((verdict, order), (HandleGuess::Wrong, HandleOrder::Unknown));
-        let next = files.add();
+        let next = files.add(false);
         files.opening(next, order, false);
         assert_eq!(guess(&files, next), Some(Handle::from_slot(1)));
 
         let (mut files, mut order) = (Files::new(), HandleOrder::Unknown);
-        let file = files.add();
+        let file = files.add(false);
         files.opening(file, order, false);
         let verdict = files.opened(file, Handle([9, 8, 7, 6]), None, &mut order);
         assert_eq!((verdict, order), (HandleGuess::Wrong, HandleOrder::Unpredictable));
@@ -258,7 +272,7 @@ mod tests {
         for (slot, verdict) in
             [(0, HandleGuess::Right), (1, HandleGuess::Wrong), (2, HandleGuess::Right)]
         {
-            let file = files.add();
+            let file = files.add(false);
             files.opening(file, order, false);
             let handle = Handle(u32::to_be_bytes(slot));
             assert_eq!(files.opened(file, handle, None, &mut order), verdict, "slot {slot}");

@@ -28,14 +28,16 @@ use crate::message::dirlist::DirlistOptions;
 use crate::message::handshake::Greeting;
 use crate::message::locate::LocateOptions;
 use crate::message::login::SessionId;
+use crate::message::mkdir::MkdirOptions;
 use crate::message::open::OpenOptions;
 use crate::message::protocol::ServerFlags;
-use crate::message::{Dirlist, Endsess, Locate, Open, Ping, Query, Request, Stat};
+use crate::message::{Dirlist, Endsess, Locate, Mkdir, Mv, Open, Ping, Query, Request, Rm, Stat};
 use crate::profile::{Profile, ReadvLimits, Start};
 use crate::states::{ClientState, ClientStep, Machine};
 
 mod answers;
 mod authenticate;
+mod change;
 mod checked;
 mod encryption;
 mod event;
@@ -46,9 +48,11 @@ mod send;
 mod session;
 mod streams;
 
+pub use change::WRITE_BYTES_MAX;
 pub use event::{Answer, Event, FileId, HowToRetry, RequestId, ServerInfo};
 
 use authenticate::Authenticating;
+use change::{Change, Guess};
 use encryption::Encryption;
 use fetch::{FileRange, ReadKind, Receiving};
 use files::{Files, State};
@@ -145,6 +149,11 @@ enum What {
         wanted: Vec<FileRange>,
         how: ReadKind,
     },
+    Change {
+        file: FileId,
+        change: Change,
+        guess: Guess,
+    },
     Close {
         file: FileId,
     },
@@ -236,9 +245,26 @@ impl Client {
     /// Reads may be asked for at once. Answered by [`Event::Opened`]. The client remembers the
     /// file, also one whose open has failed, until it is closed.
     pub fn open(&mut self, now: Time, path: &str, options: OpenOptions) -> (FileId, RequestId) {
-        let file = self.files.add();
-        let request = Open::reading(path, options);
-        let id = self.ask_about(now, path, What::Open { file, request, tries: 0 });
+        self.open_as(now, Open::reading(path, options))
+    }
+
+    /// Opens a file as [`Client::open`] does, for writing with the permissions that a new one is
+    /// to have (as in `0o644`). Writes may be asked for at once. A close of it fails where the
+    /// server says so.
+    pub fn open_to_write(
+        &mut self,
+        now: Time,
+        path: &str,
+        options: OpenOptions,
+        mode: u16,
+    ) -> (FileId, RequestId) {
+        self.open_as(now, Open { mode, ..Open::reading(path, options) })
+    }
+
+    fn open_as(&mut self, now: Time, request: Open) -> (FileId, RequestId) {
+        let file = self.files.add(request.options.writes());
+        let path = request.path.clone();
+        let id = self.ask_about(now, &path, What::Open { file, request, tries: 0 });
         (file, id)
     }
 
@@ -322,6 +348,28 @@ impl Client {
     /// Asks where a file is. Answered by [`Answer::Locations`].
     pub fn locate(&mut self, now: Time, path: &str, options: LocateOptions) -> RequestId {
         let request = Locate { options, path: path.to_owned() };
+        self.ask_about(now, path, What::Plain(request.into()))
+    }
+
+    /// Gives a file another name; one that has it already is replaced. Answered by
+    /// [`Answer::Changed`].
+    pub fn mv(&mut self, now: Time, from: &str, to: &str) -> RequestId {
+        let request = Mv { from: from.to_owned(), to: to.to_owned() };
+        match check_path(to) {
+            Ok(()) => self.ask_about(now, from, What::Plain(request.into())),
+            Err(_) => self.ask_about(now, to, What::Plain(request.into())),
+        }
+    }
+
+    /// Removes a file. Answered by [`Answer::Changed`].
+    pub fn rm(&mut self, now: Time, path: &str) -> RequestId {
+        self.ask_about(now, path, What::Plain(Rm { path: path.to_owned() }.into()))
+    }
+
+    /// Makes a directory, with those above it, and with these permissions (as in `0o755`).
+    /// Answered by [`Answer::Changed`].
+    pub fn mkdir(&mut self, now: Time, path: &str, mode: u16) -> RequestId {
+        let request = Mkdir { options: MkdirOptions::MAKE_PATH, mode, path: path.to_owned() };
         self.ask_about(now, path, What::Plain(request.into()))
     }
 
@@ -427,6 +475,12 @@ impl Client {
     /// What has been learnt about the server, for the next connection to it.
     pub fn profile(&self) -> &Profile {
         &self.profile
+    }
+
+    /// The session's name, once the server has given it one: for
+    /// [`endsess`](Client::endsess) on the connection that takes the place of this one.
+    pub fn session_id(&self) -> Option<SessionId> {
+        (self.session != SessionId::default()).then_some(self.session)
     }
 
     /// Whether the session is inside TLS.

@@ -26,7 +26,10 @@ impl Client {
         let close = known.close;
         for id in speculative {
             match verdict {
-                HandleGuess::Right => self.confirm(id, file),
+                HandleGuess::Right => {
+                    self.confirm(id, file);
+                    self.confirm_change(id);
+                }
                 HandleGuess::Wrong | HandleGuess::NoGuess => self.start_again(id),
             }
         }

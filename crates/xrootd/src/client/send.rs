@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use bytes::Bytes;
+
+use super::change::Guess;
 use super::event::{Answer, Event, FileId, HowToRetry, RequestId};
 use super::fetch::{FileRange, ReadKind, Receiving, SentRange, segment};
 use super::files::State;
@@ -10,7 +13,7 @@ use super::streams::{BodyKind, Owner};
 use super::{Client, What};
 use crate::Time;
 use crate::error::{Misuse, RequestError, SessionError};
-use crate::header::{Handle, StreamId};
+use crate::header::{Handle, RequestHeader, StreamId};
 use crate::message::open::OpenOptions;
 use crate::message::pgread::PgreadArguments;
 use crate::message::readv::Segment;
@@ -75,6 +78,7 @@ impl Client {
         match &task.what {
             What::Open { .. } => self.send_open(id),
             What::Fetch { .. } => self.send_fetch(id),
+            What::Change { .. } => self.send_change(id),
             What::Close { file } => {
                 let file = *file;
                 self.send_close(id, file)
@@ -193,7 +197,31 @@ impl Client {
         sent
     }
 
-    /// What a read needs to know of a file. A careful one does not take a guess for it.
+    fn send_change(&mut self, id: RequestId) -> Sent {
+        let Some(task) = self.tasks.get(&id) else { return Sent::Yes };
+        let What::Change { file, change, .. } = &task.what else { return Sent::Yes };
+        let (file, change) = (*file, change.clone());
+        let careful = task.careful || !self.files.is_alone(file);
+        let known = match self.known(file, careful) {
+            Ok(known) => known,
+            Err(unknown) => return self.hold_back(id, unknown),
+        };
+        let Some(stream) = self.put_change(id, &change, known.handle) else {
+            return Sent::NoStream;
+        };
+        self.note_launch(id, stream);
+        if known.guessed
+            && let Some(file) = self.files.get_mut(file)
+        {
+            file.speculative.push(id);
+        }
+        if let Some(What::Change { guess, .. }) = self.tasks.get_mut(&id).map(|t| &mut t.what) {
+            *guess = if known.guessed { Guess::Open(None) } else { Guess::None };
+        }
+        Sent::Yes
+    }
+
+    /// What a read or a change needs to know of a file. A careful one does not take a guess for it.
     fn known(&self, id: FileId, careful: bool) -> Result<Known, Unknown> {
         let Some(file) = self.files.get(id) else {
             return Err(Unknown::Failed(Misuse::UnknownFile.into()));
@@ -238,6 +266,11 @@ impl Client {
         let Some(stream) = self.put(Owner::Request(id), kind, frame) else {
             return Sent::NoStream;
         };
+        self.note_launch(id, stream);
+        Sent::Yes
+    }
+
+    fn note_launch(&mut self, id: RequestId, stream: StreamId) {
         self.sent.push_back(id);
         if let Some(task) = self.tasks.get_mut(&id) {
             task.stream = Some(stream);
@@ -245,7 +278,6 @@ impl Client {
         if self.machine.state() != ClientState::Up {
             self.ahead = true;
         }
-        Sent::Yes
     }
 
     /// Puts a frame on the wire under a new stream id.
@@ -255,13 +287,31 @@ impl Client {
         kind: BodyKind,
         frame: impl FnOnce(StreamId) -> Vec<u8>,
     ) -> Option<StreamId> {
+        let stream = self.allocate(owner, kind)?;
+        self.outbox.put(&frame(stream));
+        Some(stream)
+    }
+
+    /// Puts a header and its body on the wire under a new stream id, the body without a copy.
+    pub(super) fn put_with_body(
+        &mut self,
+        owner: Owner,
+        kind: BodyKind,
+        frame: impl FnOnce(StreamId) -> (RequestHeader, Bytes),
+    ) -> Option<StreamId> {
+        let stream = self.allocate(owner, kind)?;
+        let (header, body) = frame(stream);
+        self.outbox.put(&header.encode());
+        self.outbox.put_body(body);
+        Some(stream)
+    }
+
+    fn allocate(&mut self, owner: Owner, kind: BodyKind) -> Option<StreamId> {
         if !self.streams.any_due() && self.heard.is_some() {
             // From now on the server owes an answer.
             self.heard = Some(self.now);
         }
-        let stream = self.streams.allocate(owner, kind)?;
-        self.outbox.put(&frame(stream));
-        Some(stream)
+        self.streams.allocate(owner, kind)
     }
 
     /// When a server that owes an answer has been silent too long, or an idle one should be asked

@@ -242,7 +242,9 @@ impl Client {
         for (request, task) in std::mem::take(&mut self.tasks) {
             let event = match task.what {
                 // The handle is gone with the session, which is all that was wanted.
-                What::Close { .. } => Event::Answer { request, answer: Answer::Closed },
+                What::Close { file } if !self.files.writes(file) => {
+                    Event::Answer { request, answer: Answer::Closed }
+                }
                 _ => Event::Failed { request, error: RequestError::Session(error.clone()) },
             };
             self.events.push_back(event);

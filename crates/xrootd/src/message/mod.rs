@@ -129,14 +129,21 @@ messages! {
     endsess::Endsess,
     locate::Locate,
     login::Login,
+    mkdir::Mkdir,
+    mv::Mv,
     open::Open,
     pgread::Pgread,
+    pgwrite::Pgwrite,
     ping::Ping,
     protocol::Protocol,
     query::Query,
     read::Read,
     readv::Readv,
+    rm::Rm,
     stat::Stat,
+    sync::Sync,
+    truncate::Truncate,
+    write::Write,
 }
 
 #[cfg(test)]

@@ -83,7 +83,7 @@ impl Message for Pgread {
     fn decode_answer(body: &Bytes) -> Result<PagePart, DecodeError> {
         let mut pages = body.clone();
         let head = pages.split_to(pages.len().min(PartHead::BYTES));
-        let head = PartHead::decode(&head)?;
+        let head = PartHead::decode(Self::CODE, &head)?;
         if pages.len() != head.length as usize {
             return Err(DecodeError::Short { what: PartHead::NAME });
         }
@@ -91,13 +91,13 @@ impl Message for Pgread {
     }
 
     fn encode_answer(answer: &PagePart) -> Vec<u8> {
-        let mut body = answer.head.encode().to_vec();
+        let mut body = answer.head.encode(Self::CODE).to_vec();
         body.extend_from_slice(&answer.pages);
         body
     }
 }
 
-/// The head of a part of an answer.
+/// The head of a part of an answer, also of one to [`Pgwrite`](super::Pgwrite).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartHead {
     pub stream: StreamId,
@@ -119,10 +119,11 @@ const CHECKSUM_BYTES: usize = 4;
 
 impl PartHead {
     pub const BYTES: usize = 24;
-    const NAME: &'static str = "kXR_status";
+    pub(super) const NAME: &'static str = "kXR_status";
 
-    /// Reads the head, which must be no longer and carry the right checksum.
-    pub fn decode(bytes: &[u8]) -> Result<PartHead, DecodeError> {
+    /// Reads the head, which must be no longer, carry the right checksum, and answer requests of
+    /// this code.
+    pub fn decode(request: u16, bytes: &[u8]) -> Result<PartHead, DecodeError> {
         let invalid = |why| DecodeError::Invalid { what: Self::NAME, why };
         let mut fields = Fields::new(Self::NAME, bytes);
         let checksum = fields.u32()?;
@@ -133,13 +134,13 @@ impl PartHead {
         let length = fields.length()?;
         let offset = fields.offset()?;
         if !fields.is_empty() {
-            return Err(invalid("longer than the head of a part of kXR_pgread"));
+            return Err(invalid("longer than the head of a part"));
         }
         if checksum != crc32c::crc32c(&bytes[CHECKSUM_BYTES..]) {
             return Err(invalid("its checksum is wrong"));
         }
-        if u16::from(code) + FIRST_CODE != Pgread::CODE {
-            return Err(invalid("it answers another request than kXR_pgread"));
+        if u16::from(code) + FIRST_CODE != request {
+            return Err(invalid("it answers another request"));
         }
         let last = match kind {
             FINAL => true,
@@ -149,10 +150,11 @@ impl PartHead {
         Ok(PartHead { stream, last, offset, length })
     }
 
-    pub fn encode(&self) -> [u8; Self::BYTES] {
+    /// The head of an answer to requests of this code.
+    pub fn encode(&self, request: u16) -> [u8; Self::BYTES] {
         let mut out = [0; Self::BYTES];
         out[4..6].copy_from_slice(&self.stream.0.to_be_bytes());
-        out[6] = (Pgread::CODE - FIRST_CODE) as u8;
+        out[6] = (request - FIRST_CODE) as u8;
         out[7] = if self.last { FINAL } else { PARTIAL };
         out[12..16].copy_from_slice(&self.length.to_be_bytes());
         out[16..24].copy_from_slice(&self.offset.to_be_bytes());
@@ -184,7 +186,7 @@ mod tests {
     #[test]
     fn the_head_of_a_part_is_read_field_by_field() {
         let head = PartHead { stream: StreamId(0x102), last: false, offset: 1 << 32, length: 4100 };
-        let bytes = head.encode();
+        let bytes = head.encode(Pgread::CODE);
         #[rustfmt::skip]
         assert_eq!(bytes[4..], [
             0x01, 0x02,                 // stream id
@@ -194,31 +196,31 @@ mod tests {
             0, 0, 0x10, 0x04,           // 4,100 bytes of pages
             0, 0, 0, 1, 0, 0, 0, 0,     // at 4 GiB
         ]);
-        assert_eq!(PartHead::decode(&bytes), Ok(head));
+        assert_eq!(PartHead::decode(Pgread::CODE, &bytes), Ok(head));
         for cut in 0..bytes.len() {
-            assert!(PartHead::decode(&bytes[..cut]).is_err(), "{cut}");
+            assert!(PartHead::decode(Pgread::CODE, &bytes[..cut]).is_err(), "{cut}");
         }
-        assert!(PartHead::decode(&[&bytes[..], &[0]].concat()).is_err(), "a longer one");
+        assert!(PartHead::decode(Pgread::CODE, &[&bytes[..], &[0]].concat()).is_err(), "a longer one");
     }
 
     #[test]
     fn no_wrong_bit_of_a_head_goes_unnoticed() {
         let head = PartHead { stream: StreamId(7), last: true, offset: 4096, length: 9 };
         for bit in 0..PartHead::BYTES * 8 {
-            let mut bytes = head.encode();
+            let mut bytes = head.encode(Pgread::CODE);
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert!(PartHead::decode(&bytes).is_err(), "bit {bit}");
+            assert!(PartHead::decode(Pgread::CODE, &bytes).is_err(), "bit {bit}");
         }
     }
 
     #[test]
     fn a_part_that_is_no_answer_to_this_request_is_invalid() {
         for (at, value) in [(6, 26), (7, 2)] {
-            let mut bytes = PartHead { stream: StreamId(7), last: true, offset: 0, length: 0 }.encode();
+            let mut bytes = PartHead { stream: StreamId(7), last: true, offset: 0, length: 0 }.encode(Pgread::CODE);
             bytes[at] = value;
             let checksum = crc32c::crc32c(&bytes[CHECKSUM_BYTES..]);
             bytes[..CHECKSUM_BYTES].copy_from_slice(&checksum.to_be_bytes());
-            assert!(PartHead::decode(&bytes).is_err(), "byte {at}");
+            assert!(PartHead::decode(Pgread::CODE, &bytes).is_err(), "byte {at}");
         }
     }
 }

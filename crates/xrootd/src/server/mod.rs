@@ -1,8 +1,9 @@
 //! One served connection: the mirror of the client. It never sends; it is asked what to send.
 //!
-//! Handshake, kXR_protocol and kXR_login are answered here, and so is everything that a read-only
-//! server refuses. The rest is handed up as [`Served::Request`] and answered, in any order, by the
-//! `answer_*` methods under the request's [`Tag`]. A request is answered by any number of parts
+//! Handshake, kXR_protocol and kXR_login are answered here, and so is everything that the server
+//! refuses: a read-only one ([`ServerConfig::write_bytes_max`]) all that changes files. The rest is
+//! handed up as [`Served::Request`] and answered, in any order, by the `answer_*` methods under the
+//! request's [`Tag`]. A request is answered by any number of parts
 //! (`more`) and one last answer; what is answered twice, or under a tag that is not waiting, is
 //! dropped. After [`Server::answer_waitresp`] the answer may come at any time: it is sent as the
 //! attention message that the protocol wants; an answer of pages cannot be put off.
@@ -11,6 +12,7 @@
 //! until they return nothing.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
@@ -26,10 +28,11 @@ use crate::message::locate::Location;
 use crate::message::login::SessionId;
 use crate::message::open::OpenAnswer;
 use crate::message::pgread::PartHead;
+use crate::message::pgwrite::BadPages;
 use crate::message::protocol::ServerFlags;
 use crate::message::readv::Segment;
 use crate::message::stat::StatInfo;
-use crate::message::{Dirlist, Locate, Login, Message, Open, Request};
+use crate::message::{Dirlist, Locate, Login, Message, Open, Pgread, Pgwrite, Request};
 use crate::pages;
 use crate::response::{Redirect, encode_wait};
 use crate::states::{Machine, ServedState, ServedStep};
@@ -56,6 +59,9 @@ pub struct ServerConfig {
     /// Longest request that is served, bytes beyond its header. Longer ones are refused, those of
     /// more than 1 MiB by the end of the session.
     pub request_bytes_max: u32,
+    /// Longest write that is served, bytes beyond its header; longer ones are refused. 0: the
+    /// server is read-only, and says so to everything that would change a file.
+    pub write_bytes_max: u32,
     /// Why this client is not served: every request is refused with this text.
     pub refusal: Option<String>,
     pub tls: ServedTls,
@@ -87,9 +93,22 @@ impl ServerConfig {
             requests_max: usize::MAX,
             waiting_bytes_max: u64::MAX,
             request_bytes_max: REQUEST_BYTES_MAX,
+            write_bytes_max: 0,
             refusal: None,
             tls: ServedTls::None,
             security: String::new(),
+        }
+    }
+
+    fn is_writable(&self) -> bool {
+        self.write_bytes_max > 0
+    }
+
+    /// Longest request of this code, bytes beyond its header.
+    fn limit_of(&self, code: u16) -> u32 {
+        match refuse::is_write(code) {
+            true => self.write_bytes_max,
+            false => self.request_bytes_max,
         }
     }
 }
@@ -273,7 +292,7 @@ impl Server {
         if !more {
             self.forget(tag);
         }
-        self.send(stream, Status::Status, vec![Bytes::copy_from_slice(&head.encode())]);
+        self.send(stream, Status::Status, vec![Bytes::copy_from_slice(&head.encode(Pgread::CODE))]);
         if self.machine.state() != ServedState::Closed {
             let outbox = if self.unfinished == 0 { &mut self.outbox } else { &mut self.behind };
             outbox.put_body(pages);
@@ -356,8 +375,31 @@ impl Server {
         self.answer_ok(tag, Locate::encode_answer(&locations.to_vec()));
     }
 
+    /// Answers [`Request::Pgwrite`]: all pages are written; these ranges of them, each within one
+    /// page, came damaged and are to be sent again.
+    pub fn answer_pgwrite(&mut self, tag: Tag, offset: u64, damaged: &[Range<u64>]) {
+        let Some(stream) = self.waiting.get(&tag).map(|waiting| waiting.stream) else { return };
+        let bytes_of = |range: Option<&Range<u64>>| {
+            range.map_or(0, |range| range.end.saturating_sub(range.start) as u16)
+        };
+        let bad = BadPages {
+            first: bytes_of(damaged.first()),
+            last: bytes_of(damaged.last()),
+            offsets: damaged.iter().map(|range| range.start).collect(),
+        };
+        let list = bad.encode();
+        let head = PartHead { stream, last: true, offset, length: list.len() as u32 };
+        self.forget(tag);
+        let head = Bytes::copy_from_slice(&head.encode(Pgwrite::CODE));
+        self.send(stream, Status::Status, vec![head]);
+        if self.machine.state() != ServedState::Closed {
+            let outbox = if self.unfinished == 0 { &mut self.outbox } else { &mut self.behind };
+            outbox.put_body(list.into());
+        }
+    }
+
     /// Answers what is answered by consent alone: [`Request::Close`], [`Request::Ping`],
-    /// [`Request::Endsess`], [`Request::Auth`].
+    /// [`Request::Endsess`], [`Request::Auth`], and what changes a file but [`Request::Pgwrite`].
     pub fn answer_done(&mut self, tag: Tag) {
         if self.credential == Some(tag) {
             // It waits in that state alone.
@@ -434,8 +476,8 @@ impl Server {
             if self.skip > 0 {
                 break;
             }
-            let limit = self.config.request_bytes_max;
-            match self.frames.next(input, |head| body_of(head, limit))? {
+            let config = &self.config;
+            match self.frames.next(input, |head| body_of(head, config))? {
                 None => break,
                 Some(Piece::Whole { head, body }) => self.request(&head, &body)?,
                 Some(Piece::Part { last: false, .. }) => {}
@@ -504,11 +546,15 @@ impl Server {
     }
 }
 
-/// Bodies of writes are refused, and never kept; nor is what is longer than `limit`, unless it
-/// cannot be left out without losing the place of the next request.
-fn body_of(head: &RequestHeader, limit: u32) -> Result<Body, ProtocolError> {
-    let within = head.length <= limit || head.length > REQUEST_BYTES_MAX;
-    if refuse::is_dropped(head.code) || !(within || refuse::has_data_behind(head.code)) {
+/// Bodies of writes to a read-only server are never kept; nor is what is longer than the limit,
+/// unless it cannot be left out without losing the place of the next request.
+fn body_of(head: &RequestHeader, config: &ServerConfig) -> Result<Body, ProtocolError> {
+    let limit = config.limit_of(head.code);
+    let is_endless = head.length > REQUEST_BYTES_MAX && !refuse::is_write(head.code);
+    let within = head.length <= limit || is_endless;
+    if refuse::is_dropped(head.code, config.is_writable())
+        || !(within || refuse::has_data_behind(head.code))
+    {
         return Ok(Body::AsItComes);
     }
     Ok(Body::Whole { what: "a request", limit: limit.into() })

@@ -1,4 +1,4 @@
-//! What a read-only server does not do, and how it says so.
+//! What a server does not do, and how it says so: most say no to all that changes files.
 
 use bytes::Bytes;
 
@@ -36,11 +36,37 @@ const CLONE: u16 = 3032;
 /// The requests between these numbers exist, whether they are served or not.
 const KNOWN: std::ops::RangeInclusive<u16> = 3000..=3032;
 
-const READ_ONLY: Verdict = Verdict::Refuse(ErrorCode::READ_ONLY, "this server is read-only");
+pub const READ_ONLY: &str = "this server is read-only";
+const REFUSED: Verdict = Verdict::Refuse(ErrorCode::READ_ONLY, READ_ONLY);
+
+/// Whether requests of this code change files.
+pub fn is_change(code: u16) -> bool {
+    matches!(
+        code,
+        CHMOD
+            | MKDIR
+            | MV
+            | CHKPOINT
+            | RM
+            | RMDIR
+            | SYNC
+            | WRITE
+            | PGWRITE
+            | TRUNCATE
+            | WRITEV
+            | CLONE
+    )
+}
+
+/// Whether requests of this code bring bytes for a file, many of them.
+pub fn is_write(code: u16) -> bool {
+    matches!(code, WRITE | PGWRITE)
+}
 
 /// Whether a body is dropped as it comes: it may be of any size, and nothing here looks at it.
-pub fn is_dropped(code: u16) -> bool {
-    !has_data_behind(code) && (!KNOWN.contains(&code) || !Request::is_decoded(code))
+pub fn is_dropped(code: u16, writable: bool) -> bool {
+    let is_unknown = !KNOWN.contains(&code) || !Request::is_decoded(code);
+    !has_data_behind(code) && (is_unknown || (is_change(code) && !writable))
 }
 
 /// Whether bytes follow that the header does not count: the body says how many.
@@ -62,16 +88,14 @@ pub fn data_behind(code: u16, body: &Bytes) -> u64 {
 }
 
 /// What becomes of a request.
-pub fn verdict(request: &Request) -> Verdict {
+pub fn verdict(request: &Request, writable: bool) -> Verdict {
     match request {
-        Request::Open(open) if open.options.writes() => READ_ONLY,
+        Request::Open(open) if open.options.writes() && !writable => REFUSED,
         Request::Auth(_) => {
             Verdict::Refuse(ErrorCode::INVALID_REQUEST, "no authentication is wanted")
         }
         Request::Bind(_) => Verdict::Refuse(ErrorCode::UNSUPPORTED, "one path per session"),
         Request::Unknown { code } => match *code {
-            CHMOD | MKDIR | MV | CHKPOINT | RM | RMDIR | SYNC | WRITE | PGWRITE | TRUNCATE
-            | WRITEV | CLONE => READ_ONLY,
             // Monitoring information.
             SET => Verdict::Consent,
             // A signature that was not asked for.

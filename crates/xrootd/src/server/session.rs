@@ -28,8 +28,14 @@ impl Server {
             self.answer_error(tag, ErrorCode::OVERLOADED, &why);
             return Ok(());
         }
-        if !refuse::is_dropped(head.code) && head.length > self.config.request_bytes_max {
-            let limit = self.config.request_bytes_max;
+        let writable = self.config.is_writable();
+        if refuse::is_change(head.code) && !writable && self.machine.state() == ServedState::Up {
+            self.skip = refuse::data_behind(head.code, body);
+            self.answer_error(tag, ErrorCode::READ_ONLY, refuse::READ_ONLY);
+            return Ok(());
+        }
+        let limit = self.config.limit_of(head.code);
+        if !refuse::is_dropped(head.code, writable) && head.length > limit {
             let text = format!("a request of {} bytes, more than the {limit} allowed", head.length);
             self.answer_error(tag, ErrorCode::ARG_TOO_LONG, &text);
             return Ok(());
@@ -81,7 +87,7 @@ impl Server {
                 self.credential = Some(tag);
                 self.events.push_back(Served::Request { tag, request });
             }
-            request => match refuse::verdict(&request) {
+            request => match refuse::verdict(&request, self.config.is_writable()) {
                 refuse::Verdict::Serve => self.events.push_back(Served::Request { tag, request }),
                 refuse::Verdict::Refuse(code, text) => self.answer_error(tag, code, text),
                 refuse::Verdict::Consent => self.answer_done(tag),

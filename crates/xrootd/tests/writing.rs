@@ -1,0 +1,346 @@
+//! Writing: what leaves when, what a guessed handle may do, and what becomes of damaged pages.
+
+mod pair;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use farroot_xrootd::client::{Answer, Client, ClientConfig, Event, RequestId};
+use farroot_xrootd::error::{ErrorCode, Misuse, ProtocolError, RequestError};
+use farroot_xrootd::header::Handle;
+use farroot_xrootd::message::Request;
+use farroot_xrootd::message::login::SessionId;
+use farroot_xrootd::message::open::OpenOptions;
+use farroot_xrootd::pages;
+use farroot_xrootd::profile::{Profile, Start};
+use farroot_xrootd::server::{Server, ServerConfig};
+use pair::{Pair, RTT, contents};
+
+const NEW: OpenOptions =
+    OpenOptions(OpenOptions::NEW.0 | OpenOptions::MAKE_PATH.0 | OpenOptions::PERSIST_ON_CLOSE.0);
+const NOW: Duration = Duration::from_secs(1);
+
+/// One file that is written to, and what was asked of it.
+#[derive(Default)]
+struct Disk {
+    bytes: Vec<u8>,
+    said: Vec<&'static str>,
+    /// Pages that are taken for damaged although they are not.
+    doubts: usize,
+    closes: bool,
+}
+
+impl Disk {
+    fn put(&mut self, offset: u64, bytes: &[u8]) {
+        let end = offset as usize + bytes.len();
+        self.bytes.resize(self.bytes.len().max(end), 0);
+        self.bytes[offset as usize..end].copy_from_slice(bytes);
+    }
+}
+
+fn writable(handle: Handle) -> (Pair, Rc<RefCell<Disk>>) {
+    let config = ClientConfig::new("tester", "test", 7);
+    let client = Client::new(config, Profile::default(), Start::Burst);
+    let mut server = ServerConfig::data_server(SessionId([3; 16]));
+    server.write_bytes_max = 1 << 20;
+    let mut pair = Pair::with(client, server);
+    let disk = Rc::new(RefCell::new(Disk { closes: true, ..Disk::default() }));
+    let shared = disk.clone();
+    pair.world.special = Box::new(move |server, tag, request| {
+        let mut disk = shared.borrow_mut();
+        disk.said.push(request.name());
+        let refuse = |server: &mut Server, code| server.answer_error(tag, code, "no");
+        match request {
+            Request::Open(_) => server.answer_open(tag, handle, None),
+            Request::Write(write) if write.handle == handle => {
+                disk.put(write.offset, &write.bytes);
+                server.answer_done(tag);
+            }
+            Request::Pgwrite(write) if write.handle == handle => {
+                let (bytes, mut damaged) = pages::decode(write.offset, &write.pages).unwrap();
+                if damaged.is_empty() && disk.doubts > 0 {
+                    disk.doubts -= 1;
+                    let end = (write.offset / 4096 + 1) * 4096;
+                    let length = bytes.len() as u64;
+                    damaged.push(write.offset..end.min(write.offset + length));
+                }
+                disk.put(write.offset, &bytes);
+                server.answer_pgwrite(tag, write.offset, &damaged);
+            }
+            Request::Write(_) | Request::Pgwrite(_) => refuse(server, ErrorCode::FILE_NOT_OPEN),
+            Request::Sync(sync) if sync.handle != handle => {
+                refuse(server, ErrorCode::FILE_NOT_OPEN);
+            }
+            Request::Truncate(truncate) => {
+                disk.bytes.resize(truncate.size as usize, 0);
+                server.answer_done(tag);
+            }
+            Request::Close(_) if !disk.closes => refuse(server, ErrorCode::CHECKSUM_ERROR),
+            _ => server.answer_done(tag),
+        }
+        true
+    });
+    (pair, disk)
+}
+
+fn end(pair: &Pair, wanted: RequestId) -> Event {
+    let mut ends = pair.log.iter().filter(|(_, event)| match event {
+        Event::Opened { request, .. }
+        | Event::Answer { request, .. }
+        | Event::Failed { request, .. } => *request == wanted,
+        _ => false,
+    });
+    let found = ends.next().expect("an end").1.clone();
+    assert!(ends.next().is_none(), "two ends");
+    found
+}
+
+fn changed(request: RequestId) -> Event {
+    Event::Answer { request, answer: Answer::Changed }
+}
+
+#[test]
+fn a_small_file_is_written_in_one_flight_and_closed_in_another() {
+    let (mut pair, disk) = writable(Handle::from_slot(0));
+    let bytes = contents(9_000);
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    let first = pair.client.pgwrite(pair.now, file, 0, bytes.slice(..5000));
+    let second = pair.client.write(pair.now, file, 5000, bytes.slice(5000..));
+    let sync = pair.client.sync(pair.now, file);
+    pair.settle();
+    assert_eq!(pair.now - NOW, RTT);
+    for request in [first, second, sync] {
+        assert_eq!(end(&pair, request), changed(request));
+    }
+    let close = pair.client.close(pair.now, file);
+    pair.settle();
+    assert_eq!(pair.now - NOW, 2 * RTT);
+    assert_eq!(end(&pair, close), Event::Answer { request: close, answer: Answer::Closed });
+    assert_eq!(disk.borrow().bytes, bytes);
+    let said = ["kXR_open", "kXR_pgwrite", "kXR_write", "kXR_sync", "kXR_close"];
+    assert_eq!(disk.borrow().said, said);
+}
+
+#[test]
+fn what_left_with_a_wrong_guess_is_written_under_the_real_handle() {
+    let (mut pair, disk) = writable(Handle([9, 8, 7, 6]));
+    let bytes = contents(300);
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    let write = pair.client.write(pair.now, file, 0, bytes.clone());
+    let checked = pair.client.pgwrite(pair.now, file, 300, bytes.clone());
+    let sync = pair.client.sync(pair.now, file);
+    pair.settle();
+    for request in [write, checked, sync] {
+        assert_eq!(end(&pair, request), changed(request));
+    }
+    assert_eq!(disk.borrow().bytes, [&bytes[..], &bytes].concat());
+}
+
+/// Another file of the session may have the handle that is guessed: bytes would go into it.
+#[test]
+fn nothing_is_written_by_a_guess_where_another_file_is_open() {
+    let (mut pair, disk) = writable(Handle::from_slot(0));
+    let (_, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+    let (file, open) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    pair.client.write(pair.now, file, 0, contents(5));
+    pair.settle();
+    assert!(matches!(end(&pair, open), Event::Opened { .. }));
+    let opened = pair
+        .log
+        .iter()
+        .find(|(_, event)| matches!(event, Event::Opened { request, .. } if *request == open));
+    assert_eq!(opened.unwrap().0 - NOW, RTT);
+    assert_eq!(pair.now - NOW, 2 * RTT, "the write waits for the open");
+    assert_eq!(disk.borrow().said, ["kXR_open", "kXR_open", "kXR_write"]);
+}
+
+#[test]
+fn writes_to_a_file_that_is_not_opened_fail_with_it() {
+    let (mut pair, _) = writable(Handle::from_slot(0));
+    pair.world.special = Box::new(|server, tag, request| {
+        let code = match request {
+            Request::Open(_) => ErrorCode::ITEM_EXISTS,
+            _ => ErrorCode::FILE_NOT_OPEN,
+        };
+        server.answer_error(tag, code, "no");
+        true
+    });
+    let (file, open) = pair.client.open_to_write(pair.now, "/a", NEW, 0o644);
+    let write = pair.client.write(pair.now, file, 0, contents(5));
+    let sync = pair.client.sync(pair.now, file);
+    pair.settle();
+    for request in [open, write, sync] {
+        let Event::Failed { error: RequestError::Server(error), .. } = end(&pair, request) else {
+            panic!("{:?}", end(&pair, request));
+        };
+        assert_eq!(error.code, ErrorCode::ITEM_EXISTS);
+    }
+}
+
+#[test]
+fn damaged_pages_are_sent_again_one_by_one() {
+    let (mut pair, disk) = writable(Handle::from_slot(0));
+    disk.borrow_mut().doubts = 3;
+    let bytes = contents(10_000);
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    let write = pair.client.pgwrite(pair.now, file, 100, bytes.clone());
+    pair.settle();
+    assert_eq!(end(&pair, write), changed(write));
+    assert_eq!(disk.borrow().bytes[100..], bytes);
+    let count = disk.borrow().said.iter().filter(|name| **name == "kXR_pgwrite").count();
+    assert_eq!(count, 4, "the whole, and its first page three times");
+    disk.borrow_mut().doubts = usize::MAX;
+    let write = pair.client.pgwrite(pair.now, file, 0, bytes);
+    pair.settle();
+    let Event::Failed { error, .. } = end(&pair, write) else { panic!("{:?}", end(&pair, write)) };
+    assert_eq!(error, RequestError::AlwaysDamaged);
+}
+
+#[test]
+fn pages_that_were_not_sent_cannot_be_damaged() {
+    for strange in [0..5, 8192..8196, 4097..4100] {
+        let (mut pair, _) = writable(Handle::from_slot(0));
+        pair.world.special = Box::new(move |server, tag, request| {
+            match request {
+                Request::Open(_) => server.answer_open(tag, Handle::from_slot(0), None),
+                Request::Pgwrite(_) => {
+                    server.answer_pgwrite(tag, 100, std::slice::from_ref(&strange));
+                }
+                _ => return false,
+            }
+            true
+        });
+        let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+        pair.client.pgwrite(pair.now, file, 100, contents(8000));
+        pair.settle();
+        let failed = pair.log.iter().find_map(|(_, event)| match event {
+            Event::SessionFailed { error, .. } => Some(error.clone()),
+            _ => None,
+        });
+        let text = failed.expect("the end of the session").to_string();
+        assert!(text.contains("not asked for"), "{text}");
+    }
+}
+
+/// The server says at the close that a file did not become what it should: the close of a file that
+/// is read cannot fail, that of one which is written has to.
+#[test]
+fn a_close_that_the_server_refuses_fails_for_a_writer() {
+    let (mut pair, disk) = writable(Handle::from_slot(0));
+    disk.borrow_mut().closes = false;
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    pair.client.truncate(pair.now, file, 77);
+    pair.settle();
+    assert_eq!(disk.borrow().bytes.len(), 77);
+    let close = pair.client.close(pair.now, file);
+    pair.settle();
+    assert!(matches!(end(&pair, close), Event::Failed { .. }));
+
+    let (mut pair, _) = writable(Handle::from_slot(0));
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    pair.settle();
+    let close = pair.client.close(pair.now, file);
+    pair.client.handle_eof(pair.now);
+    pair.settle();
+    assert!(matches!(end(&pair, close), Event::Failed { .. }), "lost before it was answered");
+}
+
+#[test]
+fn a_name_is_changed_and_removed() {
+    let (mut pair, disk) = writable(Handle::from_slot(0));
+    let asked = [
+        pair.client.mkdir(pair.now, "/d/e", 0o755),
+        pair.client.mv(pair.now, "/d/a b", "/d/c"),
+        pair.client.rm(pair.now, "/d/c"),
+    ];
+    let bad = pair.client.mv(pair.now, "/d/a", "/d/\n");
+    pair.settle();
+    for request in asked {
+        assert_eq!(end(&pair, request), changed(request));
+    }
+    let Event::Failed { error, .. } = end(&pair, bad) else { panic!("{:?}", end(&pair, bad)) };
+    assert_eq!(error, Misuse::BadPath.into());
+    assert_eq!(disk.borrow().said, ["kXR_mkdir", "kXR_mv", "kXR_rm"]);
+}
+
+#[test]
+fn a_read_only_server_refuses_whatever_changes_files_and_goes_on() {
+    let mut pair = Pair::new(Start::Burst);
+    let (file, _) = pair.client.open(pair.now, "/a", OpenOptions::FOR_READING);
+    let (_, open) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    pair.settle();
+    let asked = [
+        open,
+        pair.client.write(pair.now, file, 0, contents(3 << 20)),
+        pair.client.pgwrite(pair.now, file, 0, contents(5000)),
+        pair.client.sync(pair.now, file),
+        pair.client.mv(pair.now, "/a", "/b"),
+        pair.client.rm(pair.now, "/a"),
+    ];
+    let read = pair.client.read(pair.now, file, 0..10);
+    pair.settle();
+    for request in asked {
+        let Event::Failed { error: RequestError::Server(error), .. } = end(&pair, request) else {
+            panic!("{:?}", end(&pair, request));
+        };
+        assert_eq!(error.code, ErrorCode::READ_ONLY);
+    }
+    assert_eq!(pair.data(read).len(), 10);
+}
+
+#[test]
+fn a_write_longer_than_the_server_takes_is_refused_and_dropped() {
+    let (mut pair, disk) = writable(Handle::from_slot(0));
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    let long = pair.client.write(pair.now, file, 0, contents((1 << 20) + 1));
+    let fits = pair.client.write(pair.now, file, 0, contents(1 << 20));
+    pair.settle();
+    assert!(matches!(end(&pair, long), Event::Failed { .. }));
+    assert_eq!(end(&pair, fits), changed(fits));
+    assert_eq!(disk.borrow().bytes.len(), 1 << 20);
+    let misused = [
+        (pair.client.write(pair.now, file, 0, Bytes::new()), Misuse::EmptyWrite),
+        (pair.client.write(pair.now, file, u64::MAX, contents(1)), Misuse::WriteTooLarge),
+        (pair.client.truncate(pair.now, file, u64::MAX), Misuse::WriteTooLarge),
+    ];
+    pair.settle();
+    for (request, misuse) in misused {
+        let Event::Failed { error, .. } = end(&pair, request) else { panic!("{misuse:?}") };
+        assert_eq!(error, misuse.into());
+    }
+}
+
+#[test]
+fn an_upload_byte_by_byte_writes_the_same() {
+    let (mut pair, disk) = writable(Handle::from_slot(0));
+    pair.chunk = 1;
+    disk.borrow_mut().doubts = 2;
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    let write = pair.client.pgwrite(pair.now, file, 4000, contents(9_000));
+    let sync = pair.client.sync(pair.now, file);
+    pair.settle();
+    assert_eq!((end(&pair, write), end(&pair, sync)), (changed(write), changed(sync)));
+    assert_eq!(disk.borrow().bytes[4000..], contents(9_000));
+}
+
+#[test]
+fn a_checksummed_write_must_not_be_answered_without_its_checksums() {
+    let (mut pair, _) = writable(Handle::from_slot(0));
+    pair.world.special = Box::new(|server, tag, request| {
+        match request {
+            Request::Open(_) => server.answer_open(tag, Handle::from_slot(0), None),
+            _ => server.answer_done(tag),
+        }
+        true
+    });
+    let (file, _) = pair.client.open_to_write(pair.now, "/new", NEW, 0o644);
+    pair.client.pgwrite(pair.now, file, 0, contents(10));
+    pair.settle();
+    let unchecked = |(_, event): &(_, Event)| match event {
+        Event::SessionFailed { error, .. } => *error == ProtocolError::Unchecked.into(),
+        _ => false,
+    };
+    assert!(pair.log.iter().any(unchecked), "{:?}", pair.log);
+}
