@@ -42,8 +42,11 @@ impl ZstdEncoder {
         };
         let start = to.len();
         to.resize(start + source.len(), 0);
-        // Without room for a longer frame the library stops early.
+        // Without room for a longer frame the library stops early, in the middle of it.
         let written = context.compress_to_buffer(source, &mut to[start..]).unwrap_or(0);
+        if written == 0 {
+            self.context = None;
+        }
         to.truncate(start + written);
         Ok(written > 0)
     }

@@ -178,6 +178,24 @@ mod tests {
         }
     }
 
+    /// Zstandard's context could not be used again once content had not become shorter.
+    #[test]
+    fn after_what_does_not_become_shorter_comes_what_does() {
+        let noise: Vec<u8> =
+            (0..4000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8 ^ n as u8).collect();
+        let mut encoders = Encoders::default();
+        for number in [101, 207, 401, 505] {
+            for exact in [Some(1), Some(4), None] {
+                let compression = Compression { exact, ..Compression::of_number(number).unwrap() };
+                for (content, shorter) in [(&noise[..20], false), (&[1; 4000][..], true)] {
+                    let mut payload = Vec::new();
+                    encoders.compress(compression, content, &mut payload).unwrap();
+                    assert_eq!(payload.len() < content.len(), shorter, "{number}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn numbers_that_root_does_not_write() {
         for number in [300, 510, 612, 1234] {
