@@ -73,6 +73,8 @@ pub struct FileWriter {
     /// Offset behind all that has a place.
     end: u64,
     writes: VecDeque<Write>,
+    /// Work that was met while there seemed to be no more.
+    found: Option<(u64, Work)>,
     state: State,
 }
 
@@ -124,6 +126,7 @@ impl FileWriter {
             first: 0,
             end: 0,
             writes: VecDeque::new(),
+            found: None,
             state: State::Open,
         };
         file.emit(vec![Bytes::from(vec![0; BEGIN as usize])], true);
@@ -203,6 +206,9 @@ impl FileWriter {
 
     /// The next work, and the number under which its result comes back.
     pub fn poll_work(&mut self) -> Option<(u64, Work)> {
+        if let Some(found) = self.found.take() {
+            return Some(found);
+        }
         for at in 0..self.tables.len() {
             if let Some(work) = self.tables[at].writer.poll_work() {
                 let number = self.first + self.slots.len() as u64;
