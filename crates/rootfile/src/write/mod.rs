@@ -30,6 +30,7 @@ pub mod key;
 pub mod rows;
 pub mod schema;
 pub mod table;
+pub mod tree;
 
 pub use buffer::Buffer;
 pub use compression::{Compression, CompressionAlgorithm, Encoders};

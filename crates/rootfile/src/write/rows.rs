@@ -7,12 +7,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::schema::{EntryType, TableColumn};
+use super::schema::TableColumn;
 use crate::array::Array;
 use crate::error::{Error, Result};
 
-/// Arrays of fewer bytes a column are copied together.
-const PART_LEN_MIN: usize = 16 << 10;
+/// Arrays of fewer bytes are copied together: of one column, and of all.
+const COLUMN_LEN_MIN: usize = 16 << 10;
+const PART_LEN_MIN: usize = 1 << 20;
 
 /// The entries, in parts as they were added.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct Rows {
     tail: Tail,
     /// Entries that were added, those that have been dropped included.
     end: u64,
+    /// Bytes of all that is there.
+    bytes: usize,
 }
 
 /// Entries that were added together.
@@ -57,7 +60,7 @@ pub struct Piece {
 impl Rows {
     /// No entries of those columns.
     pub fn new(columns: Vec<TableColumn>) -> Self {
-        Rows { columns, parts: VecDeque::new(), tail: Tail::default(), end: 0 }
+        Rows { columns, parts: VecDeque::new(), tail: Tail::default(), end: 0, bytes: 0 }
     }
 
     pub fn columns(&self) -> &[TableColumn] {
@@ -75,10 +78,12 @@ impl Rows {
             return Ok(());
         }
         let bytes: usize = columns.iter().map(|array| array.nbytes()).sum();
-        if bytes < PART_LEN_MIN * columns.len() {
+        let part_len_min = PART_LEN_MIN.max(COLUMN_LEN_MIN * columns.len());
+        self.bytes += bytes;
+        if bytes < part_len_min {
             self.tail.add(&columns, entries, bytes)?;
             self.end += entries as u64;
-            if self.tail.bytes >= PART_LEN_MIN * columns.len() {
+            if self.tail.bytes >= part_len_min {
                 self.seal();
             }
             return Ok(());
@@ -89,8 +94,11 @@ impl Rows {
         Ok(())
     }
 
-    /// Entries of all arrays, which must be of the columns' types.
-    fn check(&self, arrays: &[Arc<Array>]) -> Result<usize> {
+    /// Entries of all arrays.
+    ///
+    /// # Errors
+    /// As [`Rows::push`].
+    pub fn check(&self, arrays: &[Arc<Array>]) -> Result<usize> {
         if arrays.len() != self.columns.len() {
             let (there, wanted) = (arrays.len(), self.columns.len());
             return Err(Error::unsupported(format!("{there} arrays for {wanted} columns")));
@@ -140,7 +148,7 @@ impl Rows {
     /// Forgets entries in front of this one, whole parts at a time.
     pub fn drop_before(&mut self, entry: u64) {
         while self.parts.front().is_some_and(|part| part.first + part.entries as u64 <= entry) {
-            self.parts.pop_front();
+            self.bytes -= self.parts.pop_front().map_or(0, |part| part.bytes);
         }
     }
 
@@ -157,7 +165,7 @@ impl Rows {
 
     /// Bytes of the arrays that are there.
     pub fn held_bytes(&self) -> usize {
-        self.parts.iter().map(|part| part.bytes).sum::<usize>() + self.tail.bytes
+        self.bytes
     }
 }
 
@@ -286,6 +294,7 @@ fn check_content(array: &Array) -> Result<()> {
 mod tests {
     use super::*;
     use crate::array::{ArrayParameter, Numbers};
+    use crate::write::schema::EntryType;
 
     /// Lists of `0, 1, 2, 0, 1, 2, …` numbers, which count up.
     fn lists(entries: Range<i32>) -> Array {

@@ -1,0 +1,145 @@
+//! A branch that is being written: its work, and the baskets that it has.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::content::{ContentFacts, write_content};
+use super::plan::PlannedBranch;
+use crate::error::{Error, Result};
+use crate::write::buffer::Buffer;
+use crate::write::compression::{Compression, Encoders};
+use crate::write::key::KeyHead;
+use crate::write::rows::ColumnRun;
+use crate::write::table::{Encode, Encoded, RecordPlace};
+
+/// What a `TBasket` adds to its key.
+const BASKET_LEN: usize = 19;
+const BASKET_VERSION: u16 = 3;
+
+/// A branch, and where its baskets are.
+#[derive(Debug, Clone)]
+pub(super) struct OpenBranch {
+    pub plan: Arc<PlannedBranch>,
+    /// The name of the branch that counts it; empty where there is none.
+    pub counter_name: String,
+    pub compression: Compression,
+    pub baskets: Vec<WrittenBasket>,
+    pub entries: u64,
+    /// Of all baskets with their keys, before and after compression.
+    pub total_bytes: u64,
+    pub stored_bytes: u64,
+    /// Of the largest basket, before compression.
+    pub basket_size: usize,
+    /// The greatest count, or the longest text.
+    pub longest: u64,
+}
+
+/// A basket that has a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WrittenBasket {
+    pub first_entry: u64,
+    pub offset: u64,
+    pub record_len: u32,
+}
+
+/// The work of one basket.
+#[derive(Debug)]
+pub(super) struct EncodeBasket {
+    pub branch: Arc<PlannedBranch>,
+    pub number: usize,
+    pub run: ColumnRun,
+    pub key_len: usize,
+    pub compression: Compression,
+}
+
+/// What the tree remembers of a basket.
+#[derive(Debug)]
+pub(super) struct BasketFacts {
+    /// Of its branch.
+    pub number: usize,
+    pub content: ContentFacts,
+}
+
+impl Encode for EncodeBasket {
+    fn encode(self: Box<Self>, encoders: &mut Encoders) -> Result<Encoded> {
+        let mut content = std::mem::take(&mut encoders.scratch);
+        content.clear();
+        let within = |error: Error| error.within(&self.branch.name);
+        let facts = write_content(&self.branch, &self.run, self.key_len, &mut content);
+        let facts = facts.map_err(within)?;
+        let mut bytes = Vec::new();
+        encoders.compress(self.compression, &content, &mut bytes).map_err(within)?;
+        let content_len = content.len();
+        encoders.scratch = content;
+        let facts = Box::new(BasketFacts { number: self.number, content: facts });
+        Ok(Encoded { bytes, content_len, facts })
+    }
+}
+
+impl OpenBranch {
+    pub fn new(plan: PlannedBranch, counter_name: String, compression: Compression) -> Self {
+        OpenBranch {
+            plan: Arc::new(plan),
+            counter_name,
+            compression,
+            baskets: Vec::new(),
+            entries: 0,
+            total_bytes: 0,
+            stored_bytes: 0,
+            basket_size: 0,
+            longest: 0,
+        }
+    }
+
+    /// The key of its next basket.
+    pub fn key(&self, tree: &str, place: RecordPlace) -> KeyHead {
+        KeyHead {
+            class: "TBasket".into(),
+            name: self.plan.name.clone(),
+            title: tree.to_owned(),
+            datime: place.datime,
+            cycle: self.baskets.len() as u16,
+            directory: place.directory,
+            extra: BASKET_LEN,
+        }
+    }
+
+    /// Bytes of each of its keys.
+    pub fn key_len(&self, tree: &str) -> usize {
+        self.key(tree, RecordPlace { offset: 0, directory: 0, datime: 0 }).len(0)
+    }
+
+    /// The record of its next basket.
+    pub fn place(
+        &mut self,
+        tree: &str,
+        encoded: Encoded,
+        facts: &ContentFacts,
+        place: RecordPlace,
+    ) -> Result<Vec<Bytes>> {
+        let head = self.key(tree, place);
+        let key_len = head.len(place.offset);
+        let (stored, content) = (encoded.bytes.len(), encoded.content_len);
+        let mut key = Buffer::default();
+        let written = head.write(&mut key, place.offset, stored as u64, content as u64);
+        written.map_err(|error| error.within(&self.plan.name))?;
+        let has_offsets = self.plan.kind.has_offsets();
+        let entry_len = facts.data_len.checked_div(facts.entries as usize).unwrap_or(0);
+        key.u16(BASKET_VERSION);
+        key.u32((key_len + content) as u32); // fBufferSize
+        key.u32(if has_offsets { facts.entries as u32 + 1 } else { entry_len as u32 });
+        key.u32(facts.entries as u32);
+        key.u32((key_len + facts.data_len) as u32); // fLast
+        key.u8(0);
+        let record_len = (key_len + stored) as u32;
+        let first_entry = self.entries;
+        self.baskets.push(WrittenBasket { first_entry, offset: place.offset, record_len });
+        self.entries += facts.entries;
+        self.total_bytes += (key_len + content) as u64;
+        self.stored_bytes += u64::from(record_len);
+        self.basket_size = self.basket_size.max(key_len + content);
+        self.longest = self.longest.max(facts.longest);
+        Ok(vec![key.into_vec().into(), encoded.bytes.into()])
+    }
+}

@@ -1,0 +1,184 @@
+//! Where clusters end, by the entries alone.
+
+use std::ops::Range;
+
+use super::branch::OpenBranch;
+use super::measure::{Measure, last};
+use super::options::{ClusterSize, TreeOptions};
+use super::plan::PlannedBranch;
+use crate::write::compression::Compression;
+use crate::write::rows::{ColumnRun, Rows};
+
+/// Bytes of a branch that a trial looks at.
+const SAMPLE_LEN: u64 = 64 << 10;
+/// Bytes of all branches that it looks at.
+const SAMPLES_LEN_MAX: u64 = 16 << 20;
+/// Bytes of a cluster's entries before compression: so many are held in memory, and of entries that
+/// are much larger than the first ones up to twice as many.
+const CONTENT_LEN_MAX: u64 = 128 << 20;
+/// Bytes of arrays that come between two looks at whether a cluster has become too large.
+const LOOK_LEN: usize = 8 << 20;
+
+/// The clusters of a tree.
+#[derive(Debug)]
+pub(super) struct Clusters {
+    size: ClusterSize,
+    /// The first entry that is in no cluster.
+    start: u64,
+    /// Entries of a cluster, once decided.
+    entries: Option<u64>,
+    /// Last entry and size of those that had another one.
+    ranges: Vec<(u64, u64)>,
+    /// The first entry that is in no range.
+    range_start: u64,
+    sample_len: u64,
+    /// Bytes of one entry before compression, in the sample.
+    content_per_entry: f64,
+    /// What the rows held when a cluster was last found not to be too large.
+    looked: usize,
+}
+
+impl Clusters {
+    pub fn new(options: &TreeOptions, branches: usize) -> Self {
+        Clusters {
+            size: options.cluster,
+            start: 0,
+            entries: None,
+            ranges: Vec::new(),
+            range_start: 0,
+            sample_len: (SAMPLE_LEN * branches as u64).min(SAMPLES_LEN_MAX),
+            content_per_entry: 0.0,
+            looked: 0,
+        }
+    }
+
+    /// Entries of a cluster, once decided.
+    pub fn entries(&self) -> Option<u64> {
+        self.entries
+    }
+
+    pub fn ranges(&self) -> &[(u64, u64)] {
+        &self.ranges
+    }
+
+    /// The first entry that is in no cluster.
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Whether the first entries have to be compressed to know more.
+    pub fn needs_trial(&self, options: &TreeOptions) -> bool {
+        let is_tried = options.is_level_tried && super::trial::is_open(options.compression);
+        let is_sized = matches!(self.size, ClusterSize::Bytes(_));
+        is_tried || (is_sized && options.compression != Compression::NONE)
+    }
+
+    /// How many entries are the first ones; `None` where these are not there yet.
+    pub fn sample(
+        &mut self,
+        rows: &mut Rows,
+        branches: &[OpenBranch],
+        is_closed: bool,
+    ) -> Option<u64> {
+        let there = rows.end() as usize;
+        if !is_closed && rows.held_bytes() < self.looked + self.sample_len as usize / 8 {
+            return None;
+        }
+        self.looked = rows.held_bytes();
+        let runs = runs(rows, branches, 0..there as u64);
+        let measures = measures(branches, &runs);
+        let bytes = |entries: usize| measures.iter().map(|m| m.bytes(0..entries)).sum::<u64>();
+        let is_whole = bytes(there) >= self.sample_len;
+        if !is_whole && !is_closed {
+            return None;
+        }
+        let entries = last(0, there, |entry| bytes(entry) <= self.sample_len).max(1).min(there);
+        self.content_per_entry = bytes(entries) as f64 / entries.max(1) as f64;
+        self.looked = 0;
+        if entries > 0 {
+            self.decide(self.content_per_entry);
+        }
+        Some(entries as u64)
+    }
+
+    /// The entries that a trial of one branch looks at, and their bytes.
+    pub fn sample_of(
+        &self,
+        rows: &mut Rows,
+        branch: &PlannedBranch,
+        entries: u64,
+    ) -> (ColumnRun, usize) {
+        let run = rows.run(branch.column, 0..entries);
+        let measure = Measure::new(branch, &run);
+        let entries = measure.fitting(0, entries as usize, SAMPLE_LEN).max(1);
+        let content_len = measure.bytes(0..entries) as usize;
+        (rows.run(branch.column, 0..entries as u64), content_len)
+    }
+
+    /// Decides how many entries clusters have, by the compressed bytes of one.
+    pub fn decide(&mut self, stored_per_entry: f64) {
+        let of = |bytes: u64, per_entry: f64| (bytes as f64 / per_entry.max(1e-3)) as u64;
+        self.entries = Some(match self.size {
+            ClusterSize::Entries(entries) => entries.max(1),
+            ClusterSize::Bytes(bytes) => {
+                of(bytes, stored_per_entry).min(of(CONTENT_LEN_MAX, self.content_per_entry)).max(1)
+            }
+        });
+    }
+
+    /// The entries of the next cluster, if all of them are there.
+    pub fn next(
+        &mut self,
+        rows: &mut Rows,
+        branches: &[OpenBranch],
+        is_closed: bool,
+    ) -> Option<Range<u64>> {
+        let (usual, there) = (self.entries?, rows.end() - self.start);
+        let is_complete = there >= usual || is_closed;
+        let held = rows.held_bytes();
+        if there == 0 || (!is_complete && held < self.looked + LOOK_LEN) {
+            return None;
+        }
+        let entries = self.start..self.start + there.min(usual);
+        let count = (entries.end - entries.start) as usize;
+        let fitting = self.fitting(rows, branches, entries.clone());
+        self.looked = held;
+        if fitting < count {
+            self.shorten(fitting as u64);
+        } else if !is_complete {
+            return None;
+        }
+        let end = self.start + fitting as u64;
+        self.looked = 0;
+        Some(std::mem::replace(&mut self.start, end)..end)
+    }
+
+    /// How many of these entries are not too large for one cluster.
+    fn fitting(&self, rows: &mut Rows, branches: &[OpenBranch], entries: Range<u64>) -> usize {
+        let count = (entries.end - entries.start) as usize;
+        if matches!(self.size, ClusterSize::Entries(_)) {
+            return count;
+        }
+        let runs = runs(rows, branches, entries);
+        let measures = measures(branches, &runs);
+        let bytes = |entries: usize| measures.iter().map(|m| m.bytes(0..entries)).sum::<u64>();
+        last(0, count, |entries| bytes(entries) <= 2 * CONTENT_LEN_MAX).max(1)
+    }
+
+    /// This cluster and those after it have fewer entries.
+    fn shorten(&mut self, entries: u64) {
+        if let Some(usual) = self.entries.filter(|_| self.start > self.range_start) {
+            self.ranges.push((self.start - 1, usual));
+            self.range_start = self.start;
+        }
+        self.entries = Some(entries);
+    }
+}
+
+fn runs(rows: &mut Rows, branches: &[OpenBranch], entries: Range<u64>) -> Vec<ColumnRun> {
+    branches.iter().map(|branch| rows.run(branch.plan.column, entries.clone())).collect()
+}
+
+fn measures<'a>(branches: &'a [OpenBranch], runs: &'a [ColumnRun]) -> Vec<Measure<'a>> {
+    branches.iter().zip(runs).map(|(branch, run)| Measure::new(&branch.plan, run)).collect()
+}

@@ -1,0 +1,82 @@
+//! How a tree is written.
+
+use super::super::compression::{Compression, CompressionAlgorithm};
+
+/// What a caller can choose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeOptions {
+    pub title: String,
+    pub compression: Compression,
+    /// Whether ROOT's 505 (ZSTD without an exact level) may mean the fastest level of each column
+    /// whose size on its first entries is within 0.5 % of what ROOT's would be.
+    pub is_level_tried: bool,
+    pub cluster: ClusterSize,
+    /// Bytes of a basket before compression, at most; one entry may have more.
+    pub basket_bytes: usize,
+    pub jagged: Jagged,
+    /// The name of the branch that counts a column's lists: `{name}` stands for the column's name,
+    /// `{stem}` for the part of it before the first `_`. Columns with the same counter must have
+    /// lists of the same lengths, and a column of 32-bit integers of that name is the counter.
+    pub counter_name: String,
+    /// The name of a record's member: of `{outer}` and `{inner}`.
+    pub field_name: String,
+    pub text: TextBranch,
+}
+
+/// Where a tree's clusters end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClusterSize {
+    /// After as many entries as have about so many compressed bytes, by the first of them.
+    Bytes(u64),
+    /// After so many entries.
+    Entries(u64),
+}
+
+/// How lists of numbers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Jagged {
+    /// As arrays of variable length with a branch that counts them: `x[nx]/F`. Lists of lists, and
+    /// lists of texts, are vectors nevertheless.
+    Counter,
+    /// As `std::vector`.
+    Vector,
+}
+
+/// How texts are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextBranch {
+    /// As `x/C`.
+    Leaf,
+    /// As `std::string`.
+    StdString,
+}
+
+impl Default for TreeOptions {
+    fn default() -> Self {
+        TreeOptions {
+            title: String::new(),
+            compression: Compression::new(CompressionAlgorithm::Zstd, 5),
+            is_level_tried: true,
+            cluster: ClusterSize::Bytes(30_000_000),
+            basket_bytes: 1 << 20,
+            jagged: Jagged::Counter,
+            counter_name: "n{name}".into(),
+            field_name: "{outer}_{inner}".into(),
+            text: TextBranch::Leaf,
+        }
+    }
+}
+
+impl TreeOptions {
+    pub(super) fn counter_of(&self, name: &str) -> String {
+        let stem = name.split('_').next().unwrap_or(name);
+        self.counter_name.replace("{name}", name).replace("{stem}", stem)
+    }
+
+    pub(super) fn name_of_field(&self, outer: &str, inner: &str) -> String {
+        // One pass, as a name may contain what stands for another.
+        let parts = self.field_name.split("{outer}");
+        let parts = parts.map(|part| part.replace("{inner}", inner));
+        parts.collect::<Vec<_>>().join(outer)
+    }
+}
