@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from .errors import Error
 __version__: str
 
 __all__ = [
+    "Array",
     "Basket",
     "Batch",
     "Batches",
@@ -74,6 +75,7 @@ class Numbers:
     """Numbers; the array's first dimension is the entry."""
 
     __match_args__ = ("array",)
+    def __new__(cls, array: NDArray[Any]) -> Self: ...
     @property
     def array(self) -> NDArray[Any]: ...
 
@@ -82,6 +84,7 @@ class List:
     """Entry ``i`` is ``content[offsets[i]:offsets[i + 1]]``."""
 
     __match_args__ = ("offsets", "content")
+    def __new__(cls, offsets: NDArray[np.int64], content: Column) -> Self: ...
     @property
     def offsets(self) -> NDArray[np.int64]: ...
     @property
@@ -92,6 +95,7 @@ class Strings:
     """Entry ``i`` is ``bytes[offsets[i]:offsets[i + 1]]``, in whatever encoding was written."""
 
     __match_args__ = ("offsets", "bytes")
+    def __new__(cls, offsets: NDArray[np.int64], encoded: NDArray[np.uint8]) -> Self: ...
     @property
     def offsets(self) -> NDArray[np.int64]: ...
     @property
@@ -102,6 +106,9 @@ class Record:
     """Fields of equal length."""
 
     __match_args__ = ("name", "length", "fields")
+    def __new__(
+        cls, name: str | None, length: int, fields: Sequence[tuple[str, Column]]
+    ) -> Self: ...
     @property
     def name(self) -> str | None:
         """The class; None for a leaf list."""
@@ -116,6 +123,7 @@ class Regular:
     """Entry ``i`` is ``content[i * size:(i + 1) * size]``."""
 
     __match_args__ = ("size", "length", "content")
+    def __new__(cls, size: int, length: int, content: Column) -> Self: ...
     @property
     def size(self) -> int: ...
     @property
@@ -128,6 +136,7 @@ class Optional:
     """Entry ``i`` is ``content[index[i]]``, or missing where that is -1."""
 
     __match_args__ = ("index", "content")
+    def __new__(cls, index: NDArray[np.int64], content: Column) -> Self: ...
     @property
     def index(self) -> NDArray[np.int64]: ...
     @property
@@ -156,6 +165,26 @@ class WithParameter:
     def content(self) -> Column: ...
 
 Column = Numbers | List | Strings | Record | Regular | Optional | Union | WithParameter
+
+@final
+class Array:
+    """One column, or a part of one, as it is written: a copy of the arrays that it was made of.
+
+    Raises:
+        InvalidArgumentError: where offsets, an index or lengths contradict each other.
+        UnsupportedError: for unions.
+    """
+
+    def __new__(cls, column: Column) -> Self: ...
+    def __len__(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def type(self) -> str:
+        """As Awkward spells it: ``var * float32``."""
+
+    def column(self) -> Column:
+        """The same again, in memory of its own."""
 
 #: From the deciding columns and the number of entries to which of these stay; called on any thread.
 Mask = Callable[[list[Column], int], NDArray[np.bool_]]

@@ -1,4 +1,5 @@
 //! Columns as NumPy arrays on the engine's own memory: each vector is moved, none is copied.
+//! Columns that Python makes are to be written.
 
 use std::sync::Arc;
 
@@ -11,54 +12,54 @@ use pyo3::prelude::*;
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Numbers {
     #[pyo3(get)]
-    array: Py<PyAny>,
+    pub array: Py<PyAny>,
 }
 
 /// Entry `i` is `content[offsets[i]:offsets[i + 1]]`.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct List {
     #[pyo3(get)]
-    offsets: Py<PyArray1<i64>>,
+    pub offsets: Py<PyArray1<i64>>,
     #[pyo3(get)]
-    content: Py<PyAny>,
+    pub content: Py<PyAny>,
 }
 
 /// Entry `i` is `bytes[offsets[i]:offsets[i + 1]]`.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Strings {
     #[pyo3(get)]
-    offsets: Py<PyArray1<i64>>,
+    pub offsets: Py<PyArray1<i64>>,
     #[pyo3(get)]
-    bytes: Py<PyArray1<u8>>,
+    pub bytes: Py<PyArray1<u8>>,
 }
 
 /// Fields of equal length, of objects of a class or, without one, of a leaf list.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Record {
-    class: Option<Arc<str>>,
+    pub class: Option<Arc<str>>,
     #[pyo3(get)]
-    length: usize,
-    fields: Vec<(String, Py<PyAny>)>,
+    pub length: usize,
+    pub fields: Vec<(String, Py<PyAny>)>,
 }
 
 /// Entry `i` is `content[i * size:(i + 1) * size]`.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Regular {
     #[pyo3(get)]
-    size: usize,
+    pub size: usize,
     #[pyo3(get)]
-    length: usize,
+    pub length: usize,
     #[pyo3(get)]
-    content: Py<PyAny>,
+    pub content: Py<PyAny>,
 }
 
 /// Entry `i` is `content[index[i]]`, or missing where that is -1.
 #[pyclass(frozen, module = "farroot._core")]
 pub struct Optional {
     #[pyo3(get)]
-    index: Py<PyArray1<i64>>,
+    pub index: Py<PyArray1<i64>>,
     #[pyo3(get)]
-    content: Py<PyAny>,
+    pub content: Py<PyAny>,
 }
 
 /// What arrays of shared offsets are views of.
@@ -70,7 +71,7 @@ struct Shared(#[allow(dead_code)] Arc<Vec<i64>>);
 pub struct WithParameter {
     parameter: &'static str,
     #[pyo3(get)]
-    content: Py<PyAny>,
+    pub content: Py<PyAny>,
 }
 
 /// Entry `i` is `contents[tags[i]][index[i]]`, or missing where the tag is -1.
@@ -79,12 +80,17 @@ pub struct Union {
     #[pyo3(get)]
     tags: Py<PyArray1<i8>>,
     #[pyo3(get)]
-    index: Py<PyArray1<i64>>,
+    pub index: Py<PyArray1<i64>>,
     contents: Vec<Py<PyAny>>,
 }
 
 #[pymethods]
 impl Numbers {
+    #[new]
+    fn new(array: Py<PyAny>) -> Self {
+        Numbers { array }
+    }
+
     #[classattr]
     fn __match_args__() -> (&'static str,) {
         ("array",)
@@ -93,6 +99,11 @@ impl Numbers {
 
 #[pymethods]
 impl List {
+    #[new]
+    fn new(offsets: Py<PyArray1<i64>>, content: Py<PyAny>) -> Self {
+        List { offsets, content }
+    }
+
     #[classattr]
     fn __match_args__() -> (&'static str, &'static str) {
         ("offsets", "content")
@@ -101,6 +112,11 @@ impl List {
 
 #[pymethods]
 impl Strings {
+    #[new]
+    fn new(offsets: Py<PyArray1<i64>>, encoded: Py<PyArray1<u8>>) -> Self {
+        Strings { offsets, bytes: encoded }
+    }
+
     #[classattr]
     fn __match_args__() -> (&'static str, &'static str) {
         ("offsets", "bytes")
@@ -109,6 +125,11 @@ impl Strings {
 
 #[pymethods]
 impl Regular {
+    #[new]
+    fn new(size: usize, length: usize, content: Py<PyAny>) -> Self {
+        Regular { size, length, content }
+    }
+
     #[classattr]
     fn __match_args__() -> (&'static str, &'static str, &'static str) {
         ("size", "length", "content")
@@ -117,6 +138,11 @@ impl Regular {
 
 #[pymethods]
 impl Optional {
+    #[new]
+    fn new(index: Py<PyArray1<i64>>, content: Py<PyAny>) -> Self {
+        Optional { index, content }
+    }
+
     #[classattr]
     fn __match_args__() -> (&'static str, &'static str) {
         ("index", "content")
@@ -151,6 +177,11 @@ impl WithParameter {
 
 #[pymethods]
 impl Record {
+    #[new]
+    fn new(name: Option<&str>, length: usize, fields: Vec<(String, Py<PyAny>)>) -> Self {
+        Record { class: name.map(Arc::from), length, fields }
+    }
+
     #[classattr]
     fn __match_args__() -> (&'static str, &'static str, &'static str) {
         ("name", "length", "fields")

@@ -28,6 +28,7 @@ mod request;
 mod runtime;
 mod steps;
 mod table;
+mod write;
 
 use pyo3::prelude::*;
 
@@ -71,6 +72,8 @@ mod _core {
     use super::steps::Batches;
     #[pymodule_export]
     use super::table::{Table, TreeIndex};
+    #[pymodule_export]
+    use super::write::Array;
 
     /// The version of the package.
     #[pymodule_export]

@@ -47,4 +47,5 @@ pub use read::tree::{Tree, columns::TreeColumns};
 pub use remote::{Config, Error, ErrorKind, Reader, Remote, Result};
 pub use rootfile::array::{Array, ArrayParameter, ListRef, Lists, Numbers, Offsets, Primitive};
 pub use rootfile::array::{RecordRef, ValueRef};
+pub use rootfile::write::EntryType;
 pub use rootfile::{object, tree::BranchId, tree::FriendPlace, tree::TreeIndex};

@@ -1,0 +1,1 @@
+"""What users have, as columns that can be written."""

@@ -1,0 +1,228 @@
+"""Arrays as columns for the engine: what users have, made to be of the column's type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import awkward as ak
+import numpy as np
+
+from .. import _core
+from ..errors import ArgumentTypeError, InvalidArgumentError, UnsupportedError
+from . import _types
+from ._arrow import from_arrow
+from ._types import Type
+
+if TYPE_CHECKING:
+    from .._core import Column
+
+
+def to_layout(array: Any) -> Any:
+    """An array of any library, or nested lists of Python, as a layout of Awkward.
+
+    Raises:
+        ArgumentTypeError: where no array can be made of it.
+        UnsupportedError: for numbers that ROOT has no type for.
+    """
+    if isinstance(array, (ak.Array, ak.contents.Content)):
+        layout = ak.to_layout(ak.materialize(array) if _is_virtual(array) else array)
+        return ak.to_backend(layout, "cpu", highlevel=False)
+    if isinstance(array, np.ndarray):
+        return _of_numpy(array)
+    if isinstance(array, Mapping):
+        fields = [to_layout(each) for each in array.values()]
+        return ak.contents.RecordArray(fields, [str(name) for name in array])
+    if hasattr(array, "__arrow_c_array__") or hasattr(array, "__arrow_c_stream__"):
+        return from_arrow(array)
+    if hasattr(array, "__array__"):
+        return _of_numpy(np.asarray(array))
+    return _of_lists(array)
+
+
+def _is_virtual(array: Any) -> bool:
+    return not getattr(ak.to_layout(array), "is_all_materialized", True)
+
+
+def _of_numpy(array: np.ndarray[Any, Any]) -> Any:
+    """A NumPy array, whose numbers may be in any order of bytes and memory."""
+    if array.ndim == 0:
+        raise ArgumentTypeError(f"one number, {array.item()!r}, where a column is an array")
+    if array.dtype.names is not None:
+        fields = [_of_numpy(array[name]) for name in array.dtype.names]
+        return ak.contents.RecordArray(fields, list(array.dtype.names), length=len(array))
+    if array.dtype.kind in "US":
+        return ak.to_layout(ak.from_numpy(array))
+    if array.dtype.kind == "O" or array.dtype.char == "T":
+        return _of_lists(array.tolist())
+    return ak.contents.NumpyArray(array.astype(_types.number(array.dtype), copy=False))
+
+
+def _of_lists(lists: Any) -> Any:
+    """Nested lists, or arrays in a list."""
+    try:
+        regular = np.asarray(lists)
+    except ValueError:
+        # Of several lengths.
+        pass
+    else:
+        if regular.size > 0 and regular.ndim > 0 and regular.dtype.kind in "biuf":
+            return _of_numpy(regular)
+    try:
+        return ak.to_layout(ak.from_iter(lists))
+    except Exception as error:
+        what = type(lists).__name__
+        raise ArgumentTypeError(f"a {what}, of which no array can be made: {error}") from None
+
+
+def type_of(layout: Any, has_options: bool = True) -> Type:
+    """The type of what a layout holds, as it is written: with what is not known as reals, and
+    numbers as ROOT has them.
+
+    Args:
+        has_options: Whether values may be missing.
+    """
+
+    def written(type_: Type) -> Type:
+        if _types.is_string(type_):
+            return _types.STRING
+        match type_:
+            case ak.types.UnknownType():
+                return ak.types.NumpyType("float64")
+            case ak.types.NumpyType():
+                return ak.types.NumpyType(_types.number(np.dtype(type_.primitive)).name)
+            case ak.types.ListType():
+                return ak.types.ListType(written(type_.content))
+            case ak.types.RegularType():
+                return ak.types.RegularType(written(type_.content), type_.size)
+            case ak.types.OptionType():
+                content = written(type_.content)
+                return ak.types.OptionType(content) if has_options else content
+            case ak.types.RecordType():
+                contents = [written(each) for each in type_.contents]
+                return ak.types.RecordType(contents, type_.fields, parameters=type_.parameters)
+        raise UnsupportedError(f"values of several types in one column ({type_}) are not written")
+
+    return written(layout.form.type)
+
+
+def to_column(layout: Any, type_: Type) -> Column:
+    """A layout as a column of this type.
+
+    Numbers of another type are taken where none changes by it.
+
+    Raises:
+        InvalidArgumentError: where it is of another type.
+    """
+    if layout.is_indexed and not layout.is_option:
+        layout = layout.project()
+    if isinstance(type_, ak.types.OptionType):
+        return _optional(layout, type_)
+    if layout.is_option:
+        missing = np.flatnonzero(layout.mask_as_bool(valid_when=False))
+        if len(missing):
+            how = "ak.fill_none gives them a value, and an RNTuple can hold them"
+            raise InvalidArgumentError(f"{len(missing)} missing values, of type {type_}: {how}")
+        return to_column(layout.project(), type_)
+    if layout.is_unknown:
+        layout = _types.empty(type_)
+    if _types.is_string(type_):
+        return _strings(layout, type_)
+    match type_:
+        case ak.types.NumpyType() if layout.is_numpy and layout.purelist_depth == 1:
+            return _core.Numbers(_cast(layout.data, np.dtype(type_.primitive)))
+        case ak.types.RegularType():
+            return _regular(layout, type_)
+        case ak.types.ListType() if _is_list(layout):
+            offsets, content = _offsets(layout)
+            return _core.List(offsets, to_column(content, type_.content))
+        case ak.types.RecordType() if layout.is_record:
+            return _record(layout, type_)
+    raise _other_type(layout, type_)
+
+
+def _is_list(layout: Any) -> bool:
+    if layout.parameter("__array__") in ("string", "bytestring"):
+        return False
+    return bool(layout.is_list or (layout.is_numpy and layout.purelist_depth > 1))
+
+
+def _offsets(layout: Any) -> tuple[Any, Any]:
+    """Offsets from zero on, and just the content that they have."""
+    if layout.is_numpy:
+        layout = layout.to_RegularArray()
+    layout = layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets.data)
+    return offsets, layout.content[: offsets[-1]]
+
+
+def _optional(layout: Any, type_: Any) -> Column:
+    if not layout.is_option:
+        index = np.arange(len(layout), dtype=np.int64)
+        return _core.Optional(index, to_column(layout, type_.content))
+    layout = layout.to_IndexedOptionArray64()
+    index = np.asarray(layout.index.data)
+    # Awkward takes every negative number for a missing value.
+    return _core.Optional(np.maximum(index, -1), to_column(layout.content, type_.content))
+
+
+def _strings(layout: Any, type_: Type) -> Column:
+    if not (layout.is_list and _types.is_string(layout)):
+        raise _other_type(layout, type_)
+    offsets, characters = _offsets(layout)
+    return _core.Strings(offsets, np.asarray(characters.data))
+
+
+def _record(layout: Any, type_: Any) -> Column:
+    names, has = list(type_.fields), list(layout.fields)
+    if set(names) != set(has):
+        raise _other_type(layout, type_)
+    contents = zip(names, type_.contents, strict=True)
+    fields = [(name, to_column(layout[name], content)) for name, content in contents]
+    return _core.Record(layout.parameter("__record__"), len(layout), fields)
+
+
+def _regular(layout: Any, type_: Any) -> Column:
+    """Lists of one length; numbers in them are one array with an inner shape."""
+    if not _is_list(layout):
+        raise _other_type(layout, type_)
+    if layout.is_numpy and layout.data.shape[1:] == _shape(type_):
+        return _core.Numbers(_cast(layout.data, np.dtype(_innermost(type_).primitive)))
+    entries, size = len(layout), type_.size
+    offsets, content = _offsets(layout)
+    if not np.array_equal(offsets, np.arange(entries + 1) * size):
+        raise _other_type(layout, type_)
+    column = to_column(content, type_.content)
+    if isinstance(column, _core.Numbers) and size > 0:
+        return _core.Numbers(column.array.reshape(entries, size, *column.array.shape[1:]))
+    return _core.Regular(size, entries, column)
+
+
+def _shape(type_: Type) -> tuple[int, ...]:
+    """Lengths of lists that are of one length each."""
+    if isinstance(type_, ak.types.RegularType) and not _types.is_string(type_):
+        return (type_.size, *_shape(type_.content))
+    return ()
+
+
+def _innermost(type_: Any) -> Any:
+    return _innermost(type_.content) if isinstance(type_, ak.types.RegularType) else type_
+
+
+def _cast(numbers: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Numbers as those of another type, where none of them changes but by rounding of reals."""
+    if numbers.dtype.kind in "mMc":
+        _types.number(numbers.dtype)
+    if numbers.dtype == dtype:
+        return numbers
+    with np.errstate(all="ignore"):
+        cast = numbers.astype(dtype)
+    rounds = numbers.dtype.kind == dtype.kind == "f"
+    if not (rounds or np.can_cast(numbers.dtype, dtype)) and not np.array_equal(cast, numbers):
+        changed = numbers[cast != numbers].flat[0]
+        raise InvalidArgumentError(f"{changed} of {numbers.dtype} does not fit into {dtype}")
+    return cast
+
+
+def _other_type(layout: Any, type_: Type) -> InvalidArgumentError:
+    return InvalidArgumentError(f"entries of type {layout.form.type}, the column has {type_}")

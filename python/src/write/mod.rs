@@ -1,0 +1,5 @@
+//! Writing: columns from Python to the engine, and files, trees and RNTuples that are written.
+
+mod array;
+
+pub use array::Array;
