@@ -273,6 +273,14 @@ impl File {
         read().map_err(|error: Error| error.within(&key.name))
     }
 
+    /// The content in the record of a key, decompressed.
+    ///
+    /// # Errors
+    /// `Corrupt` where the record is not that of the key, or does not decompress.
+    pub(crate) fn content_in(&self, key: &Key, record: &Bytes) -> Result<Bytes> {
+        content(record, key).map_err(|error| error.within(&key.name))
+    }
+
     /// Whether the key's object is neither a table nor a directory, which are read in ways of their
     /// own.
     pub fn is_object(&self, key: &Key) -> bool {

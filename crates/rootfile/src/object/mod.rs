@@ -75,6 +75,7 @@ pub struct Unread {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Objects {
     objects: Vec<Object>,
+    links: Vec<u32>,
 }
 
 impl ObjectId {
@@ -93,6 +94,12 @@ impl Objects {
     /// All objects whose bytes were skipped because nothing says how to read them.
     pub fn unread_objects(&self) -> impl Iterator<Item = ObjectRef<'_>> {
         self.iter().filter(|object| object.unread().is_some())
+    }
+
+    /// Where in the content classes and objects are referred to by their places, four bytes each:
+    /// these numbers grow with the key in front.
+    pub fn links(&self) -> &[u32] {
+        &self.links
     }
 
     /// All objects, the record's own first.

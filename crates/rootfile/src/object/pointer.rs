@@ -4,6 +4,7 @@ use super::Value;
 use super::reader::{ClassRef, ObjectReader, Reference};
 use crate::cursor::Cursor;
 use crate::error::Result;
+use crate::memory;
 use crate::types::framing::{BYTE_COUNT, CLASS_MASK, MAP_OFFSET, NEW_CLASS};
 
 /// Names of template classes are long; this is beyond any.
@@ -15,11 +16,13 @@ impl ObjectReader<'_> {
         let own_reference = self.reference_at(cursor)?;
         let first = cursor.u32()?;
         if first == NEW_CLASS || first & BYTE_COUNT == 0 {
+            self.link(first, own_reference)?;
             return self.tagged(first, None, None, cursor);
         }
         let mut content = cursor.split((first & !BYTE_COUNT) as usize)?;
         let tag_reference = self.reference_at(&content)?;
         let tag = content.u32()?;
+        self.link(tag, tag_reference)?;
         let references = Some((own_reference, tag_reference));
         self.tagged(tag, references, Some(cursor), &mut content)
     }
@@ -80,6 +83,16 @@ impl ObjectReader<'_> {
             .ok()
             .and_then(|position| position.checked_add(self.key_len)?.checked_add(MAP_OFFSET))
             .ok_or_else(|| cursor.corrupt("a record too long for references"))
+    }
+
+    /// Keeps the place of a tag that refers to another one.
+    fn link(&mut self, tag: u32, reference: u32) -> Result<()> {
+        let target = tag & !CLASS_MASK;
+        if tag != NEW_CLASS && target > self.key_len.saturating_add(1) {
+            memory::room(&mut self.links, 1)?;
+            self.links.push(reference.saturating_sub(self.key_len.saturating_add(MAP_OFFSET)));
+        }
+        Ok(())
     }
 
     pub(super) fn refer(&mut self, reference: u32, target: Reference) {

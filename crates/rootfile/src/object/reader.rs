@@ -80,6 +80,7 @@ pub fn read_object_at(
         objects: Vec::new(),
         references: BTreeMap::new(),
         next_reference: ROOT_REFERENCE,
+        links: Vec::new(),
         key_len: u32::try_from(key_len).unwrap_or(u32::MAX),
         depth: 0,
         values_left: VALUES_MAX,
@@ -94,7 +95,7 @@ pub fn read_object_at(
         Some(collection) => reader.whole_collection(id, &class, &collection, cursor)?,
         None => reader.whole(id, &class, cursor)?,
     }
-    Ok(Objects { objects: reader.objects })
+    Ok(Objects { objects: reader.objects, links: reader.links })
 }
 
 /// The version in front of an object, and where the object ends.
@@ -140,6 +141,8 @@ pub(super) struct ObjectReader<'s> {
     pub(super) references: BTreeMap<u32, Reference>,
     /// Reference of the next class or object without a byte count.
     pub(super) next_reference: u32,
+    /// Where references stand.
+    pub(super) links: Vec<u32>,
     pub(super) key_len: u32,
     depth: u32,
     values_left: usize,

@@ -27,6 +27,7 @@ pub mod compression;
 pub mod file;
 pub mod infos;
 pub mod key;
+pub mod objects;
 pub mod rows;
 pub mod schema;
 pub mod table;
@@ -38,4 +39,6 @@ pub use file::{DirectoryId, FileOptions, FileWriter, TableId, Write};
 pub use infos::Infos;
 pub use key::KeyHead;
 pub use schema::{EntryType, TableColumn};
-pub use table::{Encode, Encoded, Finished, RecordPlace, TableWriter, Work, WritableObject};
+pub use table::{
+    Encode, Encoded, Finished, RecordPlace, Stored, TableWriter, Work, WritableObject,
+};

@@ -84,6 +84,24 @@ pub trait WritableObject: Send + Sync {
     fn is_compressible(&self) -> bool {
         true
     }
+
+    /// What is stored behind a key of that length in place of what `write` appends: the bytes of
+    /// a record that is copied. `None` of objects that are written.
+    ///
+    /// # Errors
+    /// Where the record cannot stand behind a key of that length.
+    fn stored(&self, _key_len: usize) -> Result<Option<Stored>> {
+        Ok(None)
+    }
+}
+
+/// The content of a record as another file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Compressed where it is shorter than the content.
+    pub payload: Bytes,
+    /// Bytes before compression (`fObjlen`).
+    pub content_len: usize,
 }
 
 /// A table that entries are added to: a tree or an RNTuple.

@@ -163,7 +163,7 @@ impl FileWriter {
         list.u32(directory.keys.len() as u32);
         directory.keys.iter().for_each(|(_, key)| list.bytes(key));
         let (len, start) = (list.len(), self.end);
-        self.place_record(id, head, list.into_vec(), len, false)?;
+        self.place_record(id, head, list.into_vec().into(), len, false)?;
         Ok((self.end - start) as usize)
     }
 

@@ -3,7 +3,7 @@
 mod directory;
 mod tail;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::buffer::Buffer;
 use super::compression::{Compression, Encoders};
 use super::infos::Infos;
 use super::key::KeyHead;
-use super::table::{Encoded, RecordPlace, TableWriter, Work, WritableObject};
+use super::table::{Encoded, RecordPlace, Stored, TableWriter, Work, WritableObject};
 use crate::array::Array;
 use crate::error::{Error, Result};
 use directory::OpenDirectory;
@@ -277,12 +277,21 @@ impl FileWriter {
         let head = self.key_head(named.directory, named.object.class(), &named.name);
         let head = KeyHead { title: named.object.title().to_owned(), ..head };
         // References in the object count from its key, whose length is known only here.
-        let mut buffer = Buffer::behind_key(head.len(self.end));
-        named.object.write(&mut buffer);
-        let content = buffer.into_vec();
+        let key_len = head.len(self.end);
+        let content = match named.object.stored(key_len)? {
+            Some(Stored { payload, content_len }) if payload.len() < content_len => {
+                return self.place_record(named.directory, head, payload, content_len, true);
+            }
+            Some(Stored { payload, .. }) => payload,
+            None => {
+                let mut buffer = Buffer::behind_key(key_len);
+                named.object.write(&mut buffer);
+                buffer.into_vec().into()
+            }
+        };
         let mut payload = Vec::new();
         self.encoders.compress(named.compression, &content, &mut payload)?;
-        self.place_record(named.directory, head, payload, content.len(), true)
+        self.place_record(named.directory, head, payload.into(), content.len(), true)
     }
 
     /// The key of a record in a directory, listed under the next cycle of its name.
@@ -303,7 +312,7 @@ impl FileWriter {
         &mut self,
         directory: DirectoryId,
         head: KeyHead,
-        payload: Vec<u8>,
+        payload: Bytes,
         content_len: usize,
         is_listed: bool,
     ) -> Result<()> {
@@ -314,7 +323,7 @@ impl FileWriter {
         if is_listed {
             self.directories[directory.0].list(&head.name, head.cycle, key.clone());
         }
-        self.emit(vec![key, payload.into()], false);
+        self.emit(vec![key, payload], false);
         Ok(())
     }
 

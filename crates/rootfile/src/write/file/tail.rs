@@ -90,7 +90,7 @@ impl FileWriter {
         let mut payload = Vec::new();
         self.encoders.compress(self.options.compression, &content, &mut payload)?;
         let offset = self.end;
-        self.place_record(DirectoryId::TOP, head, payload, content.len(), false)?;
+        self.place_record(DirectoryId::TOP, head, payload.into(), content.len(), false)?;
         Ok(Span { offset, len: self.end - offset })
     }
 
@@ -115,7 +115,7 @@ impl FileWriter {
         list.u16(if long { 1001 } else { 1 });
         write_offset(&mut list, long, end);
         write_offset(&mut list, long, last);
-        self.place_record(DirectoryId::TOP, head, list.into_vec(), len, false)?;
+        self.place_record(DirectoryId::TOP, head, list.into_vec().into(), len, false)?;
         Ok(Span { offset, len: self.end - offset })
     }
 

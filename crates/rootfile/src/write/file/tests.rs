@@ -28,13 +28,13 @@ impl WritableObject for Text {
     }
 }
 
-fn options() -> FileOptions {
+pub fn options() -> FileOptions {
     let compression = Compression::new(CompressionAlgorithm::Zstd, 5);
     FileOptions { name: "f.root".into(), title: String::new(), compression, uuid: 7, datime: 9 }
 }
 
 /// All writes of a file, at their places.
-fn written(mut file: FileWriter) -> Bytes {
+pub fn written(mut file: FileWriter) -> Bytes {
     let mut bytes = Vec::new();
     file.close();
     while let Some(write) = file.poll_write().unwrap() {
@@ -47,7 +47,7 @@ fn written(mut file: FileWriter) -> Bytes {
     bytes.into()
 }
 
-fn opened(bytes: &Bytes) -> (File, Known) {
+pub fn opened(bytes: &Bytes) -> (File, Known) {
     let mut known = Known::new(Some(bytes.len() as u64));
     known.supply(0, bytes.clone());
     match File::open(&known).unwrap() {

@@ -1,0 +1,26 @@
+//! What is written is read by ROOT and uproot, with the same values and without a warning.
+#![allow(clippy::disallowed_methods, reason = "tests run programs")]
+
+use std::path::Path;
+use std::process::Command;
+
+/// Runs a program that must succeed and say nothing.
+fn quietly(program: impl AsRef<std::ffi::OsStr>, arguments: &[&Path]) {
+    let done = Command::new(program).args(arguments).output().expect("it runs");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && said.is_empty(), "{said}");
+}
+
+#[test]
+fn objects_are_read_by_root_and_uproot() {
+    let test = std::env::current_exe().expect("a path");
+    let example = test.ancestors().nth(2).expect("a folder").join("examples").join("write_objects");
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("objects.root");
+    quietly(&example, &[&file]);
+    let Ok(python) = std::env::var("FARROOT_PYTHON") else {
+        eprintln!("SKIPPED: FARROOT_PYTHON names no Python with ROOT or uproot");
+        return;
+    };
+    let oracle = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/objects.py");
+    quietly(python, &[Path::new(oracle), &file]);
+}
