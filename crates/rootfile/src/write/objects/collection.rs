@@ -43,7 +43,7 @@ impl WritableObject for ObjectList {
     }
 
     fn write(&self, to: &mut Buffer) {
-        let count = to.begin(if self.kind == ListKind::ObjectList { 5 } else { 3 });
+        let count = to.begin(if self.kind == ListKind::List { 5 } else { 3 });
         to.tobject(BITS);
         to.string(&self.name);
         to.u32(self.items.len() as u32);
@@ -53,7 +53,7 @@ impl WritableObject for ObjectList {
         }
         for item in &self.items {
             to.pointed(item.class(), |to| item.write(to));
-            if self.kind == ListKind::ObjectList {
+            if self.kind == ListKind::List {
                 // How it is drawn.
                 to.string("");
             }
