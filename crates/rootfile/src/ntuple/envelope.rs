@@ -24,7 +24,7 @@ pub(super) const CHECKSUM_LEN: usize = 8;
 
 /// What an envelope holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EnvelopeKind {
+pub(crate) enum EnvelopeKind {
     Header = 1,
     Footer = 2,
     PageList = 3,

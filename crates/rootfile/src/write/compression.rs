@@ -10,6 +10,12 @@ const BLOCK_LEN_MAX: usize = 0xff_ffff;
 /// ROOT does not try to compress less.
 const CONTENT_LEN_MIN: usize = 11;
 
+/// Levels of ZSTD's library that are tried in place of a higher one. Those between are slower than
+/// the one below, and no smaller, on what files hold.
+const LEVELS_TRIED: [i32; 3] = [1, 5, 7];
+/// What a lower level may add to the size: one of so many bytes.
+const EXCESS_MAX: usize = 200;
+
 /// What compresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompressionAlgorithm {
@@ -69,6 +75,13 @@ impl Compression {
         algorithm * 100 + u32::from(self.level)
     }
 
+    /// Whether it stands for files of ROOT's size, at whichever level gives that: see
+    /// [`Encoders::lowest_level`].
+    pub fn is_class(self) -> bool {
+        let tried = self.library_level() > LEVELS_TRIED[0];
+        self.algorithm == CompressionAlgorithm::Zstd && self.exact.is_none() && tried
+    }
+
     /// The level of the algorithm's library (ROOT passes twice its own to ZSTD).
     pub fn library_level(self) -> i32 {
         self.exact.unwrap_or(match self.algorithm {
@@ -119,6 +132,31 @@ impl Encoders {
             to.extend_from_slice(content);
         }
         Ok(())
+    }
+
+    /// The lowest level that makes of a column's sample what the level of that compression does, up
+    /// to 0.5 % in size: most columns of reals need no high one. Compressions that name their level
+    /// themselves are left as they are.
+    ///
+    /// # Errors
+    /// As [`Encoders::compress`].
+    pub fn lowest_level(&mut self, compression: Compression, sample: &[u8]) -> Result<Compression> {
+        if !compression.is_class() {
+            return Ok(compression);
+        }
+        let mut payload = Vec::new();
+        self.compress(compression, sample, &mut payload)?;
+        let most = payload.len() + payload.len() / EXCESS_MAX;
+        let level = compression.library_level();
+        for lower in LEVELS_TRIED.into_iter().filter(|lower| *lower < level) {
+            let lower = Compression { exact: Some(lower), ..compression };
+            payload.clear();
+            self.compress(lower, sample, &mut payload)?;
+            if payload.len() <= most {
+                return Ok(lower);
+            }
+        }
+        Ok(Compression { exact: Some(level), ..compression })
     }
 
     /// One block; `false` where it does not fit into one.
@@ -194,6 +232,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn the_lowest_level_that_is_as_good() {
+        let mut encoders = Encoders::default();
+        let compression = Compression::of_number(505).unwrap();
+        let text: String = (0..20_000u32).map(|n| format!("{} ", n * n % 977)).collect();
+        for sample in [text.as_bytes(), &[0; 10_000]] {
+            let mut len = |level: i32| {
+                let mut payload = Vec::new();
+                let exact = Compression { exact: Some(level), ..compression };
+                encoders.compress(exact, sample, &mut payload).unwrap();
+                payload.len()
+            };
+            let most = len(10) * 201 / 200;
+            let lowest = [1, 5, 7, 10].into_iter().find(|level| len(*level) <= most);
+            let chosen = encoders.lowest_level(compression, sample).unwrap();
+            assert_eq!((chosen.exact, chosen.number()), (lowest, 505));
+        }
+        let exact = Compression { exact: Some(9), ..compression };
+        assert_eq!(encoders.lowest_level(exact, text.as_bytes()).unwrap(), exact);
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub mod compression;
 pub mod file;
 pub mod infos;
 pub mod key;
+pub mod ntuple;
 pub mod objects;
 pub mod rows;
 pub mod schema;
@@ -38,6 +39,7 @@ pub use compression::{Compression, CompressionAlgorithm, Encoders};
 pub use file::{DirectoryId, FileOptions, FileWriter, TableId, Write};
 pub use infos::Infos;
 pub use key::KeyHead;
+pub use ntuple::{RNTupleOptions, RNTupleWriter, RealStorage};
 pub use schema::{EntryType, TableColumn};
 pub use table::{
     Encode, Encoded, Finished, RecordPlace, Stored, TableWriter, Work, WritableObject,

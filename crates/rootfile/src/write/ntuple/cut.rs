@@ -1,0 +1,225 @@
+//! Where clusters and pages end: a matter of the entries alone.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::options::RNTupleOptions;
+use super::schema::StoredColumn;
+use super::way::{self, ElementsOf};
+use super::work::{self, Chunk, PageRun};
+use crate::array::Array;
+use crate::error::Result;
+use crate::write::rows::{ColumnRun, Rows};
+use crate::write::schema::{EntryType, TableColumn};
+
+/// Bytes of pages that one thread encodes at a time, about.
+const RUN_LEN: usize = 4 << 20;
+
+/// The entries that have come, and what has become of them.
+#[derive(Debug)]
+pub(super) struct Cutter {
+    types: Vec<(String, EntryType)>,
+    rows: Rows,
+    columns: Vec<Arc<StoredColumn>>,
+    /// First entry of the cluster that is open, and bits in front of it.
+    start: Mark,
+    /// After each time that entries came.
+    marks: VecDeque<Mark>,
+    /// Bits after which a cluster ends.
+    cluster_bits: u64,
+    page_bits: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Mark {
+    entry: u64,
+    /// Of all elements in front of it.
+    bits: u64,
+}
+
+impl Cutter {
+    pub fn new(
+        columns: Vec<TableColumn>,
+        stored: Vec<Arc<StoredColumn>>,
+        options: &RNTupleOptions,
+    ) -> Self {
+        let types = columns.iter().map(|column| (column.name.clone(), column.entry.clone()));
+        let types = types.collect();
+        let listed = columns
+            .into_iter()
+            .map(|column| TableColumn { entry: way::listed(&column.entry), ..column });
+        Cutter {
+            types,
+            rows: Rows::new(listed.collect()),
+            columns: stored,
+            start: Mark::default(),
+            marks: VecDeque::new(),
+            cluster_bits: options.cluster_bytes.max(1).saturating_mul(8),
+            page_bits: options.page_bytes.max(1).saturating_mul(8),
+        }
+    }
+
+    /// Takes entries.
+    ///
+    /// # Errors
+    /// As [`Rows::push`]; nothing is then taken.
+    pub fn push(&mut self, arrays: Vec<Arc<Array>>) -> Result<()> {
+        let mut listed = Vec::with_capacity(arrays.len());
+        for (at, array) in arrays.into_iter().enumerate() {
+            let Some((name, entry)) = self.types.get(at) else {
+                listed.push(array);
+                continue;
+            };
+            let changed = entry.check(&array).and_then(|()| way::with_lists(&array));
+            let changed = changed.map_err(|error| error.within(name))?;
+            listed.push(changed.map_or(array, Arc::new));
+        }
+        let before = self.rows.end();
+        self.rows.push(listed.clone())?;
+        let added = (self.rows.end() - before) as usize;
+        let last = self.marks.back().unwrap_or(&self.start);
+        let mut bits = last.bits;
+        for column in &self.columns {
+            let (_, range) = column.way.elements(&listed[column.top], 0..added)?;
+            bits += range.len() as u64 * u64::from(column.bits);
+        }
+        self.marks.push_back(Mark { entry: self.rows.end(), bits });
+        Ok(())
+    }
+
+    /// The entries of the next cluster that is full; of a last one that is not, where no more come.
+    pub fn next_cluster(&mut self, is_closed: bool) -> Result<Option<Range<u64>>> {
+        let goal = self.start.bits.saturating_add(self.cluster_bits);
+        let full = self.marks.partition_point(|mark| mark.bits < goal);
+        let end = match self.marks.get(full) {
+            Some(last) => {
+                let front = full.checked_sub(1).map_or(self.start, |at| self.marks[at]);
+                self.end_between(front, *last, goal)?
+            }
+            None if is_closed && self.rows.end() > self.start.entry => {
+                *self.marks.back().unwrap_or(&self.start)
+            }
+            None => return Ok(None),
+        };
+        let entries = self.start.entry..end.entry;
+        self.start = end;
+        while self.marks.front().is_some_and(|mark| mark.entry <= end.entry) {
+            self.marks.pop_front();
+        }
+        Ok(Some(entries))
+    }
+
+    /// The first entry behind which there are as many bits.
+    fn end_between(&mut self, front: Mark, last: Mark, goal: u64) -> Result<Mark> {
+        let (mut low, mut high) = (front.entry + 1, last);
+        while low < high.entry {
+            let middle = low + (high.entry - low) / 2;
+            let bits = front.bits + self.bits(front.entry..middle)?;
+            if bits >= goal {
+                high = Mark { entry: middle, bits };
+            } else {
+                low = middle + 1;
+            }
+        }
+        Ok(high)
+    }
+
+    fn bits(&mut self, entries: Range<u64>) -> Result<u64> {
+        let mut bits = 0;
+        for column in &self.columns {
+            for piece in self.rows.run(column.top, entries.clone()).pieces {
+                let (_, range) = column.way.elements(&piece.array, piece.entries)?;
+                bits += range.len() as u64 * u64::from(column.bits);
+            }
+        }
+        Ok(bits)
+    }
+
+    /// The pages of a cluster, which is then forgotten.
+    pub fn page_runs(
+        &mut self,
+        entries: Range<u64>,
+        options: &RNTupleOptions,
+    ) -> Result<Vec<PageRun>> {
+        let mut runs = Vec::new();
+        for (column, stored) in self.columns.iter().enumerate() {
+            let chunks = chunks(stored, &self.rows.run(stored.top, entries.clone()))?;
+            let elements = chunks.iter().map(|chunk| chunk.len).sum();
+            let bits = usize::from(stored.bits);
+            let mut first = 0;
+            for pages in pages(elements, bits, self.page_bits) {
+                let count = pages.iter().sum();
+                let chunks = work::part(&chunks, first, count);
+                first += count;
+                runs.push(PageRun {
+                    column,
+                    stored: stored.clone(),
+                    chunks,
+                    pages,
+                    compression: options.compression,
+                    is_trial: false,
+                    checksums: options.checksums,
+                });
+            }
+        }
+        self.rows.drop_before(entries.end);
+        Ok(runs)
+    }
+
+    /// Entries that have come.
+    pub fn entries(&self) -> u64 {
+        self.rows.end()
+    }
+
+    pub fn held_bytes(&self) -> usize {
+        self.rows.held_bytes()
+    }
+}
+
+/// The elements of a column in a cluster.
+fn chunks(stored: &StoredColumn, run: &ColumnRun) -> Result<Vec<Chunk>> {
+    let mut chunks = Vec::with_capacity(run.pieces.len());
+    let mut items = 0;
+    for piece in &run.pieces {
+        let (elements, range) = stored.way.elements(&piece.array, piece.entries.clone())?;
+        let shift = match elements {
+            ElementsOf::Ends(offsets) => {
+                let shift = items - offsets[range.start];
+                items += offsets[range.end] - offsets[range.start];
+                shift
+            }
+            ElementsOf::Numbers(_) | ElementsOf::Bytes(_) => 0,
+        };
+        let array = piece.array.clone();
+        chunks.push(Chunk { array, start: range.start, len: range.len(), shift });
+    }
+    Ok(chunks)
+}
+
+/// ElementsOf of each page, in runs of pages for one thread. Pages are about equally long.
+fn pages(elements: usize, bits: usize, page_bits: usize) -> Vec<Vec<usize>> {
+    let most = (page_bits / bits).clamp(1, i32::MAX as usize);
+    let count = elements.div_ceil(most).max(1);
+    let each = elements.div_ceil(count).max(1);
+    let per_run = (RUN_LEN * 8 / (each * bits)).max(1);
+    let pages: Vec<usize> =
+        (0..elements).step_by(each).map(|first| each.min(elements - first)).collect();
+    pages.chunks(per_run).map(<[usize]>::to_vec).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_page_is_much_shorter_than_the_others() {
+        assert_eq!(pages(0, 32, 1 << 20), Vec::<Vec<usize>>::new());
+        assert_eq!(pages(10, 32, 10 * 32), [[10]]);
+        assert_eq!(pages(11, 32, 10 * 32), [[6, 5]]);
+        assert_eq!(pages(3, 96, 8), [[1, 1, 1]]);
+        let many = pages(10 << 20, 64, 8 << 20);
+        assert_eq!(many.iter().map(Vec::len).sum::<usize>(), 80);
+        assert!(many.len() >= 20 && many.iter().flatten().sum::<usize>() == 10 << 20);
+    }
+}

@@ -1,0 +1,82 @@
+//! A schema as header and footer have it (read in [`crate::ntuple::schema`]).
+//!
+//! (Source: ROOT, `BinaryFormatSpecification.md`, "Header Envelope".)
+
+use super::envelope::EnvelopeWriter;
+use crate::ntuple::{Column, EnvelopeKind, Field, Role, Schema};
+
+const FIELD_REPETITIVE: u16 = 1;
+const FIELD_PROJECTED: u16 = 2;
+const COLUMN_RANGE: u16 = 2;
+
+/// The header's envelope, and its checksum.
+pub(super) fn header(schema: &Schema) -> (Vec<u8>, u64) {
+    let mut to = EnvelopeWriter::new(EnvelopeKind::Header);
+    to.u64(0);
+    to.string(&schema.name);
+    to.string(&schema.description);
+    to.string(&schema.writer);
+    describe(schema, &mut to);
+    to.finish()
+}
+
+/// Appends fields, columns, and which columns projected fields show.
+pub(super) fn describe(schema: &Schema, to: &mut EnvelopeWriter) {
+    to.list(schema.fields.len(), |to| {
+        schema.fields.iter().zip(0..).for_each(|(each, id)| to.record(|to| field(each, id, to)));
+    });
+    to.list(schema.columns.len(), |to| {
+        schema.columns.iter().for_each(|each| to.record(|to| column(each, to)));
+    });
+    let projected = schema.fields.iter().zip(0u32..).filter(|(field, _)| field.source.is_some());
+    let aliases: Vec<(u32, u32)> = projected
+        .flat_map(|(field, id)| field.columns.iter().map(move |column| (*column, id)))
+        .collect();
+    to.list(aliases.len(), |to| {
+        for (column, field) in aliases {
+            to.record(|to| {
+                to.u32(column);
+                to.u32(field);
+            });
+        }
+    });
+    // No objects in ROOT's streamer form, no information about their types.
+    to.list(0, |_| ());
+}
+
+fn field(field: &Field, id: u32, to: &mut EnvelopeWriter) {
+    to.u32(field.field_version);
+    to.u32(field.type_version);
+    to.u32(field.parent.unwrap_or(id));
+    to.u16(match field.role {
+        Role::Leaf => 0,
+        Role::Collection => 1,
+        Role::Record => 2,
+        Role::Variant => 3,
+        Role::Streamer => 4,
+        Role::Unknown(role) => role,
+    });
+    let repetitive = field.array_size.map_or(0, |_| FIELD_REPETITIVE);
+    to.u16(repetitive | field.source.map_or(0, |_| FIELD_PROJECTED));
+    for text in [&field.name, &field.typename, &field.type_alias, &field.description] {
+        to.string(text);
+    }
+    if let Some(size) = field.array_size {
+        to.u64(size);
+    }
+    if let Some(source) = field.source {
+        to.u32(source);
+    }
+}
+
+fn column(column: &Column, to: &mut EnvelopeWriter) {
+    to.u16(column.kind);
+    to.u16(column.bits);
+    to.u32(column.field);
+    to.u16(column.range.map_or(0, |_| COLUMN_RANGE));
+    to.u16(column.representation);
+    if let Some((min, max)) = column.range {
+        to.f64(min);
+        to.f64(max);
+    }
+}

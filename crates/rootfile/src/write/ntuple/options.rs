@@ -1,0 +1,52 @@
+//! What a caller decides about an RNTuple.
+
+use crate::write::compression::{Compression, CompressionAlgorithm};
+
+/// How an RNTuple is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RNTupleOptions {
+    /// What a reader is told about it.
+    pub description: String,
+    pub compression: Compression,
+    /// A cluster ends with the entry that brings it to so many bytes, before compression.
+    pub cluster_bytes: u64,
+    /// Pages have at most so many bytes, before compression.
+    pub page_bytes: usize,
+    /// Whether each page ends with its checksum.
+    pub checksums: bool,
+    /// Longest record; longer payloads are in several.
+    pub max_key_size: u64,
+    /// What the number of a list's items is called, where a field of its own shows it: `n{name}`.
+    pub counter_name: Option<String>,
+    /// How some reals are stored, by the names that lead to them: `Muon.pt`.
+    pub reals: Vec<(String, RealStorage)>,
+}
+
+/// Reals with fewer bits in the file than in memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum RealStorage {
+    /// Single precision (`Double32_t`, where they are doubles).
+    Single,
+    /// Half precision.
+    Half,
+    /// The highest 10 to 31 bits of single precision.
+    Truncated { bits: u32 },
+    /// One of the `2^bits` values from `min` to `max` at equal distances; of 1 to 32 bits. Others
+    /// are refused.
+    Quantised { bits: u32, min: f64, max: f64 },
+}
+
+impl Default for RNTupleOptions {
+    fn default() -> Self {
+        RNTupleOptions {
+            description: String::new(),
+            compression: Compression::new(CompressionAlgorithm::Zstd, 5),
+            cluster_bytes: 64 << 20,
+            page_bytes: 1 << 20,
+            checksums: true,
+            max_key_size: 1 << 30,
+            counter_name: None,
+            reals: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The pages of a cluster, from encoded to placed.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use twox_hash::XxHash3_64;
+
+use super::records::Records;
+use super::work::PageFacts;
+use crate::error::Result;
+
+/// A page that has a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct PlacedPage {
+    pub elements: usize,
+    pub offset: u64,
+    /// Bytes without its checksum.
+    pub stored: usize,
+}
+
+/// The pages of one cluster. Equal ones are stored once.
+#[derive(Debug, Default)]
+pub(super) struct ClusterPages {
+    /// By column, and there one after the other.
+    pages: BTreeMap<usize, Vec<HeldPage>>,
+    /// Each with its checksum.
+    stored: Vec<Bytes>,
+    /// Where among them bytes of that hash and length are.
+    known: BTreeMap<(u64, usize), usize>,
+}
+
+#[derive(Debug)]
+struct HeldPage {
+    elements: usize,
+    len: usize,
+    /// Which of the stored ones.
+    stored: usize,
+}
+
+impl ClusterPages {
+    /// Adds a column's next pages, whose bytes are one behind the other.
+    pub fn add(&mut self, facts: &PageFacts, mut bytes: Bytes, checksum_len: usize) {
+        for (elements, len) in &facts.pages {
+            let page = bytes.split_to(len + checksum_len);
+            let key = (XxHash3_64::oneshot(&page), page.len());
+            let known = self.known.get(&key).filter(|at| self.stored[**at] == page);
+            let stored = match known {
+                Some(at) => *at,
+                None => {
+                    self.stored.push(page);
+                    self.known.insert(key, self.stored.len() - 1);
+                    self.stored.len() - 1
+                }
+            };
+            let page = HeldPage { elements: *elements, len: *len, stored };
+            self.pages.entry(facts.column).or_default().push(page);
+        }
+    }
+
+    /// Writes all, as few records as there can be, and says where the pages of each column are.
+    ///
+    /// # Errors
+    /// As [`Records::blob`].
+    pub fn place(self, records: &mut Records) -> Result<BTreeMap<usize, Vec<PlacedPage>>> {
+        let mut offsets = Vec::with_capacity(self.stored.len());
+        let mut rest = &self.stored[..];
+        while let Some(first) = rest.first() {
+            if first.len() as u64 > records.max() {
+                offsets.push(records.blob(first.clone())?);
+                rest = &rest[1..];
+                continue;
+            }
+            let mut len = 0;
+            let fits = |page: &&Bytes| {
+                len += page.len() as u64;
+                len <= records.max()
+            };
+            let count = rest.iter().take_while(fits).count();
+            let (together, after) = rest.split_at(count);
+            let mut at = records.begin(together.iter().map(|page| page.len() as u64).sum())?;
+            for page in together {
+                offsets.push(at);
+                at += page.len() as u64;
+                records.add(page.clone());
+            }
+            rest = after;
+        }
+        let placed = |page: HeldPage| PlacedPage {
+            elements: page.elements,
+            offset: offsets[page.stored],
+            stored: page.len,
+        };
+        let columns = self.pages.into_iter();
+        Ok(columns
+            .map(|(column, pages)| (column, pages.into_iter().map(placed).collect()))
+            .collect())
+    }
+}

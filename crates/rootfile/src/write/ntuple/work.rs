@@ -1,0 +1,131 @@
+//! What a thread does: the elements of some pages of a column to their bytes.
+
+use std::sync::Arc;
+
+use twox_hash::XxHash3_64;
+
+use super::encode::{self, Slice};
+use super::schema::StoredColumn;
+use crate::array::Array;
+use crate::error::Result;
+use crate::write::compression::{Compression, Encoders};
+use crate::write::table::{Encode, Encoded};
+
+/// Elements on which levels are tried have so many bytes.
+const SAMPLE_LEN: usize = 128 << 10;
+
+/// Some elements of an array, for a column.
+#[derive(Debug, Clone)]
+pub(super) struct Chunk {
+    pub array: Arc<Array>,
+    /// The first of them, among all of the array.
+    pub start: usize,
+    pub len: usize,
+    /// Added to where lists end.
+    pub shift: i64,
+}
+
+/// Pages of a column, one after the other.
+#[derive(Debug)]
+pub(super) struct PageRun {
+    /// Number of the column.
+    pub column: usize,
+    pub stored: Arc<StoredColumn>,
+    pub chunks: Vec<Chunk>,
+    /// Elements of each page.
+    pub pages: Vec<usize>,
+    pub compression: Compression,
+    /// Whether the level is to be found first.
+    pub is_trial: bool,
+    pub checksums: bool,
+}
+
+/// What the writer remembers of a run of pages.
+#[derive(Debug)]
+pub(super) struct PageFacts {
+    pub column: usize,
+    /// Elements and stored bytes of each page; without its checksum.
+    pub pages: Vec<(usize, usize)>,
+    pub compression: Compression,
+}
+
+impl Encode for PageRun {
+    fn encode(self: Box<Self>, encoders: &mut Encoders) -> Result<Encoded> {
+        let mut raw = std::mem::take(&mut encoders.scratch);
+        let encoded = self.pages(encoders, &mut raw);
+        encoders.scratch = raw;
+        encoded
+    }
+}
+
+impl PageRun {
+    /// Bytes of the pages before compression.
+    pub fn content_len(&self) -> usize {
+        let bits = usize::from(self.stored.bits);
+        self.pages.iter().map(|elements| (elements * bits).div_ceil(8)).sum()
+    }
+
+    fn pages(&self, encoders: &mut Encoders, raw: &mut Vec<u8>) -> Result<Encoded> {
+        let compression = match self.is_trial {
+            true => self.tried(encoders, raw)?,
+            false => self.compression,
+        };
+        let (mut bytes, mut pages) = (Vec::new(), Vec::new());
+        let (mut first, mut content_len) = (0, 0);
+        for elements in &self.pages {
+            let start = bytes.len();
+            if compression.level == 0 {
+                self.page(first, *elements, &mut bytes)?;
+                content_len += bytes.len() - start;
+            } else {
+                raw.clear();
+                self.page(first, *elements, raw)?;
+                content_len += raw.len();
+                encoders.compress(compression, raw, &mut bytes)?;
+            }
+            first += elements;
+            pages.push((*elements, bytes.len() - start));
+            if self.checksums {
+                let checksum = XxHash3_64::oneshot(&bytes[start..]);
+                bytes.extend_from_slice(&checksum.to_le_bytes());
+            }
+        }
+        let facts = Box::new(PageFacts { column: self.column, pages, compression });
+        Ok(Encoded { bytes, content_len, facts })
+    }
+
+    /// The level for the column, found on its first elements.
+    fn tried(&self, encoders: &mut Encoders, raw: &mut Vec<u8>) -> Result<Compression> {
+        let most = SAMPLE_LEN * 8 / usize::from(self.stored.bits);
+        let sample = self.pages.first().map_or(0, |elements| most.min(*elements));
+        raw.clear();
+        self.page(0, sample, raw)?;
+        encoders.lowest_level(self.compression, raw)
+    }
+
+    /// Appends a page of so many elements from the first on.
+    fn page(&self, first: usize, count: usize, to: &mut Vec<u8>) -> Result<()> {
+        let chunks = part(&self.chunks, first, count);
+        let mut slices = Vec::with_capacity(chunks.len());
+        for Chunk { array, start, len, shift } in &chunks {
+            let (elements, _) = self.stored.way.elements(array, 0..0)?;
+            slices.push(Slice { elements, start: *start, len: *len, shift: *shift });
+        }
+        encode::page(self.stored.encoding, &slices, to)
+    }
+}
+
+/// So many elements from the first on.
+pub(super) fn part(chunks: &[Chunk], first: usize, count: usize) -> Vec<Chunk> {
+    let (mut skip, mut left) = (first, count);
+    let mut chosen = Vec::new();
+    for chunk in chunks {
+        let skipped = skip.min(chunk.len);
+        let len = left.min(chunk.len - skipped);
+        (skip, left) = (skip - skipped, left - len);
+        if len > 0 {
+            chosen.push(Chunk { start: chunk.start + skipped, len, ..chunk.clone() });
+        }
+    }
+    chosen
+}

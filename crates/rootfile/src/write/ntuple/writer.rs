@@ -1,0 +1,232 @@
+//! The writer of an RNTuple.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::cut::Cutter;
+use super::description;
+use super::lists::{self, Group, PageLists};
+use super::options::RNTupleOptions;
+use super::pages::ClusterPages;
+use super::records::Records;
+use super::schema::{Plan, StoredColumn};
+use super::work::{PageFacts, PageRun};
+use crate::array::Array;
+use crate::error::{Error, Result};
+use crate::ntuple::Schema;
+use crate::ntuple::anchor::{Anchor, EnvelopeLink};
+use crate::write::compression::{Compression, Encoders};
+use crate::write::schema::TableColumn;
+use crate::write::table::{Encoded, Finished, RecordPlace, TableWriter, Work};
+
+/// The version of the format: nothing newer is needed.
+const VERSION: [u16; 4] = [1, 0, 0, 1];
+/// Bytes of a page's checksum.
+const CHECKSUM_LEN: usize = 8;
+/// A record must hold at least so many.
+const KEY_SIZE_MIN: u64 = 64;
+
+/// An RNTuple that is being written.
+pub struct RNTupleWriter {
+    options: RNTupleOptions,
+    schema: Schema,
+    cutter: Cutter,
+    is_closed: bool,
+    /// Pages that have been cut.
+    runs: VecDeque<PageRun>,
+    runs_bytes: usize,
+    /// How each column is compressed.
+    levels: Vec<Level>,
+    /// Clusters that have been cut, and not been placed.
+    clusters: VecDeque<OpenCluster>,
+    /// The header, once it has been written, and the lists of pages.
+    placed: Option<Placed>,
+}
+
+/// What is known about the compression of a column.
+#[derive(Debug, Clone, Copy)]
+enum Level {
+    Untried,
+    /// The result is awaited.
+    Tried,
+    Known(Compression),
+}
+
+#[derive(Debug)]
+struct OpenCluster {
+    entries: Range<u64>,
+    /// Runs of pages that have no place yet.
+    runs: usize,
+    pages: ClusterPages,
+}
+
+#[derive(Debug)]
+struct Placed {
+    header: EnvelopeLink,
+    header_checksum: u64,
+    lists: PageLists,
+}
+
+impl RNTupleWriter {
+    /// An RNTuple of those columns.
+    ///
+    /// # Errors
+    /// `Unsupported` for types and names that RNTuple does not have, and for options that
+    /// contradict them.
+    pub fn new(columns: Vec<TableColumn>, options: RNTupleOptions) -> Result<Self> {
+        if !(KEY_SIZE_MIN..=1 << 30).contains(&options.max_key_size) {
+            let what = format!("records of at most {} bytes", options.max_key_size);
+            return Err(Error::unsupported(what));
+        }
+        let Plan { schema, columns: stored } = Plan::new(&columns, &options)?;
+        let stored: Vec<Arc<StoredColumn>> = stored.into_iter().map(Arc::new).collect();
+        let level = match options.compression.is_class() {
+            true => Level::Untried,
+            false => Level::Known(options.compression),
+        };
+        Ok(RNTupleWriter {
+            levels: vec![level; stored.len()],
+            cutter: Cutter::new(columns, stored, &options),
+            schema,
+            is_closed: false,
+            runs: VecDeque::new(),
+            runs_bytes: 0,
+            clusters: VecDeque::new(),
+            placed: None,
+            options,
+        })
+    }
+
+    /// Cuts all clusters whose entries are there.
+    fn cut(&mut self) -> Result<()> {
+        while let Some(entries) = self.cutter.next_cluster(self.is_closed)? {
+            let runs = self.cutter.page_runs(entries.clone(), &self.options)?;
+            let pages = ClusterPages::default();
+            self.clusters.push_back(OpenCluster { entries, runs: runs.len(), pages });
+            self.runs_bytes += runs.iter().map(PageRun::content_len).sum::<usize>();
+            self.runs.extend(runs);
+        }
+        Ok(())
+    }
+
+    /// The header, written if it has not been.
+    fn placed(&mut self, records: &mut Records, encoders: &mut Encoders) -> Result<&mut Placed> {
+        if self.placed.is_none() {
+            let (envelope, header_checksum) = description::header(&self.schema);
+            let header = self.envelope(&envelope, records, encoders)?;
+            let columns = self.levels.len();
+            let RNTupleOptions { checksums, compression, .. } = self.options;
+            let lists = PageLists::new(columns, header_checksum, checksums, compression.number());
+            self.placed = Some(Placed { header, header_checksum, lists });
+        }
+        self.placed.as_mut().ok_or_else(|| Error::corrupt("an RNTuple without a header"))
+    }
+
+    /// Compresses an envelope and writes it.
+    fn envelope(
+        &self,
+        envelope: &[u8],
+        records: &mut Records,
+        encoders: &mut Encoders,
+    ) -> Result<EnvelopeLink> {
+        let mut stored = Vec::new();
+        encoders.compress(self.options.compression, envelope, &mut stored)?;
+        let len = stored.len() as u64;
+        let start = records.blob(stored.into())?;
+        Ok(EnvelopeLink { range: start..start + len, length: envelope.len() as u64 })
+    }
+
+    /// Writes the clusters all of whose pages are there.
+    fn place_clusters(&mut self, records: &mut Records) -> Result<()> {
+        while let Some(cluster) = self.clusters.pop_front_if(|cluster| cluster.runs == 0) {
+            let pages = cluster.pages.place(records)?;
+            if let Some(placed) = &mut self.placed {
+                placed.lists.add(cluster.entries, &pages);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TableWriter for RNTupleWriter {
+    fn named(&mut self, name: &str) {
+        self.schema.name = name.to_owned();
+    }
+
+    fn extend(&mut self, columns: Vec<Arc<Array>>) -> Result<()> {
+        self.cutter.push(columns)?;
+        self.cut()
+    }
+
+    fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    fn poll_work(&mut self) -> Option<Work> {
+        if self.is_closed {
+            // Entries that were taken can be cut.
+            self.cut().ok()?;
+        }
+        let mut run = self.runs.pop_front()?;
+        match self.levels[run.column] {
+            Level::Known(compression) => run.compression = compression,
+            Level::Untried => {
+                run.is_trial = true;
+                self.levels[run.column] = Level::Tried;
+            }
+            Level::Tried => {
+                self.runs.push_front(run);
+                return None;
+            }
+        }
+        let content_len = run.content_len();
+        self.runs_bytes -= content_len;
+        Some(Work { content_len, encode: Box::new(run) })
+    }
+
+    fn place(&mut self, encoded: Encoded, place: RecordPlace) -> Result<Vec<Bytes>> {
+        let mut records = Records::new(place, self.options.max_key_size);
+        self.placed(&mut records, &mut Encoders::default())?;
+        let facts = encoded.facts.downcast::<PageFacts>();
+        let facts = facts.map_err(|_| Error::corrupt("the result of another table's work"))?;
+        self.levels[facts.column] = Level::Known(facts.compression);
+        let cluster = self.clusters.front_mut();
+        let cluster = cluster.ok_or_else(|| Error::corrupt("a result of no work"))?;
+        let checksum_len = if self.options.checksums { CHECKSUM_LEN } else { 0 };
+        cluster.pages.add(&facts, encoded.bytes.into(), checksum_len);
+        cluster.runs -= 1;
+        self.place_clusters(&mut records)?;
+        Ok(records.into_bytes())
+    }
+
+    fn finish(&mut self, place: RecordPlace, encoders: &mut Encoders) -> Result<Finished> {
+        let mut records = Records::new(place, self.options.max_key_size);
+        self.placed(&mut records, encoders)?;
+        self.place_clusters(&mut records)?;
+        let Some(Placed { header, header_checksum, lists }) = self.placed.take() else {
+            return Err(Error::corrupt("an RNTuple without a header"));
+        };
+        let mut groups = Vec::new();
+        for list in lists.finish() {
+            let link = self.envelope(&list.envelope, &mut records, encoders)?;
+            groups.push(Group { entries: list.entries, clusters: list.clusters, link });
+        }
+        let footer = lists::footer(header_checksum, &groups);
+        let footer = self.envelope(&footer, &mut records, encoders)?;
+        let max_key_size = self.options.max_key_size;
+        let anchor = Anchor { version: VERSION, header, footer, max_key_size };
+        let records = records.into_bytes().concat();
+        Ok(Finished { records, object: Arc::new(anchor) })
+    }
+
+    fn entries(&self) -> u64 {
+        self.cutter.entries()
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.cutter.held_bytes() + self.runs_bytes
+    }
+}
