@@ -8,21 +8,27 @@
 //! 2. Under the file's name there is nothing, or what was there before, until all is there.
 //! 3. The first error is what every later call gets; nothing of the file is then kept.
 
+mod begin;
 mod content;
 mod local;
+mod xrootd;
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 
 use bytes::Bytes;
 use futures::future::BoxFuture;
 
-use crate::Remote;
-use crate::address::{self, Address};
+use crate::address::Address;
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::fetch::trace::Trace;
 
 pub use content::Content;
+
+/// Bytes of the name that a temporary one repeats: with the rest it is within the 255 that file
+/// systems take.
+const NAME_LEN_MAX: usize = 200;
 
 /// How a file is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -183,56 +189,12 @@ impl fmt::Debug for Upload {
     }
 }
 
-impl Remote {
-    /// Begins a file at an address. Under its name there is nothing, or what was there before,
-    /// until [`Upload::finish`].
-    ///
-    /// # Errors
-    /// `InvalidArgument` for several addresses, where a file is there that may not be replaced, and
-    /// where another writer has it; `Unsupported` for places that cannot be written to; why it
-    /// cannot be made.
-    pub async fn create(&self, address: &str, options: CreateOptions) -> Result<Upload> {
-        let url = only(address)?;
-        let Some(path) = url.to_local() else { return Err(not_written(&url)) };
-        let sink = local::create(path.to_owned(), options).await;
-        let sink = sink.map_err(|error| error.with_url(url.to_string()))?;
-        Ok(self.upload(&url, Box::new(sink), 0))
-    }
-
-    /// Opens a file that is there, to write behind its end and then over what is there. What is
-    /// behind its end goes where that is given up before anything was replaced.
-    ///
-    /// # Errors
-    /// `NotFound`; else as [`Remote::create`].
-    pub async fn append_to(&self, address: &str) -> Result<Upload> {
-        let url = only(address)?;
-        let Some(path) = url.to_local() else { return Err(not_written(&url)) };
-        let opened = local::append_to(path.to_owned()).await;
-        let (sink, before) = opened.map_err(|error| error.with_url(url.to_string()))?;
-        Ok(self.upload(&url, Box::new(sink), before))
-    }
-
-    fn upload(&self, url: &Address, sink: Box<dyn Sink>, before: u64) -> Upload {
-        let mut upload = Upload::new(url.to_string(), sink, before);
-        upload.trace = Some(self.trace().clone());
-        upload
-    }
-}
-
-fn only(address: &str) -> Result<Address> {
-    match <[Address; 1]>::try_from(address::parse(address)?) {
-        Ok([url]) => Ok(url),
-        Err(_) => {
-            let error = Error::new(ErrorKind::InvalidArgument, "a file is written to one address");
-            Err(error.with_url(address).with_advice("copy it from there to the others"))
-        }
-    }
-}
-
-fn not_written(url: &Address) -> Error {
-    let text = format!("this version cannot write to {}:// addresses", url.scheme().name());
-    let error = Error::new(ErrorKind::Unsupported, text).with_url(url.to_string());
-    error.with_advice("write to a local disk, and copy the file")
+/// A name beside that of a file, under which it is written: `.NAME.CHANCE.part`.
+fn random_name(url: &Address) -> String {
+    let name = url.file_name().to_string_lossy().into_owned();
+    let cut = name.char_indices().map(|(at, _)| at).find(|at| *at >= NAME_LEN_MAX);
+    let chance = RandomState::new().hash_one(&name);
+    format!(".{}.{chance:016x}.part", &name[..cut.unwrap_or(name.len())])
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ mod pelican;
 pub mod servers;
 mod spool;
 pub mod tls;
-mod xrootd;
+pub(crate) mod xrootd;
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -19,6 +19,7 @@ mod replaced;
 mod s3;
 mod secured;
 mod talk;
+mod uploads;
 
 use std::path::Path;
 use std::sync::Arc;

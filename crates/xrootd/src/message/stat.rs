@@ -19,6 +19,8 @@ flags! {
         OFFLINE = 8,
         READABLE = 16,
         WRITABLE = 32,
+        /// A file that is to stay only once it is closed, and is not yet.
+        PERSIST_PENDING = 64,
         /// A cache answered, and has the file.
         CACHED = 512,
     }

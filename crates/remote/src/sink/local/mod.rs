@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use tempfile::TempPath;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Content, CreateOptions, Sink, Written};
+use super::{Content, CreateOptions, NAME_LEN_MAX, Sink, Written};
 use crate::checksum::Algorithm;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -28,9 +28,6 @@ const RUN_BYTES: usize = 4 << 20;
 const PIECES_MAX: usize = 1024;
 /// Letters of chance in the temporary name.
 const CHANCE_LEN: usize = 8;
-/// Bytes of the name that the temporary one repeats: with the rest it is within the 255 that file
-/// systems take.
-const NAME_LEN_MAX: usize = 200;
 
 /// A file that is being written.
 pub struct LocalFile {

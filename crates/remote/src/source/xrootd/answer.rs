@@ -127,7 +127,7 @@ impl XrootdServer {
     ) {
         match session.requests.remove(&request) {
             Some(Purpose::Limits) => {
-                self.learn(session);
+                self.learn(&session.client);
                 link.send(ConnectionEvent::Traits(self.traits()));
             }
             Some(Purpose::Stat { request, file }) => {

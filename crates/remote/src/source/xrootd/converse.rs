@@ -1,5 +1,4 @@
-//! One connection: the client's bytes go to the socket and back, the driver's commands to the
-//! client.
+//! One connection: the client's bytes go to the socket and back, whoever asks of it.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use super::XrootdServer;
 use super::logins::LoginTurn;
 use super::opening::{Opening, Ready};
 use super::session::{Early, Session};
-use crate::clock::sleep_until;
+use crate::clock::{Clock, sleep_until};
 use crate::error::Result;
 use crate::source::network::Stream;
 use crate::source::tls::{self, Handshake, TlsConfig};
@@ -25,6 +24,8 @@ use crate::source::{ConnectionEvent, DriverLink};
 /// What one read of the socket takes at the most: several packets a call, and little enough that
 /// a basket seldom lies across two.
 const READ_BYTES: usize = 256 << 10;
+/// What waits for the socket at the most, but for the last piece: more would only be copied early.
+const OUTGOING_BYTES: usize = 1 << 20;
 
 /// The stream of a connection, and what is on its way.
 struct Wire {
@@ -38,6 +39,79 @@ struct Wire {
     handshake: Option<watch::Receiver<Handshake>>,
 }
 
+/// Who asks over a connection, and hears the answers.
+pub(super) trait Caller: Send {
+    fn client(&mut self) -> &mut Client;
+
+    fn clock(&self) -> Clock;
+
+    /// Gives the client what is there to be asked already.
+    fn ask_ready(&mut self);
+
+    /// Waits for the next question and gives it to the client; false where none will come. Nothing
+    /// is lost where this is given up.
+    fn ask_next(&mut self) -> impl Future<Output = bool> + Send;
+
+    /// Something has happened that the session does not see to by itself.
+    fn hear(&mut self, server: &XrootdServer, event: Event);
+
+    /// Something that the user should know.
+    fn note(&mut self, text: String);
+}
+
+/// The driver, which reads.
+struct Driver<'a> {
+    session: Session,
+    link: &'a mut DriverLink,
+}
+
+impl Caller for Driver<'_> {
+    fn client(&mut self) -> &mut Client {
+        &mut self.session.client
+    }
+
+    fn clock(&self) -> Clock {
+        self.session.clock
+    }
+
+    fn ask_ready(&mut self) {
+        // Commands that are there already leave together.
+        while let Ok(command) = self.link.commands.try_recv() {
+            self.session.command(command, self.link);
+            self.session.send_sent(self.link);
+        }
+        self.session.send_sent(self.link);
+    }
+
+    async fn ask_next(&mut self) -> bool {
+        let Some(command) = self.link.commands.recv().await else { return false };
+        self.session.command(command, self.link);
+        true
+    }
+
+    fn hear(&mut self, server: &XrootdServer, event: Event) {
+        match event {
+            Event::SessionUp { .. } => {
+                self.link.send(ConnectionEvent::Connected);
+                if !server.asked_limits.swap(true, Ordering::Relaxed) {
+                    self.session.ask_limits();
+                }
+            }
+            Event::Notice { text } => self.note(format!("{} says: {text}", server.name)),
+            Event::Wait { time, why, .. } => {
+                self.link.send(ConnectionEvent::Wait(time));
+                let seconds = time.as_secs();
+                self.note(format!("{} asked to wait {seconds} s: {why}", server.name));
+            }
+            event => server.answer(&mut self.session, self.link, event),
+        }
+    }
+
+    fn note(&mut self, text: String) {
+        self.link.send(ConnectionEvent::Note(text));
+    }
+}
+
 /// What is fetched or known of credentials.
 #[derive(Default)]
 struct Credentials {
@@ -48,7 +122,7 @@ struct Credentials {
 
 /// Why bytes are no longer passed on as before.
 enum Turn {
-    /// The driver has no more commands.
+    /// Nothing more will be asked.
     Over,
     /// TLS begins, with what has come of it.
     Tls(Bytes),
@@ -92,15 +166,46 @@ impl XrootdServer {
         };
         let early_hello = config.early_hello;
         let client = Client::new(config, profile, start);
-        let mut session = Session::new(client, self.pages.clone(), self.opens_say_nothing.clone());
+        let session = Session::new(client, self.pages.clone(), self.opens_say_nothing.clone());
+        let mut driver = Driver { session, link };
         let mut wire = Wire::new(stream, tls);
         if early_hello {
-            wire.take_from(&mut session);
+            wire.take_from(&mut driver);
             self.say_hello(&mut wire)?;
         }
-        early.commands.into_iter().for_each(|command| session.command(command, link));
+        let commands = early.commands.into_iter();
+        commands.for_each(|command| driver.session.command(command, driver.link));
         let mut credentials = Credentials { ready, fetching: None, turn };
-        let outcome = self.carry_on(&mut wire, &mut session, &mut credentials, link).await;
+        let outcome = self.carry_on(&mut wire, &mut driver, &mut credentials).await;
+        self.judge(outcome, early_hello, &wire)
+    }
+
+    /// Connects for one caller, who asks over this connection alone.
+    pub(super) async fn converse_with<C: Caller>(
+        &self,
+        begin: impl FnOnce(Client) -> C,
+    ) -> Result<()> {
+        let connecting = async {
+            let stream = self.network.connect(&self.host, self.port).await;
+            stream.map_err(|error| self.unreachable(&error))
+        };
+        let (stream, opening) = tokio::try_join!(connecting, self.prepare())?;
+        let Opening { config, profile, careful, tls, ready } = opening;
+        let start = if careful { Start::Careful } else { self.start(true) };
+        let early_hello = config.early_hello;
+        let mut caller = begin(Client::new(config, profile, start));
+        let mut wire = Wire::new(stream, tls);
+        if early_hello {
+            wire.take_from(&mut caller);
+            self.say_hello(&mut wire)?;
+        }
+        let mut credentials = Credentials { ready, ..Credentials::default() };
+        let outcome = self.carry_on(&mut wire, &mut caller, &mut credentials).await;
+        self.judge(outcome, early_hello, &wire)
+    }
+
+    /// Whether the end of a connection may have to do with how it began.
+    fn judge(&self, outcome: Result<()>, early_hello: bool, wire: &Wire) -> Result<()> {
         outcome.map_err(|error| {
             if !early_hello || wire.is_encrypted() {
                 return error;
@@ -127,11 +232,10 @@ impl XrootdServer {
     async fn carry_on(
         &self,
         wire: &mut Wire,
-        session: &mut Session,
+        caller: &mut impl Caller,
         credentials: &mut Credentials,
-        link: &mut DriverLink,
     ) -> Result<()> {
-        while let Turn::Tls(rest) = self.transfer(wire, session, credentials, link).await? {
+        while let Turn::Tls(rest) = self.transfer(wire, caller, credentials).await? {
             self.encrypt(wire, &rest).await?;
         }
         Ok(())
@@ -171,21 +275,17 @@ impl XrootdServer {
     async fn transfer(
         &self,
         wire: &mut Wire,
-        session: &mut Session,
+        caller: &mut impl Caller,
         credentials: &mut Credentials,
-        link: &mut DriverLink,
     ) -> Result<Turn> {
+        let clock = caller.clock();
         loop {
-            // Commands that are there already leave together.
-            while let Ok(command) = link.commands.try_recv() {
-                session.command(command, link);
-                session.send_sent(link);
-            }
-            if let Some(rest) = self.send_events(session, credentials, link)? {
+            caller.ask_ready();
+            if let Some(rest) = self.send_events(caller, credentials)? {
                 return Ok(Turn::Tls(rest));
             }
-            wire.take_from(session);
-            let wake = session.client.poll_timeout().map(|time| session.clock.instant(time));
+            wire.take_from(caller);
+            let wake = caller.client().poll_timeout().map(|time| clock.instant(time));
             wire.incoming.reserve(READ_BYTES);
             let (mut reader, mut writer) = tokio::io::split(&mut *wire.stream);
             tokio::select! {
@@ -195,36 +295,40 @@ impl XrootdServer {
                 }
                 read = reader.read_buf(&mut wire.incoming) => {
                     if wire.handshake.is_some() && read.is_ok() {
-                        self.note_tls(&mut wire.handshake, link);
+                        self.note_tls(&mut wire.handshake, caller);
                     }
+                    let client = caller.client();
                     match read {
-                        Ok(0) => session.client.handle_eof(session.clock.now()),
-                        Err(error) if wire.is_cut(&error) => {
-                            session.client.handle_eof(session.clock.now());
-                        }
+                        Ok(0) => client.handle_eof(clock.now()),
+                        Err(error) if wire.is_cut(&error) => client.handle_eof(clock.now()),
                         Err(error) => return Err(self.broken(&error)),
                         Ok(_) => {
                             let bytes = wire.incoming.split().freeze();
                             // A broken protocol comes once more as the session's last event.
-                            let _ = session.client.handle_bytes(session.clock.now(), bytes);
+                            let _ = client.handle_bytes(clock.now(), bytes);
                         }
                     }
                 }
                 Some(ready) = OptionFuture::from(credentials.fetching.as_mut()) => {
                     credentials.fetching = None;
-                    self.provide(session, ready);
+                    self.provide(caller, ready);
                 }
-                command = link.commands.recv() => match command {
-                    Some(command) => session.command(command, link),
-                    None => return Ok(Turn::Over),
-                },
-                () = sleep_until(wake) => session.client.handle_timeout(session.clock.now()),
+                more = caller.ask_next() => {
+                    if !more {
+                        return Ok(Turn::Over);
+                    }
+                }
+                () = sleep_until(wake) => caller.client().handle_timeout(clock.now()),
             }
         }
     }
 
     /// Says once whether the server is believed without proof.
-    fn note_tls(&self, handshake: &mut Option<watch::Receiver<Handshake>>, link: &DriverLink) {
+    fn note_tls(
+        &self,
+        handshake: &mut Option<watch::Receiver<Handshake>>,
+        caller: &mut impl Caller,
+    ) {
         let done = handshake.as_ref().and_then(|handshake| match &*handshake.borrow() {
             Handshake::Done(peer) => Some(peer.clone()),
             _ => None,
@@ -234,65 +338,49 @@ impl XrootdServer {
             if self.insecure && !self.has_warned.swap(true, Ordering::Relaxed) {
                 let text =
                     format!("{} was believed without proof: insecure was asked for", self.name);
-                link.send(ConnectionEvent::Note(text));
+                caller.note(text);
             }
         }
     }
 
     /// Answers a wish for a credential.
-    fn provide(&self, session: &mut Session, ready: Ready) {
-        let now = session.clock.now();
+    fn provide(&self, caller: &mut impl Caller, ready: Ready) {
+        let now = caller.clock().now();
         match ready.outcome {
-            Ok(credential) => session.client.provide(now, credential),
-            Err(why) => session.client.lack(now, &ready.method, why),
+            Ok(credential) => caller.client().provide(now, credential),
+            Err(why) => caller.client().lack(now, &ready.method, why),
         }
     }
 
     /// Passes on the events of the session, until there are no more or TLS begins.
     fn send_events(
         &self,
-        session: &mut Session,
+        caller: &mut impl Caller,
         credentials: &mut Credentials,
-        link: &DriverLink,
     ) -> Result<Option<Bytes>> {
-        session.send_sent(link);
-        while let Some(event) = session.client.poll_event() {
+        while let Some(event) = caller.client().poll_event() {
             match event {
                 Event::StartTls { rest } => return Ok(Some(rest)),
                 Event::CredentialWanted { method, arguments } => {
                     let known =
                         |ready: &Ready| ready.method == method && ready.arguments == arguments;
                     match credentials.ready.iter().position(known) {
-                        Some(at) => self.provide(session, credentials.ready.swap_remove(at)),
+                        Some(at) => self.provide(caller, credentials.ready.swap_remove(at)),
                         None => credentials.fetching = Some(self.fetch(method, arguments)),
                     }
                 }
                 Event::SessionUp { .. } => {
                     self.logins.succeeded();
                     credentials.turn = None;
-                    self.learn(session);
-                    self.note_login(session);
-                    link.send(ConnectionEvent::Connected);
-                    if !self.asked_limits.swap(true, Ordering::Relaxed) {
-                        session.ask_limits();
-                    }
+                    self.learn(caller.client());
+                    self.note_login(caller.client());
+                    caller.hear(self, event);
                 }
                 Event::SessionFailed { error, retry } => {
-                    self.learn(session);
+                    self.learn(caller.client());
                     return Err(self.session_error(&error, retry));
                 }
-                Event::Notice { text } => {
-                    link.send(ConnectionEvent::Note(format!("{} says: {text}", self.name)));
-                }
-                Event::Wait { time, why, .. } => {
-                    link.send(ConnectionEvent::Wait(time));
-                    link.send(ConnectionEvent::Note(format!(
-                        "{} asked to wait {} s: {why}",
-                        self.name,
-                        time.as_secs()
-                    )));
-                }
-                event => self.answer(session, link, event),
+                event => caller.hear(self, event),
             }
         }
         Ok(None)
@@ -306,8 +394,11 @@ impl Wire {
     }
 
     /// Takes what the client has to send.
-    fn take_from(&mut self, session: &mut Session) {
-        while let Some(bytes) = session.client.poll_transmit(session.clock.now()) {
+    fn take_from(&mut self, caller: &mut impl Caller) {
+        let now = caller.clock().now();
+        while self.outgoing.len() < OUTGOING_BYTES
+            && let Some(bytes) = caller.client().poll_transmit(now)
+        {
             self.outgoing.extend_from_slice(&bytes);
         }
     }

@@ -3,11 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use credentials::{Claims, Token};
-use xrootd::client::HowToRetry;
+use xrootd::client::{Client, HowToRetry};
 use xrootd::error::{ErrorCode, RequestError, SessionError};
 
 use super::XrootdServer;
-use super::session::Session;
 use crate::error::{Error, ErrorKind};
 use crate::source::tls::{self, Failure};
 
@@ -53,9 +52,9 @@ impl XrootdServer {
     }
 
     /// Notes how a session was logged in.
-    pub(super) fn note_login(&self, session: &Session) {
-        let by = session.client.authenticated_by();
-        let skipped = session.client.skipped().iter().map(ToString::to_string).collect();
+    pub(super) fn note_login(&self, client: &Client) {
+        let by = client.authenticated_by();
+        let skipped = client.skipped().iter().map(ToString::to_string).collect();
         *self.login.lock() = Some(Login { by, skipped });
         self.refusals.store(0, Ordering::Relaxed);
     }

@@ -1,6 +1,7 @@
 //! Files served over XRootD: drives the sans-io client over a byte stream.
 
 mod answer;
+pub(crate) mod asking;
 mod command;
 mod converse;
 mod errors;
@@ -20,14 +21,13 @@ use std::time::Duration;
 use credentials::Wallet;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use xrootd::client::ClientConfig;
+use xrootd::client::{Client, ClientConfig};
 use xrootd::profile::{Authentication, HandleOrder, Profile, ReadvLimits, Start};
 
 use self::errors::Login;
 use self::logins::Logins;
 use self::pages::Pages;
 use self::remembered::Remembered;
-use self::session::Session;
 use super::network::Network;
 use super::{ConnectionEvent, DriverLink, Server, ServerTraits};
 use crate::address::Address;
@@ -137,8 +137,8 @@ impl XrootdServer {
     }
 
     /// Adds what a session has learnt; what it does not know it does not erase.
-    pub(super) fn learn(&self, session: &Session) {
-        let learnt = session.client.profile();
+    pub(super) fn learn(&self, client: &Client) {
+        let learnt = client.profile();
         let mut profile = self.profile.lock();
         let before = profile.clone();
         if learnt.authentication != Authentication::Unknown {

@@ -1,0 +1,90 @@
+//! Which sink an address gets: the one place that knows them all.
+
+use std::sync::Arc;
+
+use super::{CreateOptions, Sink, Upload, local, xrootd};
+use crate::Remote;
+use crate::address::{self, Address, Scheme};
+use crate::error::{Error, ErrorKind, Result};
+
+impl Remote {
+    /// Begins a file at an address. Under its name there is nothing, or what was there before,
+    /// until [`Upload::finish`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` for several addresses, where a file is there that may not be replaced, and
+    /// where another writer has it; `Unsupported` for places that cannot be written to; why it
+    /// cannot be made.
+    pub async fn create(&self, address: &str, options: CreateOptions) -> Result<Upload> {
+        let url = only(address)?;
+        let sink = self.begin(&url, options).await;
+        let sink = sink.map_err(|error| error.with_url(url.to_string()))?;
+        Ok(self.upload(&url, sink, 0))
+    }
+
+    /// Opens a file that is there, to write behind its end and then over what is there. What is
+    /// behind its end goes where that is given up before anything was replaced.
+    ///
+    /// # Errors
+    /// `NotFound`; else as [`Remote::create`].
+    pub async fn append_to(&self, address: &str) -> Result<Upload> {
+        let url = only(address)?;
+        let opened = self.open_behind(&url).await;
+        let (sink, before) = opened.map_err(|error| error.with_url(url.to_string()))?;
+        Ok(self.upload(&url, sink, before))
+    }
+
+    async fn begin(&self, url: &Address, options: CreateOptions) -> Result<Box<dyn Sink>> {
+        match (url.scheme(), url.to_local()) {
+            (_, Some(path)) => Ok(Box::new(local::create(path.to_owned(), options).await?)),
+            (Scheme::Root | Scheme::Roots, _) => {
+                Ok(Box::new(xrootd::XrootdFile::create(self.xrootd_place(url)?, options)))
+            }
+            _ => Err(not_written(url)),
+        }
+    }
+
+    async fn open_behind(&self, url: &Address) -> Result<(Box<dyn Sink>, u64)> {
+        match (url.scheme(), url.to_local()) {
+            (_, Some(path)) => {
+                let (sink, before) = local::append_to(path.to_owned()).await?;
+                Ok((Box::new(sink), before))
+            }
+            (Scheme::Root | Scheme::Roots, _) => {
+                let place = self.xrootd_place(url)?;
+                let (sink, before) = xrootd::XrootdFile::append_to(place).await?;
+                Ok((Box::new(sink), before))
+            }
+            _ => Err(not_written(url)),
+        }
+    }
+
+    fn xrootd_place(&self, url: &Address) -> Result<xrootd::UploadPlace> {
+        let settings = self.settings();
+        let trace = self.trace().clone();
+        let notes = Arc::new(move |text| trace.note(None, text));
+        xrootd::UploadPlace::new(url, &settings.config, settings.network.clone(), notes)
+    }
+
+    fn upload(&self, url: &Address, sink: Box<dyn Sink>, before: u64) -> Upload {
+        let mut upload = Upload::new(url.to_string(), sink, before);
+        upload.trace = Some(self.trace().clone());
+        upload
+    }
+}
+
+fn only(address: &str) -> Result<Address> {
+    match <[Address; 1]>::try_from(address::parse(address)?) {
+        Ok([url]) => Ok(url),
+        Err(_) => {
+            let error = Error::new(ErrorKind::InvalidArgument, "a file is written to one address");
+            Err(error.with_url(address).with_advice("copy it from there to the others"))
+        }
+    }
+}
+
+fn not_written(url: &Address) -> Error {
+    let text = format!("this version cannot write to {}:// addresses", url.scheme().name());
+    let error = Error::new(ErrorKind::Unsupported, text).with_url(url.to_string());
+    error.with_advice("write to a local disk, and copy the file")
+}

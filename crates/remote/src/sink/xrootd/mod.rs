@@ -1,0 +1,467 @@
+//! Files on XRootD servers.
+//!
+//! A new file is opened under its name with the promise of the server to keep nothing of it unless
+//! it is closed (kXR_posc); one that replaces another is written beside it and renamed. The open
+//! and the first bytes leave with the login, and up to [`WINDOW_BYTES`] are on their way at a time.
+//! They are kept until the server has them: where the connection is lost, the file is opened again
+//! and they are sent again.
+
+mod place;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::time::Instant;
+use xrootd::error::ErrorCode;
+use xrootd::message::login::SessionId;
+use xrootd::message::open::OpenOptions;
+use xrootd::message::stat::{StatFlags, StatInfo};
+
+pub use self::place::UploadPlace;
+use super::{Content, CreateOptions, Sink, Written};
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::xrootd::asking::{
+    Answered, Asking, FileRequest, Outlook, Reply, RequestFailure,
+};
+
+/// Bytes on their way at a time: a link of 2 Gbit/s that is 130 ms away.
+const WINDOW_BYTES: u64 = 32 << 20;
+/// What leaves before the server has said that the file is open. It may send elsewhere.
+const EARLY_BYTES: u64 = 1 << 20;
+/// Bytes of a write: they cost the server one request, and are the least that is sent again.
+const WRITE_BYTES: usize = 1 << 20;
+/// Between two tries to reach a server that was lost.
+const PAUSE: Duration = Duration::from_millis(200);
+/// Tries to reach a server that has never answered.
+const FIRST_TRIES: u32 = 3;
+/// How often an open may be sent elsewhere.
+const REDIRECTIONS_MAX: usize = 16;
+
+/// A file that is being written.
+pub struct XrootdFile {
+    /// `None` once it is finished or abandoned.
+    file: Option<Writing>,
+}
+
+struct Writing {
+    place: UploadPlace,
+    asking: Asking,
+    /// The session that was up last.
+    session: Option<SessionId>,
+    /// Connections there have been.
+    connections: u32,
+    options: OpenOptions,
+    opening: Opening,
+    /// What was there before, bytes.
+    before: u64,
+    replaced: bool,
+    /// What the server has not confirmed, in the order in which it was sent.
+    sent: VecDeque<(u64, Bytes, Outlook)>,
+    in_flight: u64,
+    /// Bytes from the beginning of the file on that the server has confirmed.
+    confirmed: u64,
+    /// What is too little for a write, and where it belongs.
+    gathered: BytesMut,
+    gathered_at: u64,
+}
+
+/// How far the file is.
+enum Opening {
+    Asked(Outlook),
+    Open,
+    /// Not there: refused, or not asked again yet.
+    No,
+}
+
+impl XrootdFile {
+    /// Begins a file. Whether the server lets it be made shows with the first writes.
+    pub fn create(mut place: UploadPlace, options: CreateOptions) -> Self {
+        let (update, make) = (OpenOptions::UPDATE, OpenOptions::MAKE_PATH);
+        let whole = OpenOptions::NEW | OpenOptions::PERSIST_ON_CLOSE;
+        let open = match (options.overwrite, options.in_place) {
+            (true, true) => update | make | OpenOptions::DELETE,
+            (false, _) => update | make | whole,
+            (true, false) => {
+                place.write_beside();
+                update | make | whole
+            }
+        };
+        XrootdFile { file: Some(Writing::begin(place, open | OpenOptions::RETSTAT)) }
+    }
+
+    /// Opens a file to write behind its end; also says where that is.
+    pub async fn append_to(place: UploadPlace) -> Result<(Self, u64)> {
+        let mut file = Writing::begin(place, OpenOptions::UPDATE | OpenOptions::RETSTAT);
+        let before = file.opened().await?;
+        let Some(before) = before else {
+            let text = "the server does not say how long the file is";
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        };
+        (file.before, file.confirmed) = (before, before);
+        Ok((XrootdFile { file: Some(file) }, before))
+    }
+
+    fn file(&mut self) -> Result<&mut Writing> {
+        let over = || Error::new(ErrorKind::Cancelled, "writing was given up");
+        self.file.as_mut().ok_or_else(over)
+    }
+}
+
+impl Sink for XrootdFile {
+    fn write(&mut self, offset: u64, bytes: Bytes, _: bool) -> BoxFuture<'_, Result<()>> {
+        async move { self.file()?.write(offset, bytes).await }.boxed()
+    }
+
+    fn sync(&mut self) -> BoxFuture<'_, Result<()>> {
+        async move { self.file()?.sync().await }.boxed()
+    }
+
+    fn finish(mut self: Box<Self>, content: Content) -> BoxFuture<'static, Result<Written>> {
+        async move {
+            let file = self.file()?;
+            let finished = file.finish(&content).await;
+            if finished.is_err()
+                && let Some(file) = self.file.take()
+            {
+                file.abandon().await;
+            }
+            // A file that is whole is not given up.
+            self.file = None;
+            finished
+        }
+        .boxed()
+    }
+
+    fn abandon(mut self: Box<Self>) -> BoxFuture<'static, ()> {
+        async move {
+            if let Some(file) = self.file.take() {
+                file.abandon().await;
+            }
+        }
+        .boxed()
+    }
+}
+
+impl Drop for XrootdFile {
+    fn drop(&mut self) {
+        if let (Some(file), Ok(runtime)) = (self.file.take(), tokio::runtime::Handle::try_current())
+        {
+            runtime.spawn(file.abandon());
+        }
+    }
+}
+
+impl Writing {
+    fn begin(place: UploadPlace, options: OpenOptions) -> Self {
+        let asking = place.connect();
+        let path = place.part_path();
+        let opening = Opening::Asked(asking.ask(FileRequest::Open { path, options }));
+        Writing {
+            place,
+            asking,
+            session: None,
+            connections: 1,
+            options,
+            opening,
+            before: 0,
+            replaced: false,
+            sent: VecDeque::new(),
+            in_flight: 0,
+            confirmed: 0,
+            gathered: BytesMut::new(),
+            gathered_at: 0,
+        }
+    }
+
+    async fn write(&mut self, offset: u64, bytes: Bytes) -> Result<()> {
+        self.replaced |= offset < self.before;
+        let follows = self.gathered_at + self.gathered.len() as u64 == offset;
+        if !follows || self.gathered.len() + bytes.len() > WRITE_BYTES {
+            self.flush().await?;
+        }
+        if bytes.len() >= WRITE_BYTES / 2 {
+            let mut at = offset;
+            for start in (0..bytes.len()).step_by(WRITE_BYTES) {
+                let piece = bytes.slice(start..bytes.len().min(start + WRITE_BYTES));
+                let next = at + piece.len() as u64;
+                self.send(at, piece).await?;
+                at = next;
+            }
+            return Ok(());
+        }
+        if self.gathered.is_empty() {
+            self.gathered_at = offset;
+        }
+        self.gathered.extend_from_slice(&bytes);
+        Ok(())
+    }
+
+    /// Sends what is gathered.
+    async fn flush(&mut self) -> Result<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.gathered.split().freeze();
+        self.send(self.gathered_at, bytes).await
+    }
+
+    /// Sends bytes once there is room for them among those that are on their way.
+    async fn send(&mut self, offset: u64, bytes: Bytes) -> Result<()> {
+        let count = bytes.len() as u64;
+        if self.is_asked() && self.in_flight + count > EARLY_BYTES {
+            self.opened().await?;
+        }
+        while self.in_flight > 0 && self.in_flight + count > WINDOW_BYTES {
+            self.confirm_first().await?;
+        }
+        let question = FileRequest::Write { offset, bytes: bytes.clone() };
+        self.sent.push_back((offset, bytes, self.asking.ask(question)));
+        self.in_flight += count;
+        Ok(())
+    }
+
+    fn is_asked(&self) -> bool {
+        matches!(self.opening, Opening::Asked(_))
+    }
+
+    /// Waits until the server has what was sent first.
+    async fn confirm_first(&mut self) -> Result<()> {
+        self.opened().await?;
+        let Some((offset, bytes, outlook)) = self.sent.pop_front() else { return Ok(()) };
+        match self.asking.reply(outlook).await {
+            Ok(_) => {
+                let end = offset + bytes.len() as u64;
+                self.in_flight -= bytes.len() as u64;
+                if offset <= self.confirmed {
+                    self.confirmed = self.confirmed.max(end);
+                }
+                Ok(())
+            }
+            Err(RequestFailure::Lost(error)) => {
+                // What it was is sent again with the rest.
+                self.sent.push_front((offset, bytes, tokio::sync::oneshot::channel().1));
+                self.recover(error).await
+            }
+            Err(refusal) => Err(refused(refusal)),
+        }
+    }
+
+    /// Waits until the file is open; bytes that it has, where that is first heard here.
+    async fn opened(&mut self) -> Result<Option<u64>> {
+        for _ in 0..REDIRECTIONS_MAX {
+            let outlook = match std::mem::replace(&mut self.opening, Opening::No) {
+                Opening::Asked(outlook) => outlook,
+                Opening::Open => {
+                    self.opening = Opening::Open;
+                    return Ok(None);
+                }
+                Opening::No => return Err(Error::new(ErrorKind::Io, "the file is not open")),
+            };
+            match self.asking.reply(outlook).await {
+                Ok(Reply::Opened(stat)) => {
+                    self.opening = Opening::Open;
+                    return Ok(stat.map(|stat| stat.size));
+                }
+                Ok(Reply::Done(_)) => {}
+                Err(RequestFailure::Elsewhere(url)) => {
+                    self.place.go_to(url)?;
+                    self.connect();
+                    self.session = None;
+                    self.ask_again(self.options);
+                }
+                Err(RequestFailure::Lost(error)) => self.recover(error).await?,
+                Err(refusal) => return Err(refused(refusal)),
+            }
+        }
+        Err(Error::new(ErrorKind::Io, format!("sent on {REDIRECTIONS_MAX} times")))
+    }
+
+    fn connect(&mut self) {
+        self.session = self.asking.session().or(self.session);
+        self.asking = self.place.connect();
+        self.connections += 1;
+    }
+
+    /// Asks the present connection for the file, and for all that is not confirmed.
+    fn ask_again(&mut self, options: OpenOptions) {
+        let path = self.place.part_path();
+        self.opening = Opening::Asked(self.asking.ask(FileRequest::Open { path, options }));
+        for (offset, bytes, outlook) in &mut self.sent {
+            let question = FileRequest::Write { offset: *offset, bytes: bytes.clone() };
+            *outlook = self.asking.ask(question);
+        }
+    }
+
+    /// The connection is lost: connects again, and goes on where it was.
+    async fn recover(&mut self, mut why: Error) -> Result<()> {
+        let until = Instant::now() + self.place.outage_timeout();
+        let mut tries = 0;
+        while why.is_retryable() && Instant::now() < until {
+            self.connect();
+            tries += 1;
+            if self.session.is_none() && tries > FIRST_TRIES {
+                break;
+            }
+            if let Some(session) = self.session {
+                // It frees the file, which the server may think to be written to still.
+                self.asking.ask(FileRequest::EndSession(session));
+            }
+            match self.open_again().await {
+                Ok(()) => return Ok(()),
+                Err(RequestFailure::Lost(error)) => why = error,
+                Err(RequestFailure::Server(said, error)) if said.code == ErrorCode::FILE_LOCKED => {
+                    why = error.retryable(true);
+                }
+                Err(refusal) => return Err(refused(refusal)),
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        Err(why)
+    }
+
+    /// Opens the file once more: the one that is there, where it has been made.
+    async fn open_again(&mut self) -> Answered<()> {
+        let first = OpenOptions::NEW | OpenOptions::DELETE | OpenOptions::MAKE_PATH;
+        let again = self.options.without(first);
+        let has_made = self.confirmed > self.before || matches!(self.opening, Opening::Open);
+        self.ask_again(if has_made { again } else { self.options });
+        let stat = match self.asked().await {
+            // It may be the one that was made before the answer was lost.
+            Err(RequestFailure::Server(said, error)) if said.code == ErrorCode::ITEM_EXISTS => {
+                self.ask_again(again);
+                let stat = self.asked().await?;
+                let pending = stat
+                    .as_ref()
+                    .is_some_and(|stat| stat.flags.contains(StatFlags::PERSIST_PENDING));
+                if !pending && !self.place.is_beside() {
+                    return Err(RequestFailure::Server(said, error));
+                }
+                stat
+            }
+            other => other?,
+        };
+        if stat.is_some_and(|stat| stat.size < self.confirmed) {
+            let text = "the server has lost bytes that it had confirmed";
+            return Err(RequestFailure::Lost(Error::new(ErrorKind::Io, text)));
+        }
+        self.opening = Opening::Open;
+        Ok(())
+    }
+
+    /// The answer to the open that was asked for last.
+    async fn asked(&mut self) -> Answered<Option<StatInfo>> {
+        let Opening::Asked(outlook) = std::mem::replace(&mut self.opening, Opening::No) else {
+            return Ok(None);
+        };
+        match self.asking.reply(outlook).await? {
+            Reply::Opened(stat) => Ok(stat),
+            Reply::Done(_) => Ok(None),
+        }
+    }
+
+    async fn sync(&mut self) -> Result<()> {
+        self.flush().await?;
+        loop {
+            let connections = self.connections;
+            let sync = self.asking.ask(FileRequest::Sync);
+            while !self.sent.is_empty() {
+                self.confirm_first().await?;
+            }
+            self.opened().await?;
+            match self.asking.reply(sync).await {
+                Ok(_) => return Ok(()),
+                // Of a connection that is over: once more over the present one.
+                Err(RequestFailure::Lost(_) | RequestFailure::Elsewhere(_))
+                    if connections != self.connections => {}
+                Err(RequestFailure::Lost(error)) => self.recover(error).await?,
+                Err(refusal) => return Err(refused(refusal)),
+            }
+        }
+    }
+
+    /// Makes all safe, closes, compares and names.
+    async fn finish(&mut self, content: &Content) -> Result<Written> {
+        self.sync().await?;
+        let path = self.place.part_path();
+        let close = self.asking.ask(FileRequest::Close);
+        let mut checksum = self.asking.ask(FileRequest::Checksum(path.clone()));
+        if let Err(refusal) = self.asking.reply(close).await {
+            self.make_sure(refusal, content.len()).await?;
+            checksum = self.asking.ask(FileRequest::Checksum(path));
+        }
+        let answer = self.asking.reply(checksum).await;
+        let checksum = self.place.compare(&self.asking, answer, content).await?;
+        self.place.give_name(&self.asking).await?;
+        Ok(Written { address: self.place.address(), size: content.len(), checksum })
+    }
+
+    /// The close was not answered: it is asked for once more, on another connection.
+    async fn make_sure(&mut self, refusal: RequestFailure, size: u64) -> Result<()> {
+        let RequestFailure::Lost(error) = refusal else { return Err(refused(refusal)) };
+        self.recover(error).await?;
+        // Opened again, it is held once more until it is closed.
+        let truncate = self.asking.ask(FileRequest::Truncate(size));
+        let close = self.asking.ask(FileRequest::Close);
+        self.asking.reply(truncate).await.map_err(refused)?;
+        self.asking.reply(close).await.map_err(refused)?;
+        Ok(())
+    }
+
+    /// Leaves nothing behind; of a file that was there before, what it had.
+    async fn abandon(mut self) {
+        let is_open = match std::mem::replace(&mut self.opening, Opening::No) {
+            Opening::Open => true,
+            Opening::Asked(outlook) => self.asking.reply(outlook).await.is_ok(),
+            Opening::No => false,
+        };
+        if !is_open {
+            return;
+        }
+        let is_update = !self.options.intersects(OpenOptions::NEW | OpenOptions::DELETE);
+        let undo = match is_update {
+            true if self.replaced => return,
+            true => vec![FileRequest::Truncate(self.before), FileRequest::Close],
+            // Removed while it is open, as a close would keep it.
+            false => vec![FileRequest::Remove(self.place.part_path())],
+        };
+        let asked: Vec<Outlook> = undo.into_iter().map(|what| self.asking.ask(what)).collect();
+        for outlook in asked {
+            let _ = self.asking.reply(outlook).await;
+        }
+    }
+}
+
+/// Why a file cannot be written, with what helps.
+pub fn refused(refusal: RequestFailure) -> Error {
+    let RequestFailure::Server(said, error) = refusal else { return refusal.into_error() };
+    let like = |kind, text: &str| Error::new(kind, format!("{text}: {}", said.message));
+    let explained = match said.code {
+        ErrorCode::ITEM_EXISTS => {
+            Error::new(ErrorKind::InvalidArgument, "the target is there already")
+                .with_advice_for("-f replaces it", "overwrite=True replaces it")
+        }
+        ErrorCode::FILE_LOCKED | ErrorCode::IN_PROGRESS => {
+            like(ErrorKind::InvalidArgument, "another writer, or a reader, has this file")
+                .with_advice("wait until it is done, or write to another name")
+        }
+        ErrorCode::NO_SPACE => like(ErrorKind::LimitReached, "the server has no space left")
+            .with_advice("remove something there, or write to another server"),
+        ErrorCode::OVER_QUOTA => like(ErrorKind::LimitReached, "the quota there is used up")
+            .with_advice("remove something there, or ask the site for more"),
+        ErrorCode::READ_ONLY => like(ErrorKind::PermissionDenied, "the server is read-only")
+            .with_advice("write to another server"),
+        ErrorCode::NOT_AUTHORIZED => {
+            return error.with_advice(
+                "see that the path may be written to with this credential: `farroot auth` shows it",
+            );
+        }
+        _ => return error,
+    };
+    match error.source_name() {
+        Some(source) => explained.with_source(source),
+        None => explained,
+    }
+}

@@ -1,0 +1,258 @@
+//! A connection for one caller who asks for one file: what is asked leaves in its order, and each
+//! answer comes by itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot};
+use xrootd::client::{Answer, Client, Event, FileId, RequestId};
+use xrootd::error::{RequestError, ServerError};
+use xrootd::message::login::SessionId;
+use xrootd::message::open::OpenOptions;
+use xrootd::message::protocol::ServerFlags;
+use xrootd::message::stat::StatInfo;
+
+use super::XrootdServer;
+use super::converse::Caller;
+use super::redirect::redirected;
+use crate::address::Address;
+use crate::clock::Clock;
+use crate::config::Checksums;
+use crate::error::{Error, ErrorKind};
+
+/// Permissions of a new file, as the server's own mask leaves them.
+const MODE: u16 = 0o644;
+
+/// What is asked. All but paths is about the file that was opened last.
+#[derive(Debug)]
+pub enum FileRequest {
+    Open { path: String, options: OpenOptions },
+    Write { offset: u64, bytes: Bytes },
+    Sync,
+    Truncate(u64),
+    Close,
+    Checksum(String),
+    Move { from: String, to: String },
+    Remove(String),
+    EndSession(SessionId),
+}
+
+/// The answer to a question.
+#[derive(Debug)]
+pub enum Reply {
+    Opened(Option<StatInfo>),
+    Done(Answer),
+}
+
+/// Why a question has no good answer.
+#[derive(Debug)]
+pub enum RequestFailure {
+    /// The server says no; the same as an error of this crate.
+    Server(ServerError, Error),
+    /// To be asked there.
+    Elsewhere(Address),
+    /// The connection was lost, or something else that the server did not say.
+    Lost(Error),
+}
+
+impl RequestFailure {
+    pub fn into_error(self) -> Error {
+        match self {
+            RequestFailure::Server(_, error) | RequestFailure::Lost(error) => error,
+            RequestFailure::Elsewhere(_) => {
+                Error::new(ErrorKind::Io, "the server sends elsewhere for an open file")
+            }
+        }
+    }
+}
+
+/// An answer, or why there is no good one.
+pub type Answered<T> = Result<T, RequestFailure>;
+
+/// Takes what the user should know.
+pub type Notes = Arc<dyn Fn(String) + Send + Sync>;
+
+/// What becomes of a question.
+pub type Outlook = oneshot::Receiver<Answered<Reply>>;
+
+/// A connection. It ends when this is dropped, with what was asked and not answered.
+pub struct Asking {
+    questions: mpsc::UnboundedSender<(FileRequest, oneshot::Sender<Answered<Reply>>)>,
+    shared: Arc<Mutex<Shared>>,
+}
+
+/// What the connection's task has learnt.
+#[derive(Default)]
+struct Shared {
+    session: Option<SessionId>,
+    ended: Option<Error>,
+}
+
+impl Asking {
+    /// Connects to the server of an address, in a task.
+    pub fn start(
+        server: Arc<XrootdServer>,
+        url: Address,
+        checksums: Checksums,
+        notes: Notes,
+    ) -> Self {
+        let (questions, inbox) = mpsc::unbounded_channel();
+        let shared = Arc::<Mutex<Shared>>::default();
+        let known = shared.clone();
+        tokio::spawn(async move {
+            let begin = |client| OneFile {
+                client,
+                clock: Clock::start(),
+                url,
+                checksums,
+                inbox,
+                file: None,
+                waiting: BTreeMap::new(),
+                shared: known.clone(),
+                notes,
+            };
+            let ended = server.converse_with(begin).await;
+            known.lock().ended = ended.err();
+        });
+        Asking { questions, shared }
+    }
+
+    /// Asks. Questions leave in their order, also those asked before the connection is up.
+    pub fn ask(&self, question: FileRequest) -> Outlook {
+        let (sender, receiver) = oneshot::channel();
+        let _ = self.questions.send((question, sender));
+        receiver
+    }
+
+    /// The session's name, once it is up.
+    pub fn session(&self) -> Option<SessionId> {
+        self.shared.lock().session
+    }
+
+    /// What a question came to; also where the connection ended without an answer.
+    pub async fn reply(&self, outlook: Outlook) -> Answered<Reply> {
+        match outlook.await {
+            Ok(reply) => reply,
+            Err(_) => Err(RequestFailure::Lost(self.lost())),
+        }
+    }
+
+    /// Why the connection has ended.
+    pub fn lost(&self) -> Error {
+        let ended = self.shared.lock().ended.clone();
+        ended.unwrap_or_else(|| {
+            Error::new(ErrorKind::Connection, "the connection ended before the answer")
+        })
+    }
+}
+
+/// The connection's side of it.
+struct OneFile {
+    client: Client,
+    clock: Clock,
+    url: Address,
+    checksums: Checksums,
+    inbox: mpsc::UnboundedReceiver<(FileRequest, oneshot::Sender<Answered<Reply>>)>,
+    file: Option<FileId>,
+    waiting: BTreeMap<RequestId, oneshot::Sender<Answered<Reply>>>,
+    shared: Arc<Mutex<Shared>>,
+    notes: Notes,
+}
+
+impl OneFile {
+    fn ask(&mut self, question: FileRequest, sender: oneshot::Sender<Answered<Reply>>) {
+        let now = self.clock.now();
+        let (client, file) = (&mut self.client, self.file);
+        let id = match (question, file) {
+            (FileRequest::Open { path, options }, _) => {
+                let (file, id) = client.open_to_write(now, &path, options, MODE);
+                self.file = Some(file);
+                id
+            }
+            (FileRequest::Write { offset, bytes }, Some(file)) => {
+                let flags = client.profile().flags.unwrap_or_default();
+                let checked = flags.contains(ServerFlags::CHECKSUMMED_PAGES);
+                match checked && self.checksums != Checksums::Never {
+                    true => client.pgwrite(now, file, offset, bytes),
+                    false => client.write(now, file, offset, bytes),
+                }
+            }
+            (FileRequest::Sync, Some(file)) => client.sync(now, file),
+            (FileRequest::Truncate(size), Some(file)) => client.truncate(now, file, size),
+            (FileRequest::Close, Some(file)) => client.close(now, file),
+            (FileRequest::Checksum(path), _) => client.query_checksum(now, &path),
+            (FileRequest::Move { from, to }, _) => client.mv(now, &from, &to),
+            (FileRequest::Remove(path), _) => client.rm(now, &path),
+            (FileRequest::EndSession(session), _) => client.endsess(now, session),
+            // Whoever asks hears that there was no answer.
+            (_, None) => return,
+        };
+        self.waiting.insert(id, sender);
+    }
+
+    fn end(&mut self, request: RequestId, reply: Answered<Reply>) {
+        if let Some(sender) = self.waiting.remove(&request) {
+            let _ = sender.send(reply);
+        }
+    }
+}
+
+impl Caller for OneFile {
+    fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    fn ask_ready(&mut self) {
+        while let Ok((question, sender)) = self.inbox.try_recv() {
+            self.ask(question, sender);
+        }
+        while self.client.poll_sent().is_some() {}
+    }
+
+    async fn ask_next(&mut self) -> bool {
+        let Some((question, sender)) = self.inbox.recv().await else { return false };
+        self.ask(question, sender);
+        true
+    }
+
+    fn hear(&mut self, server: &XrootdServer, event: Event) {
+        match event {
+            Event::SessionUp { server } => self.shared.lock().session = Some(server.session),
+            Event::Opened { request, stat, .. } => self.end(request, Ok(Reply::Opened(stat))),
+            Event::Answer { request, answer } => self.end(request, Ok(Reply::Done(answer))),
+            Event::Failed { request, error } => {
+                let said = server.request_error(&error);
+                self.end(
+                    request,
+                    Err(match error {
+                        RequestError::Server(error) => RequestFailure::Server(error, said),
+                        _ => RequestFailure::Lost(said),
+                    }),
+                );
+            }
+            Event::Redirected { request, target } => {
+                let refusal = match redirected(&self.url, &server.by_name(target)) {
+                    Ok(url) => RequestFailure::Elsewhere(url),
+                    Err(error) => RequestFailure::Lost(error),
+                };
+                self.end(request, Err(refusal));
+            }
+            Event::Notice { text } => self.note(format!("{} says: {text}", server.name)),
+            Event::Wait { time, why, .. } => {
+                let seconds = time.as_secs();
+                self.note(format!("{} asked to wait {seconds} s: {why}", server.name));
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, text: String) {
+        (self.notes)(text);
+    }
+}

@@ -1,0 +1,164 @@
+//! To a real XRootD server, where this machine has it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+use farroot_remote::{Config, CreateOptions, ErrorKind};
+use tempfile::TempDir;
+
+use super::cut::Cut;
+use super::{OVER, check, content, files, upload};
+use crate::over_tcp;
+use crate::peers::{Process, xrootd};
+
+/// A server to which may be written.
+struct Place {
+    _directory: TempDir,
+    _server: Process,
+    data: PathBuf,
+    origin: String,
+}
+
+impl Place {
+    fn start() -> Option<Place> {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let data = root.join("data");
+        fs::create_dir(&data).unwrap();
+        let (server, ports) = xrootd(root, "max 2 adler32 crc32c md5")?;
+        let origin = format!("root://127.0.0.1:{}//", ports[0]);
+        Some(Place { _directory: directory, _server: server, data, origin })
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        fs::read(self.data.join(name)).unwrap_or_default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn files_of_any_size_are_written_to_xrootd() {
+    let Some(place) = Place::start() else { return };
+    let remote = over_tcp(Config::default());
+    for (name, size, piece) in [
+        ("tiny", 101, 1),
+        ("head", 60, 1),
+        ("small", 70_000, 7_000),
+        ("new/folder/large", 50_000_000, 700_001),
+        ("huge pieces", 70_000_000, 40_000_000),
+    ] {
+        let content = content(size);
+        let address = format!("{}{}", place.origin, name.replace(' ', "_"));
+        let written = upload(&remote, &address, &content, piece, CreateOptions::default());
+        check(&written.await.unwrap(), &content);
+        assert!(place.read(&name.replace(' ', "_")) == content, "{name}");
+    }
+    assert_eq!(files(&place.data).len(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_that_is_there_is_replaced_only_where_that_is_asked_for() {
+    let Some(place) = Place::start() else { return };
+    let remote = over_tcp(Config::default());
+    let address = format!("{}file", place.origin);
+    let (first, second) = (content(300_000), content(200_001));
+    upload(&remote, &address, &first, 9_000, CreateOptions::default()).await.unwrap();
+    let refused = upload(&remote, &address, &second, 9_000, CreateOptions::default()).await;
+    let error = refused.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+    assert!(error.to_string().contains("there already"), "{error}");
+    assert!(place.read("file") == first);
+
+    let mut given_up = remote.create(&address, OVER).await.unwrap();
+    given_up.write(0, second.clone().into(), false).await.unwrap();
+    given_up.sync().await.unwrap();
+    assert_eq!(files(&place.data).len(), 2, "it is written beside the other");
+    given_up.abandon().await;
+    assert!(place.read("file") == first);
+    check(&upload(&remote, &address, &second, 9_000, OVER).await.unwrap(), &second);
+    assert!(place.read("file") == second);
+    let in_place = CreateOptions { in_place: true, ..OVER };
+    upload(&remote, &address, &first, 9_000, in_place).await.unwrap();
+    assert!(place.read("file") == first);
+    assert_eq!(files(&place.data).len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_dropped_or_given_up_leaves_nothing() {
+    let Some(place) = Place::start() else { return };
+    let remote = over_tcp(Config::default());
+    for size in [10, 3_000_000] {
+        let address = format!("{}dropped", place.origin);
+        let mut upload = remote.create(&address, CreateOptions::default()).await.unwrap();
+        upload.write(0, content(size).into(), false).await.unwrap();
+        upload.sync().await.unwrap();
+        drop(upload);
+        for _ in 0..200 {
+            if !files(&place.data).is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        assert_eq!(files(&place.data).len(), 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_appended_to_and_patched() {
+    let Some(place) = Place::start() else { return };
+    let remote = over_tcp(Config::default());
+    let missing = remote.append_to(&format!("{}missing", place.origin)).await.unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound, "{missing}");
+    let address = format!("{}file", place.origin);
+    let before = content(5_000);
+    upload(&remote, &address, &before, 999, CreateOptions::default()).await.unwrap();
+    let mut update = remote.append_to(&address).await.unwrap();
+    assert_eq!(update.len(), 5_000);
+    update.write(5_000, Bytes::from_static(b"behind"), false).await.unwrap();
+    update.abandon().await;
+    assert!(place.read("file") == before);
+    let mut update = remote.append_to(&address).await.unwrap();
+    update.write(5_000, Bytes::from_static(b"behind"), false).await.unwrap();
+    update.sync().await.unwrap();
+    update.write(10, Bytes::from_static(b"patch"), false).await.unwrap();
+    assert_eq!(update.finish().await.unwrap().size, 5_006);
+    let mut expected = [&before[..], b"behind"].concat();
+    expected[10..15].copy_from_slice(b"patch");
+    assert!(place.read("file") == expected);
+}
+
+/// At every moment the connection may be lost: the file is whole under its name in the end, or
+/// there is an error and nothing, or what was there before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_is_lost_anywhere_costs_nothing() {
+    let Some(place) = Place::start() else { return };
+    let (before, content) = (content(5_000), content(120_000));
+    let address = format!("{}file", place.origin);
+    for options in [CreateOptions::default(), OVER] {
+        let mut at = 0;
+        loop {
+            let _ = fs::remove_file(place.data.join("file"));
+            if options.overwrite {
+                fs::write(place.data.join("file"), &before).unwrap();
+            }
+            let cut = Cut::behind(at);
+            let remote = cut.remote();
+            let written = upload(&remote, &address, &content, 30_000, options).await;
+            let found = files(&place.data);
+            match &written {
+                Ok(written) => {
+                    check(written, &content);
+                    assert!(place.read("file") == content, "cut behind {at} bytes");
+                }
+                Err(error) => panic!("cut behind {at} bytes: {error}"),
+            }
+            assert_eq!(found.len(), 1, "cut behind {at} bytes: {found:?}");
+            if cut.left() > 0 {
+                break;
+            }
+            assert!(cut.connections.load(std::sync::atomic::Ordering::Relaxed) > 1);
+            // Closely where messages are short, widely within the bytes of the file.
+            at += if (600..120_300).contains(&at) { 9_973 } else { 23 };
+        }
+    }
+}
