@@ -114,6 +114,18 @@ impl RNTuple {
         Ok(Progress::Ready(ntuple))
     }
 
+    /// The payloads of records that an envelope is in, piece by piece.
+    pub(crate) fn pieces(
+        &self,
+        known: &Known,
+        envelope: &Range<u64>,
+    ) -> Result<Progress<Vec<Range<u64>>>> {
+        match Several::of(envelope, self.anchor.max_key_size)? {
+            Some(several) => several.pieces(known, "envelope"),
+            None => Ok(Progress::Ready(vec![envelope.clone()])),
+        }
+    }
+
     /// The groups that hold some of these entries.
     pub fn groups_of(&self, entries: &Range<u64>) -> Range<usize> {
         let first = self.groups.partition_point(|g| g.first_entry + g.entries <= entries.start);

@@ -62,7 +62,7 @@ impl Several {
     }
 
     /// Where the content is, piece by piece; what lacks are the places of the further records.
-    fn pieces(&self, known: &Known, what: &str) -> Result<Progress<Vec<Range<u64>>>> {
+    pub fn pieces(&self, known: &Known, what: &str) -> Result<Progress<Vec<Range<u64>>>> {
         let end = self.start + self.record;
         let first = end - self.further * PLACE_LEN;
         let places = ready!(bytes_of(known, first..end, what)?);

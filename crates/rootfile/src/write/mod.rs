@@ -23,6 +23,7 @@
 //! nothing.
 
 pub mod buffer;
+pub mod check;
 pub mod compression;
 pub mod file;
 pub mod infos;

@@ -1,0 +1,154 @@
+//! Directories, their lists of keys, and the records that these list.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+
+use super::Check;
+use crate::cursor::Cursor;
+use crate::directory::{DIRECTORY_LEN, DirectoryRecord};
+use crate::error::Result;
+use crate::key::Key;
+use crate::ntuple;
+
+/// A directory's record: where it is, and the bytes in front of what it says.
+struct Place {
+    path: String,
+    offset: u64,
+    name_len: u64,
+}
+
+impl Check<'_> {
+    /// All directories from the top on, and what is in them.
+    pub(super) fn directories(&mut self) {
+        let header = &self.file.header;
+        let (begin, name_len) = (header.begin, header.name_len);
+        let (infos, infos_len) = (header.infos_offset, header.info_len);
+        if infos == 0 {
+            self.find(37, "no streamer infos: other readers than ROOT do not know the classes");
+        } else if let Some(key) = self.uses(infos, infos_len, "TList", 37)
+            && key.name != "StreamerInfo"
+        {
+            self.find(infos, format!("streamer infos that are called \"{}\"", key.name));
+        }
+        self.used.insert(begin);
+        let mut places = vec![Place { path: String::new(), offset: begin, name_len }];
+        let mut seen = BTreeSet::from([begin]);
+        while let Some(place) = places.pop() {
+            for key in self.directory(&place) {
+                if !key.is_directory() {
+                    self.listed_object(&place.path, &key);
+                } else if seen.insert(key.offset) {
+                    let path = format!("{}{}/", place.path, key.name);
+                    places.push(Place { path, offset: key.offset, name_len: key.key_len });
+                } else {
+                    let what = format!("the directory \"{}\" is in several", key.name);
+                    self.find(key.offset, what);
+                }
+            }
+        }
+    }
+
+    /// Checks a directory and gives the keys of its list.
+    fn directory(&mut self, place: &Place) -> Vec<Key> {
+        let Place { path, offset, name_len } = place;
+        let start = offset.saturating_add(*name_len);
+        let content = self.bytes_of(start..start.saturating_add(DIRECTORY_LEN)).unwrap_or_default();
+        let record = match DirectoryRecord::read(&mut Cursor::new(&content, start)) {
+            Ok(record) => record,
+            Err(error) => {
+                self.find(start, error.to_string());
+                return Vec::new();
+            }
+        };
+        if let Err(error) = record.check(*offset, *name_len) {
+            self.find(start, error.to_string());
+        }
+        if (record.keys_offset, record.keys_len) == (0, 0) {
+            // A directory that nothing was ever put into.
+            return Vec::new();
+        }
+        let class = if path.is_empty() { "TFile" } else { "TDirectory" };
+        let Some(own) = self.uses(record.keys_offset, record.keys_len, class, start) else {
+            return Vec::new();
+        };
+        if own.directory_offset != *offset {
+            let what = format!("the list of the directory at {offset} says that it is that at");
+            self.find(own.offset, format!("{what} {}", own.directory_offset));
+        }
+        let list = self.record_of(&own).unwrap_or_default();
+        let keys = match images(&own, &list) {
+            Ok(keys) => keys,
+            Err(error) => {
+                self.find(own.offset, error.to_string());
+                return Vec::new();
+            }
+        };
+        self.cycles(own.offset, &keys);
+        keys.iter().for_each(|(key, image)| self.image(key, image, *offset, own.offset));
+        keys.into_iter().map(|(key, _)| key).collect()
+    }
+
+    /// ROOT takes the first key of a name for the newest.
+    fn cycles(&mut self, list: u64, keys: &[(Key, Bytes)]) {
+        let mut last: BTreeMap<&str, u16> = BTreeMap::new();
+        for (key, _) in keys {
+            // A negative cycle is that of a key to be kept.
+            let cycle = (key.cycle as i16).unsigned_abs();
+            let before = last.insert(&key.name, cycle);
+            if cycle == 0 || before.is_some_and(|before| before <= cycle) {
+                let what = format!("cycle {cycle} of \"{}\" behind cycle {before:?}", key.name);
+                self.find(list, what);
+            }
+        }
+    }
+
+    /// The key in a list is that of its record, byte by byte.
+    fn image(&mut self, key: &Key, image: &Bytes, directory: u64, list: u64) {
+        let name = &key.name;
+        if matches!(&*key.class, "TBasket" | "RBlob") {
+            return self.find(list, format!("a {} \"{name}\" is listed", key.class));
+        }
+        if key.key_len != image.len() as u64 {
+            let len = image.len();
+            self.find(list, format!("the key of \"{name}\" has {len} bytes, says {}", key.key_len));
+        }
+        if key.directory_offset != directory {
+            let other = key.directory_offset;
+            self.find(list, format!("\"{name}\" says that it is in the directory at {other}"));
+        }
+        let record = self.bytes_of(key.offset..key.offset.saturating_add(image.len() as u64));
+        if record.as_ref() != Some(image) {
+            self.find(list, format!("the key of \"{name}\" is not that of its record"));
+        }
+        let class = if key.is_directory() { "TDirectory" } else { &key.class };
+        self.uses(key.offset, key.record_len, class, list);
+    }
+
+    fn listed_object(&mut self, path: &str, key: &Key) {
+        let path = format!("{path}{};{}", key.name, key.cycle);
+        if ntuple::is_class(&key.class) {
+            self.ntuple(&path, key);
+        } else if self.file.is_tree(key) {
+            self.tree(&path, key);
+        }
+        self.object(&path, key);
+    }
+}
+
+/// The keys of a list, and the bytes of each.
+fn images(own: &Key, list: &Bytes) -> Result<Vec<(Key, Bytes)>> {
+    let mut cursor = Cursor::new(list, own.offset);
+    cursor.skip(own.key_len as usize)?;
+    let count = cursor.count(crate::key::KEY_LEN_MIN)?;
+    let mut keys = Vec::with_capacity(count);
+    for _ in 0..count {
+        let start = cursor.position();
+        let key = Key::read(&mut cursor)?;
+        keys.push((key, list.slice(start..cursor.position())));
+    }
+    match cursor.remaining() {
+        0 => Ok(keys),
+        left => Err(cursor.corrupt(format!("{left} bytes behind a list of {count} keys"))),
+    }
+}

@@ -1,0 +1,70 @@
+//! The list of what is free, which the next writer writes by.
+
+use super::Check;
+use crate::cursor::Cursor;
+use crate::error::Result;
+use crate::header::read_offset;
+
+/// Bytes of an entry, at least.
+const ENTRY_LEN_MIN: usize = 10;
+
+impl Check<'_> {
+    pub(super) fn free(&mut self) {
+        let header = &self.file.header;
+        let (at, len, end) = (header.free_offset, header.free_len, header.end);
+        if at == 0 {
+            return self.find(16, "no list of what is free: the file was not closed");
+        }
+        let Some(key) = self.uses(at, len, "TFile", 16) else { return };
+        let entries = match self.entries(at + key.key_len, at + len) {
+            Ok(entries) => entries,
+            Err(error) => return self.find(at, error.to_string()),
+        };
+        let said = self.bytes.get(if self.file.header.big { 36..40 } else { 24..28 });
+        let said =
+            said.and_then(|bytes| bytes.first_chunk()).map(|bytes| u32::from_be_bytes(*bytes));
+        if said != Some(entries.len() as u32) {
+            let there = entries.len();
+            self.find(24, format!("{said:?} stretches are free, the list has {there}"));
+        }
+        let Some(((last, last_end), inner)) = entries.split_last() else {
+            return self.find(at, "a list of what is free without an end");
+        };
+        if *last != end {
+            self.find(at, format!("the file ends at {end}, what is free begins at {last}"));
+        }
+        if *last_end <= end {
+            self.find(at, format!("what is free ends at {last_end}, in front of the end {end}"));
+        }
+        let mut gaps = std::mem::take(&mut self.gaps);
+        let mut before = None;
+        for (first, stop) in inner {
+            if before.is_some_and(|before| *first <= before) {
+                self.find(at, format!("the free stretch at {first} is out of order"));
+            }
+            before = Some(*stop);
+            let len = (stop + 1).saturating_sub(*first);
+            if gaps.remove(first) != Some(len) {
+                self.find(*first, format!("{len} bytes are listed as free, but do not say so"));
+            }
+        }
+        for (first, len) in gaps {
+            self.find(first, format!("{len} free bytes that the list of what is free lacks"));
+        }
+    }
+
+    /// First and last byte of each stretch.
+    fn entries(&self, start: u64, end: u64) -> Result<Vec<(u64, u64)>> {
+        let content = self.bytes_of(start..end).unwrap_or_default();
+        let mut cursor = Cursor::new(&content, start);
+        let mut entries = Vec::new();
+        while cursor.remaining() >= ENTRY_LEN_MIN {
+            let big = cursor.u16()? > 1000;
+            entries.push((read_offset(&mut cursor, big)?, read_offset(&mut cursor, big)?));
+        }
+        match cursor.remaining() {
+            0 => Ok(entries),
+            left => Err(cursor.corrupt(format!("{left} bytes behind the list of what is free"))),
+        }
+    }
+}
