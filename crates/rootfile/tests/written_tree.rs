@@ -160,6 +160,7 @@ fn what_a_tree_does_not_hold_is_refused() {
     let refused = [
         vec![],
         vec![column("", number())],
+        vec![column("x[3]", number())],
         vec![column("x", number()), column("x", number())],
         vec![column("x", EntryType::Record(vec![]))],
         vec![column("x", EntryType::Option(Box::new(number())))],
@@ -191,5 +192,47 @@ fn clusters_have_a_size_that_the_tree_says() {
             let begins: Vec<_> = branch.baskets.iter().map(|basket| basket.entries.start).collect();
             assert_eq!(&begins, starts, "one basket a cluster");
         }
+    }
+}
+
+/// A hundred thousand entries one by one once took memory and time for each of the arrays.
+#[test]
+fn entries_can_be_added_one_by_one() {
+    let count = 100_000;
+    let offsets: Vec<i64> = (0..=count).map(|n| n / 2).collect();
+    let numbers = (0..count / 2).map(|n| n as f32).collect();
+    let (columns, arrays) = columns_of(&[
+        ("x", lists(offsets, floats(numbers))),
+        ("y", ints((0..count as i32).collect())),
+    ]);
+    let options = TreeOptions::default();
+    let whole = tree_file(&columns, &arrays, &options, 100_000, 2);
+    assert!(tree_file(&columns, &arrays, &options, 1, 2) == whole);
+}
+
+#[test]
+fn an_entry_of_many_bytes_and_a_long_text() {
+    let numbers: Vec<f32> = (0..400_000).map(|n| n as f32).collect();
+    let offsets = vec![0, 1, 300_001, 300_002, 400_000];
+    let texts =
+        Array::Strings { offsets: vec![0, 0, 254, 554, 100_000], bytes: vec![b'x'; 100_000] };
+    let (columns, arrays) =
+        columns_of(&[("big", lists(offsets, floats(numbers))), ("text", texts)]);
+    let options = TreeOptions { cluster: ClusterSize::Bytes(1000), ..TreeOptions::default() };
+    let opened = Opened::new(tree_file(&columns, &arrays, &options, 4, 1));
+    for (column, array) in columns.iter().zip(arrays) {
+        assert_eq!(opened.column(&column.name), array);
+    }
+}
+
+#[test]
+fn names_may_have_any_characters() {
+    let names = ["a.b", "a b", "µ/π", "-", "n", "ends.", &"long".repeat(100)];
+    let named: Vec<_> =
+        names.iter().map(|name| (*name, lists(vec![0, 2, 3], ints(vec![1, 2, 3])))).collect();
+    let (columns, arrays) = columns_of(&named);
+    let opened = Opened::new(tree_file(&columns, &arrays, &TreeOptions::default(), 2, 1));
+    for (column, array) in columns.iter().zip(arrays) {
+        assert_eq!(opened.column(&column.name), array, "{}", column.name);
     }
 }

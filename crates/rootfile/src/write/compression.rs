@@ -135,28 +135,31 @@ impl Encoders {
     }
 
     /// The lowest level that makes of a column's sample what the level of that compression does, up
-    /// to 0.5 % in size: most columns of reals need no high one. Compressions that name their level
-    /// themselves are left as they are.
+    /// to 0.5 % in size, and the bytes of the sample then: most columns of reals need no high one.
+    /// Compressions that name their level themselves are left as they are.
     ///
     /// # Errors
     /// As [`Encoders::compress`].
-    pub fn lowest_level(&mut self, compression: Compression, sample: &[u8]) -> Result<Compression> {
-        if !compression.is_class() {
-            return Ok(compression);
-        }
+    pub fn lowest_level(
+        &mut self,
+        compression: Compression,
+        sample: &[u8],
+    ) -> Result<(Compression, usize)> {
         let mut payload = Vec::new();
         self.compress(compression, sample, &mut payload)?;
-        let most = payload.len() + payload.len() / EXCESS_MAX;
-        let level = compression.library_level();
+        if !compression.is_class() {
+            return Ok((compression, payload.len()));
+        }
+        let (level, len) = (compression.library_level(), payload.len());
         for lower in LEVELS_TRIED.into_iter().filter(|lower| *lower < level) {
             let lower = Compression { exact: Some(lower), ..compression };
             payload.clear();
             self.compress(lower, sample, &mut payload)?;
-            if payload.len() <= most {
-                return Ok(lower);
+            if payload.len() <= len + len / EXCESS_MAX {
+                return Ok((lower, payload.len()));
             }
         }
-        Ok(Compression { exact: Some(level), ..compression })
+        Ok((Compression { exact: Some(level), ..compression }, len))
     }
 
     /// One block; `false` where it does not fit into one.
@@ -248,11 +251,14 @@ mod tests {
             };
             let most = len(10) * 201 / 200;
             let lowest = [1, 5, 7, 10].into_iter().find(|level| len(*level) <= most);
-            let chosen = encoders.lowest_level(compression, sample).unwrap();
+            let (chosen, chosen_len) = encoders.lowest_level(compression, sample).unwrap();
             assert_eq!((chosen.exact, chosen.number()), (lowest, 505));
+            let mut payload = Vec::new();
+            encoders.compress(chosen, sample, &mut payload).unwrap();
+            assert_eq!(chosen_len, payload.len());
         }
         let exact = Compression { exact: Some(9), ..compression };
-        assert_eq!(encoders.lowest_level(exact, text.as_bytes()).unwrap(), exact);
+        assert_eq!(encoders.lowest_level(exact, text.as_bytes()).unwrap().0, exact);
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Rows {
 struct Part {
     first: u64,
     entries: usize,
+    /// Entries that have not been dropped, and their bytes.
+    kept: usize,
     bytes: usize,
     columns: Vec<Arc<Array>>,
 }
@@ -89,7 +91,7 @@ impl Rows {
             return Ok(());
         }
         self.seal();
-        self.parts.push_back(Part { first: self.end, entries, bytes, columns });
+        self.parts.push_back(Part { first: self.end, entries, kept: entries, bytes, columns });
         self.end += entries as u64;
         Ok(())
     }
@@ -121,7 +123,7 @@ impl Rows {
         if entries > 0 {
             let columns = columns.into_iter().map(Arc::new).collect();
             let first = self.end - entries as u64;
-            self.parts.push_back(Part { first, entries, bytes, columns });
+            self.parts.push_back(Part { first, entries, kept: entries, bytes, columns });
         }
     }
 
@@ -145,10 +147,17 @@ impl Rows {
         ColumnRun { pieces: pieces.collect() }
     }
 
-    /// Forgets entries in front of this one, whole parts at a time.
+    /// Forgets entries in front of this one. Arrays go when none of their entries are left.
     pub fn drop_before(&mut self, entry: u64) {
         while self.parts.front().is_some_and(|part| part.first + part.entries as u64 <= entry) {
             self.bytes -= self.parts.pop_front().map_or(0, |part| part.bytes);
+        }
+        if let Some(part) = self.parts.front_mut() {
+            // What is left of the bytes is in proportion to what is left of the entries.
+            let kept = part.kept.min((part.first + part.entries as u64 - entry) as usize);
+            let bytes = (part.bytes as u128 * kept as u128 / part.kept.max(1) as u128) as usize;
+            self.bytes -= part.bytes - bytes;
+            (part.kept, part.bytes) = (kept, bytes);
         }
     }
 
@@ -163,7 +172,7 @@ impl Rows {
         self.end
     }
 
-    /// Bytes of the arrays that are there.
+    /// Bytes of the entries that are there.
     pub fn held_bytes(&self) -> usize {
         self.bytes
     }
@@ -332,6 +341,9 @@ mod tests {
                 let wanted = lists(0..20_000).slice(run.start..run.end);
                 assert_eq!(joined(&rows.run(0, run.start as u64..run.end as u64)), wanted);
             }
+            let held = rows.held_bytes();
+            rows.drop_before(15_000);
+            assert!(rows.held_bytes() < held / 3 && rows.held_bytes() > held / 5);
             rows.drop_before(20_000);
             assert_eq!((rows.first(), rows.held_bytes()), (20_000, 0));
         }

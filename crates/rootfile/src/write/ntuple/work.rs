@@ -100,7 +100,7 @@ impl PageRun {
         let sample = self.pages.first().map_or(0, |elements| most.min(*elements));
         raw.clear();
         self.page(0, sample, raw)?;
-        encoders.lowest_level(self.compression, raw)
+        Ok(encoders.lowest_level(self.compression, raw)?.0)
     }
 
     /// Appends a page of so many elements from the first on.

@@ -6,7 +6,6 @@ use super::branch::OpenBranch;
 use super::measure::{Measure, last};
 use super::options::{ClusterSize, TreeOptions};
 use super::plan::PlannedBranch;
-use crate::write::compression::Compression;
 use crate::write::rows::{ColumnRun, Rows};
 
 /// Bytes of a branch that a trial looks at.
@@ -68,9 +67,8 @@ impl Clusters {
 
     /// Whether the first entries have to be compressed to know more.
     pub fn needs_trial(&self, options: &TreeOptions) -> bool {
-        let is_tried = options.is_level_tried && super::trial::is_open(options.compression);
         let is_sized = matches!(self.size, ClusterSize::Bytes(_));
-        is_tried || (is_sized && options.compression != Compression::NONE)
+        options.compression.level > 0 && (is_sized || options.compression.is_class())
     }
 
     /// How many entries are the first ones; `None` where these are not there yet.

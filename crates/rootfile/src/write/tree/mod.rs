@@ -98,6 +98,10 @@ impl TreeWriter {
     /// no columns; `Limit` for arrays of huge fixed length.
     pub fn new(columns: Vec<TableColumn>, options: TreeOptions) -> Result<Self> {
         let TreePlan { branches, agreeing, .. } = TreePlan::new(&columns, &options)?;
+        let mut options = options;
+        if !options.is_level_tried {
+            options.compression.exact = Some(options.compression.library_level());
+        }
         let names: Vec<_> = branches.iter().map(|branch| branch.name.clone()).collect();
         let branches: Vec<_> = branches
             .into_iter()
@@ -160,7 +164,6 @@ impl TreeWriter {
             number,
             run,
             compression: self.options.compression,
-            is_tried: self.options.is_level_tried && trial::is_open(self.options.compression),
         };
         Some(Work { content_len, encode: Box::new(encode) })
     }

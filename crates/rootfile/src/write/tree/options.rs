@@ -7,8 +7,8 @@ use super::super::compression::{Compression, CompressionAlgorithm};
 pub struct TreeOptions {
     pub title: String,
     pub compression: Compression,
-    /// Whether ROOT's 505 (ZSTD without an exact level) may mean the fastest level of each column
-    /// whose size on its first entries is within 0.5 % of what ROOT's would be.
+    /// Whether ROOT's levels of ZSTD, such as 505, may mean the lowest level of each column whose
+    /// size on its first entries is within 0.5 % of what ROOT's is.
     pub is_level_tried: bool,
     pub cluster: ClusterSize,
     /// Bytes of a basket before compression, at most; one entry may have more.

@@ -252,6 +252,10 @@ impl TreePlan {
         if branch.name.is_empty() {
             return Err(Error::unsupported("a column without a name"));
         }
+        if branch.name.contains(['[', ']']) {
+            let what = "a name with brackets, which readers take for dimensions";
+            return Err(Error::unsupported(what));
+        }
         if self.names.insert(branch.name.clone(), at).is_some() {
             return Err(Error::unsupported(format!(
                 "two branches of the name \"{}\"",
