@@ -125,6 +125,11 @@ pub trait TableWriter: Send {
     /// The next work; `None` where entries or results of earlier work are lacking.
     fn poll_work(&mut self) -> Option<Work>;
 
+    /// Whether it will have work once results of earlier work are there, without further entries.
+    fn waits(&self) -> bool {
+        true
+    }
+
     /// Takes the result of the oldest work that is out, and gives the bytes that go to the place:
     /// records with their keys, one after the other; none of results that are not stored.
     ///

@@ -70,11 +70,14 @@ pub struct FileWriter {
     slots: VecDeque<Slot>,
     /// The number of the first of them.
     first: u64,
+    /// Work of which no thread has begun, in the order of the file.
+    ready: VecDeque<(u64, Work)>,
+    ready_bytes: usize,
+    /// Bytes of results that wait for their place.
+    waiting: usize,
     /// Offset behind all that has a place.
     end: u64,
     writes: VecDeque<Write>,
-    /// Work that was met while there seemed to be no more.
-    found: Option<(u64, Work)>,
     state: State,
 }
 
@@ -82,6 +85,8 @@ struct OpenTable {
     directory: DirectoryId,
     name: String,
     writer: Box<dyn TableWriter>,
+    /// Work of it that has no place yet.
+    out: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,9 +129,11 @@ impl FileWriter {
             encoders: Encoders::default(),
             slots: VecDeque::new(),
             first: 0,
+            ready: VecDeque::new(),
+            ready_bytes: 0,
+            waiting: 0,
             end: 0,
             writes: VecDeque::new(),
-            found: None,
             state: State::Open,
         };
         file.emit(vec![Bytes::from(vec![0; BEGIN as usize])], true);
@@ -153,7 +160,7 @@ impl FileWriter {
         mut writer: Box<dyn TableWriter>,
     ) -> TableId {
         writer.named(name);
-        self.tables.push(OpenTable { directory, name: name.to_owned(), writer });
+        self.tables.push(OpenTable { directory, name: name.to_owned(), writer, out: 0 });
         TableId(self.tables.len() - 1)
     }
 
@@ -163,7 +170,9 @@ impl FileWriter {
     /// As [`TableWriter::extend`].
     pub fn extend(&mut self, table: TableId, columns: Vec<Arc<Array>>) -> Result<()> {
         let OpenTable { name, writer, .. } = &mut self.tables[table.0];
-        writer.extend(columns).map_err(|error| error.within(name))
+        writer.extend(columns).map_err(|error| error.within(name))?;
+        self.number_work();
+        Ok(())
     }
 
     /// A table, for what its kind alone has.
@@ -182,6 +191,7 @@ impl FileWriter {
     pub fn close(&mut self) {
         self.tables.iter_mut().for_each(|table| table.writer.close());
         self.state = State::Closing;
+        self.number_work();
     }
 
     /// Whether all has been written.
@@ -199,24 +209,56 @@ impl FileWriter {
         self.end == 0
     }
 
-    /// Bytes of entries that tables hold, and have given out no work for.
+    /// Bytes of entries that no thread has begun to encode.
     pub fn held_bytes(&self) -> usize {
-        self.tables.iter().map(|table| table.writer.held_bytes()).sum()
+        let tables: usize = self.tables.iter().map(|table| table.writer.held_bytes()).sum();
+        tables + self.ready_bytes
+    }
+
+    /// Bytes of results that wait for their place.
+    pub fn waiting_bytes(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether no table but this one will have work before it is given further entries.
+    ///
+    /// What is put into the file meanwhile would come before or after that work, as the threads
+    /// happen to be fast. So a caller who wants the same bytes each time completes work and polls
+    /// until this is so, before it adds entries to this table or, for `None`, puts objects and
+    /// directories into the file or closes it.
+    pub fn is_settled(&self, but: Option<TableId>) -> bool {
+        let settled = |table: &OpenTable| table.out == 0 || !table.writer.waits();
+        let others = self.tables.iter().enumerate().filter(|(at, _)| but != Some(TableId(*at)));
+        others.map(|(_, table)| table).all(settled)
+    }
+
+    /// Pieces of work that no thread has begun.
+    pub fn ready_work(&self) -> usize {
+        self.ready.len()
     }
 
     /// The next work, and the number under which its result comes back.
     pub fn poll_work(&mut self) -> Option<(u64, Work)> {
-        if let Some(found) = self.found.take() {
-            return Some(found);
+        if self.ready.is_empty() {
+            self.number_work();
         }
+        let next = self.ready.pop_front()?;
+        self.ready_bytes -= next.1.content_len;
+        Some(next)
+    }
+
+    /// Gives a place in the file's order to all work that the tables have: after each command and
+    /// each result, whether or not a thread is free, so that the order does not depend on that.
+    fn number_work(&mut self) {
         for at in 0..self.tables.len() {
-            if let Some(work) = self.tables[at].writer.poll_work() {
+            while let Some(work) = self.tables[at].writer.poll_work() {
                 let number = self.first + self.slots.len() as u64;
                 self.slots.push_back(Slot::Table { table: TableId(at), encoded: None });
-                return Some((number, work));
+                self.tables[at].out += 1;
+                self.ready_bytes += work.content_len;
+                self.ready.push_back((number, work));
             }
         }
-        None
     }
 
     /// Takes the result of work.
@@ -224,6 +266,7 @@ impl FileWriter {
     /// # Panics
     /// For a number that is not out.
     pub fn complete(&mut self, number: u64, result: Encoded) {
+        self.waiting += result.bytes.len();
         match &mut self.slots[(number - self.first) as usize] {
             Slot::Table { encoded, .. } => *encoded = Some(result),
             Slot::Directory(_) | Slot::Object(_) => panic!("number {number} is no work"),
@@ -259,9 +302,12 @@ impl FileWriter {
             Slot::Table { table, encoded } => {
                 let Some(encoded) = encoded else { return Ok(false) };
                 let place = self.place_in(self.tables[table.0].directory);
-                let OpenTable { name, writer, .. } = &mut self.tables[table.0];
+                self.waiting -= encoded.bytes.len();
+                let OpenTable { name, writer, out, .. } = &mut self.tables[table.0];
+                *out -= 1;
                 let records = writer.place(encoded, place).map_err(|error| error.within(name))?;
                 self.emit(records, false);
+                self.number_work();
             }
         }
         Ok(true)

@@ -32,11 +32,6 @@ impl FileWriter {
         if self.state != State::Closing || !self.slots.is_empty() {
             return Ok(false);
         }
-        // A table may have waited for the last results to decide what comes next.
-        self.found = self.poll_work();
-        if self.found.is_some() {
-            return Ok(false);
-        }
         for at in 0..self.tables.len() {
             self.finish_table(TableId(at))?;
         }
