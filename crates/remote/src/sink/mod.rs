@@ -111,12 +111,12 @@ impl Upload {
     /// Why the file cannot be written: the first error, once there was one. `InvalidArgument` for
     /// another place.
     pub async fn write(&mut self, offset: u64, bytes: Bytes, is_replaced: bool) -> Result<()> {
-        let sink = self.take()?;
-        match self.content.add(offset, &bytes, is_replaced) {
-            Ok(()) => {}
-            Err(error) => return self.fail(sink, error).await,
-        }
-        self.go_on(sink, async |sink| sink.write(offset, bytes, is_replaced).await).await
+        let mut sink = self.take()?;
+        let taken = match self.content.add(offset, &bytes, is_replaced) {
+            Ok(()) => sink.write(offset, bytes, is_replaced).await,
+            Err(error) => Err(error),
+        };
+        self.go_on(sink, taken).await
     }
 
     /// Waits until all bytes so far are safe.
@@ -124,8 +124,9 @@ impl Upload {
     /// # Errors
     /// As [`Upload::write`].
     pub async fn sync(&mut self) -> Result<()> {
-        let sink = self.take()?;
-        self.go_on(sink, async |sink| sink.sync().await).await
+        let mut sink = self.take()?;
+        let synced = sink.sync().await;
+        self.go_on(sink, synced).await
     }
 
     /// Makes all bytes safe and gives the file its name.
@@ -149,20 +150,12 @@ impl Upload {
         self.sink.take().ok_or_else(|| self.failed.clone().unwrap_or_else(|| self.given_up()))
     }
 
-    /// The sink is back in its place only where the call went well and to its end.
-    async fn go_on(
-        &mut self,
-        mut sink: Box<dyn Sink>,
-        call: impl AsyncFnOnce(&mut dyn Sink) -> Result<()>,
-    ) -> Result<()> {
-        match call(&mut *sink).await {
-            Ok(()) => self.sink = Some(sink),
-            Err(error) => return self.fail(sink, error).await,
-        }
-        Ok(())
-    }
-
-    async fn fail(&mut self, sink: Box<dyn Sink>, error: Error) -> Result<()> {
+    /// Puts the sink back after a call that went well; a call that is given up never comes here.
+    async fn go_on(&mut self, sink: Box<dyn Sink>, done: Result<()>) -> Result<()> {
+        let Err(error) = done else {
+            self.sink = Some(sink);
+            return Ok(());
+        };
         let error = error.with_url(&*self.address);
         self.failed = Some(error.clone());
         sink.abandon().await;
