@@ -257,6 +257,10 @@ impl TableWriter for TreeWriter {
         self.poll_basket()
     }
 
+    fn waits(&self) -> bool {
+        matches!(self.stage, Stage::Trying { .. })
+    }
+
     fn place(&mut self, encoded: Encoded, place: RecordPlace) -> Result<Vec<Bytes>> {
         if let Some(facts) = encoded.facts.downcast_ref::<TrialFacts>() {
             self.place_trial(facts);
